@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -292,7 +291,7 @@ def _missing(metric: Metric, arms: Sequence[Arm]) -> str:
             samples = _("%(needed)s logged transactions of %(arm)s (it has %(logged)s)")
             numbers = {"needed": f"{metric.samples_needed:,}", "logged": f"{logged:,.0f}"}
             needed.append(samples % {"arm": arm.label, **numbers})
-    return get_text_list(needed, _("and"))
+    return ", ".join(needed)
 
 
 def _interval(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Interval | None:
@@ -350,7 +349,7 @@ def _conclusion(found: Comparison, arm: Arm, figure: Figure) -> str:
         return carried
     if figure.verdict is None or figure.verdict is Verdict.NOT_ENOUGH:
         why = figure.missing or _missing(found.metric, (base, arm))
-        text = _("not enough data to judge %(arm)s by %(baseline)s: it needs %(missing)s")
+        text = _("not enough data to judge %(arm)s by %(baseline)s; missing: %(missing)s")
         return text % {"arm": arm.label, "baseline": base.label, "missing": why} if why else ""
     return _judged(found, arm, figure)
 

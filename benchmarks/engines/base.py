@@ -222,7 +222,7 @@ class Tables:
     takes_bytes: int = 0
     tablespaces: tuple[str, ...] = ()  # where they are made; empty: the database's own
     writes: str = ""  # the script that writes to them; empty: they are only read
-    sparing: str = ""  # the remedy with which nothing is written
+    sparing: str = ""  # the script to choose instead, which writes nothing
     needed_empty: bool = False  # a load must find no rows in them
     dropped: bool = False  # this preparation removes them
     alone: bool = False  # the preparation works only in a database that holds no table, not even these

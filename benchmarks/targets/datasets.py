@@ -245,15 +245,15 @@ def _why_unasked(target: Target, wanted: Tables) -> str:
     if target.cluster:
         text = _(
             "cluster %(place)s is protected and %(script)s writes to it: type the database's name, %(database)s, to go "
-            "on, or %(instead)s"
+            "on, or choose %(sparing)s"
         )
     else:
         text = _(
             "no cluster is registered behind %(place)s and %(script)s writes to it: type the database's name, "
-            "%(database)s, to go on, or %(instead)s"
+            "%(database)s, to go on, or choose %(sparing)s"
         )
     names = {"place": target.place, "database": target.database}
-    return text % (names | {"script": wanted.writes, "instead": wanted.sparing})
+    return text % (names | {"script": wanted.writes, "sparing": wanted.sparing})
 
 
 def _admit(cluster: Cluster, target: Target, found: DatasetFacts, privilege: str) -> None:

@@ -49,7 +49,7 @@ def exact(found: Figure, unit: str) -> str:
     """Describe an arm's figure in full for a tooltip: its median with `unit`, and what a verdict still lacks."""
     median = _("not printed") if found.median is None else f"{found.median} {unit}".strip()
     if found.missing:
-        return _("%(median)s; a verdict needs %(missing)s") % {"median": median, "missing": found.missing}
+        return _("%(median)s; missing for a verdict: %(missing)s") % {"median": median, "missing": found.missing}
     return median
 
 

@@ -1,7 +1,8 @@
 """The spec of a revision: pools, settings and given files as they were requested, without secrets."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from itertools import islice
 from operator import attrgetter
 from typing import Any
@@ -103,8 +104,8 @@ def pool_changes(old: Specs, new: Specs) -> Iterator[str]:
 
 def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[str]:
     """Yield the changes of settings, users and files."""
-    yield from _value_changes("", before.get("settings", {}), after.get("settings", {}))
-    yield from _value_changes(_("users: "), before.get("user_settings", {}), after.get("user_settings", {}))
+    yield from _value_changes(str, before.get("settings", {}), after.get("settings", {}))
+    yield from _value_changes(_of_user, before.get("user_settings", {}), after.get("user_settings", {}))
     yield from _file_changes(before.get("files", {}), after.get("files", {}))
 
 
@@ -139,17 +140,23 @@ def _of_pooler(pooler: Pooler) -> dict[str, Any]:
 def _pool_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     for name, value in new.items():
         if name == "settings":
-            yield from _value_changes(f"{new['name']}: ", old.get(name) or {}, value or {})
+            of_pool = partial("{}: {}".format, new["name"])
+            yield from _value_changes(of_pool, old.get(name) or {}, value or {})
         elif old.get(name) != value and name != "cluster_id":
             yield _changed(f"{new['name']}: {name}", old.get(name), value)
 
 
-def _value_changes(what: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
-    yield from (f"{what}{name} {_reported(new[name])}" for name in new if name not in old)
-    yield from (_("%(setting)s left out") % {"setting": f"{what}{name}"} for name in old if name not in new)
+def _value_changes(shown: Callable[[str], str], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the changes of values by name; `shown` says whose a name is."""
+    yield from (f"{shown(name)} {_reported(new[name])}" for name in new if name not in old)
+    yield from (_("%(setting)s left out") % {"setting": shown(name)} for name in old if name not in new)
     for name in new:
         if name in old and old[name] != new[name]:
-            yield _changed(f"{what}{name}", old[name], new[name])
+            yield _changed(shown(name), old[name], new[name])
+
+
+def _of_user(name: str) -> str:
+    return _("users: %(user)s") % {"user": name}
 
 
 def _changed(setting: str, old: object, new: object) -> str:

@@ -28,7 +28,7 @@ def test_a_percentile_is_written_with_a_point(key: str, written: str) -> None:
         (Figure(812.25, 800.0, 820.0), "tps", "812.25 tps"),
         (Figure(3.0, 3.0, 3.0), "", "3.0"),
         (Figure(None, None, None), "ms", "not printed"),
-        (Figure(1.5, 1.0, 2.0, missing="2 more valid runs"), "ms", "1.5 ms; a verdict needs 2 more valid runs"),
+        (Figure(1.5, 1.0, 2.0, missing="2 more valid runs"), "ms", "1.5 ms; missing for a verdict: 2 more valid runs"),
     ],
 )
 def test_a_tooltip_has_the_exact_figure_and_what_a_verdict_lacks(figure: Figure, unit: str, written: str) -> None:

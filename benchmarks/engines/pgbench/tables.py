@@ -30,7 +30,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
         takes_bytes=estimated_bytes(scale, options.get("fillfactor")),
         tablespaces=tuple(options[name] for name in ("tablespace", "index_tablespace") if options.get(name)),
         writes=next((name for name in builtins if name in scripts.WRITING_BUILTINS), ""),
-        sparing=_("choose select-only"),
+        sparing="select-only",
         dropped=options.get("initialize_steps") == DROP_STEP,
         # each transaction updates one of as many branches as the scale (the manual's good practices)
         contended_below=int(options.get("clients") or 0) if scripts.CONTENDING_BUILTIN in builtins else 0,

@@ -39,7 +39,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
         sets=count,
         takes_bytes=0 if bulk else count * size * _ROW_BYTES,
         writes="" if purpose == PREPARE or script in READING else script,
-        sparing=_("choose oltp_read_only"),
+        sparing="oltp_read_only",
         needed_empty=bulk and purpose != PREPARE,
         dropped=options.get("action") == DROP,
     )
@@ -61,7 +61,7 @@ def _tpcc(options: dict[str, Any], purpose: str) -> Tables:
         sets=count,
         takes_bytes=count * (scale * _WAREHOUSE_BYTES + _ITEM_BYTES),
         writes="" if purpose == PREPARE else "tpcc",
-        sparing=_("choose oltp_read_only"),
+        sparing="oltp_read_only",
         dropped=options.get("action") == DROP,
         alone=True,  # it adds to tables that are there, and waits until the database holds as many as it makes
     )

@@ -1,6 +1,7 @@
 """Dry runs: runs that try a script once, with a time limit, and the reason where one exceeds it."""
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.engines.pgbench import scripts
 from benchmarks.models import Run
@@ -9,6 +10,24 @@ from benchmarks.targets import sessions
 ONCE = {"clients": 1, "threads": 1, "transactions": 1, "percentiles": False}
 LIMIT_S = 300.0
 SHOWN_CHARACTERS = 80
+RUNNING = {  # by whether the line is known, and whether another session held a lock
+    (True, True): gettext_lazy(
+        "the dry run of %(script)s did not end within %(limit)s s: line %(number)s (%(statement)s) had been running "
+        "for %(seconds)s s, waiting for a lock of session %(session)s; end that session or wait for it, and try again"
+    ),
+    (True, False): gettext_lazy(
+        "the dry run of %(script)s did not end within %(limit)s s: line %(number)s (%(statement)s) had been running "
+        "for %(seconds)s s; let it do less, and try again"
+    ),
+    (False, True): gettext_lazy(
+        "the dry run of %(script)s did not end within %(limit)s s: a statement (%(statement)s) had been running for "
+        "%(seconds)s s, waiting for a lock of session %(session)s; end that session or wait for it, and try again"
+    ),
+    (False, False): gettext_lazy(
+        "the dry run of %(script)s did not end within %(limit)s s: a statement (%(statement)s) had been running for "
+        "%(seconds)s s; let it do less, and try again"
+    ),
+}
 
 
 def is_dry_run(run: Run) -> bool:
@@ -34,28 +53,15 @@ def why_late(run: Run) -> str:
             "server: a \\sleep or the network delayed it: shorten the sleep, or try it directly on the cluster"
         )
     else:
-        return _running_format(found[0]) % (late | _running(found[0], script.text or ""))
+        return _why_running(found[0], script.text or "", late)
     return text % late
 
 
-def _running(work: sessions.Work, text: str) -> dict[str, object]:
+def _why_running(work: sessions.Work, text: str, late: dict[str, str]) -> str:
     number, line = _line_of(work.statement, text)
     shown = line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "…"
-    words = {"number": number, "statement": shown}
-    doing = _("line %(number)s (%(statement)s)") if number else _("a statement (%(statement)s)")
-    return {"doing": doing % words, "seconds": f"{work.seconds:,.0f}", "session": work.blocked_by}
-
-
-def _running_format(work: sessions.Work) -> str:
-    if work.blocked_by:
-        return _(
-            "the dry run of %(script)s did not end within %(limit)s s: %(doing)s had been running for %(seconds)s s, "
-            "waiting for a lock of session %(session)s; end that session or wait for it, and try again"
-        )
-    return _(
-        "the dry run of %(script)s did not end within %(limit)s s: %(doing)s had been running for %(seconds)s s; "
-        "let it do less, and try again"
-    )
+    words = {"number": number, "statement": shown, "seconds": f"{work.seconds:,.0f}", "session": work.blocked_by}
+    return str(RUNNING[bool(number), bool(work.blocked_by)]) % (late | words)
 
 
 def _line_of(statement: str, text: str) -> tuple[int | None, str]:

@@ -51,8 +51,7 @@ def test_single_runs_get_no_verdict_however_far_apart_and_are_told_how_many_more
     assert found.figures[1].ratio == 3.0
     assert found.figures[1].tone == "none"
     assert found.conclusion == (
-        "Not enough data to judge pooled by direct: it needs 2 more valid runs of direct and "
-        "2 more valid runs of pooled."
+        "Not enough data to judge pooled by direct; missing: 2 more valid runs of direct, 2 more valid runs of pooled."
     )
 
 
@@ -188,7 +187,7 @@ def test_a_run_that_is_not_valid_is_seen_with_its_reason_and_does_not_count():
     found = arms.compare([*repeats("direct", 1.0, 1.1, 1.2), *repeats("pooled", 1.0, 1.1), doubtful])
     assert found.arms[1].words == "2 of 3 valid; suspect: some clients hung"
     assert found.figures[1].high == 1.1
-    assert found.conclusion.endswith("it needs 1 more valid run of pooled.")
+    assert found.conclusion.endswith("; missing: 1 more valid run of pooled.")
 
 
 def test_another_arm_can_be_the_baseline():

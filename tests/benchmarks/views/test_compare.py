@@ -24,7 +24,7 @@ def test_two_runs_on_one_clock_with_ratios_to_the_first(staff):
     text = page_of(answer)
     assert answer.context["runs"] == [first, second]
     assert "compare-better" not in text
-    assert "Not enough data to judge pooled by direct: it needs 2 more valid runs of direct" in text
+    assert "Not enough data to judge pooled by direct; missing: 2 more valid runs of direct" in text
     courses = json.loads(re.search(r'id="courses-rows" type="application/json">(.*?)</script>', text, re.DOTALL)[1])
     assert [(course["label"], len(course["samples"]["rows"])) for course in courses] == [
         (f"direct, run {first.number}", 2),
