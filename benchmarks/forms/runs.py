@@ -15,12 +15,10 @@ from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.engines.base import Field
 from benchmarks.errors import InvalidOptions
-from benchmarks.forms import generator_fields, threshold_fields, unsupported_options
-from benchmarks.forms.generator_fields import WithGenerators
-from benchmarks.forms.host_file_field import WithHostFile
+from benchmarks.forms import run_sections, unsupported_options
 from benchmarks.forms.profiles import offer_profiles
+from benchmarks.forms.run_sections import WithGenerators, WithHostFile, WithThresholds
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
-from benchmarks.forms.threshold_fields import WithThresholds
 from benchmarks.generators import selection
 from benchmarks.generators.selection import Offer
 from benchmarks.models import ExternalEndpoint, Purpose, Run
@@ -329,8 +327,8 @@ def initial_of(run: Run) -> dict[str, Any]:
     }
     target["user"] = "" if run.is_external else run.role
     tags = ", ".join(tag.name for tag in run.tags.all())
-    named = {"name": run.name, "tags": tags, "engine": run.engine, **generator_fields.initial_of(run)}
-    return {**target, **named, **run.options, **threshold_fields.initial_of(run.thresholds)}
+    named = {"name": run.name, "tags": tags, "engine": run.engine, **run_sections.placement_of(run)}
+    return {**target, **named, **run.options, **run_sections.limits_of(run.thresholds)}
 
 
 def _field_of(option: Field) -> forms.Field:

@@ -1,0 +1,176 @@
+"""The sections of a run's form beside its options: generators, a file of their hosts, and thresholds."""
+
+from typing import Any
+
+from django import forms
+from django.forms import BoundField
+from django.utils.functional import cached_property
+from django.utils.text import format_lazy
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from benchmarks.engines.base import Field
+from benchmarks.generators import host_files, registry
+from benchmarks.generators.host_files import Offered
+from benchmarks.generators.registry import Known
+from benchmarks.models import Run
+from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
+from benchmarks.runs.submission.submit import Placement
+
+HOST_FILE = "host_file"
+NO_FILE_YET = _("No file found yet: put one into the folder of a generator, and reload this page.")
+USUAL_THRESHOLDS = ("tps", "latency_p95_ms", "failed_percent", "lag_avg_ms")
+THRESHOLD_PREFIX = "threshold_"
+BOUND_LABELS = {AT_LEAST: _("{figure} at least"), AT_MOST: _("{figure} at most")}
+
+
+class _Ticked(forms.MultipleChoiceField):
+    """Names of generators as they were ticked; submission checks whether they exist."""
+
+    def valid_value(self, value: Any) -> bool:
+        return True
+
+
+class WithGenerators(forms.Form):
+    """A form with generators; `place` returns them once it is valid."""
+
+    generators = _Ticked(label=_("Generators"), required=False)
+    alongside = forms.BooleanField(
+        label=_("Start although another run is on the target or the generator"),
+        required=False,
+        help_text=_("The runs then distort each other's figures"),
+    )
+
+    @property
+    def place(self) -> Placement:
+        return Placement(self.cleaned_data["generators"], self.cleaned_data["alongside"])
+
+    @cached_property
+    def known_generators(self) -> list[tuple[Known, bool]]:
+        """All live generators and the ticked ones, each with whether it is ticked."""
+        ticked = {str(name) for name in self["generators"].value() or ()}
+        found, _unknown = registry.known_or_remembered()
+        return [(one, one.name in ticked) for one in found if one.alive is not False or one.name in ticked]
+
+    @property
+    def placing_is_open(self) -> bool:
+        """Whether a value is set or invalid, so that the section is unfolded."""
+        return bool(self["generators"].value() or self["alongside"].value() or self["generators"].errors)
+
+
+def placement_of(run: Run) -> dict[str, Any]:
+    """Return the form's values of a run's generators."""
+    return {"generators": run.wanted_generators, "alongside": run.alongside}
+
+
+class _Chosen(forms.ChoiceField):
+    """A file name as it was chosen; submission checks whether the generators have it."""
+
+    def valid_value(self, value: Any) -> bool:
+        return True
+
+
+class WithHostFile(forms.Form):
+    """A form that offers the files of the ticked generators, or of all live ones if none is ticked."""
+
+    option_fields: tuple[Field, ...]
+    engine_name: str
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for option in self.option_fields:
+            if option.kind == HOST_FILE:
+                self.fields[option.name] = self._field_of(option)
+
+    def _field_of(self, option: Field) -> forms.ChoiceField:
+        # reading a bound field would cache it before it is replaced
+        given = self.data if self.is_bound else self.initial
+        files = self._files(str(given.get(option.name) or ""))
+        return _Chosen(
+            label=option.label,
+            help_text=option.help if files else format_lazy("{} {}", NO_FILE_YET, option.help),
+            required=False,
+            choices=[("", _("Choose…")), *files],
+        )
+
+    def _files(self, chosen: str) -> list[tuple[str, str]]:
+        """Return (name, label) of each file and the `chosen` one; labels name the generators if others lack it."""
+        offered = host_files.offered(self.engine_name, self["generators"].value() or ())
+        everyone = {name for one in offered for name in one.generators}
+        shown = {one.name: _shown(one, everyone) for one in offered}
+        return list((shown | ({chosen: chosen} if chosen and chosen not in shown else {})).items())
+
+
+def _shown(file: Offered, everyone: set[str]) -> str:
+    if file.fault:
+        return gettext("%(file)s (can't be used)") % {"file": file.name}
+    if set(file.generators) < everyone:
+        return gettext("%(file)s (on %(generators)s)") % {"file": file.name, "generators": ", ".join(file.generators)}
+    return file.name
+
+
+def _threshold_field(metric: str, bound: str = "") -> forms.FloatField:
+    judged = THRESHOLDS[metric]
+    widget = forms.NumberInput(attrs={"step": "any", "min": "0"})
+    label = format_lazy(BOUND_LABELS[bound or judged.threshold], figure=judged.label)
+    return forms.FloatField(label=label, required=False, min_value=0, max_value=1e14, widget=widget)
+
+
+def _threshold_name(metric: str, bound: str) -> str:
+    usual = metric in USUAL_THRESHOLDS and bound == THRESHOLDS[metric].threshold
+    return THRESHOLD_PREFIX + metric if usual else f"{THRESHOLD_PREFIX}{metric}_{bound}"
+
+
+THRESHOLDS_BY_NAME = {
+    _threshold_name(metric, bound): (metric, bound)
+    for metric in (*USUAL_THRESHOLDS, *THRESHOLDS)
+    for bound in BOUND_LABELS
+}
+
+
+class WithThresholds(forms.Form):
+    """A form with thresholds; `thresholds` returns them once it is valid."""
+
+    threshold_tps = _threshold_field("tps")
+    threshold_latency_p95_ms = _threshold_field("latency_p95_ms")
+    threshold_failed_percent = _threshold_field("failed_percent")
+    threshold_lag_avg_ms = _threshold_field("lag_avg_ms")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        given = self.data if self.is_bound else self.initial
+        for name, (metric, bound) in THRESHOLDS_BY_NAME.items():
+            if name in given and name not in self.fields:
+                self.fields[name] = _threshold_field(metric, bound)
+
+    @property
+    def thresholds(self) -> list[dict[str, Any]]:
+        given = (
+            (THRESHOLDS_BY_NAME[name], self.cleaned_data.get(name))
+            for name in THRESHOLDS_BY_NAME
+            if name in self.fields
+        )
+        return [{"metric": metric, bound: limit} for (metric, bound), limit in given if limit is not None]
+
+    @property
+    def threshold_fields(self) -> list[tuple[BoundField, str]]:
+        return [
+            (self[name], THRESHOLDS[metric].unit)
+            for name, (metric, _) in THRESHOLDS_BY_NAME.items()
+            if name in self.fields
+        ]
+
+    @property
+    def thresholds_are_open(self) -> bool:
+        """Whether a threshold is set or invalid, so that the section is unfolded."""
+        return any(field.value() not in (None, "") or field.errors for field, _ in self.threshold_fields)
+
+
+def limits_of(thresholds: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the form's values of a run's thresholds."""
+    return {
+        _threshold_name(one["metric"], bound): one[bound]
+        for one in thresholds
+        for bound in BOUND_LABELS
+        if bound in one and one["metric"] in THRESHOLDS
+    }
