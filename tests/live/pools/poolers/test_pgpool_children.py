@@ -52,7 +52,7 @@ def test_one_that_serves_a_client_is_told_again_once_it_is_free(
         make_pool()
         revision = deployment.apply_pooler(pgpool_pooler)
         assert (revision.state, pgpool_pooler.behind) == (RevisionState.APPLIED, CLIENTS)
-        assert f"by {CLIENTS} of 32 children" in next(
+        assert f"{CLIENTS} of 32 children serve clients" in next(
             one["detail"] for one in revision.steps if one["step"] == "passwords not read yet"
         )
         for session in held:
