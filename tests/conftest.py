@@ -1,13 +1,17 @@
 """What every test may use; what tests of properties draw; and which tests may start servers."""
 
 import os
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, settings
 
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
+from tests import migrated
 from tests.drawing import DRAWS
 
 # a slow machine is no fault of what is tested, here as with every other test
@@ -58,6 +62,26 @@ def _group_of(item: pytest.Item) -> str:
 
 def _shared_by(item: pytest.Item) -> Path | None:
     return next((folder for folder in SHARED if folder in item.path.parents), None)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Whether pytest-django finds a database that is migrated already; it goes with the home of the test run."""
+    return connection.vendor == "sqlite"
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(
+    request: pytest.FixtureRequest, django_db_modify_db_settings: None, django_db_keepdb: bool
+) -> Iterator[None]:
+    """Let pytest-django set up its databases, the migrated one being copied where it can be."""
+    cache = getattr(request.config, "cache", None)
+    with ExitStack() as stack:
+        if django_db_keepdb and cache:
+            name = Path(connection.creation._get_test_db_name())
+            stack.enter_context(migrated.copied(cache.mkdir("databases"), name))
+        request.getfixturevalue("django_db_setup")
+    yield
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
