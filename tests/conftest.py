@@ -1,7 +1,6 @@
 """What every test may use; what tests of properties draw; and which tests may start servers."""
 
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -73,7 +72,7 @@ def django_db_keepdb() -> bool:
 @pytest.fixture(scope="session")
 def django_db_setup(
     request: pytest.FixtureRequest, django_db_modify_db_settings: None, django_db_keepdb: bool
-) -> Iterator[None]:
+) -> None:
     """Let pytest-django set up its databases, the migrated one being copied where it can be."""
     cache = getattr(request.config, "cache", None)
     with ExitStack() as stack:
@@ -81,7 +80,6 @@ def django_db_setup(
             name = Path(connection.creation._get_test_db_name())
             stack.enter_context(migrated.copied(cache.mkdir("databases"), name))
         request.getfixturevalue("django_db_setup")
-    yield
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
