@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
-from tests import migrated
+from tests import seeds
 from tests.drawing import DRAWS
 
 # a slow machine is no fault of what is tested, here as with every other test
@@ -70,15 +70,13 @@ def django_db_keepdb() -> bool:
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(
-    request: pytest.FixtureRequest, django_db_modify_db_settings: None, django_db_keepdb: bool
-) -> None:
+def django_db_setup(request: pytest.FixtureRequest, django_db_modify_db_settings: None, django_db_keepdb: bool) -> None:
     """Let pytest-django set up its databases, the migrated one being copied where it can be."""
     cache = getattr(request.config, "cache", None)
     with ExitStack() as stack:
         if django_db_keepdb and cache:
             name = Path(connection.creation._get_test_db_name())
-            stack.enter_context(migrated.copied(cache.mkdir("databases"), name))
+            stack.enter_context(seeds.migrated(cache.mkdir("seeds"), name))
         request.getfixturevalue("django_db_setup")
 
 

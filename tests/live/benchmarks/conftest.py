@@ -32,8 +32,8 @@ from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.benchmarks.submitting import submit_one
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
-# A run of which only its life matters takes a moment; one that is watched second by second says how many, and leaves the
-# processors to the other tests.
+# A run of which only its life matters takes a moment; one that is watched second by second says how many, and its rate
+# leaves the processors to the tests beside it.
 QUICK = {"clients": 2, "threads": 1, "transactions": 200}
 LASTING = {"clients": 2, "threads": 1, "duration": 2, "rate": 200}
 Submit = Callable[..., Run]
