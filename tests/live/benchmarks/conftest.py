@@ -223,8 +223,9 @@ def submit(cluster: Cluster, dataset: str) -> Submit:
 
 
 def short(**options: Any) -> dict[str, Any]:
-    """The options of a short run: by transactions, unless it has a duration."""
-    return (LASTING if "duration" in options else QUICK) | options
+    """The options of a short run: by transactions, unless it has a duration; those that are None are left out."""
+    asked = (LASTING if "duration" in options else QUICK) | options
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def execute(run: Run) -> Run:
