@@ -252,6 +252,7 @@ RUN_DAYS = env.number("POOLDECK_RUN_DAYS", 0)
 HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)
 METRICS_ALLOW = env.read("POOLDECK_METRICS_ALLOW", env.NOWHERE, env.networks)
 RESTART_FILE = env.text("POOLDECK_RESTART_FILE")
+CREATE_FILE = env.text("POOLDECK_CREATE_FILE")
 OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, least=65536)
 
 # Whom events are told, see pools.monitoring.channels.
