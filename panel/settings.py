@@ -230,6 +230,11 @@ CELERY_BEAT_SCHEDULE = {
     "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0},
     "catch-up": {"task": "pools.tasks.catch_up", "schedule": 10.0, "options": {"expires": 10}},
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
+    "run-cluster-commands": {
+        "task": "pools.tasks.run_cluster_commands",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
     "advance-experiments": {
         "task": "benchmarks.tasks.advance_experiments",
