@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields
-from benchmarks.experiments.toml_lines import line_of
+from panel.lib.toml_lines import line_of
 
 MOST_ARMS = 60
 SCHEMA_FILE = Path(__file__).parent / "playbooks" / "schema.json"
