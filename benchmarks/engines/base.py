@@ -284,7 +284,10 @@ class Engine(ABC):
 
     @abstractmethod
     def validate(self, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
-        """Return the options to store, from the input of a form or an API client; raise `InvalidOptions`."""
+        """Return the options to store, from the input of a form or an API client; raise `InvalidOptions`.
+
+        `raw` has names of `fields_for(purpose)` only: `benchmarks.runs.submission.options` refuses others first.
+        """
 
     @abstractmethod
     def find(self) -> Program:
