@@ -177,16 +177,14 @@ class AskedTargetField(serializers.DictField):
 
 
 class AskedRunSerializer(KnownFields):
-    """A request for a run; the options are named after the program's own and validated by its engine."""
+    """A request for a run: each engine has options of its own. pgbench executes a request without `engine`."""
 
     target = AskedTargetField()
     engine = serializers.ChoiceField(list(ENGINES), default=DEFAULT_ENGINE)
     options = serializers.DictField(
         default=dict,
         help_text=_(
-            "Named after the program's own options. For pgbench, `builtin` is NAME or NAME@WEIGHT or a list of "
-            "them, `scripts` a list of `{text}`, `{script}` (id or name, with a `version` or the newest) or "
-            "`{script_version}`, each with its `weight`; `variables` maps names to numbers or text"
+            "Named after the program's own options, beside the panel's; loads and datasets have different ones"
         ),
     )
     purpose = serializers.ChoiceField(

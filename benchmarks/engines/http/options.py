@@ -16,6 +16,7 @@ FILL, DROP = "fill", "drop"
 PRODUCTS = "products"
 LONGEST_URL = 2_000
 POOLED = "pooled"
+KIND_SCHEMAS = {"url": {"type": "string", "format": "uri", "maxLength": LONGEST_URL}}
 OF_POOL = ("pool_size", "pool_idle", "pool_lifetime", "pool_idle_time")  # set only where the service has a pool
 
 FIELDS = (

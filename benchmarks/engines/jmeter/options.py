@@ -16,6 +16,7 @@ LOAD, PREPARE = "load", "prepare"
 PLAN = "host_file"  # the kind of an option that names a file of the generator
 MOST_PLANS = 200  # that a generator reports
 _NAME = re.compile(r"[^/\x00]{1,196}\.jmx")
+KIND_SCHEMAS = {PLAN: {"type": "string", "pattern": f"^{_NAME.pattern}$"}}
 
 FIELDS = (
     Field(
