@@ -192,6 +192,7 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "panel.rest.schema.allow_null",
         "benchmarks.api.run_schemas.describe_options",
         "benchmarks.api.description.describe_events",
         "pools.api.description.describe_live",

@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
-from benchmarks.models import Purpose, Run, RunOutput, Sample, metrics
+from benchmarks.models import Gate, Purpose, Run, RunOutput, Sample, Validity, metrics
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.results import annotations
 from benchmarks.runs.live import events
@@ -81,6 +81,10 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     """A run; `validity` is empty until it has ended, runs that were started together share `group`."""
 
     target = serializers.SerializerMethodField()
+    validity = serializers.ChoiceField(Validity.choices, read_only=True, allow_blank=True)
+    gate = serializers.ChoiceField(
+        Gate.choices, read_only=True, allow_blank=True, help_text=_("Empty without thresholds, and until it has ended")
+    )
     summary = SummarySerializer(read_only=True)
     options = serializers.DictField(read_only=True)
     reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
