@@ -11,11 +11,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.errors import InvalidFields, Refused
+from benchmarks.errors import InvalidFields, InvalidOptions, Refused
 from benchmarks.experiments import dispatch, library, order, other_host, resources, server_settings
 from benchmarks.experiments.playbook import ArmSpec, EndpointSpec, PlaybookSpec
 from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
+from benchmarks.runs.submission import options as load_options
 from benchmarks.runs.submission.submit import require_queue
 from pools.models import Cluster, Pooler, PoolerKind
 
@@ -57,6 +58,7 @@ def start(request: ExperimentRequest) -> Experiment:
     spec = library.find(request.playbook)
     arms = _arms(spec, request)
     _check(spec, request)
+    _check_options(spec, request, arms)
     if request.cluster.protected and request.confirm != request.cluster.name:
         raise Refused(protected(request.cluster, changes(spec, arms, request.cluster)))
     require_queue()
@@ -78,7 +80,7 @@ def start(request: ExperimentRequest) -> Experiment:
             minutes=request.minutes,
             seed=seed,
             overrides=dict(request.options),
-            dataset=dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset),
+            dataset=_dataset(spec, request),
             plan=order.blocks([arm.key for arm in arms], repeats, seed),
             author=request.author,
         )
@@ -155,6 +157,28 @@ def _check(spec: PlaybookSpec, request: ExperimentRequest) -> None:
         raise InvalidExperiment(errors)
     if request.generators:
         selection.checked(request.generators, spec.engine, Purpose.LOAD)
+
+
+def _check_options(spec: PlaybookSpec, request: ExperimentRequest, arms: Sequence[ArmSpec]) -> None:
+    """Raise `InvalidExperiment` where a run would refuse what the request puts in the place of the playbook's."""
+    for arm in arms if request.options else ():
+        _check_run(spec.engine, "options", dict(arm.options), Purpose.LOAD)
+    if request.dataset:
+        _check_run(spec.engine, "dataset", _dataset(spec, request), Purpose.PREPARE)
+
+
+def _check_run(engine: str, field_name: str, options: dict[str, Any], purpose: Purpose) -> None:
+    try:
+        load_options.validate(engine, options, purpose=purpose)
+    except InvalidOptions as error:
+        text = _("%(option)s: %(reason)s")
+        found = [text % {"option": name, "reason": one} for name, reasons in error.errors.items() for one in reasons]
+        raise InvalidExperiment({field_name: found}) from None
+
+
+def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> dict[str, Any]:
+    """Return the options of the preparation: those of the request, in the place of the playbook's."""
+    return dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset)
 
 
 def protected(cluster: Cluster, found: Sequence[str]) -> str:
