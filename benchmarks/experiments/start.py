@@ -125,7 +125,19 @@ def arms_of(experiment: Experiment) -> tuple[ArmSpec, ...]:
     planned = {key for block in experiment.plan for key in block}
     arms = spec.arms(quick=experiment.quick, overrides=experiment.overrides)
     common = experiment.server_settings
-    return tuple(replace(arm, profile=common | dict(arm.profile)) for arm in arms if arm.key in planned)
+    sized = (_sized(arm, experiment.dataset) for arm in arms if arm.key in planned)
+    return tuple(replace(arm, profile=common | dict(arm.profile)) for arm in sized)
+
+
+def _sized(arm: ArmSpec, dataset: Mapping[str, Any]) -> ArmSpec:
+    """Return the arm with the scale of the tables if it runs scripts of its own alone: pgbench does not count it then.
+
+    `benchmarks.engines.pgbench.scripts.contradictions` refuses a script that reads :scale without it.
+    """
+    options = arm.options
+    if not options.get("scripts") or options.get("builtin") or options.get("scale") or not dataset.get("scale"):
+        return arm
+    return replace(arm, options=dict(options) | {"scale": dataset["scale"]})
 
 
 def _clients_of(arm: ArmSpec) -> int:
@@ -134,9 +146,10 @@ def _clients_of(arm: ArmSpec) -> int:
 
 
 def _arms(spec: PlaybookSpec, request: ExperimentRequest) -> list[ArmSpec]:
-    arms = spec.arms(quick=request.quick, overrides=request.options)
+    dataset = _dataset(spec, request)
+    arms = [_sized(arm, dataset) for arm in spec.arms(quick=request.quick, overrides=request.options)]
     if not request.arms:
-        return list(arms)
+        return arms
     known = {arm.key for arm in arms}
     if unknown := [key for key in request.arms if key not in known]:
         message = _("%(keys)s: no arm of %(playbook)s; its arms are %(known)s")
