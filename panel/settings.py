@@ -178,6 +178,12 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "panel.rest.pagination_and_errors.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+API_EXAMPLES = [
+    "panel.rest.common_examples.EXAMPLES",
+    "panel.accounts.examples.EXAMPLES",
+    "pools.api.examples.EXAMPLES",
+    "benchmarks.api.examples.EXAMPLES",
+]
 SPECTACULAR_SETTINGS = {
     "TITLE": "Pooldeck",
     "DESCRIPTION": (
@@ -192,8 +198,11 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "panel.rest.schema.allow_null",
+        "benchmarks.api.run_schemas.describe_options",
         "benchmarks.api.description.describe_events",
         "pools.api.description.describe_live",
+        "panel.rest.examples.add_examples",
         "panel.rest.schema.document_errors",
     ],
     "ENUM_NAME_OVERRIDES": {

@@ -92,8 +92,8 @@ class RecommendationSerializer(serializers.Serializer[Any]):
 class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
     """An experiment in a list: all but its arms and its conclusion, which are made of its runs."""
 
-    cluster: Any = serializers.PrimaryKeyRelatedField(read_only=True)
-    pooler: Any = serializers.PrimaryKeyRelatedField(read_only=True)
+    cluster: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
+    pooler: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
     progress = serializers.SerializerMethodField()
     reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
     notes = serializers.ListField(child=serializers.CharField(), read_only=True)

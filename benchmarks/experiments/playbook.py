@@ -162,8 +162,9 @@ class PlaybookSpec:
 
 def _fitted(engine: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options with no more pgbench threads than clients: pgbench refuses more."""
-    if engine == "pgbench" and options.get("clients") and options.get("threads"):
-        options["threads"] = min(options["threads"], options["clients"])
+    clients, threads = options.get("clients"), options.get("threads")
+    if engine == "pgbench" and isinstance(clients, int) and isinstance(threads, int) and clients:
+        options["threads"] = min(threads, clients)
     return options
 
 

@@ -175,6 +175,10 @@ def test_an_engine_is_one_folder_and_one_line(copy: Path, database: str) -> None
 page = client.get("/runs/new/?engine=toy")
 assert page.status_code == 200 and "toy" in page.content.decode()
 assert client.get(f"/runs/{run.pk}/").status_code == 200
+described = client.get("/api/schema/?format=json").json()["components"]["schemas"]
+assert described["ToyRunRequest"]["properties"]["engine"] == {"type": "string", "enum": ["toy"]}
+assert described["AskedRun"]["discriminator"]["mapping"]["toy"] == "#/components/schemas/ToyRunRequest"
+assert described["ToyOptions"]["properties"]["clients"]["maximum"] == 10
 """,
     )
 
