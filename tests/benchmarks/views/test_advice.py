@@ -14,16 +14,17 @@ from benchmarks.experiments.report import files, heat_map, knee, presentation
 from benchmarks.experiments.report.heat_map import HeatCell
 from benchmarks.experiments.results import Result
 from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.library.scripts import library
 from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind, RunOutput, Status, Validity
 from pools.inventory import pools
 from pools.models import Pool
 from tests.benchmarks.experiments.records import REFUSAL
-from tests.benchmarks.records import a_finished_run
+from tests.benchmarks.records import a_finished_run, a_run, the_options
 from tests.pages import page_of
 from tests.pools import records
 from tests.pools.records import a_cluster, checked
 
-ASKED = {"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5}
+ASKED = {"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5, "tables": "own"}
 FIGURES = {1: [100, 101], 2: [180, 178], 4: [260, 261], 8: [262, 263]}
 OTHERS = {"2-1": 90.5, "2-2": 95.0, "16-4": 240.0}  # clients and size
 
@@ -76,6 +77,51 @@ def test_bad_values_are_refused_and_start_nothing(staff, queued: None) -> None:
     answer = staff.post(f"/experiments/advice/{a_pool().pk}/", ASKED | {"minutes": 0})
     assert answer.status_code == 400
     assert Experiment.objects.count() == 0
+
+
+def test_a_script_of_the_library_is_chosen_like_a_built_in_one(staff, queued: None) -> None:
+    version = library.newest(library.create(name="orders", text="SELECT 1;"))
+    answer = staff.post(f"/experiments/advice/{a_pool(size=4).pk}/", ASKED | {"builtin": f"version:{version.pk}"})
+    assert answer.status_code == 302, page_of(answer)
+    options = start.arms_of(Experiment.objects.get())[0].options
+    assert (options["scripts"][0]["name"], options.get("builtin")) == ("orders", None)
+
+
+def test_several_scripts_have_weights_and_what_was_typed_stays(staff, queued: None) -> None:
+    url = f"/experiments/advice/{a_pool(size=4).pk}/"
+    typed = ASKED | {"mix_0_value": "select-only", "mix_0_weight": "3", "mix_1_text": "\\shell ls", "mix_1_weight": "2"}
+    page = page_of(staff.post(url, typed))
+    assert "\\shell ls</textarea>" in page
+    assert 'value="3"' in page
+    assert "line 1" in page
+    staff.post(url, typed | {"mix_1_text": "SELECT 1;"})
+    options = start.arms_of(Experiment.objects.get())[0].options
+    assert (options["builtin"], options["scripts"][0]["weight"]) == ("select-only@3", 2)
+
+
+def test_the_load_of_a_run_on_the_pool_can_be_chosen_once(staff, queued: None) -> None:
+    pool = a_pool(size=4)
+    for _ in range(2):
+        run = a_run(pool=pool, options=the_options(builtin="simple-update"))
+    url = f"/experiments/advice/{pool.pk}/"
+    page = page_of(staff.get(url))
+    assert "As in a run on this pool" in page
+    assert page.count('value="run:') == 1
+    assert f'value="run:{run.pk}">run {run.number}: simple-update (weight 1)' in page
+    staff.post(url, ASKED | {"builtin": f"run:{run.pk}"})
+    assert start.arms_of(Experiment.objects.get())[0].options["builtin"] == "simple-update"
+
+
+def test_the_pools_database_is_offered_where_the_pool_has_a_user(staff, queued: None) -> None:
+    assert "Those of the pool&#x27;s database" in page_of(staff.get(f"/experiments/advice/{a_pool().pk}/"))
+    assert "Tables to load" not in page_of(staff.get(f"/experiments/advice/{a_pool(user='').pk}/"))
+
+
+def test_built_in_scripts_on_the_pools_database_are_refused_beside_the_field(staff, queued: None) -> None:
+    answer = staff.post(f"/experiments/advice/{a_pool().pk}/", ASKED | {"tables": "existing"})
+    page = page_of(answer)
+    assert "choose scripts of your own, or the sweep&#x27;s tables" in page
+    assert 'value="existing" selected' in page
 
 
 def test_the_recommendation_comes_first_with_the_knee_and_one_button(staff, queued: None) -> None:
