@@ -127,18 +127,27 @@ def conditions(experiment: Experiment) -> Mapping[str, Any]:
     """Return what the figures were measured under, by name."""
     run = experiment.runs.exclude(server_version="").order_by("number").first()
     scale = _("quick form") if experiment.quick else _("as published")
-    load = {_("Workload"): _workload(experiment)} if experiment.advice else {}
-    return load | {
+    found = {
+        _("Workload"): _workload(experiment) if experiment.advice else "",
         _("Cluster"): experiment.cluster_name,
         _("Pooler"): experiment.pooler.name if experiment.pooler else _("the first that fits"),
         _("Size"): scale,
         _("Blocks"): experiment.repeats,
         _("Order"): _("ABBA, drawn with seed %(seed)s") % {"seed": experiment.seed},
+        _("Warm-up"): _warm_up(experiment),
         _("Server"): (run and run.server_version) or "–",
         _("Load program"): f"{run.engine} {run.client_version}" if run and run.client_version else "–",
         _("Generator"): _with_hosts(experiment.runs.filter(purpose=Purpose.LOAD).order_by("number")) or "–",
         _("Tables"): _tables(experiment),
     }
+    return {name: value for name, value in found.items() if value != ""}
+
+
+def _warm_up(experiment: Experiment) -> str:
+    """Return how long the warm-ups before the runs are; empty where there are none."""
+    lengths = sorted({int(seconds) for arm in arms_of(experiment) if (seconds := arm.options.get("warm_up"))})
+    text = _("%(seconds)s s of the same load before each run, thrown away")
+    return text % {"seconds": "–".join(map(str, lengths))} if lengths else ""
 
 
 def _workload(experiment: Experiment) -> str:

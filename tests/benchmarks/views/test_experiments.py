@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from benchmarks.experiments.report import files, presentation
 from benchmarks.models import Experiment, ExperimentState, Generator, Playbook
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.experiments.test_playbook import SMALL
@@ -36,6 +37,16 @@ def test_the_page_shows_the_verdict_first_and_the_published_figures_beside_the_m
     assert page.index("What it shows") < page.index("Published beside measured")
     assert "◆ 16.96" in page
     assert "hx-get" not in page[page.index("experiment-live") : page.index("What it shows")]
+
+
+def test_the_page_says_that_the_warm_up_was_thrown_away(staff) -> None:
+    experiment = a_measured_experiment(FIGURES)
+    text = "1 s of the same load before each run, thrown away"
+    assert text in page_of(staff.get(f"/experiments/{experiment.pk}/"))
+    assert text in files.as_html(experiment).decode()
+    experiment.write(quick=False)
+    assert presentation.conditions(experiment)["Warm-up"].startswith("30 s of the same load")
+    assert "Warm-up" not in presentation.conditions(an_experiment("burst"))
 
 
 def test_an_experiment_that_goes_on_asks_for_itself_and_can_be_cancelled(staff) -> None:
