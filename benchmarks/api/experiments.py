@@ -301,7 +301,11 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
     )
     @action(detail=True)
     def report(self, request: Request, pk: str) -> HttpResponse:
-        """Answer the report: verdict first, chart, table, conditions and evidence."""
+        """Answer the report: verdict first, chart, table, conditions and evidence.
+
+        CSV has a line for each arm; of a sweep of sizes that is a cell, with `mean_tps`, `mean_latency_avg_ms` and
+        `is_recommended` at its end.
+        """
         kind = request.query_params.get("as", "html")
         if kind not in files.MAKERS:
             message = _("%(kind)s is no kind of report: use one of %(kinds)s")

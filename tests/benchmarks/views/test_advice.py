@@ -1,5 +1,7 @@
 """The pages of advice on a pool."""
 
+import csv
+import io
 import json
 from datetime import timedelta
 
@@ -299,6 +301,21 @@ def test_the_heat_map_shows_each_cell_and_what_was_not_measured(staff, queued: N
     report = files.as_html(experiment).decode()
     assert "heat-map" in report
     assert ".curve { fill: none" in report[report.index("<svg") :]  # WeasyPrint draws with styles inside the SVG only
+
+
+def test_the_csv_report_has_the_cells_of_a_sweep(queued: None, db: None) -> None:
+    experiment = an_advice(a_pool(size=10))
+    rows = {row["key"]: row for row in csv.DictReader(io.StringIO(files.as_csv(experiment).decode()))}
+    assert {key: row["is_recommended"] for key, row in rows.items() if row["is_recommended"]} == {
+        **{f"8-{size}": "no" for size in FIGURES},
+        **dict.fromkeys(OTHERS, "no"),
+        "8-4": "yes",
+    }
+    four = [rows["8-4"][name] for name in ("clients", "size", "n_valid", "mean_tps", "mean_latency_avg_ms")]
+    assert [float(one) for one in four] == [8, 4, 2, 260.5, pytest.approx(8000 / 260.5, rel=0.01)]
+    assert rows["16-8"]["mean_tps"] == ""  # not measured
+    other = a_verdict("mode", {"session": [100]})
+    assert "is_recommended" not in files.as_csv(other.experiment).decode()
 
 
 def test_a_sweep_of_the_expected_clients_alone_says_so_instead_of_a_map(queued: None, db: None) -> None:
