@@ -20,7 +20,7 @@ from benchmarks.experiments.advice.grid import Cell, Grid
 from benchmarks.experiments.advice.workload import EXISTING, Workload
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
-from benchmarks.models import Experiment, ResourceKind
+from benchmarks.models import Experiment, ExperimentState, ResourceKind
 from benchmarks.runs.submission.submit import require_queue
 from pools.inventory import budget
 from pools.models import Cluster, Pool, Pooler, PoolerKind
@@ -245,7 +245,8 @@ def _blocks_left(experiment: Experiment) -> list[str]:
     """Return how many of the blocks of two arms the minutes were too few for."""
     block = len(experiment.plan[0])
     done, planned = experiment.step // block, len(experiment.plan)
-    if expected_clients(experiment) is not None or not experiment.has_ended or done == planned:
+    is_compared = experiment.state == ExperimentState.SUCCEEDED and expected_clients(experiment) is None
+    if not is_compared or done == planned:
         return []
     text = _("%(done)s of %(planned)s blocks fitted the minutes: with more, the interval becomes narrower.")
     return [text % {"done": done, "planned": planned}]

@@ -172,6 +172,31 @@ def test_rounds_end_with_the_minutes(staff, queued: None) -> None:
     assert sweep.is_out_of_time(experiment)
 
 
+@pytest.mark.parametrize("question", ["mode", "pooling"])
+def test_two_arms_end_with_the_block_that_still_fits_the_minutes(queued: None, db: None, question: str) -> None:
+    pool = a_pool(size=4)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question=question, minutes=2))
+    began = timezone.now() - timedelta(seconds=80)  # 20 s a run: another block of two runs would end at 120 s
+    experiment.write(started_at=began, measuring_at=began)
+    ends = {}
+    for step in range(6):
+        experiment.write(step=step)
+        ends[step] = sweep.is_out_of_time(experiment)
+    assert ends == {0: False, 1: False, 2: True, 3: False, 4: True, 5: False}
+    experiment.write(step=6)
+    assert not sweep.is_out_of_time(experiment)  # two more runs of 13.3 s
+    assert not sweep.add_round(experiment)
+
+
+def test_two_arms_that_the_minutes_cut_short_say_so(queued: None, db: None) -> None:
+    pool = a_pool(size=4)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question="mode", minutes=2))
+    experiment.write(step=8, state=ExperimentState.SUCCEEDED)
+    assert sweep.unseen(experiment)[0].startswith("4 of 6 blocks fitted the minutes")
+    experiment.write(step=12)
+    assert "blocks" not in sweep.unseen(experiment)[0]
+
+
 def test_both_modes_are_measured_with_pools_of_one_size(queued: None, db: None) -> None:
     pool = a_pool(size=60)
     checked(pool.cluster, max_connections=100)
