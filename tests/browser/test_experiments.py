@@ -172,7 +172,11 @@ def check_page(page: Page, file: Path, verdict: str) -> None:
     report.on("request", lambda request: asked.append(request.url))
     report.goto(file.as_uri())
     expect(report.get_by_text(verdict)).to_be_visible()
-    expect(report.locator("svg")).to_be_visible()
+    expect(report.locator("svg.is-wide")).to_be_visible()
+    report.set_viewport_size({"width": 390, "height": 900})
+    expect(report.locator("svg.is-narrow")).to_be_visible()
+    expect(report.locator("svg.is-wide")).to_be_hidden()
+    assert report.evaluate("document.querySelector('figure').scrollWidth") <= 390
     expect(report.get_by_role("row").filter(has_text="pool of four")).to_contain_text("3 of 3 valid")
     context.close()
     assert asked == [file.as_uri()]
