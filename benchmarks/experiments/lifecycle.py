@@ -185,15 +185,13 @@ def _has_waited(experiment: Experiment) -> bool:
 def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:
     """Submit a run of an arm; one that is refused before it starts leaves the arm out, with the reason."""
     pool = experiment.resources.filter(kind=ResourceKind.POOL, key=resources.pool_key(arm)).first()
-    profile = experiment.resources.filter(kind=ResourceKind.PROFILE, key=resources.profile_key(arm)).first()
-    options = dict(arm.options) | ({"settings_profile": profile.name} if profile and arm.profile else {})
     try:
         _submit(
             experiment,
             f"{block}/{arm.key}",
             arm.key,
             resources.role_of(experiment, arm.auth),
-            options,
+            options_of(experiment, arm),
             Purpose.LOAD,
             pool=str(pool.record) if pool and arm.endpoint.is_pooled else "",
             name=f"{experiment} · {arm.label}",
@@ -203,6 +201,18 @@ def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:
         raise
     except (InvalidFields, PoolsError, BenchmarksError) as error:
         _skip(experiment, {arm.key: str(error)})
+
+
+def options_of(experiment: Experiment, arm: ArmSpec) -> dict[str, object]:
+    """Return the options of an arm's runs: with its settings profile, and with the scale that users' scripts read.
+
+    pgbench counts the scale itself for its built-in scripts, and takes none then.
+    """
+    profile = experiment.resources.filter(kind=ResourceKind.PROFILE, key=resources.profile_key(arm)).first()
+    options: dict[str, object] = dict(arm.options)
+    if options.get("scripts") and not options.get("builtin"):
+        options.setdefault("scale", experiment.dataset.get("scale"))
+    return options | ({"settings_profile": profile.name} if profile and arm.profile else {})
 
 
 def _submit(
