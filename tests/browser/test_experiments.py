@@ -195,6 +195,8 @@ def test_a_size_is_asked_for_from_the_pools_page_and_applied(
 ) -> None:
     page.goto(f"/pools/{swept['id']}/")
     page.get_by_role("link", name="What size should this pool be?").click()
+    expect(page.get_by_role("button", name="Measure it")).to_be_visible()
+    assert faults(page) == []
     page.get_by_label("Workload").select_option("select-only")
     page.get_by_label("Clients").fill("2")
     page.get_by_label("Scale of the tables").fill("1")

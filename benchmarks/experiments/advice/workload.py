@@ -22,6 +22,7 @@ ENGINE = "pgbench"
 OWN, EXISTING = "own", "existing"
 TABLES = (OWN, EXISTING)
 DEFAULT_BUILTIN, DEFAULT_CLIENTS, DEFAULT_SCALE = "tpcb-like", 32, 10
+MOST_DIGITS = 9
 OF_A_RUN = ("builtin", "scripts", "variables", "protocol", "connect")
 
 
@@ -61,6 +62,8 @@ def read(raw: Mapping[str, Any]) -> Workload:
         raise InvalidExperiment({"tables": [text]})
     if not given.get("builtin") and (tables == OWN or has_scale):
         given["scale"] = scale  # the value of :scale, which pgbench knows of its built-in scripts alone
+    if tables == OWN:
+        load_options.validate(ENGINE, {"scale": scale}, purpose=Purpose.PREPARE)
     return Workload(_checked(given, clients), clients, scale, tables)
 
 
@@ -102,10 +105,11 @@ def _tables(value: Any) -> str:
 
 
 def _whole(name: str, value: Any) -> int:
-    if not str(value).isdecimal() or int(value) < 1:
+    text = str(value)
+    if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < 1:
         message = _("%(value)s is no number of them: use a whole number from 1") % {"value": value}
         raise InvalidExperiment({name: [message]})
-    return int(value)
+    return int(text)
 
 
 def login_to_existing(cluster: Cluster, pool: Pool | None, database: str, user: str) -> dict[str, str]:

@@ -88,6 +88,8 @@ def test_a_run_lends_its_scripts() -> None:
         ({"tables": EXISTING, "builtin": "select-only"}, InvalidExperiment, "tables"),
         ({"tables": EXISTING, "scripts": [{"text": SCALED}]}, InvalidOptions, "scale"),
         ({"transactions": 5}, InvalidOptions, "transactions"),
+        ({"scale": 999_999}, InvalidOptions, "scale"),
+        ({"scale": "9" * 5000}, InvalidExperiment, "scale"),
     ],
 )
 def test_what_a_run_would_refuse_is_refused(given: dict[str, Any], error: type[InvalidFields], field: str) -> None:
