@@ -20,8 +20,8 @@ MOST_CLIENTS, MOST_SCALE = 1000, 1000
 RUNS_READ, RUNS_SHOWN = 100, 10
 OF_RUN = "run:"  # before the id of the run whose scripts are taken
 TABLES = {
-    workload.OWN: _("Tables of pgbench, made for the sweep and removed after it"),
-    workload.EXISTING: _("Those of the pool's database, as the pool's user"),
+    workload.OWN: _("pgbench's, made for the sweep"),
+    workload.EXISTING: _("Those of the pool's database"),
 }
 
 
@@ -76,7 +76,7 @@ class AdviceForm(WithScripts, Typed):
     def __init__(self, *args: Any, pool: Pool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         chosen: Any = self.fields["builtin"]
-        chosen.initial = workload.DEFAULT_BUILTIN
+        chosen.initial, chosen.required = workload.DEFAULT_BUILTIN, True
         if runs := _runs_of(pool):
             chosen.choices = [*chosen.choices, (_now("As in a run on this pool"), runs)]
         if not pool.user or pool.target != NodeRole.PRIMARY:
