@@ -7,10 +7,12 @@ from django.utils.translation import gettext as _
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, option_schemas
 from benchmarks.errors import InvalidOptions
+from benchmarks.experiments.advice.workload import TABLES
 from benchmarks.models import Purpose
 from benchmarks.runs.submission import options
 
 REQUEST = "AskedRun"
+WORKLOAD = "AdviceWorkload"
 SUFFIXES = {Purpose.LOAD: "Options", Purpose.PREPARE: "PreparationOptions"}
 
 
@@ -34,7 +36,9 @@ def describe_options(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
     schemas.pop("EngineEnum", None)
     _retype(schemas["AskedExperiment"], "options", [one for one in _typed() if one[1] == Purpose.LOAD])
     _retype(schemas["AskedExperiment"], "dataset", [one for one in _typed() if one[1] == Purpose.PREPARE])
-    _retype(schemas["AskedAdvice"], "workload", [(DEFAULT_ENGINE, Purpose.LOAD)])
+    schemas[WORKLOAD] = _workload(schemas[_name(DEFAULT_ENGINE, Purpose.LOAD)])
+    kept = schemas["AskedAdvice"]["properties"]["workload"]["description"]
+    schemas["AskedAdvice"]["properties"]["workload"] = {"description": kept, "allOf": [_ref(WORKLOAD)]}
     return result
 
 
@@ -49,6 +53,12 @@ def _options(engine: str, purpose: Purpose) -> dict[str, Any]:
     of_load, of_dataset = _("Options of %(engine)s for a load"), _("Options of %(engine)s for preparing a dataset")
     text = of_load if purpose == Purpose.LOAD else of_dataset
     return {"description": text % {"engine": engine}, **schema}
+
+
+def _workload(load: dict[str, Any]) -> dict[str, Any]:
+    """Return the type of an advice's workload: options of a load, and what `advice.workload.read` takes beside them."""
+    more = {"run": {"type": "string", "format": "uuid"}, "tables": {"type": "string", "enum": list(TABLES)}}
+    return load | {"description": _("The load of an advice"), "properties": load["properties"] | more}
 
 
 def _required(engine: str, purpose: Purpose) -> frozenset[str]:

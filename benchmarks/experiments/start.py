@@ -88,13 +88,19 @@ def start(request: ExperimentRequest) -> Experiment:
     return experiment
 
 
-def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec], cluster: Cluster | None = None) -> list[str]:
+def changes(
+    spec: PlaybookSpec,
+    arms: Sequence[ArmSpec],
+    cluster: Cluster | None = None,
+    existing: Mapping[str, str] | None = None,
+) -> list[str]:
     """Return what the experiment makes and changes on the cluster, in sentences; all of it is undone after it.
 
-    Without a cluster the list names what a playbook's needs may change on one that falls short of them.
+    But for what scripts write to an `existing` database, as its user. Without a cluster the list names what a
+    playbook's needs may change on one that falls short of them.
     """
     found = [
-        _("creates a role and a database of its own, and fills that with the playbook's tables"),
+        _tables_in_words(existing),
         _("loads the server with up to %(clients)s clients") % {"clients": max(map(_clients_of, arms), default=0)},
     ]
     pools = {resources.pool_key(arm): arm.endpoint for arm in arms if arm.endpoint.is_pooled}
@@ -107,6 +113,13 @@ def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec], cluster: Cluster | None
         listed = {"settings": ", ".join(settings)}
         found.append(_("changes server settings by ALTER SYSTEM for the time of a run: %(settings)s") % listed)
     return found
+
+
+def _tables_in_words(existing: Mapping[str, str] | None) -> str:
+    if existing:
+        text = _("runs scripts of your own in database %(database)s as %(user)s: what they write stays")
+        return text % {"database": existing["database"], "user": existing["user"]}
+    return _("creates a role and a database of its own, and fills that with the playbook's tables")
 
 
 def _pools_in_words(one: EndpointSpec, count: int) -> str:

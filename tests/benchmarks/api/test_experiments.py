@@ -193,6 +193,14 @@ def test_advice_is_an_experiment_of_its_own(dba):
     assert all("size" in arm["values"] for arm in found["arms"])
 
 
+def test_advice_takes_scripts_by_weight(dba):
+    workload = {"scripts": [{"text": "SELECT 1;", "weight": 2}, {"text": "SELECT 2;"}], "clients": 8, "scale": 1}
+    answer = dba.post(ADVICE, {"cluster": str(open_cluster().pk), "workload": workload}, format="json")
+    assert answer.status_code == 201, answer.json()
+    arms = start.arms_of(Experiment.objects.get())
+    assert [one["weight"] for one in arms[0].options["scripts"]] == [2, 1]
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -201,6 +209,8 @@ def test_advice_is_an_experiment_of_its_own(dba):
         ({"minutes": 0}, "minutes"),
         ({"pool": str(uuid.uuid4())}, "pool"),
         ({"workload": {"protocol": "smoke"}}, "protocol"),
+        ({"workload": {"scripts": [{"text": "\\shell ls"}]}}, "scripts"),
+        ({"workload": {"scripts": [{"text": "SELECT 1;"}], "tables": "existing"}}, "database"),
     ],
 )
 def test_advice_on_bad_input_is_named(dba, change, field):
