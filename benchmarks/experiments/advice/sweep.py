@@ -21,6 +21,7 @@ from benchmarks.experiments.advice.workload import EXISTING, Workload
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import Experiment, ExperimentState, ResourceKind
+from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
 from pools.inventory import budget
 from pools.models import Cluster, Pool, Pooler, PoolerKind
@@ -70,6 +71,8 @@ def ask(request: AdviceRequest) -> Experiment:
     text = _definition(request, swept)
     spec = playbook.parse(text)
     arms = [arm for arm in spec.arms(quick=True) if swept is None or _cell(arm) in swept.cells]
+    asked = next(arm for arm in arms if arm.options["clients"] == request.load.clients)
+    limits.check(request.author, request.cluster, dict(asked.options) | request.load.dataset)
     existing = _login_to_existing(request)
     if request.cluster.protected and request.confirm != request.cluster.name:
         raise Refused(start.protected(request.cluster, start.changes(spec, arms, request.cluster, existing)))
@@ -107,8 +110,8 @@ def _login_to_existing(request: AdviceRequest) -> dict[str, str]:
 def _asked(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
     """Return what the sweep has to know of the question later, as JSON."""
     found = {"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1}
-    limits = {"rounds": swept.rounds, "clients": request.load.clients} if swept else {}
-    return found | limits | {"minutes": request.minutes}
+    of_size = {"rounds": swept.rounds, "clients": request.load.clients} if swept else {}
+    return found | of_size | {"minutes": request.minutes}
 
 
 def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:

@@ -13,7 +13,7 @@ from benchmarks.experiments.advice.workload import EXISTING
 from benchmarks.experiments.report import presentation
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import library
-from benchmarks.models import ResourceKind
+from benchmarks.models import Ceiling, Holder, ResourceKind
 from pools.models import NodeRole, Pool
 from tests.benchmarks.records import a_run, the_options
 from tests.pools import records
@@ -142,3 +142,10 @@ def test_a_role_that_reaches_the_host_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(workload.privileges, "refuse_reaching", refuse)
     with pytest.raises(Refused, match="role app is a superuser"):
         sweep.ask(ask(workload=ORDERS))
+
+
+def test_the_ceilings_of_runs_hold() -> None:
+    Ceiling.objects.create(holder=Holder.EVERYONE, clients=16)
+    with pytest.raises(InvalidOptions, match="32 is above the ceiling of 16"):
+        sweep.ask(ask(workload={"clients": 32}))
+    assert sweep.ask(ask(workload={"clients": 16}))  # arms of more clients are left out with the reason
