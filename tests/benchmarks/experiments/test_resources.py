@@ -2,10 +2,8 @@
 
 import pytest
 
-from benchmarks.experiments import library, lifecycle, resources
+from benchmarks.experiments import resources
 from benchmarks.experiments.report import presentation
-from benchmarks.models import Purpose
-from benchmarks.runs.submission import options
 from tests.benchmarks.experiments.records import an_experiment
 from tests.pools.records import a_cluster, a_pool, checked
 
@@ -25,17 +23,3 @@ def test_a_pool_that_the_budget_makes_smaller_is_noted_on_the_page() -> None:
     assert presentation.show(experiment).notes == (note,)
     resources.note_smaller_size(experiment, 5, 5)
     assert experiment.notes == [note]
-
-
-def test_every_arm_of_every_playbook_has_options_that_a_run_takes() -> None:
-    for name, spec in library.built_in().items():
-        experiment = an_experiment(name, dataset=dict(spec.published_scale.dataset))
-        for arm in [*spec.arms(quick=True), *spec.arms(quick=False)]:
-            options.validate(spec.engine, lifecycle.options_of(experiment, arm), purpose=Purpose.LOAD)
-
-
-def test_scripts_read_the_scale_of_the_tables() -> None:
-    experiment = an_experiment("idle-tax", dataset={"scale": 5000})
-    arms = {arm.values["workload"]: arm for arm in library.built_in()["idle-tax"].arms(quick=False)}
-    scales = {key: lifecycle.options_of(experiment, arm).get("scale") for key, arm in arms.items()}
-    assert scales == {"tpcb": None, "select": None, "range": 5000}
