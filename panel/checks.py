@@ -12,6 +12,7 @@ from django.db import DatabaseError
 from benchmarks.engines.pgbench import binary
 from benchmarks.errors import BenchmarksError
 from panel.lib import crypto
+from pools.inventory import create_file
 from pools.models import Cluster, Pooler, PoolerFile, RolePassword
 
 
@@ -119,6 +120,17 @@ def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[Chec
         return []
     reported = "events are mailed only if both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
     return [Warning(reported, hint="Set the other one as well, or neither.", id="pooldeck.W007")]
+
+
+@register(Tags.compatibility)
+def commands_of_clusters_are_valid(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+    """Report a file of create commands that can't be read or has faults: no cluster could be created by it."""
+    try:
+        create_file.entries()
+    except create_file.InvalidCreateFile as error:
+        hint = "README.md describes the file; the web process and the workers that take tasks read it."
+        return [Error(str(error), hint=hint, id="pooldeck.E003")]
+    return []
 
 
 @register(Tags.database)

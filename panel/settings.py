@@ -178,6 +178,12 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "panel.rest.pagination_and_errors.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+API_EXAMPLES = [
+    "panel.rest.common_examples.EXAMPLES",
+    "panel.accounts.examples.EXAMPLES",
+    "pools.api.examples.EXAMPLES",
+    "benchmarks.api.examples.EXAMPLES",
+]
 SPECTACULAR_SETTINGS = {
     "TITLE": "Pooldeck",
     "DESCRIPTION": (
@@ -192,8 +198,11 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "panel.rest.schema.allow_null",
+        "benchmarks.api.run_schemas.describe_options",
         "benchmarks.api.description.describe_events",
         "pools.api.description.describe_live",
+        "panel.rest.examples.add_examples",
         "panel.rest.schema.document_errors",
     ],
     "ENUM_NAME_OVERRIDES": {
@@ -230,6 +239,11 @@ CELERY_BEAT_SCHEDULE = {
     "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0},
     "catch-up": {"task": "pools.tasks.catch_up", "schedule": 10.0, "options": {"expires": 10}},
     "resume-paused-pools": {"task": "pools.tasks.resume_paused_pools", "schedule": 5.0},
+    "run-cluster-commands": {
+        "task": "pools.tasks.run_cluster_commands",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
     "reap-and-dispatch": {"task": "benchmarks.tasks.reap_and_dispatch", "schedule": 5.0},
     "advance-experiments": {
         "task": "benchmarks.tasks.advance_experiments",
@@ -252,6 +266,7 @@ RUN_DAYS = env.number("POOLDECK_RUN_DAYS", 0)
 HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)
 METRICS_ALLOW = env.read("POOLDECK_METRICS_ALLOW", env.NOWHERE, env.networks)
 RESTART_FILE = env.text("POOLDECK_RESTART_FILE")
+CREATE_FILE = env.text("POOLDECK_CREATE_FILE")
 OUTPUT_CAP_BYTES = env.number("POOLDECK_OUTPUT_CAP_BYTES", 8 * 1024 * 1024, least=65536)
 
 # Whom events are told, see pools.monitoring.channels.

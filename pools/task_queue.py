@@ -25,6 +25,7 @@ from pools.models import Pool, Pooler, PoolState
 logger = logging.getLogger(__name__)
 
 APPLY, OVERWRITE, CHECK = "pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.check_pooler"
+RUN_COMMANDS = "pools.tasks.run_cluster_commands"
 OF_FOLDERS = frozenset({APPLY, OVERWRITE, CHECK})
 
 
@@ -68,6 +69,11 @@ def request_check(pooler_id: UUID) -> None:
         logger.warning("pooler %s will be checked when the queue is back: %s", pooler_id, error)
 
 
+def request_commands() -> None:
+    """Queue the operator's commands that are due after the commit; if the queue is down, beat does it later."""
+    transaction.on_commit(_send_commands)
+
+
 def send(name: str, *args: object) -> None:
     """Queue a task by name; raises `OperationalError` where the queue is down."""
     current_app.send_task(name, args=args)
@@ -92,6 +98,13 @@ def _send(pooler_id: str, user_id: int | None) -> None:
         send(APPLY, pooler_id, user_id)
     except OperationalError as error:
         logger.warning("pooler %s will be applied when the queue is back: %s", pooler_id, error)
+
+
+def _send_commands() -> None:
+    try:
+        send(RUN_COMMANDS)
+    except OperationalError as error:
+        logger.warning("commands of clusters will run when the queue is back: %s", error)
 
 
 def _id_of(author: models.Model | None) -> int | None:

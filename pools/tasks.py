@@ -14,6 +14,7 @@ from pools.deployment import drift, stale_verifiers
 from pools.inventory import poolers
 from pools.models import Pooler
 from pools.monitoring import notifications, recorder
+from pools.provisioning import cluster_commands
 
 # beat's periods: a message that no worker took by then expires, and beat sends it again
 NEXT_APPLY_S = 5
@@ -89,6 +90,12 @@ def check_pooler(pooler_id: str) -> None:
 def resume_paused_pools() -> None:
     """Resume pools whose pause is over, those that a dead process paused included."""
     commands.resume_due()
+
+
+@shared_task
+def run_cluster_commands() -> None:
+    """Run the operator's commands that are due, which create and delete clusters."""
+    cluster_commands.run_due()
 
 
 def _user(user_id: int | None) -> models.Model | None:

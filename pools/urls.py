@@ -51,6 +51,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/nodes/check/", nodes_check, name="cluster-nodes-check"),
     path("clusters/<uuid:pk>/nodes/<int:node>/remove/", node_remove, name="cluster-node-remove"),
     path("shelf/", shelf.shelf_list, name="shelf-list"),
+    path("shelf/creations/<uuid:pk>/dismiss/", shelf.creation_dismiss, name="creation-dismiss"),
     path("shelf/new/", shelf.shelf_create, name="shelf-create"),
     path("shelf/<uuid:pk>/edit/", shelf.shelf_edit, name="shelf-edit"),
     path("shelf/<uuid:pk>/remove/", shelf.shelf_remove, name="shelf-remove"),

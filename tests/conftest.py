@@ -1,13 +1,16 @@
 """What every test may use; what tests of properties draw; and which tests may start servers."""
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from django.db import connection
 from hypothesis import HealthCheck, settings
 
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
+from tests import seeds
 from tests.drawing import DRAWS
 
 # a slow machine is no fault of what is tested, here as with every other test
@@ -27,7 +30,7 @@ MARKED = {HERE / "live": "live", HERE / "browser": "browser"}
 START = Server.spawn
 LONG_S = 15
 # what is started once for a folder and takes long, and is therefore one parallel process's; the longest first
-SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed"]
+SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed", HERE / "live/v2"]
 # half of the browser's time: a second installation costs less than to wait for one process at the end
 BROWSERS_SECOND = {"test_accessibility.py", "test_accounts.py", "test_newcomer.py"}
 
@@ -58,6 +61,23 @@ def _group_of(item: pytest.Item) -> str:
 
 def _shared_by(item: pytest.Item) -> Path | None:
     return next((folder for folder in SHARED if folder in item.path.parents), None)
+
+
+@pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Whether pytest-django finds a database that is migrated already; it goes with the home of the test run."""
+    return connection.vendor == "sqlite"
+
+
+@pytest.fixture(scope="session")
+def django_db_setup(request: pytest.FixtureRequest, django_db_modify_db_settings: None, django_db_keepdb: bool) -> None:
+    """Let pytest-django set up its databases, the migrated one being copied where it can be."""
+    cache = getattr(request.config, "cache", None)
+    with ExitStack() as stack:
+        if django_db_keepdb and cache:
+            name = Path(connection.creation._get_test_db_name())
+            stack.enter_context(seeds.migrated(cache.mkdir("seeds"), name))
+        request.getfixturevalue("django_db_setup")
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -64,10 +64,10 @@ class Subject:
 
     @property
     def words(self) -> str:
-        """The outcome with its reasons: `suspect: the load lasted 15.0 s instead of 10 s`."""
-        if why := self.refusal_sentence or "; ".join(self.reasons):
-            return _("%(outcome)s: %(reasons)s") % {"outcome": self.outcome.label, "reasons": why}
-        return str(self.outcome.label)
+        """The outcome with its reasons, unless these begin with it: `suspect: the load lasted 15 s instead of 10 s`."""
+        label, why = str(self.outcome.label), self.refusal_sentence or "; ".join(self.reasons)
+        is_whole = not why or why.startswith(label)
+        return why or label if is_whole else _("%(outcome)s: %(reasons)s") % {"outcome": label, "reasons": why}
 
     @property
     def at_work(self) -> tuple[float, float] | None:

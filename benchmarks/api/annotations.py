@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from benchmarks.api.serializers import RunSerializer
 from benchmarks.models import Run
 from benchmarks.results import annotations
 from panel.lib.known_fields import KnownFields
@@ -37,7 +38,7 @@ class AnnotationsOfRun(GenericViewSet[Run]):
         annotations.annotate(run, **reported.validated_data)
         return Response(self.get_serializer(self.get_object()).data)
 
-    @extend_schema(request=None)
+    @extend_schema(request=None, responses={200: RunSerializer})
     @action(detail=True, methods=["post", "delete"])
     def baseline(self, request: Request, pk: str) -> Response:
         """POST: make the run the baseline of its target, in place of another. DELETE: remove it as the baseline."""

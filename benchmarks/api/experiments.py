@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.comparisons import ArmSerializer
-from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions
+from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
 from benchmarks.experiments import dispatch, results, tables
 from benchmarks.experiments import start as starting
 from benchmarks.experiments.advice import sweep
@@ -92,8 +92,8 @@ class RecommendationSerializer(serializers.Serializer[Any]):
 class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
     """An experiment in a list: all but its arms and its conclusion, which are made of its runs."""
 
-    cluster: Any = serializers.PrimaryKeyRelatedField(read_only=True)
-    pooler: Any = serializers.PrimaryKeyRelatedField(read_only=True)
+    cluster: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
+    pooler: Any = serializers.PrimaryKeyRelatedField(read_only=True, allow_null=True)
     progress = serializers.SerializerMethodField()
     reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
     notes = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -183,16 +183,28 @@ class AskedExperimentSerializer(KnownFields):
     confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
 
 
+WORKLOAD = (
+    "Options of pgbench as in `runs/`, such as `builtin`, `scripts` (`[{script, weight}]` of the library, or "
+    "`[{text, weight}]`), `variables`, `protocol` and `clients`. `run`: the id of a run whose scripts are taken. "
+    "`tables`: `own` (the default), pgbench's of that `scale` in a database that is removed afterwards, or `existing`, "
+    "those of the pool's database, for scripts alone: what they write there stays."
+)
+
+
 class AskedAdviceSerializer(KnownFields):
-    """A pool, or a cluster to make one for; `workload` holds options of pgbench and the `scale` of its tables."""
+    """A pool, or a cluster to make one for, and the load to judge by."""
 
     pool: Any = serializers.PrimaryKeyRelatedField(queryset=Pool.objects.wanted(), required=False, allow_null=True)
     cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all(), required=False, allow_null=True)
     pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
-    database = serializers.CharField(default="", allow_blank=True, help_text="Left as it is: the sweep has its own")
-    user = serializers.CharField(default="", allow_blank=True)
+    database = serializers.CharField(
+        default="", allow_blank=True, help_text="Of existing tables, without a pool; otherwise the sweep has its own"
+    )
+    user = serializers.CharField(
+        default="", allow_blank=True, help_text="The role that loads existing tables, unless the pool has a user"
+    )
     question = serializers.ChoiceField(sweep.QUESTIONS, default=sweep.SIZE)
-    workload = serializers.DictField(default=dict)
+    workload = serializers.DictField(default=dict, help_text=WORKLOAD)
     minutes = serializers.IntegerField(default=5, min_value=1, max_value=MOST_MINUTES)
     confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
 
@@ -215,10 +227,9 @@ class PoolSizeView(APIView):
         """Ask for a pool's size, its mode, or whether to pool: a sweep that is carried out as an experiment."""
         asked = AskedAdviceSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        given = {name: value for name, value in asked.validated_data.items() if name not in ("database", "user")}
         try:
-            experiment = sweep.ask(AdviceRequest(**given, author=person(request.user)))
-        except (InvalidExperiment, InvalidOptions) as error:
+            experiment = sweep.ask(AdviceRequest(**asked.validated_data, author=person(request.user)))
+        except (InvalidExperiment, InvalidOptions, InvalidTarget) as error:
             raise serializers.ValidationError(error.errors) from error
         return Response(ExperimentSerializer(experiment).data, status=status.HTTP_201_CREATED)
 
@@ -290,7 +301,11 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
     )
     @action(detail=True)
     def report(self, request: Request, pk: str) -> HttpResponse:
-        """Answer the report: verdict first, chart, table, conditions and evidence."""
+        """Answer the report: verdict first, chart, table, conditions and evidence.
+
+        CSV has a line for each arm; of a sweep of sizes that is a cell, with `mean_tps`, `mean_latency_avg_ms` and
+        `is_recommended` at its end.
+        """
         kind = request.query_params.get("as", "html")
         if kind not in files.MAKERS:
             message = _("%(kind)s is no kind of report: use one of %(kinds)s")

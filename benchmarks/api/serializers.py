@@ -8,7 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
-from benchmarks.models import Purpose, Run, RunOutput, Sample, metrics
+from benchmarks.models import Gate, Purpose, Run, RunOutput, Sample, Validity, metrics
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.results import annotations
 from benchmarks.runs.live import events
@@ -81,6 +81,10 @@ class RunSerializer(serializers.ModelSerializer[Run]):
     """A run; `validity` is empty until it has ended, runs that were started together share `group`."""
 
     target = serializers.SerializerMethodField()
+    validity = serializers.ChoiceField(Validity.choices, read_only=True, allow_blank=True)
+    gate = serializers.ChoiceField(
+        Gate.choices, read_only=True, allow_blank=True, help_text=_("Empty without thresholds, and until it has ended")
+    )
     summary = SummarySerializer(read_only=True)
     options = serializers.DictField(read_only=True)
     reasons = serializers.ListField(child=serializers.CharField(), read_only=True)
@@ -177,16 +181,14 @@ class AskedTargetField(serializers.DictField):
 
 
 class AskedRunSerializer(KnownFields):
-    """A request for a run; the options are named after the program's own and validated by its engine."""
+    """A request for a run: each engine has options of its own. pgbench executes a request without `engine`."""
 
     target = AskedTargetField()
     engine = serializers.ChoiceField(list(ENGINES), default=DEFAULT_ENGINE)
     options = serializers.DictField(
         default=dict,
         help_text=_(
-            "Named after the program's own options. For pgbench, `builtin` is NAME or NAME@WEIGHT or a list of "
-            "them, `scripts` a list of `{text}`, `{script}` (id or name, with a `version` or the newest) or "
-            "`{script_version}`, each with its `weight`; `variables` maps names to numbers or text"
+            "Named after the program's own options, beside the panel's; loads and datasets have different ones"
         ),
     )
     purpose = serializers.ChoiceField(

@@ -1,10 +1,11 @@
 """The contract of engines: their options, samples, parsed lines and transaction logs, and the context of a run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from django.db.models import TextChoices
@@ -277,6 +278,7 @@ class Engine(ABC):
     name: str
     terms: ProgramTerms
     imports_output = False  # whether a printed output can be imported as a run: then `options_from_summary` is needed
+    kind_schemas: Mapping[str, dict[str, Any]] = MappingProxyType({})  # JSON schemas of its own kinds of `Field`
 
     @abstractmethod
     def fields_for(self, purpose: str) -> tuple[Field, ...]:
@@ -284,7 +286,10 @@ class Engine(ABC):
 
     @abstractmethod
     def validate(self, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
-        """Return the options to store, from the input of a form or an API client; raise `InvalidOptions`."""
+        """Return the options to store, from the input of a form or an API client; raise `InvalidOptions`.
+
+        `raw` has names of `fields_for(purpose)` only: `benchmarks.runs.submission.options` refuses others first.
+        """
 
     @abstractmethod
     def find(self) -> Program:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from benchmarks.analysis.arms import Outcome, Verdict
+from benchmarks.analysis.arms import Arm, Outcome, Verdict
 from benchmarks.experiments.results import ArmResult, Result
 
 EXCLUDED = 0.1  # "costs nothing" and "gains nothing" need an interval that excludes so large a share
@@ -112,12 +113,26 @@ def in_words(one: ArmResult) -> str:
         return _("%(arm)s: %(words)s") % {"arm": one.spec.label, "words": one.arm.refusal.words}
     figure = one.figure
     if figure is None or figure.ratio is None:
-        return _("%(arm)s: %(words)s") % {"arm": one.spec.label, "words": one.arm.words}
+        return _("%(arm)s: %(words)s") % {"arm": one.spec.label, "words": _valid_runs(one.arm)}
     values = {"arm": one.spec.label, "ratio": f"{figure.ratio:.2f}"}
     if figure.interval is None:
         return _("%(arm)s: ×%(ratio)s its baseline") % values
     values |= {"low": f"{figure.interval.low:.2f}", "high": f"{figure.interval.high:.2f}"}
     return _("%(arm)s: ×%(ratio)s its baseline (95 %% interval ×%(low)s to ×%(high)s)") % values
+
+
+def _valid_runs(arm: Arm) -> str:
+    """Return how many runs of an arm are valid, and what became of the others."""
+    others = "; ".join(dict.fromkeys(run.words for run in arm.runs if not run.counts))
+    values = {"valid": arm.n_valid, "count": len(arm.runs), "others": others}
+    if not others:
+        return _("%(valid)s of %(count)s runs valid, but none of its baseline") % values
+    if arm.n_valid:
+        return _("%(valid)s of %(count)s runs valid (%(others)s)") % values
+    text = ngettext(
+        "its only run is not valid (%(others)s)", "none of its %(count)s runs is valid (%(others)s)", len(arm.runs)
+    )
+    return text % values
 
 
 def _judged(one: ArmResult, wanted: Verdict, published: str) -> Claim:

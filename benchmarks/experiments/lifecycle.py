@@ -137,7 +137,9 @@ def _skip(experiment: Experiment, reasons: dict[str, str]) -> None:
 
 
 def _dataset_is_ready(experiment: Experiment) -> bool:
-    """Whether the tables are made; submits the run that makes them. Raises `BenchmarksError` where that failed."""
+    """Whether the tables are there; submits the run that makes them. Raises `BenchmarksError` where that failed."""
+    if resources.loads_existing(experiment):
+        return True
     run = experiment.runs.filter(purpose=Purpose.PREPARE).first()
     if run is None:
         _submit(experiment, DATASET, "", resources.role_of(experiment, ""), experiment.dataset, Purpose.PREPARE)
@@ -219,7 +221,7 @@ def _submit(
     run_id = uuid.uuid5(experiment.pk, key)
     if Run.objects.filter(pk=run_id).exists():
         return
-    database = resources.name_of(experiment)
+    database = resources.database_of(experiment)
     direct = {"cluster": str(experiment.cluster_id), "database": database, "user": role}
     request = RunRequest(
         target={"pool": pool} if pool else direct,
@@ -229,7 +231,7 @@ def _submit(
         purpose=purpose,
         name=name or f"{experiment} · {key}",
         group=experiment.pk if purpose == Purpose.LOAD else None,
-        confirm=database,  # which is the experiment's own
+        confirm=database,  # which is the experiment's own, or was agreed to when it was asked for
         place=Placement(generators or _generators(experiment)[:1]),
         run_id=run_id,
         experiment=experiment,

@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields
-from benchmarks.experiments.toml_lines import line_of
+from panel.lib.toml_lines import line_of
 
 MOST_ARMS = 60
 SCHEMA_FILE = Path(__file__).parent / "playbooks" / "schema.json"
@@ -162,8 +162,9 @@ class PlaybookSpec:
 
 def _fitted(engine: str, options: dict[str, Any]) -> dict[str, Any]:
     """Return the options with no more pgbench threads than clients: pgbench refuses more."""
-    if engine == "pgbench" and options.get("clients") and options.get("threads"):
-        options["threads"] = min(options["threads"], options["clients"])
+    clients, threads = options.get("clients"), options.get("threads")
+    if engine == "pgbench" and isinstance(clients, int) and isinstance(threads, int) and clients:
+        options["threads"] = min(threads, clients)
     return options
 
 

@@ -58,9 +58,21 @@ def name_of(experiment: Experiment, suffix: str = "") -> str:
     return f"pooldeck_experiment_{experiment.number}" + (f"_{suffix}" if suffix else "")
 
 
+def loads_existing(experiment: Experiment) -> bool:
+    """Whether it loads tables that exist, so that role and database are not its own."""
+    return "existing" in experiment.advice
+
+
+def database_of(experiment: Experiment) -> str:
+    """Return the database that it loads."""
+    existing = experiment.advice.get("existing", {})
+    return existing.get("database") or name_of(experiment)
+
+
 def role_of(experiment: Experiment, auth: str) -> str:
     """Return the role that arms of this authentication log in as."""
-    return name_of(experiment, MD5 if auth == MD5 else "")
+    existing = experiment.advice.get("existing", {})
+    return existing.get("user") or name_of(experiment, MD5 if auth == MD5 else "")
 
 
 def pool_key(arm: ArmSpec) -> str:
@@ -76,13 +88,18 @@ def profile_key(arm: ArmSpec) -> str:
 
 def needs(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[Need]:
     """Return all that the arms need, in the order in which it has to be made."""
+    made = [] if loads_existing(experiment) else _tables_of_its_own(experiment, arms)
+    return [*made, *_profiles(experiment, arms), *_pools(experiment, arms)]
+
+
+def _tables_of_its_own(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[Need]:
+    """Return the roles and the database that it makes for itself."""
     auths = {SCRAM} | {arm.auth for arm in arms if arm.auth}
     found = [Need(ResourceKind.ROLE, SCRAM, role_of(experiment, SCRAM))]
     if MD5 in auths:
         users = tuple(arm.key for arm in arms if arm.auth == MD5)
         found.append(Need(ResourceKind.ROLE, MD5, role_of(experiment, MD5), arms=users))
-    found.append(Need(ResourceKind.DATABASE, MAIN, name_of(experiment)))
-    return [*found, *_profiles(experiment, arms), *_pools(experiment, arms)]
+    return [*found, Need(ResourceKind.DATABASE, MAIN, name_of(experiment))]
 
 
 def _profiles(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
@@ -168,7 +185,7 @@ def _make_pool(experiment: Experiment, need: Need) -> Any:
         "name": need.name,
         "pooler": pooler,
         "cluster": cluster,
-        "database": name_of(experiment),
+        "database": database_of(experiment),
         "user": need.values["user"],
         "mode": need.values["mode"],
         "size": size_within_budget(cluster, need.values["size"]),
@@ -261,6 +278,9 @@ def release_connections(experiment: Experiment) -> int:
     What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused. The
     pool of the next arm closes its own too, so that every run begins without server connections, whatever ran before.
     """
+    if loads_existing(experiment):  # whose sessions can't be told from those of others
+        _reconnect_pools(experiment)
+        return 0
     with changing(cluster_of(experiment)) as connection:
         if not _sessions(experiment, connection):
             return 0

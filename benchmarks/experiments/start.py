@@ -11,11 +11,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.errors import InvalidFields, Refused
+from benchmarks.errors import InvalidFields, InvalidOptions, Refused
 from benchmarks.experiments import dispatch, library, order, other_host, resources, server_settings
 from benchmarks.experiments.playbook import ArmSpec, EndpointSpec, PlaybookSpec
 from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
+from benchmarks.runs.submission import options as load_options
 from benchmarks.runs.submission.submit import require_queue
 from pools.models import Cluster, Pooler, PoolerKind
 
@@ -57,6 +58,7 @@ def start(request: ExperimentRequest) -> Experiment:
     spec = library.find(request.playbook)
     arms = _arms(spec, request)
     _check(spec, request)
+    _check_options(spec, request, arms)
     if request.cluster.protected and request.confirm != request.cluster.name:
         raise Refused(protected(request.cluster, changes(spec, arms, request.cluster)))
     require_queue()
@@ -78,7 +80,7 @@ def start(request: ExperimentRequest) -> Experiment:
             minutes=request.minutes,
             seed=seed,
             overrides=dict(request.options),
-            dataset=dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset),
+            dataset=_dataset(spec, request),
             plan=order.blocks([arm.key for arm in arms], repeats, seed),
             author=request.author,
         )
@@ -86,13 +88,19 @@ def start(request: ExperimentRequest) -> Experiment:
     return experiment
 
 
-def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec], cluster: Cluster | None = None) -> list[str]:
+def changes(
+    spec: PlaybookSpec,
+    arms: Sequence[ArmSpec],
+    cluster: Cluster | None = None,
+    existing: Mapping[str, str] | None = None,
+) -> list[str]:
     """Return what the experiment makes and changes on the cluster, in sentences; all of it is undone after it.
 
-    Without a cluster the list names what a playbook's needs may change on one that falls short of them.
+    But for what scripts write to an `existing` database, as its user. Without a cluster the list names what a
+    playbook's needs may change on one that falls short of them.
     """
     found = [
-        _("creates a role and a database of its own, and fills that with the playbook's tables"),
+        _tables_in_words(existing),
         _("loads the server with up to %(clients)s clients") % {"clients": max(map(_clients_of, arms), default=0)},
     ]
     pools = {resources.pool_key(arm): arm.endpoint for arm in arms if arm.endpoint.is_pooled}
@@ -105,6 +113,13 @@ def changes(spec: PlaybookSpec, arms: Sequence[ArmSpec], cluster: Cluster | None
         listed = {"settings": ", ".join(settings)}
         found.append(_("changes server settings by ALTER SYSTEM for the time of a run: %(settings)s") % listed)
     return found
+
+
+def _tables_in_words(existing: Mapping[str, str] | None) -> str:
+    if existing:
+        text = _("runs scripts of your own in database %(database)s as %(user)s: what they write stays")
+        return text % {"database": existing["database"], "user": existing["user"]}
+    return _("creates a role and a database of its own, and fills that with the playbook's tables")
 
 
 def _pools_in_words(one: EndpointSpec, count: int) -> str:
@@ -123,7 +138,19 @@ def arms_of(experiment: Experiment) -> tuple[ArmSpec, ...]:
     planned = {key for block in experiment.plan for key in block}
     arms = spec.arms(quick=experiment.quick, overrides=experiment.overrides)
     common = experiment.server_settings
-    return tuple(replace(arm, profile=common | dict(arm.profile)) for arm in arms if arm.key in planned)
+    sized = (_sized(arm, experiment.dataset) for arm in arms if arm.key in planned)
+    return tuple(replace(arm, profile=common | dict(arm.profile)) for arm in sized)
+
+
+def _sized(arm: ArmSpec, dataset: Mapping[str, Any]) -> ArmSpec:
+    """Return the arm with the scale of the tables if it runs scripts of its own alone: pgbench does not count it then.
+
+    `benchmarks.engines.pgbench.scripts.contradictions` refuses a script that reads :scale without it.
+    """
+    options = arm.options
+    if not options.get("scripts") or options.get("builtin") or options.get("scale") or not dataset.get("scale"):
+        return arm
+    return replace(arm, options=dict(options) | {"scale": dataset["scale"]})
 
 
 def _clients_of(arm: ArmSpec) -> int:
@@ -132,9 +159,10 @@ def _clients_of(arm: ArmSpec) -> int:
 
 
 def _arms(spec: PlaybookSpec, request: ExperimentRequest) -> list[ArmSpec]:
-    arms = spec.arms(quick=request.quick, overrides=request.options)
+    dataset = _dataset(spec, request)
+    arms = [_sized(arm, dataset) for arm in spec.arms(quick=request.quick, overrides=request.options)]
     if not request.arms:
-        return list(arms)
+        return arms
     known = {arm.key for arm in arms}
     if unknown := [key for key in request.arms if key not in known]:
         message = _("%(keys)s: no arm of %(playbook)s; its arms are %(known)s")
@@ -155,6 +183,28 @@ def _check(spec: PlaybookSpec, request: ExperimentRequest) -> None:
         raise InvalidExperiment(errors)
     if request.generators:
         selection.checked(request.generators, spec.engine, Purpose.LOAD)
+
+
+def _check_options(spec: PlaybookSpec, request: ExperimentRequest, arms: Sequence[ArmSpec]) -> None:
+    """Raise `InvalidExperiment` where a run would refuse what the request puts in the place of the playbook's."""
+    for arm in arms if request.options else ():
+        _check_run(spec.engine, "options", dict(arm.options), Purpose.LOAD)
+    if request.dataset:
+        _check_run(spec.engine, "dataset", _dataset(spec, request), Purpose.PREPARE)
+
+
+def _check_run(engine: str, field_name: str, options: dict[str, Any], purpose: Purpose) -> None:
+    try:
+        load_options.validate(engine, options, purpose=purpose)
+    except InvalidOptions as error:
+        text = _("%(option)s: %(reason)s")
+        found = [text % {"option": name, "reason": one} for name, reasons in error.errors.items() for one in reasons]
+        raise InvalidExperiment({field_name: found}) from None
+
+
+def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> dict[str, Any]:
+    """Return the options of the preparation: those of the request, in the place of the playbook's."""
+    return dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset)
 
 
 def protected(cluster: Cluster, found: Sequence[str]) -> str:

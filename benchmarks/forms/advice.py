@@ -3,31 +3,51 @@
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from benchmarks.experiments.advice import sweep
+from benchmarks.engines.pgbench import scripts
+from benchmarks.engines.pgbench.option_catalog import FIELDS
+from benchmarks.experiments.advice import sweep, workload
 from benchmarks.experiments.report.advice import QUESTIONS
 from benchmarks.experiments.start import MOST_MINUTES
+from benchmarks.forms.script_fields import WithScripts
+from benchmarks.models import Purpose, Run
+from pools.forms.records import Typed
+from pools.models import NodeRole, Pool
 
-WORKLOADS = ("tpcb-like", "simple-update", "select-only")
 MOST_CLIENTS, MOST_SCALE = 1000, 1000
+RUNS_READ, RUNS_SHOWN = 100, 10
+OF_RUN = "run:"  # before the id of the run whose scripts are taken
+TABLES = {
+    workload.OWN: _("pgbench's, made for the sweep"),
+    workload.EXISTING: _("Those of the pool's database"),
+}
 
 
-class AdviceForm(forms.Form):
+class AdviceForm(WithScripts, Typed):
     """What to ask of a pool."""
 
+    option_fields = FIELDS
+
     question = forms.ChoiceField(label=_("Question"), choices=list(QUESTIONS.items()), initial=sweep.SIZE)
-    builtin = forms.ChoiceField(
+    builtin = forms.CharField(
         label=_("Workload"),
-        choices=[(name, name) for name in WORKLOADS],
-        initial=sweep.DEFAULT_WORKLOAD["builtin"],
-        help_text=_("A built-in script of pgbench; it runs on tables of its own, never on yours."),
+        help_text=_("A built-in script of pgbench, one of your library, or the scripts of a run on this pool."),
+    )
+    scripts = forms.CharField(required=False)  # which `WithScripts` puts its rows in place of
+    variables = forms.CharField(required=False, help_text=next(one.help for one in FIELDS if one.name == "variables"))
+    tables = forms.ChoiceField(
+        label=_("Tables to load"),
+        choices=list(TABLES.items()),
+        initial=workload.OWN,
+        help_text=_("Only scripts of your own can load the pool's database. What they write there stays."),
     )
     clients = forms.IntegerField(
         label=_("Clients"),
         min_value=1,
         max_value=MOST_CLIENTS,
-        initial=sweep.DEFAULT_CLIENTS,
+        initial=workload.DEFAULT_CLIENTS,
         help_text=_(
             "How many use the pool at the busiest time. No larger size is tried. Fewer and more clients are measured "
             "too, as far as the minutes allow."
@@ -37,8 +57,8 @@ class AdviceForm(forms.Form):
         label=_("Scale of the tables"),
         min_value=1,
         max_value=MOST_SCALE,
-        initial=sweep.DEFAULT_WORKLOAD["scale"],
-        help_text=_("100,000 accounts each, about 16 MB."),
+        initial=workload.DEFAULT_SCALE,
+        help_text=_("100,000 accounts each, about 16 MB. Your scripts read it as :scale."),
     )
     minutes = forms.IntegerField(
         label=_("Minutes to spend"),
@@ -53,8 +73,38 @@ class AdviceForm(forms.Form):
         help_text=_("Type it to agree to the changes; not asked for on an unprotected cluster."),
     )
 
+    def __init__(self, *args: Any, pool: Pool, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        chosen: Any = self.fields["builtin"]
+        chosen.initial, chosen.required = workload.DEFAULT_BUILTIN, True
+        if runs := _runs_of(pool):
+            chosen.choices = [*chosen.choices, (_now("As in a run on this pool"), runs)]
+        if not pool.user or pool.target != NodeRole.PRIMARY:
+            del self.fields["tables"]
+
+    def clean(self) -> dict[str, Any]:
+        self.cleaned_data["workload"] = self._workload()
+        return self.cleaned_data
+
+    def _workload(self) -> dict[str, Any]:
+        """Return the load as `workload.read` takes it."""
+        typed = self.typed_scripts()
+        alone = (typed["builtin"] or [""])[0]
+        if alone.startswith(OF_RUN):
+            typed = {"run": alone.removeprefix(OF_RUN)}
+        given = {name: self.cleaned_data.get(name) for name in ("clients", "scale", "tables")}
+        return {name: value for name, value in (typed | given).items() if value not in (None, "")}
+
     def request(self) -> dict[str, Any]:
         """Return the fields of `AdviceRequest` that the form asks for."""
-        given = self.cleaned_data
-        workload = {name: given[name] for name in ("builtin", "clients", "scale")}
-        return {name: given[name] for name in ("question", "minutes", "confirm")} | {"workload": workload}
+        return {name: self.cleaned_data[name] for name in ("question", "minutes", "confirm", "workload")}
+
+
+def _runs_of(pool: Pool) -> list[tuple[str, str]]:
+    """Return the loads of the latest runs on the pool as choices, each combination of scripts once."""
+    runs = Run.objects.filter(pool=pool, purpose=Purpose.LOAD, engine=workload.ENGINE).order_by("-number")
+    text, found = _now("run %(number)s: %(scripts)s"), dict[str, tuple[str, str]]()
+    for run in runs.only("number", "options")[:RUNS_READ]:
+        if words := scripts.in_words(run.options):
+            found.setdefault(words, (f"{OF_RUN}{run.pk}", text % {"number": run.number, "scripts": words}))
+    return list(found.values())[:RUNS_SHOWN]

@@ -28,7 +28,7 @@ from pools.models import Pool
 def advice_ask(request: HttpRequest, pool: UUID) -> HttpResponse:
     """Show what can be asked of a pool (`?question=` chooses), and start the sweep that answers."""
     found = get_object_or_404(Pool.objects.wanted().select_related("pooler", "cluster"), pk=pool)
-    form = AdviceForm(request.POST or None, initial={"question": request.GET.get("question", sweep.SIZE)})
+    form = AdviceForm(request.POST or None, pool=found, initial={"question": request.GET.get("question", sweep.SIZE)})
     if request.method == "POST" and form.is_valid():
         try:
             asked = AdviceRequest(cluster=found.cluster, pool=found, author=person(request.user), **form.request())

@@ -47,3 +47,18 @@ def document_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             operation["responses"]["default"] = {"$ref": "#/components/responses/Error"}
     result["components"]["responses"] = {"Error": {"description": ERRORS, "content": {"application/json": ERROR}}}
     return result
+
+
+def allow_null(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+    """Let nullable references be null; a postprocessing hook of drf-spectacular.
+
+    It marks the `allOf` around the reference as nullable, which allows no null that the referenced schema refuses
+    (OpenAPI 3.0.3, "Clarify Semantics of nullable").
+    """
+    schemas = result["components"]["schemas"]
+    schemas["NullEnum"] = {"enum": [None]}
+    for schema in schemas.values():
+        for field in schema.get("properties", {}).values():
+            if field.get("nullable") and "allOf" in field:
+                field["oneOf"] = [*field.pop("allOf"), {"$ref": "#/components/schemas/NullEnum"}]
+    return result

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
@@ -16,7 +17,7 @@ from panel.lib import addresses
 from pools import task_queue
 from pools.clusters import ca_files, connect, health_check
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
-from pools.models import Cluster, ClusterState, ClusterStatus, Pool, SslMode, identifiers
+from pools.models import Cluster, ClusterCreation, ClusterState, ClusterStatus, Pool, SslMode, identifiers
 
 logger = logging.getLogger(__name__)
 
@@ -53,18 +54,29 @@ def register(
     `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`. The default of the connections set aside is
     POOLDECK_CONNECTION_RESERVE: pools that fill a server would lock out people and runs.
     """
-    given = {name: values[name] for name in FIELDS if name in values}
+    cluster = new(values)
+    found = health_check.inspect(cluster)
+    _refuse_unreachable(cluster, found, must_log_in)
+    return cluster, save_new(cluster, found, author)
+
+
+def new(values: dict[str, Any], key: UUID | None = None) -> Cluster:
+    """Return an unsaved cluster of these values, with that id where one is given; raises `InvalidCluster`."""
+    given = {name: values[name] for name in FIELDS if name in values} | ({"id": key} if key else {})
     cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | given))
     InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
     cluster.admin_password = values.get("admin_password") or ""
-    found = health_check.inspect(cluster)
-    _refuse_unreachable(cluster, found, must_log_in)
+    return cluster
+
+
+def save_new(cluster: Cluster, found: dict[str, Any], author: Model | None = None) -> ClusterStatus:
+    """Save the cluster with what its inspection found; raises `InvalidCluster` where its name is taken."""
     with transaction.atomic():
         InvalidCluster.refuse(_name_taken(cluster))
         cluster.save(force_insert=True)
         status = health_check.record(cluster, found)
     logger.info("cluster %s registered by %s: %s", cluster.pk, author, status.state)
-    return cluster, status
+    return status
 
 
 def change(
@@ -176,6 +188,9 @@ def _password_missing(before: Cluster, desired: Cluster, password: str) -> Itera
 def _name_taken(cluster: Cluster) -> Iterator[tuple[str, str]]:
     if Cluster.objects.filter(name=cluster.name).exclude(pk=cluster.pk).exists():
         text = _("there is already a cluster named %(name)r: choose another name")
+        yield "name", text % {"name": cluster.name}
+    elif ClusterCreation.objects.creating().filter(name=cluster.name).exclude(pk=cluster.pk).exists():
+        text = _("a cluster named %(name)r is being created: choose another name")
         yield "name", text % {"name": cluster.name}
 
 

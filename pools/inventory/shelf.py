@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from pools.errors import IllegalTransition, InvalidValues, PoolsError
 from pools.inventory import clusters
-from pools.models import Cluster, ClusterStatus, Pooler, ShelfEntry
+from pools.models import Cluster, ClusterCreation, ClusterStatus, Pooler, ShelfEntry
 
 logger = logging.getLogger(__name__)
 
@@ -97,6 +97,18 @@ def claim(wanted: Wanted, author: Model | None = None) -> ShelfEntry:
     entry.kept = _present(entry.cluster)
     entry.save(update_fields=["kept"])
     logger.info("cluster %s (%s) claimed as %r by %s", entry.pk, entry.name, wanted.name, author)
+    return entry
+
+
+def put_claimed(cluster: Cluster, creation: ClusterCreation, values: dict[str, Any]) -> ShelfEntry:
+    """Put a cluster that was created for a client on the shelf, claimed by that client; `values` as for `put`.
+
+    Its name there is not its client's, who may want that name again after a return.
+    """
+    claimed = {"claimed_at": creation.created_at, "claimed_by": creation.author, "tags": creation.tags}
+    name = f"{creation.size[:54]}-{cluster.key[:8]}"
+    entry = ShelfEntry(cluster=cluster, name=name, **values, **claimed, kept=_present(cluster))
+    entry.save(force_insert=True)
     return entry
 
 
@@ -197,3 +209,5 @@ def _not_free(cluster: Cluster) -> Iterator[tuple[str, str]]:
 def _name_taken(name: str) -> Iterator[tuple[str, str]]:
     if Cluster.objects.filter(name=name).exclude(shelf_entry__name=name, shelf_entry__claimed_at=None).exists():
         yield "name", _("there is already a cluster named %(name)r: choose another name") % {"name": name}
+    elif ClusterCreation.objects.creating().filter(name=name).exists():
+        yield "name", _("a cluster named %(name)r is being created: choose another name") % {"name": name}

@@ -14,9 +14,10 @@ from rest_framework.views import APIView
 
 from panel.accounts.authentication import TokenAuthentication
 from panel.accounts.models import ApiToken, Scope
+from pools.errors import IllegalTransition
 from pools.managed_api import errors, rate_limit, scopes
 from pools.managed_api.rate_limit import Quota
-from pools.models import Cluster
+from pools.models import Cluster, ClusterCreation, CreationState
 from pools.models.shelf import visible_to_clients
 
 logger = logging.getLogger(__name__)
@@ -80,11 +81,30 @@ class ClusterView(ManagedView):
 
     @cached_property
     def cluster(self) -> Cluster:
-        """The cluster; 404 for an unknown id, and for a free one of the shelf."""
+        """The cluster; 409 until it is created, 404 for an unknown id, and for a free one of the shelf."""
         found = visible_clusters().filter(pk=self.kwargs["pk"]).first()
         if found is None:
+            self._refuse_unfinished()
             raise Http404(_("there is no database cluster %(id)s") % {"id": self.kwargs["pk"]})
         return found
+
+    @cached_property
+    def creation(self) -> ClusterCreation | None:
+        """The creation of the cluster while that goes on, and for ten minutes after it failed; else None."""
+        return ClusterCreation.objects.answered().filter(pk=self.kwargs["pk"]).first()
+
+    def _refuse_unfinished(self) -> None:
+        """Raise 409, not 404, for a failed creation: Terraform waits for ever while it reads 404."""
+        if (creation := self.creation) is None:
+            return
+        if creation.state == CreationState.CREATING:
+            text = _("cluster %(cluster)s is being created: wait until its status is online")
+            raise IllegalTransition(text % {"cluster": creation})
+        if not scopes.reveals(self.request):
+            text = _("cluster %(cluster)s could not be created: an admin of the panel finds the reason on its shelf")
+            raise IllegalTransition(text % {"cluster": creation})
+        text = _("cluster %(cluster)s could not be created: %(reason)s")
+        raise IllegalTransition(text % {"cluster": creation, "reason": creation.reason})
 
 
 def visible_clusters() -> QuerySet[Cluster]:

@@ -1,6 +1,9 @@
-"""`/v2/databases`: clusters. Creating one claims it from the shelf, deleting one gives it back."""
+"""`/v2/databases`: clusters. Creating one claims it from the shelf or runs a command, deleting one gives it back."""
 
 import base64
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
@@ -8,14 +11,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from panel.accounts.permissions import person
-from pools.inventory import shelf
-from pools.inventory.shelf import Wanted
+from pools.inventory import create_file, creations, shelf
+from pools.inventory.create_file import InvalidCreateFile
+from pools.inventory.shelf import NoneFits, Wanted
 from pools.managed_api import shapes
 from pools.managed_api.base import ClusterView, ManagedView, paged, visible_clusters
 from pools.managed_api.body import Body
 from pools.managed_api.errors import Unsupported
-from pools.models import ClusterStatus, ShelfEntry
+from pools.models import ClusterCreation, ClusterStatus, CreationState, ShelfEntry
 from pools.provisioning import shelf_return
+
+logger = logging.getLogger(__name__)
 
 
 class ClustersView(ManagedView):
@@ -25,13 +31,24 @@ class ClustersView(ManagedView):
         """List the clusters, with `tag_name` those of a tag."""
         tag = request.query_params.get("tag_name", "")
         shown = [shapes.cluster(one, reveals=self.reveals) for one in visible_clusters()]
+        shown += [shapes.creation(one) for one in ClusterCreation.objects.creating()]
+        shown.sort(key=lambda one: str(one["name"]))
         return paged(request, "databases", [one for one in shown if not tag or tag in one["tags"]])
 
     def post(self, request: Request) -> Response:
-        """Claim a free cluster of the shelf that fits; `status` is `creating` until the panel can log in to it."""
+        """Claim a free cluster of the shelf that fits, or have the operator's command create one.
+
+        `status` is `creating` until the panel can log in to it; the id stays.
+        """
         given = Body.of(request)
         _refuse_what_is_not_offered(given)
-        entry = shelf.claim(_wanted(given), person(request.user))
+        wanted, author = _wanted(given), person(request.user)
+        try:
+            entry = shelf.claim(wanted, author)
+        except NoneFits:
+            if (creation := creations.request(wanted, author)) is None:
+                raise
+            return Response({"database": shapes.creation(creation)}, status=201)
         made = visible_clusters().get(pk=entry.pk)
         return Response({"database": shapes.cluster(made, reveals=self.reveals)}, status=201)
 
@@ -40,11 +57,15 @@ class ClusterDetailView(ClusterView):
     """One cluster."""
 
     def get(self, request: Request, pk: str) -> Response:
-        """Return the cluster."""
+        """Return the cluster, created or not; 409 with the reason where the operator's command failed."""
+        if self.creation and self.creation.state == CreationState.CREATING:
+            return Response({"database": shapes.creation(self.creation)})
         return Response({"database": shapes.cluster(self.cluster, reveals=self.reveals)})
 
     def delete(self, request: Request, pk: str) -> Response:
-        """Give the cluster back to the shelf; 409 for one that was registered in the panel."""
+        """Give the cluster back to the shelf, or have it deleted; 409 for one that was registered in the panel."""
+        if self.creation and creations.withdraw(self.creation, person(request.user)):
+            return Response(status=204)
         shelf_return.give_back(self.cluster, person(request.user))
         return Response(status=204)
 
@@ -76,19 +97,41 @@ class OptionsView(ManagedView):
     """What a create can ask for."""
 
     def get(self, request: Request) -> Response:
-        """Return the regions, sizes and versions of the shelf's free clusters."""
-        free = ShelfEntry.objects.free().prefetch_related("cluster__nodes")
-        entries = [(entry, 1 + len(entry.cluster.nodes.all())) for entry in free]
-        statuses = [getattr(entry.cluster, "status", None) or ClusterStatus() for entry, _nodes in entries]
-        versions = sorted({shapes.major_version(status) for status in statuses} - {""})
+        """Return the regions, sizes and versions of the shelf's free clusters, and of the operator's commands."""
+        offers = [*_free_offers(), *_command_offers()]
+        versions = sorted({version for offer in offers for version in offer.versions}, key=int)
         layouts = [
-            {"num_nodes": count, "sizes": sorted({entry.size for entry, nodes in entries if nodes == count})}
-            for count in sorted({nodes for _entry, nodes in entries})
+            {"num_nodes": count, "sizes": sorted({offer.size for offer in offers if offer.nodes == count})}
+            for count in sorted({offer.nodes for offer in offers})
         ]
-        regions = sorted({entry.region for entry, _nodes in entries})
+        regions = sorted({offer.region for offer in offers})
         offered = {"regions": regions, "versions": versions, "layouts": layouts}
         available = [{"version": one, "end_of_life": None, "end_of_availability": None} for one in versions]
         return Response({"options": {shapes.ENGINE: offered}, "version_availability": {shapes.ENGINE: available}})
+
+
+@dataclass(frozen=True)
+class _Offer:
+    """What a create would get."""
+
+    size: str
+    region: str
+    versions: tuple[str, ...]
+    nodes: int = 1
+
+
+def _free_offers() -> Iterator[_Offer]:
+    for entry in ShelfEntry.objects.free().prefetch_related("cluster__nodes"):
+        version = shapes.major_version(getattr(entry.cluster, "status", None) or ClusterStatus())
+        yield _Offer(entry.size, entry.region, (version,) if version else (), 1 + len(entry.cluster.nodes.all()))
+
+
+def _command_offers() -> list[_Offer]:
+    try:
+        return [_Offer(entry.size, entry.region, entry.versions) for entry in create_file.entries()]
+    except InvalidCreateFile as error:  # the free clusters can be claimed nevertheless
+        logger.warning("options without the operator's commands: %s", error)
+        return []
 
 
 def _wanted(given: Body) -> Wanted:

@@ -10,7 +10,7 @@ from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import uri
 from pools.errors import NoStandby
-from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole, Pool, ShelfEntry, SslMode
+from pools.models import Cluster, ClusterCreation, ClusterState, ClusterStatus, NodeRole, Pool, ShelfEntry, SslMode
 
 ENGINE = "pg"
 REGION = "local"  # of a cluster that was never on the shelf
@@ -19,6 +19,17 @@ VERSION_NUM = 10_000  # PostgreSQL 15.4 is 150004
 ENCRYPTED = (SslMode.REQUIRE, SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
 NO_WINDOW = {"day": "", "hour": "", "pending": False, "description": []}
 NO_AUTOSCALE = {"enabled": False, "threshold_percent": 0, "increment_gib": 0}
+
+NO_CONNECTION = {
+    "protocol": "postgresql",
+    "uri": "postgresql://",
+    "database": "",
+    "host": "",
+    "port": 0,
+    "user": "",
+    "password": "",
+    "ssl": False,
+}
 
 Shape = dict[str, Any]
 Passwords = dict[str, str]
@@ -90,6 +101,29 @@ def cluster(cluster: Cluster, *, reveals: bool) -> Shape:
         "db_names": [database["name"] for database in status.databases],
         "tags": entry.tags if entry else [],
         "storage_size_mib": (cluster.disk_gb or 0) * MIB_PER_GB,
+        **_of_the_provider(),
+    }
+
+
+def creation(creation: ClusterCreation) -> Shape:
+    """Describe a cluster that is being created, as far as it is known: as its client asked for it."""
+    return {
+        "id": creation.key,
+        "name": creation.name,
+        "engine": ENGINE,
+        "version": creation.version,
+        "semantic_version": "",
+        "num_nodes": creation.nodes,
+        "size": creation.size,
+        "region": creation.region,
+        "status": "creating",
+        "created_at": creation.created_at,
+        "connection": NO_CONNECTION,
+        "private_connection": NO_CONNECTION,
+        "users": [],
+        "db_names": [],
+        "tags": creation.tags,
+        "storage_size_mib": 0,
         **_of_the_provider(),
     }
 

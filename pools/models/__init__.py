@@ -1,6 +1,7 @@
 """The models of this app, one module for each noun."""
 
 from pools.models.clusters import Cluster, ClusterNode, ClusterStatus, RolePassword, SslMode
+from pools.models.creations import ClusterCreation, CreationState
 from pools.models.events import (
     Channel,
     Event,
@@ -22,9 +23,11 @@ from pools.models.states import ClusterState, NodeRole, PoolState
 __all__ = [
     "Channel",
     "Cluster",
+    "ClusterCreation",
     "ClusterNode",
     "ClusterState",
     "ClusterStatus",
+    "CreationState",
     "Event",
     "EventKind",
     "Mode",

@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from pools.models.clusters import Cluster
+from pools.models.creations import HIDDEN
 from pools.models.poolers import Pooler
 from pools.models.states import ClusterState
 
@@ -60,5 +61,5 @@ class ShelfEntry(models.Model):
 
 
 def visible_to_clients() -> Q:
-    """Return the condition for clusters that clients see: all but the free ones of the shelf."""
-    return Q(shelf_entry=None) | Q(shelf_entry__claimed_at__isnull=False)
+    """Return the condition for clusters that clients see: all but the shelf's free ones and those being deleted."""
+    return (Q(shelf_entry=None) | Q(shelf_entry__claimed_at__isnull=False)) & ~Q(creation__state__in=HIDDEN)

@@ -1,4 +1,4 @@
-"""Returns a claimed cluster to the shelf: without its pools, and on request without what was created."""
+"""Returns a claimed cluster to the shelf: without its pools, and on request without what was created; or deletes it."""
 
 import logging
 import time
@@ -7,7 +7,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from pools.errors import IllegalTransition
-from pools.inventory import pools, settlement, shelf
+from pools.inventory import creations, pools, settlement, shelf
 from pools.models import Cluster, ShelfEntry
 from pools.provisioning import databases, roles
 
@@ -17,7 +17,7 @@ REMOVED_WITHIN_S = 20.0
 
 
 def give_back(cluster: Cluster, author: Model | None = None) -> None:
-    """Return the cluster to the shelf, without its pools.
+    """Return the cluster to the shelf, without its pools; or delete it, where the operator has a command for that.
 
     Its databases and roles stay, unless its entry says that those created since the claim are dropped. Raises
     `IllegalTransition` for a cluster that is not claimed, or whose pools are still being removed after 20 s, and what
@@ -27,8 +27,13 @@ def give_back(cluster: Cluster, author: Model | None = None) -> None:
     if entry is None:
         text = _("cluster %(cluster)s was registered in the panel, not claimed from the shelf: remove it on its page")
         raise IllegalTransition(text % {"cluster": cluster})
+    is_deleted = creations.deletes(cluster)
     for pool in cluster.pools.wanted():
         pools.remove(pool, author)
+    if is_deleted:
+        _refuse_leftovers(cluster)
+        creations.request_deletion(cluster, author)
+        return
     if entry.drop_on_return:
         _refuse_leftovers(cluster)
         _drop_what_is_new(entry, author)

@@ -16,8 +16,8 @@ from panel.accounts.permissions import person
 from panel.lib.access import staff_only
 from pools.errors import IllegalTransition, PoolsError
 from pools.forms.shelf import ShelfEntryForm
-from pools.inventory import shelf
-from pools.models import ShelfEntry
+from pools.inventory import create_file, creations, shelf
+from pools.models import Cluster, ClusterCreation, ShelfEntry
 from pools.provisioning import shelf_return as returning
 from pools.views.form_submit import attempt
 
@@ -26,10 +26,16 @@ PAGE_SIZE = 50
 
 @require_safe
 def shelf_list(request: HttpRequest) -> HttpResponse:
-    """List the clusters on the shelf, claimed ones too."""
-    entries = ShelfEntry.objects.select_related("cluster__status", "pooler", "claimed_by")
-    page = Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "pools/shelf_list.html", {"page": page})
+    """List the clusters on the shelf, claimed ones too, and those that the operator's commands create."""
+    entries = ShelfEntry.objects.select_related("cluster__status", "cluster__creation", "pooler", "claimed_by")
+    context: dict[str, Any] = {"page": Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))}
+    unfinished = ClusterCreation.objects.unfinished().select_related("author").order_by("-created_at")
+    context["creations"] = unfinished[:PAGE_SIZE]
+    try:
+        context["offers"] = create_file.entries()
+    except create_file.InvalidCreateFile as error:
+        context["file_error"] = str(error)
+    return render(request, "pools/shelf_list.html", context)
 
 
 @never_cache
@@ -76,6 +82,17 @@ def shelf_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("shelf-list")
 
 
+@require_POST
+@staff_only
+def creation_dismiss(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Forget a creation that failed, after its reason was read."""
+    creation = get_object_or_404(ClusterCreation, pk=pk)
+    if not creations.dismiss(creation):
+        text = _("Cluster %(cluster)s is not a failed one: its creation goes on.")
+        messages.error(request, text % {"cluster": creation})
+    return redirect("shelf-list")
+
+
 @never_cache
 @staff_only
 def shelf_return(request: HttpRequest, pk: UUID) -> HttpResponse:
@@ -83,16 +100,21 @@ def shelf_return(request: HttpRequest, pk: UUID) -> HttpResponse:
     entry = _get(pk)
     cluster, typed = entry.cluster, request.POST.get("name")
     context: dict[str, Any] = {"entry": entry, "pools": cluster.pools.wanted(), "typed": typed}
-    if request.method == "POST" and typed == cluster.name:
-        try:
+    try:
+        context["deletes"] = creations.deletes(cluster)
+        if request.method == "POST" and typed == cluster.name:
             returning.give_back(cluster, person(request.user))
-        except PoolsError as error:
-            context["refused"] = str(error)
-        else:
-            text = _("Cluster %(cluster)s is back on the shelf: another client can claim it.")
-            messages.success(request, text % {"cluster": typed})
+            messages.success(request, _returned(cluster, is_deleted=context["deletes"]))
             return redirect("shelf-list")
+    except PoolsError as error:
+        context["refused"] = str(error)
     return render(request, "pools/shelf_return.html", context)
+
+
+def _returned(cluster: Cluster, *, is_deleted: bool) -> str:
+    if is_deleted:
+        return _("Cluster %(cluster)s is being deleted by the operator’s command.") % {"cluster": cluster}
+    return _("Cluster %(cluster)s is back on the shelf: another client can claim it.") % {"cluster": cluster}
 
 
 def _get(pk: UUID) -> ShelfEntry:

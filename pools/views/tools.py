@@ -33,14 +33,14 @@ TOOLS = (
         "terraform",
         "Terraform",
         tool_snippets.terraform,
-        _("Clusters by data source, or claimed from the shelf; users, databases and connection pools."),
+        _("Clusters by data source, claimed or created; users, databases and connection pools."),
         _("A changed pool is removed and created again. Maintenance windows and firewalls are refused."),
     ),
     Tool(
         "doctl",
         "doctl",
         tool_snippets.doctl,
-        _("Lists and connection details; creates and deletes clusters from the shelf, users, databases and pools."),
+        _("Lists and connection details; creates and deletes clusters, users, databases and pools."),
         _("Pool update sets the mode to transaction unless --mode is given. Skip auth init: it logs in elsewhere."),
     ),
     Tool(

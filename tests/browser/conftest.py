@@ -15,6 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from panel.quickstart.servers import RedisServer, free_port
+from tests import seeds
 from tests.installation import Installation
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -75,14 +76,26 @@ class Web:
             return False
 
 
+@pytest.fixture(scope="session")
+def seeded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+    """Make a home that has a migrated database and collected pages already."""
+    cache = getattr(request.config, "cache", None)
+    folder = cache.mkdir("seeds") if cache else tmp_path_factory.mktemp("seeds")
+
+    def seed(home: Path) -> Path:
+        home.mkdir(exist_ok=True)
+        seeds.fill(folder, home)
+        return home
+
+    return seed
+
+
 @pytest.fixture(scope="package")
-def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Web]:
+def web(tmp_path_factory: pytest.TempPathFactory, seeded: Callable[[Path], Path]) -> Iterator[Web]:
     """A panel with an admin and nothing else."""
-    home = tmp_path_factory.mktemp("web")
+    home = seeded(tmp_path_factory.mktemp("web"))
     with RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password") as redis:
         served = Web(home, redis.url)
-        served.run("manage.py", "migrate", "-v0")
-        served.run("manage.py", "collectstatic", "--noinput", "-v0")
         served.run("-c", MAKE_ADMIN)
         served.start()
         yield served
@@ -115,14 +128,14 @@ def page(chromium: Browser, web: Web) -> Iterator[Page]:
 
 
 @pytest.fixture(scope="package")
-def installation() -> Iterator[Installation]:
+def installation(seeded: Callable[[Path], Path]) -> Iterator[Installation]:
     """A panel with its demo, in a home and on a port of its own: one for all tests that need the whole.
 
     It ends with this folder: a panel at rest looks at its poolers each second, beside all the tests that follow.
     """
     with (
         tempfile.TemporaryDirectory(prefix="pooldeck-browser-") as folder,
-        Installation(Path(folder) / "home") as panel,
+        Installation(seeded(Path(folder) / "home")) as panel,
     ):
         yield panel
 

@@ -67,3 +67,18 @@ def test_the_documentation_draws_itself_under_the_panels_policy(scripted: Page, 
     assert answer.inner_text().strip().startswith("200")
     assert scripted.evaluate("document.documentElement.classList.contains('dark-mode')") is dark
     assert refused == []
+
+
+def test_the_documentation_shows_the_examples_of_a_request(scripted: Page) -> None:
+    scripted.goto("/api/docs/")
+    log_in(scripted)
+    operation = scripted.locator("#operations-clusters-clusters_create")
+    scripted.locator("#operations-tag-clusters").scroll_into_view_if_needed()
+    operation.locator(".opblock-summary-control").click()
+    request = operation.locator(".opblock-section-request-body")
+    request.locator("code", has_text="db1.example.org").wait_for()
+    request.locator(".examples-select-element").select_option(
+        label="A server of this host, by the directory of its Unix socket"
+    )
+    request.locator("code", has_text="/var/run/postgresql").wait_for()
+    operation.locator(".responses-inner code", has_text="server_version").wait_for()

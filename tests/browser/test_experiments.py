@@ -1,9 +1,12 @@
 """Experiments as their users see them: a playbook added and started, arms that fill in, the verdict, the reports."""
 
+import contextlib
 import csv
 import json
 import re
+import sqlite3
 import time
+import uuid
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,7 +16,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_accessibility import faults
-from tests.browser.visiting import log_in
+from tests.browser.visiting import forget_pool, log_in, make_pool
 from tests.installation import Installation
 
 ENDED_MS = 120_000
@@ -169,10 +172,59 @@ def check_page(page: Page, file: Path, verdict: str) -> None:
     report.on("request", lambda request: asked.append(request.url))
     report.goto(file.as_uri())
     expect(report.get_by_text(verdict)).to_be_visible()
-    expect(report.locator("svg")).to_be_visible()
+    expect(report.locator("svg.is-wide")).to_be_visible()
+    report.set_viewport_size({"width": 390, "height": 900})
+    expect(report.locator("svg.is-narrow")).to_be_visible()
+    expect(report.locator("svg.is-wide")).to_be_hidden()
+    assert report.evaluate("document.querySelector('figure').scrollWidth") <= 390
     expect(report.get_by_role("row").filter(has_text="pool of four")).to_contain_text("3 of 3 valid")
     context.close()
     assert asked == [file.as_uri()]
+
+
+@pytest.fixture
+def swept(installation: Installation) -> Iterator[dict[str, Any]]:
+    """A pool of three connections to advise on."""
+    made = make_pool(installation, "advised", size=3)
+    yield made
+    forget_pool(installation, made["id"])
+
+
+def test_a_size_is_asked_for_from_the_pools_page_and_applied(
+    page: Page, installation: Installation, swept: dict[str, Any]
+) -> None:
+    page.goto(f"/pools/{swept['id']}/")
+    page.get_by_role("link", name="What size should this pool be?").click()
+    expect(page.get_by_role("button", name="Measure it")).to_be_visible()
+    assert faults(page) == []
+    page.get_by_label("Workload").select_option("select-only")
+    page.get_by_label("Clients").fill("2")
+    page.get_by_label("Scale of the tables").fill("1")
+    page.get_by_label("Minutes to spend").fill("1")
+    page.get_by_role("button", name="Measure it").click()
+    expect(page.get_by_text("Nothing is measured yet.")).to_be_visible()
+    shorten(installation, page.url.rstrip("/").rsplit("/", 1)[1])
+    expect(page.get_by_text("This is the answer by now")).to_be_visible()
+    assert not has_ended(page)
+    expect(page.locator("#experiment-live").get_by_text("1 of 1 valid").first).to_be_visible()
+    give = page.get_by_role("button", name=re.compile(r"Give advised size [12] and reserve 1"))
+    expect(give).to_be_visible(timeout=ENDED_MS)
+    size = re.findall(r"size (\d)", give.inner_text())[0]
+    answer = page.locator(".experiment-answer")
+    expect(answer).to_have_text(f"Use size {size} with a reserve of 1 for 2 clients.")
+    expect(page.get_by_role("table", name="Throughput by pool size and clients")).to_contain_text("recommended")
+    assert faults(page) == []
+    give.click()
+    expect(page.get_by_text(f"The pool gets size {size} with a reserve of 1")).to_be_visible()
+    assert installation.api.get(f"pools/{swept['id']}/")["size"] == int(size)
+
+
+def shorten(installation: Installation, experiment: str) -> None:
+    """Let its runs last a second, and its minute end with the first round."""
+    with contextlib.closing(sqlite3.connect(installation.home / "pooldeck.sqlite3", timeout=30)) as panel, panel:
+        columns = "overrides = ?, advice = json_set(advice, '$.minutes', 0)"
+        values = (json.dumps({"duration": 1}), uuid.UUID(experiment).hex)
+        panel.execute(f"UPDATE benchmarks_experiment SET {columns} WHERE id = ?", values)
 
 
 def test_without_javascript_one_is_started_and_cancelled_and_keeps_what_was_measured(

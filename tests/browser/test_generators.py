@@ -53,6 +53,8 @@ def fill_form(page: Page) -> None:
     page.locator("[name=database]").fill("app")
     page.locator("[name=clients]").fill("7")
     page.locator("[name=duration]").fill("8")
+    page.locator("[name=rate]").evaluate("field => field.closest('details').open = true")
+    page.locator("[name=rate]").fill("200")
     page.locator("#placing > summary").click()
 
 

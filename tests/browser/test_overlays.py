@@ -24,7 +24,7 @@ POINTS = """() => Object.fromEntries(window.pooldeckRun.stack.charts.map((one) =
 def start(installation: Installation, **options: Any) -> str:
     """The id of a run through the demo's pool, writing, with more clients than the pool has connections."""
     pool = next(one for one in installation.api.get("pools/")["results"] if one["name"] == "app")
-    load = {"builtin": "tpcb-like", "clients": 16, "threads": 2, "duration": 8, "progress": 1} | options
+    load = {"builtin": "tpcb-like", "clients": 16, "threads": 2, "duration": 8, "progress": 1, "rate": 600} | options
     return str(installation.api.post("runs/", {"target": {"pool": pool["id"]}, "options": load})["id"])
 
 
@@ -64,7 +64,7 @@ def drawn(page: Page, least: int) -> dict[str, int]:
 
 def test_each_chart_comes_up_with_points_while_the_load_is_on(visitor: Page, installation: Installation) -> None:
     log_in(visitor, installation)
-    made = start(installation, duration=15)  # on a busy machine not every second is looked at
+    made = start(installation, duration=10)  # on a busy machine not every second is looked at
     visitor.goto(f"/runs/{made}/")
     expect(visitor.locator("#result-title")).to_be_visible()
     finished(installation, made)

@@ -26,7 +26,7 @@ from benchmarks.models import (
 from panel.accounts.models import ApiToken
 from panel.installation.models import Installation
 from pools.deployment import snapshots
-from pools.models import PoolState, Revision, RevisionState, ShelfEntry
+from pools.models import ClusterCreation, CreationState, PoolState, Revision, RevisionState, ShelfEntry
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
 from tests.pools.monitoring.records import a_minute, an_event
@@ -72,6 +72,7 @@ def records(user: Any) -> dict[str, Any]:
         "other_run": a_finished_run(**RUN, name="zqother", cluster=cluster).pk,
         "dry_run": a_run(**RUN, name="zqtried", purpose=Purpose.LOAD, status=Status.SUCCEEDED).pk,
         "shelf": _shelf().pk,
+        "creation": _creation().pk,
         "pgpool": a_pooler(name="zqpgpool", kind="pgpool", port=2).pk,
         "script": script.pk,
         "experiment": _experiments(cluster).pk,
@@ -90,6 +91,14 @@ def _shelf() -> ShelfEntry:
         fields = {"name": name, "size": "zqsize", "region": "zqregion", "drop_on_return": True}
         entry = ShelfEntry.objects.create(cluster=a_cluster(name=name), claimed_at=claimed_at, **fields)
     return entry
+
+
+def _creation() -> ClusterCreation:
+    """Make a creation in progress and a failed one."""
+    failed = {"state": CreationState.FAILED, "reason": "zqreason", "removal_requested_at": timezone.now()}
+    for name, fields in (("zqcreating", {}), ("zqunmade", failed)):
+        creation = ClusterCreation.objects.create(name=name, size="zqsize", region="zqregion", **fields)
+    return creation
 
 
 def _revisions(pooler: Any) -> Revision:

@@ -129,3 +129,14 @@ def test_a_page_that_needs_a_key_that_is_lost_says_so(settings: Any) -> None:
     answer = browser.get(f"/pools/{pool.pk}/")
     assert answer.status_code == 503
     assert f"no key of POOLDECK_KEYS decrypts the secret of role:{pool.cluster_id}:app" in page_of(answer)
+
+
+def test_a_broken_file_of_create_commands_is_an_error(settings: Any, tmp_path: Path) -> None:
+    settings.CREATE_FILE = ""
+    assert ids(checks.commands_of_clusters_are_valid) == []
+    path = tmp_path / "create.toml"
+    path.write_text('[[create]]\nsize = "small"\nregion = "nyc1"\ncommand = "make"\n')
+    path.chmod(0o600)
+    settings.CREATE_FILE = str(path)
+    (message,) = checks.commands_of_clusters_are_valid(None)
+    assert (message.id, "line 4, create.0.command" in message.msg) == ("pooldeck.E003", True)

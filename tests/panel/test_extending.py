@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from pytest_django import DjangoDbBlocker
 
 from panel.lib.env import BASE_DIR
 
@@ -15,8 +17,8 @@ PREAMBLE = """
 import django; django.setup()
 from django.core.management import call_command
 from django.test.utils import setup_test_environment; setup_test_environment()
-from django.db import connection; connection.creation.create_test_db(verbosity=0)
 """
+DATABASE = "from django.db import connection; connection.creation.create_test_db(verbosity=0, keepdb=True)\n"
 
 
 @pytest.fixture
@@ -26,7 +28,7 @@ def copy(tmp_path: Path) -> Path:
         source, target = BASE_DIR / name, tmp_path / name
         target.parent.mkdir(exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, target)  # with what is compiled: it stands for files of these times and sizes
         else:
             shutil.copy(source, target)
     (tmp_path / "tests/__init__.py").touch()
@@ -45,6 +47,7 @@ def _run(copy: Path, *argv: str) -> str:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("POOLDECK_")}
     environment |= {"PYTHONPATH": str(copy), "DJANGO_SETTINGS_MODULE": "tests.settings"}
     environment["POOLDECK_HOME"] = str(copy / "home")
+    environment["POOLDECK_TEST_WORKER"] = os.environ.get("PYTEST_XDIST_WORKER", "")  # or it takes another home
     command = [sys.executable, *argv]
     done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -53,6 +56,16 @@ def _run(copy: Path, *argv: str) -> str:
 
 def _check(copy: Path, script: str) -> None:
     _run(copy, "-c", PREAMBLE + script)
+
+
+@pytest.fixture
+def database(copy: Path, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> str:
+    """What a script does first to have a migrated database: it takes this one, and migrates what its copy adds."""
+    home = copy / "home"
+    home.mkdir()
+    with django_db_blocker.unblock(), connection.cursor() as cursor:
+        cursor.execute("VACUUM INTO %s", [str(home / "tests.sqlite3")])
+    return DATABASE
 
 
 def test_a_connection_string_is_one_file_and_one_line(copy: Path) -> None:
@@ -152,20 +165,25 @@ def _add_engine(copy: Path) -> None:
     _add(registry, '    "jmeter": JMeter()', '    "toy": Toy(),')
 
 
-def test_an_engine_is_one_folder_and_one_line(copy: Path) -> None:
+def test_an_engine_is_one_folder_and_one_line(copy: Path, database: str) -> None:
     _add_engine(copy)
     _check(
         copy,
-        IMPORTED
+        database
+        + IMPORTED
         + """
 page = client.get("/runs/new/?engine=toy")
 assert page.status_code == 200 and "toy" in page.content.decode()
 assert client.get(f"/runs/{run.pk}/").status_code == 200
+described = client.get("/api/schema/?format=json").json()["components"]["schemas"]
+assert described["ToyRunRequest"]["properties"]["engine"] == {"type": "string", "enum": ["toy"]}
+assert described["AskedRun"]["discriminator"]["mapping"]["toy"] == "#/components/schemas/ToyRunRequest"
+assert described["ToyOptions"]["properties"]["clients"]["maximum"] == 10
 """,
     )
 
 
-def test_a_sample_figure_is_a_line_a_migration_and_its_parser(copy: Path) -> None:
+def test_a_sample_figure_is_a_line_a_migration_and_its_parser(copy: Path, database: str) -> None:
     _add_engine(copy)
     _add(
         copy / "benchmarks/models/metrics.py",
@@ -180,7 +198,8 @@ def test_a_sample_figure_is_a_line_a_migration_and_its_parser(copy: Path) -> Non
     assert made.count("Add field misses to sample") == 1
     _check(
         copy,
-        IMPORTED
+        database
+        + IMPORTED
         + """
 from benchmarks.analysis import chart_series
 from benchmarks.engines.base import Progress

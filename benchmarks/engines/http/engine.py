@@ -10,6 +10,7 @@ class Http(Engine):
 
     name = "http"
     terms = output.TERMS
+    kind_schemas = options.KIND_SCHEMAS
 
     fields_for = staticmethod(options.fields_for)
     validate = staticmethod(options.validate)

@@ -16,6 +16,7 @@ FILL, DROP = "fill", "drop"
 PRODUCTS = "products"
 LONGEST_URL = 2_000
 POOLED = "pooled"
+KIND_SCHEMAS = {"url": {"type": "string", "format": "uri", "maxLength": LONGEST_URL}}
 OF_POOL = ("pool_size", "pool_idle", "pool_lifetime", "pool_idle_time")  # set only where the service has a pool
 
 FIELDS = (
@@ -166,11 +167,6 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, {"url": _url})
-    unknown = [name for name, value in raw.items() if name not in fields and option_parsing.is_given(value)]
-    errors |= {
-        name: [_("%(name)s is not an option here; use %(fields)s") % {"name": repr(name), "fields": ", ".join(fields)}]
-        for name in unknown
-    }
     errors = _pool_errors(options) | errors
     if errors:
         raise InvalidOptions(errors)

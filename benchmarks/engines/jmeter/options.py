@@ -16,6 +16,7 @@ LOAD, PREPARE = "load", "prepare"
 PLAN = "host_file"  # the kind of an option that names a file of the generator
 MOST_PLANS = 200  # that a generator reports
 _NAME = re.compile(r"[^/\x00]{1,196}\.jmx")
+KIND_SCHEMAS = {PLAN: {"type": "string", "pattern": f"^{_NAME.pattern}$"}}
 
 FIELDS = (
     Field(
@@ -76,14 +77,6 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, {PLAN: _plan_name})
-    unknown = [name for name, value in raw.items() if name not in fields and option_parsing.is_given(value)]
-    errors |= {
-        name: [
-            _("%(name)s is not an option here; use %(fields)s")
-            % {"name": repr(name), "fields": ", ".join(fields) or _("none")}
-        ]
-        for name in unknown
-    }
     if purpose != LOAD:
         errors |= {"purpose": [_("JMeter prepares nothing: prepare with another engine")]}
     elif "plan" not in options and "plan" not in errors:

@@ -1,7 +1,7 @@
 """The engine of pgbench."""
 
 from benchmarks.engines.base import Engine
-from benchmarks.engines.pgbench import binary, command, options, output, tables, transaction_log
+from benchmarks.engines.pgbench import binary, command, option_schemas, options, output, tables, transaction_log
 
 
 class Pgbench(Engine):
@@ -10,6 +10,7 @@ class Pgbench(Engine):
     name = "pgbench"
     terms = output.TERMS
     imports_output = True
+    kind_schemas = option_schemas.KIND_SCHEMAS
 
     fields_for = staticmethod(options.fields_for)
     validate = staticmethod(options.validate)

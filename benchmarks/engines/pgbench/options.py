@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
 from benchmarks.engines.pgbench import scripts, variables
-from benchmarks.engines.pgbench.option_catalog import DROP_STEP, FIELDS, INITIALIZE_STEPS, LOAD, PREPARE
+from benchmarks.engines.pgbench.option_catalog import DROP_STEP, FIELDS, INITIALIZE_STEPS, LOAD
 from benchmarks.errors import InvalidOptions
 
 IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1
@@ -32,8 +32,6 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, _READERS)
-    unknown = (name for name, value in raw.items() if name not in fields and option_parsing.is_given(value))
-    errors |= {name: [_why_unknown(name, purpose)] for name in unknown}
     filled = _filled(options, fields) if not errors else options
     for name, message in _contradictions(filled):
         errors.setdefault(name, []).append(message)
@@ -126,18 +124,6 @@ def passed(options: dict[str, Any]) -> Iterator[tuple[Field, Any]]:
         usual_steps = field.kind == "steps" and value == field.default
         if value is not None and value is not False and not usual_steps:
             yield field, value
-
-
-def _why_unknown(name: str, purpose: str) -> str:
-    other = next((field for field in FIELDS if field.name == name), None)
-    if other and other.purpose == PREPARE:
-        return _("%(name)s is set when a dataset is prepared; a run uses the tables as they are: leave it out") % {
-            "name": name
-        }
-    if other:
-        return _("%(name)s is an option of a run, not of preparing a dataset: leave it out") % {"name": name}
-    fields = ", ".join(field.name for field in fields_for(purpose))
-    return _("%(name)s is not an option here; use %(fields)s") % {"name": repr(name), "fields": fields}
 
 
 def _steps(field: Field, value: Any) -> str:

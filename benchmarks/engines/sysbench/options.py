@@ -189,11 +189,6 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw)
-    unknown = [name for name, value in raw.items() if name not in fields and option_parsing.is_given(value)]
-    errors |= {
-        name: [_("%(name)s is not an option here; use %(fields)s") % {"name": repr(name), "fields": ", ".join(fields)}]
-        for name in unknown
-    }
     filled = {name: options.get(name, field.default) for name, field in fields.items()}
     if options.get("events") and "duration" not in options:
         filled["duration"] = None

@@ -1,10 +1,10 @@
 """The sweep behind "what size should this pool be?": a playbook made for the question, carried out as an experiment."""
 
-import json
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
@@ -15,24 +15,22 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
 from benchmarks.experiments import dispatch, order, playbook, resources, results, start
-from benchmarks.experiments.advice import grid, recommendation
+from benchmarks.experiments.advice import definition, grid, recommendation, workload
 from benchmarks.experiments.advice.grid import Cell, Grid
+from benchmarks.experiments.advice.workload import EXISTING, Workload
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
-from benchmarks.models import Experiment, Purpose, ResourceKind
-from benchmarks.runs.submission import options as load_options
+from benchmarks.models import Experiment, ExperimentState, ResourceKind
+from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
 from pools.inventory import budget
 from pools.models import Cluster, Pool, Pooler, PoolerKind
 
-NAME = "pool-size"
 CANDIDATES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MOST_SIZES = 7
 MODES = ("session", "transaction")
 SIZE, MODE, POOLING = "size", "mode", "pooling"
 QUESTIONS = (SIZE, MODE, POOLING)
-DEFAULT_WORKLOAD = {"builtin": "tpcb-like", "scale": 10}
-DEFAULT_CLIENTS = 32
 REPEATS = grid.BLOCKS * grid.ROUNDS  # of the two arms of the other questions
 
 Summary = Mapping[str, Any]  # of a run
@@ -42,7 +40,8 @@ Summary = Mapping[str, Any]  # of a run
 class AdviceRequest:
     """What is asked, for which pool, or for a cluster where there is none yet.
 
-    `workload` holds options of pgbench and the `scale` of the tables; `minutes` is the time to spend in all.
+    `workload` is as `workload.read` takes it; `minutes` is the time to spend in all. `database` and `user` name the
+    tables that exist where there is no pool.
     """
 
     cluster: Cluster
@@ -52,35 +51,47 @@ class AdviceRequest:
     question: str = SIZE
     workload: Mapping[str, Any] = field(default_factory=dict)
     minutes: int = 5
+    database: str = ""
+    user: str = ""
     confirm: str = ""
+
+    @cached_property
+    def load(self) -> Workload:
+        """The workload, checked; raises `InvalidExperiment` and `InvalidOptions`."""
+        return workload.read(self.workload)
 
 
 def ask(request: AdviceRequest) -> Experiment:
-    """Queue the sweep; raises `InvalidExperiment`, `InvalidOptions`, `Refused` and `QueueDown`."""
+    """Queue the sweep.
+
+    Raises `InvalidExperiment`, `InvalidOptions`, `InvalidTarget`, `Refused`, `ClusterUnreachable` and `QueueDown`.
+    """
     check(request)
     swept = _grid(request) if request.question == SIZE else None
-    text = _toml(request, swept)
+    text = _definition(request, swept)
     spec = playbook.parse(text)
     arms = [arm for arm in spec.arms(quick=True) if swept is None or _cell(arm) in swept.cells]
+    asked = next(arm for arm in arms if arm.options["clients"] == request.load.clients)
+    limits.check(request.author, request.cluster, dict(asked.options) | request.load.dataset)
+    existing = _login_to_existing(request)
     if request.cluster.protected and request.confirm != request.cluster.name:
-        raise Refused(start.protected(request.cluster, start.changes(spec, arms, request.cluster)))
-    tried = next(arm for arm in arms if arm.options["clients"] == _clients(request))
-    load_options.validate("pgbench", dict(tried.options), purpose=Purpose.LOAD)
+        raise Refused(start.protected(request.cluster, start.changes(spec, arms, request.cluster, existing)))
     require_queue()
     seed = uuid.uuid4().int % 2**31
-    plan = _plan(arms, _clients(request), seed) if swept else order.blocks([arm.key for arm in arms], REPEATS, seed)
+    keys = [arm.key for arm in arms]
+    plan = _plan(arms, request.load.clients, seed) if swept else order.blocks(keys, REPEATS, seed)
     with transaction.atomic():
         experiment = Experiment.objects.enqueue(
-            playbook=NAME,
+            playbook=definition.NAME,
             definition=text,
             cluster=request.cluster,
             cluster_name=request.cluster.name,
             pooler=request.pooler or (request.pool.pooler if request.pool else None),
             repeats=len(plan),
             seed=seed,
-            dataset={"scale": _scale(request)},
+            dataset=request.load.dataset,
             plan=plan,
-            advice=_asked(request, swept),
+            advice=_asked(request, swept) | ({"existing": existing} if existing else {}),
             author=request.author,
         )
         if swept is None:
@@ -89,11 +100,18 @@ def ask(request: AdviceRequest) -> Experiment:
     return experiment
 
 
+def _login_to_existing(request: AdviceRequest) -> dict[str, str]:
+    """Return database and role of the tables to load where they exist already; else nothing."""
+    if request.load.tables != EXISTING:
+        return {}
+    return workload.login_to_existing(request.cluster, request.pool, request.database, request.user)
+
+
 def _asked(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
     """Return what the sweep has to know of the question later, as JSON."""
     found = {"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1}
-    limits = {"rounds": swept.rounds, "clients": _clients(request), "minutes": request.minutes} if swept else {}
-    return found | limits
+    of_size = {"rounds": swept.rounds, "clients": request.load.clients} if swept else {}
+    return found | of_size | {"minutes": request.minutes}
 
 
 def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
@@ -126,8 +144,14 @@ def add_round(experiment: Experiment) -> bool:
 
 
 def is_out_of_time(experiment: Experiment) -> bool:
-    """Whether its minutes are spent, and each cell has been measured once."""
-    return experiment.step >= len(experiment.plan[0]) and not _has_time(experiment, 0)
+    """Whether its minutes are spent, and each cell has been measured once.
+
+    Two arms are compared in whole blocks: they end where the next block would not fit.
+    """
+    step, block = experiment.step, len(experiment.plan[0])
+    if expected_clients(experiment) is None:
+        return step > 0 and step % block == 0 and not _has_time(experiment, block)
+    return step >= block and not _has_time(experiment, 0)
 
 
 def _has_time(experiment: Experiment, runs: int) -> bool:
@@ -203,14 +227,32 @@ def _described(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
 
 def unseen(experiment: Experiment) -> list[str]:
     """Return what the sweep could not see, in sentences."""
-    scale = experiment.dataset.get("scale")
     return [
         *_other_clients(experiment),
+        *_blocks_left(experiment),
         _("The load of other pools and programs on this server while they are busy."),
-        _("Tables larger than those of the sweep (scale %(scale)s): production's may not fit its memory.")
-        % {"scale": scale},
-        _("Your application's own transactions, unless the workload was a script of them."),
+        *_of_tables(experiment),
     ]
+
+
+def _of_tables(experiment: Experiment) -> list[str]:
+    """Return what tables and scripts of the sweep's own say little about; nothing where it loaded yours by yours."""
+    if scale := experiment.dataset.get("scale"):
+        larger = _("Tables larger than those of the sweep (scale %(scale)s): production's may not fit its memory.")
+        own = _("Your application's own transactions, unless the workload was a script of them.")
+        return [larger % {"scale": scale}, own]
+    return [_("Transactions of your application that the scripts do not have, or have in another proportion.")]
+
+
+def _blocks_left(experiment: Experiment) -> list[str]:
+    """Return how many of the blocks of two arms the minutes were too few for."""
+    block = len(experiment.plan[0])
+    done, planned = experiment.step // block, len(experiment.plan)
+    is_compared = experiment.state == ExperimentState.SUCCEEDED and expected_clients(experiment) is None
+    if not is_compared or done == planned:
+        return []
+    text = _("%(done)s of %(planned)s blocks fitted the minutes: with more, the interval becomes narrower.")
+    return [text % {"done": done, "planned": planned}]
 
 
 def _other_clients(experiment: Experiment) -> list[str]:
@@ -234,16 +276,9 @@ def _left_of_budget(experiment: Experiment, taken: int) -> int | None:
     return None if free is None else free + sum(map(budget.needed_by, own)) - taken
 
 
-def _workload(request: AdviceRequest) -> dict[str, Any]:
-    return DEFAULT_WORKLOAD | {"clients": DEFAULT_CLIENTS} | dict(request.workload)
-
-
-def _clients(request: AdviceRequest) -> int:
-    return int(_workload(request)["clients"])
-
-
-def _scale(request: AdviceRequest) -> int:
-    return int(_workload(request)["scale"])
+def _made_scale(request: AdviceRequest) -> int:
+    """Return the scale of the tables that have to be made first; 0 where they exist."""
+    return request.load.dataset.get("scale", 0)
 
 
 def sizes(request: AdviceRequest) -> list[int]:
@@ -251,7 +286,7 @@ def sizes(request: AdviceRequest) -> list[int]:
 
     The budget has to hold all of their pools at once: a pool that it cut short would be measured under a wrong name.
     """
-    clients, free = _clients(request), budget.of_cluster(request.cluster).free
+    clients, free = request.load.clients, budget.of_cluster(request.cluster).free
     most = min(clients, free if free is not None else clients)
     found = [size for size in CANDIDATES if size <= most]
     while len(found) > MOST_SIZES:
@@ -267,44 +302,28 @@ def _grid(request: AdviceRequest) -> Grid:
     if len(found) < 2:
         message = _("the budget of %(cluster)s leaves too few connections to compare sizes: free some first")
         raise InvalidExperiment({"cluster": [message % {"cluster": request.cluster}]})
-    return grid.fitted(found, _clients(request), request.minutes, _scale(request))
+    return grid.fitted(found, request.load.clients, request.minutes, _made_scale(request))
 
 
-def _toml(request: AdviceRequest, swept: Grid | None) -> str:
-    """Write the playbook of the question."""
-    workload = _workload(request)
-    duration = swept.duration_s if swept else grid.duration_s(request.minutes, _scale(request), 2 * REPEATS)
-    axes, baseline = _size_axes(request, swept) if swept else _endpoint_axis(request)
-    options = {"threads": 2} | workload | {"clients": _clients(request), "duration": duration}
-    lines = [f'name = "{NAME}"', f"title = {json.dumps(_title(request))}", f"baseline = {{ {baseline} }}"]
-    lines += ['metrics = ["tps", "latency_avg_ms"]', "[options]"]
-    lines += [f"{name} = {json.dumps(one)}" for name, one in options.items() if one is not None and name != "scale"]
-    return "\n".join([*lines, *axes, "[quick]", "[published_scale]"]) + "\n"
+def _definition(request: AdviceRequest, swept: Grid | None) -> str:
+    """Return the playbook of the question as TOML."""
+    load, title, minutes = request.load, _title(request), request.minutes
+    duration = swept.duration_s if swept else grid.duration_s(minutes, _made_scale(request), 2 * REPEATS)
+    options = dict(load.options) | {"clients": load.clients, "duration": duration}
+    if swept:
+        return definition.of_sizes(title, options, swept.cells, _mode(request))
+    size = _compared_size(request)
+    if request.question == MODE:
+        return definition.of_modes(title, options, MODES, size)
+    return definition.of_pooling(title, options, size, _mode(request))
 
 
 def _mode(request: AdviceRequest) -> str:
     return request.pool.mode if request.pool else "transaction"
 
 
-def _size_axes(request: AdviceRequest, swept: Grid) -> tuple[list[str], str]:
-    """Return the axes as TOML, clients first, and the baseline: each row is compared with its smallest pool."""
-    found = sorted({size for size, _clients in swept.cells})
-    rows = sorted({clients for _size, clients in swept.cells})
-    texts = [_value(str(one), _("size %(size)s") % {"size": one}, one, _mode(request), axis="size") for one in found]
-    return [f"[axes]\nclients = {rows}", *texts], f'size = "{found[0]}"'
-
-
-def _endpoint_axis(request: AdviceRequest) -> tuple[list[str], str]:
-    """Return the axis of the other questions, and the baseline: session mode, or the direct connection."""
-    size = _compared_size(request)
-    if request.question == MODE:
-        return [_value(one, one, size, one) for one in MODES], 'endpoint = "session"'
-    direct = '[[axes.endpoint]]\nkey = "direct"\nendpoint = { kind = "direct" }'
-    return [direct, _value("pooled", "pooled", size, _mode(request))], 'endpoint = "direct"'
-
-
 def _wanted_size(request: AdviceRequest) -> int:
-    return request.pool.size if request.pool else min(_clients(request), CANDIDATES[-1])
+    return request.pool.size if request.pool else min(request.load.clients, CANDIDATES[-1])
 
 
 def _compared_size(request: AdviceRequest) -> int:
@@ -316,11 +335,6 @@ def _compared_size(request: AdviceRequest) -> int:
         message = _("the budget of %(cluster)s leaves no connection for a pool to measure: free some first")
         raise InvalidExperiment({"cluster": [message % {"cluster": request.cluster}]})
     return size
-
-
-def _value(key: str, label: str, size: int, mode: str, axis: str = "endpoint") -> str:
-    kind = f'kind = "pgbouncer", size = {size}, mode = "{mode}"'
-    return f'[[axes.{axis}]]\nkey = "{key}"\nlabel = {json.dumps(label)}\nendpoint = {{ {kind} }}'
 
 
 def _title(request: AdviceRequest) -> str:
@@ -339,8 +353,3 @@ def check(request: AdviceRequest) -> None:
         raise InvalidExperiment({"question": [_("use one of %(known)s") % {"known": known}]})
     if request.pool is not None and request.pool.pooler.kind != PoolerKind.PGBOUNCER:
         raise InvalidExperiment({"pool": [_("sizes are swept on a PgBouncer: choose a pool on one")]})
-    for name in ("clients", "scale"):
-        value = _workload(request)[name]
-        if not str(value).isdigit() or int(value) < 1:
-            message = _("%(value)s is no number of them: use a whole number from 1")
-            raise InvalidExperiment({name: [message % {"value": value}]})

@@ -65,7 +65,7 @@ def show(experiment: Experiment, result: Result) -> Advice | None:
     question = experiment.advice.get("question")
     if question is None:
         return None
-    found = _recommendation(experiment)
+    found = recommendation(experiment)
     return Advice(
         question=question,
         title=str(QUESTIONS[question]),
@@ -82,10 +82,10 @@ def show(experiment: Experiment, result: Result) -> Advice | None:
 def conclusion(result: Result) -> str:
     """Return the answer to the question by now as one text; empty before there is one."""
     experiment = result.experiment
-    return " ".join(_sentences(experiment.advice["question"], _recommendation(experiment), result))
+    return " ".join(_sentences(experiment.advice["question"], recommendation(experiment), result))
 
 
-def _recommendation(experiment: Experiment) -> Mapping[str, Any] | None:
+def recommendation(experiment: Experiment) -> Mapping[str, Any] | None:
     """Return the recommendation by now; one of before client counts were swept has no cells."""
     stored: dict[str, Any] | None = experiment.advice.get("recommendation")
     if stored is None:

@@ -1,17 +1,39 @@
 """Arms as rows of dots: every run, the median, and the ratio to the baseline beside the published one; pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor, log10
 
 from benchmarks.experiments.results import ArmResult, Result
 
-WIDTH, ROW, TOP, BOTTOM = 720, 30, 8, 26
-LABELS, GAP = 256, 32
-LEFT = LABELS
-MIDDLE = LEFT + (WIDTH - LEFT) * 0.55
+TOP, BOTTOM = 8, 26
 RATIOS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50)
 TICKS = 4
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where a chart draws what: the scale of values and that of ratios, each from left to right end.
+
+    Ratios lie beside the values of their row, or below them in rows of their own (`is_stacked`).
+    """
+
+    width: int
+    row: int  # its height
+    middle: int  # of a row, where its marks are
+    values: tuple[float, float]
+    ratios: tuple[float, float]
+    label: tuple[float, float]  # of a row, from its middle
+    note_characters: int
+    is_stacked: bool = False
+
+    def drop(self, rows: int) -> int:
+        """Return how far below the values of a row its ratio is."""
+        return self.row * rows + BOTTOM + TOP if self.is_stacked else 0
+
+
+WIDE = Frame(720, 30, 15, (256, 479), (511, 688), (246, 4), 72)
+NARROW = Frame(320, 38, 26, (8, 304), (8, 304), (0, -11), 48, is_stacked=True)
 
 
 @dataclass(frozen=True)
@@ -40,17 +62,28 @@ class Row:
 
 @dataclass(frozen=True)
 class Chart:
-    """What the template writes as SVG."""
+    """What the template writes as SVG; `narrow` is the same for a small screen."""
 
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, str], ...]
     ratio_ticks: tuple[tuple[float, str], ...]
-    height: float
-    width: int = WIDTH
-    left: int = LEFT
-    middle: float = MIDDLE
-    one: float = 0.0
-    base: float = 0.0
+    frame: Frame
+    one: float  # where the ratio is 1
+    narrow: "Chart | None" = None
+
+    @property
+    def base(self) -> int:
+        """The line below the rows."""
+        return TOP + self.frame.row * len(self.rows)
+
+    @property
+    def drop(self) -> int:
+        """How far below the values the ratios are."""
+        return self.frame.drop(len(self.rows))
+
+    @property
+    def height(self) -> int:
+        return self.base + self.drop + BOTTOM
 
 
 def draw(result: Result) -> Chart | None:
@@ -59,18 +92,39 @@ def draw(result: Result) -> Chart | None:
     values = [value for one in result.arms if one.arm for value in _values(one, metric)]
     if not values:
         return None
-    top = max(values) * 1.05
     ratios = [ratio for one in result.arms for ratio in _ratios(one, published_ratio(result, one))]
-    low, high = min([0.5, *ratios]) / 1.1, max([2.0, *ratios]) * 1.1
-    rows = tuple(_row(result, one, at, top, (low, high)) for at, one in enumerate(result.arms))
-    return Chart(
-        rows=rows,
-        ticks=tuple((_x(value, top), f"{value:,.6g}") for value in round_ticks(top)),
-        ratio_ticks=tuple((_ratio_x(one, low, high), f"×{one:g}") for one in RATIOS if low <= one <= high),
-        height=TOP + ROW * len(rows) + BOTTOM,
-        one=_ratio_x(1, low, high),
-        base=TOP + ROW * len(rows),
-    )
+    ends = min([0.5, *ratios]) / 1.1, max([2.0, *ratios]) * 1.1
+    narrow = _draw(result, NARROW, max(values) * 1.05, ends)
+    return replace(_draw(result, WIDE, max(values) * 1.05, ends), narrow=narrow)
+
+
+def _draw(result: Result, frame: Frame, top: float, ends: tuple[float, float]) -> Chart:
+    scales = Scales(frame, top, *ends)
+    ticks = tuple((scales.x(value), f"{value:,.6g}") for value in round_ticks(top))
+    ratio_ticks = tuple((scales.ratio_x(one), f"×{one:g}") for one in RATIOS if ends[0] <= one <= ends[1])
+    rows = tuple(_row(result, one, at, scales) for at, one in enumerate(result.arms))
+    return Chart(rows, ticks, ratio_ticks, frame, scales.ratio_x(1))
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The scale of values, from 0 to `top`, and the logarithmic one of ratios, on a frame."""
+
+    frame: Frame
+    top: float
+    low: float
+    high: float
+
+    def x(self, value: float) -> float:
+        """Return where a value stands."""
+        left, right = self.frame.values
+        return round(left + (right - left) * min(value, self.top) / self.top, 1)
+
+    def ratio_x(self, value: float) -> float:
+        """Return where a ratio stands."""
+        left, right = self.frame.ratios
+        share = (log10(max(value, self.low)) - log10(self.low)) / (log10(self.high) - log10(self.low))
+        return round(left + (right - left) * min(share, 1.0), 1)
 
 
 def round_ticks(top: float) -> list[float]:
@@ -103,18 +157,18 @@ def _ratios(one: ArmResult, published: float | None) -> Iterable[float]:
         yield published
 
 
-def _row(result: Result, one: ArmResult, at: int, top: float, ends: tuple[float, float]) -> Row:
+def _row(result: Result, one: ArmResult, at: int, scales: Scales) -> Row:
     figure, metric = one.figure, result.spec.metric
     published = published_ratio(result, one)
     interval = figure.interval if figure else None
     return Row(
-        y=TOP + ROW * (at + 0.5),
+        y=TOP + scales.frame.row * at + scales.frame.middle,
         label=one.spec.label,
-        dots=tuple(_dots(one, metric, top)),
-        median=_x(figure.median, top) if figure and figure.median is not None else None,
-        ratio=_ratio_x(figure.ratio, *ends) if figure and figure.ratio and one.baseline else None,
-        ends=(_ratio_x(interval.low, *ends), _ratio_x(interval.high, *ends)) if interval else None,
-        published=_ratio_x(published, *ends) if published else None,
+        dots=tuple(_dots(one, metric, scales)),
+        median=scales.x(figure.median) if figure and figure.median is not None else None,
+        ratio=scales.ratio_x(figure.ratio) if figure and figure.ratio and one.baseline else None,
+        ends=(scales.ratio_x(interval.low), scales.ratio_x(interval.high)) if interval else None,
+        published=scales.ratio_x(published) if published else None,
         is_baseline=one.is_baseline,
         note=_note(one),
     )
@@ -126,17 +180,8 @@ def _note(one: ArmResult) -> str:
     return one.arm.refusal.words if one.arm and one.arm.refusal else ""
 
 
-def _dots(one: ArmResult, metric: str, top: float) -> Iterable[Dot]:
+def _dots(one: ArmResult, metric: str, scales: Scales) -> Iterable[Dot]:
     for run in one.arm.runs if one.arm else ():
         value = run.summary.get(metric)
         if isinstance(value, int | float):
-            yield Dot(_x(value, top), run.counts, f"{run.number}: {value:,.1f} ({run.words})")
-
-
-def _x(value: float, top: float) -> float:
-    return round(LEFT + (MIDDLE - GAP - LEFT) * min(value, top) / top, 1)
-
-
-def _ratio_x(value: float, low: float, high: float) -> float:
-    share = (log10(max(value, low)) - log10(low)) / (log10(high) - log10(low))
-    return round(MIDDLE + (WIDTH - GAP - MIDDLE) * min(share, 1.0), 1)
+            yield Dot(scales.x(value), run.counts, f"{run.number}: {value:,.1f} ({run.words})")

@@ -1,7 +1,5 @@
 """The report of an experiment as a file: self-contained HTML, PDF, CSV, JSON."""
 
-import csv
-import io
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,10 +9,13 @@ from django.template.loader import render_to_string
 from django.utils.translation import get_language
 
 from benchmarks.experiments import results, tables
-from benchmarks.experiments.report import presentation
+from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.report import advice, presentation
 from benchmarks.models import Experiment
+from benchmarks.results.export.csv import line
 
 COLUMNS = ("key", "label", "outcome", "n_valid", "median", "low", "high", "ratio", "verdict", "baseline", "skipped")
+CELL_COLUMNS = ("mean_tps", "mean_latency_avg_ms", "is_recommended")  # means over the valid runs
 
 
 def as_html(experiment: Experiment) -> bytes:
@@ -41,20 +42,37 @@ def _fetch_nothing(url: str, *_: Any, **__: Any) -> Any:
 
 
 def as_csv(experiment: Experiment) -> bytes:
-    """Return an arm a line: axis values, measured and published figures, ratio with its interval, verdict."""
+    """Return an arm a line: axis values, measured and published figures, ratio with its interval, verdict.
+
+    An arm of a sweep of sizes is a cell, and has `CELL_COLUMNS` at its end.
+    """
     result = results.of(experiment)
     axes, metrics, derived = list(result.spec.axes), list(result.spec.metrics), list(result.spec.derived)
-    text = io.StringIO()
-    writer = csv.writer(text)
+    cells, of_cells = _cells(experiment), CELL_COLUMNS if sweep.expected_clients(experiment) else ()
     names = [*COLUMNS, "interval_low", "interval_high", *axes, *metrics, *derived]
-    writer.writerow([*names, *(f"published_{name}" for name in metrics), "runs"])
+    names += [*(f"published_{name}" for name in metrics), "runs", *of_cells]
+    lines = [line(names)]
     for row in tables.arms(result):
         ends = row["interval"] or [None, None]
-        cells = [*(row[name] for name in COLUMNS), *ends, *(row["values"].get(axis) for axis in axes)]
-        cells += [row["figures"].get(name) for name in metrics] + [row["derived"].get(name) for name in derived]
-        cells += [row["published"].get(name) for name in metrics]
-        writer.writerow([*cells, " ".join(str(run["number"]) for run in row["runs"])])
-    return text.getvalue().encode()
+        values = [*(row[name] for name in COLUMNS), *ends, *(row["values"].get(axis) for axis in axes)]
+        values += [row["figures"].get(name) for name in metrics] + [row["derived"].get(name) for name in derived]
+        values += [row["published"].get(name) for name in metrics]
+        values += [" ".join(str(run["number"]) for run in row["runs"])]
+        lines.append(line([*values, *cells.get(row["key"], [None] * len(of_cells))]))
+    return "".join(lines).encode()
+
+
+def _cells(experiment: Experiment) -> dict[str, tuple[Any, ...]]:
+    """Return the measured cells of a sweep by the key of their arm, as in its recommendation; none of other reports."""
+    found = advice.recommendation(experiment)
+    if found is None:
+        return {}
+    chosen = (found["size"], found["clients"])
+    cells = {(one["size"], one["clients"]): one for one in found["cells"]}
+    return {
+        f"{clients}-{size}": (one["tps"], one["latency_avg_ms"], "yes" if (size, clients) == chosen else "no")
+        for (size, clients), one in cells.items()
+    }
 
 
 def as_json(experiment: Experiment) -> bytes:

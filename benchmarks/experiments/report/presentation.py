@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.analysis.arms import Verdict
+from benchmarks.engines.pgbench import scripts
 from benchmarks.experiments import conclusions, results
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.conclusions import Claim, Finding
@@ -15,6 +16,7 @@ from benchmarks.experiments.report import advice, chart
 from benchmarks.experiments.report.advice import Advice
 from benchmarks.experiments.report.chart import Chart
 from benchmarks.experiments.results import ArmResult, Progress, Result
+from benchmarks.experiments.start import arms_of
 from benchmarks.models import Experiment, Generator, Purpose, Run, metrics
 
 DERIVED = {
@@ -125,17 +127,40 @@ def conditions(experiment: Experiment) -> Mapping[str, Any]:
     """Return what the figures were measured under, by name."""
     run = experiment.runs.exclude(server_version="").order_by("number").first()
     scale = _("quick form") if experiment.quick else _("as published")
-    return {
+    found = {
+        _("Workload"): _workload(experiment) if experiment.advice else "",
         _("Cluster"): experiment.cluster_name,
         _("Pooler"): experiment.pooler.name if experiment.pooler else _("the first that fits"),
         _("Size"): scale,
         _("Blocks"): experiment.repeats,
         _("Order"): _("ABBA, drawn with seed %(seed)s") % {"seed": experiment.seed},
+        _("Warm-up"): _warm_up(experiment),
         _("Server"): (run and run.server_version) or "–",
         _("Load program"): f"{run.engine} {run.client_version}" if run and run.client_version else "–",
         _("Generator"): _with_hosts(experiment.runs.filter(purpose=Purpose.LOAD).order_by("number")) or "–",
-        _("Tables"): ", ".join(f"{name} {value}" for name, value in experiment.dataset.items()) or "–",
+        _("Tables"): _tables(experiment),
     }
+    return {name: value for name, value in found.items() if value != ""}
+
+
+def _warm_up(experiment: Experiment) -> str:
+    """Return how long the warm-ups before the runs are; empty where there are none."""
+    lengths = sorted({int(seconds) for arm in arms_of(experiment) if (seconds := arm.options.get("warm_up"))})
+    text = _("%(seconds)s s of the same load before each run, thrown away")
+    return text % {"seconds": "–".join(map(str, lengths))} if lengths else ""
+
+
+def _workload(experiment: Experiment) -> str:
+    """Return the scripts of an advice with their weights; TOML has no value for a script without a version."""
+    options = arms_of(experiment)[0].options
+    return scripts.in_words({**options, "scripts": [{"version": None} | one for one in options.get("scripts", [])]})
+
+
+def _tables(experiment: Experiment) -> str:
+    if existing := experiment.advice.get("existing"):
+        text = _("those of database %(database)s, as role %(user)s")
+        return text % {"database": existing["database"], "user": existing["user"]}
+    return ", ".join(f"{name} {value}" for name, value in experiment.dataset.items()) or "–"
 
 
 def column(key: str) -> tuple[str, str]:

@@ -1,11 +1,12 @@
 """All options of a run: its engine's, and the panel's own."""
 
 from collections.abc import Callable
+from difflib import get_close_matches
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.engines import engine
+from benchmarks.engines import engine, option_parsing
 from benchmarks.engines.base import Field
 from benchmarks.errors import InvalidOptions
 from benchmarks.library.scripts import library
@@ -22,11 +23,12 @@ def fields_for(engine_name: str, purpose: str) -> tuple[Field, ...]:
 def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
     """Return all options, typed and with defaults; raise `InvalidOptions` with every fault found."""
     raw = library.filled(raw)
-    own = {name: value for name, value in raw.items() if purpose == Purpose.LOAD and name in setup_options.NAMES}
+    errors = _unknown(engine_name, raw, purpose)
+    known = {name: value for name, value in raw.items() if name not in errors}
+    own = {name: value for name, value in known.items() if purpose == Purpose.LOAD and name in setup_options.NAMES}
     checked: dict[str, Any] = {}
-    errors: dict[str, list[str]] = {}
     checks: tuple[Callable[[], dict[str, Any]], ...] = (
-        lambda: engine(engine_name).validate({n: v for n, v in raw.items() if n not in own}, purpose=purpose),
+        lambda: engine(engine_name).validate({n: v for n, v in known.items() if n not in own}, purpose=purpose),
         lambda: setup_options.validate(own),
     )
     for check in checks:
@@ -39,6 +41,34 @@ def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str
     if errors:
         raise InvalidOptions(errors)
     return checked
+
+
+def _unknown(engine_name: str, raw: dict[str, Any], purpose: str) -> dict[str, list[str]]:
+    """Return the reason against each given name that is no option of this engine and purpose."""
+    names = [field.name for field in fields_for(engine_name, purpose)]
+    given = [name for name, value in raw.items() if name not in names and option_parsing.is_given(value)]
+    return {name: [_why_unknown(name, names, engine_name, purpose)] for name in given}
+
+
+def _why_unknown(name: str, names: list[str], engine_name: str, purpose: str) -> str:
+    other = Purpose.PREPARE if purpose == Purpose.LOAD else Purpose.LOAD
+    if name in {field.name for field in fields_for(engine_name, other)}:
+        return _of_other_purpose(name, other)
+    words = {"name": option_parsing.shown(name), "options": ", ".join(names)}
+    if not names:
+        return _("%(name)s is not an option here: leave it out") % words
+    if close := get_close_matches(name, names, n=1):
+        text = _("%(name)s is not an option here: did you mean %(closest)s? Use %(options)s")
+        return text % (words | {"closest": close[0]})
+    return _("%(name)s is not an option here; use %(options)s") % words
+
+
+def _of_other_purpose(name: str, other: str) -> str:
+    if other == Purpose.PREPARE:
+        text = _("%(name)s is set when a dataset is prepared; a run uses the tables as they are: leave it out")
+    else:
+        text = _("%(name)s is an option of a run, not of preparing a dataset: leave it out")
+    return text % {"name": name}
 
 
 def _why_no_warm_up(engine_name: str, options: dict[str, Any], purpose: str) -> str:

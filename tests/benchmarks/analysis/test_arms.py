@@ -190,6 +190,19 @@ def test_a_run_that_is_not_valid_is_seen_with_its_reason_and_does_not_count():
     assert found.conclusion.endswith("; missing: 1 more valid run of pooled.")
 
 
+@pytest.mark.parametrize(
+    ("reasons", "shown"),
+    [
+        (("cancelled",), "cancelled"),
+        (("cancelled; figures are those until then",), "cancelled; figures are those until then"),
+        ((), "cancelled"),
+        (("the load was short",), "cancelled: the load was short"),
+    ],
+)
+def test_an_outcome_is_said_once(reasons: tuple[str, ...], shown: str):
+    assert run("pooled", None, Outcome.CANCELLED, reasons=reasons).words == shown
+
+
 def test_another_arm_can_be_the_baseline():
     runs = [*repeats("direct", 1.0, 1.01, 1.02), *repeats("pooled", 3.0, 3.01, 3.02)]
     key = arms.key_of(runs[-1])

@@ -59,6 +59,23 @@ def test_a_playbook_is_started_with_its_arms_planned(dba):
     assert Experiment.objects.get().overrides == {"duration": 3}
 
 
+@pytest.mark.parametrize(
+    ("field", "given", "reason"),
+    [
+        ("options", {"clients": "many"}, "clients: 'many' is not a whole number: use 1 to 10,000"),
+        ("options", {"client": 5}, "client: 'client' is not an option here: did you mean clients? Use builtin, "),
+        ("dataset", {"scale": 0}, "scale: 0 is out of range: use 1 to 99,999"),
+        ("dataset", {"clients": 5}, "clients: clients is an option of a run, not of preparing a dataset: leave it out"),
+    ],
+)
+def test_options_that_its_runs_would_refuse_are_refused_before_anything_is_made(dba, field, given, reason):
+    asked = {"playbook": "reconnect", "cluster": str(open_cluster().pk), field: given}
+    answer = dba.post(URL, asked, format="json")
+    assert answer.status_code == 400
+    assert answer.json()[field][0].startswith(reason)
+    assert not Experiment.objects.exists()
+
+
 def test_a_measured_one_answers_arms_published_figures_and_a_conclusion(reader):
     found = reader.get(one(a_measured_experiment(FIGURES))).json()
     arms = {arm["key"]: arm for arm in found["arms"]}
@@ -176,6 +193,14 @@ def test_advice_is_an_experiment_of_its_own(dba):
     assert all("size" in arm["values"] for arm in found["arms"])
 
 
+def test_advice_takes_scripts_by_weight(dba):
+    workload = {"scripts": [{"text": "SELECT 1;", "weight": 2}, {"text": "SELECT 2;"}], "clients": 8, "scale": 1}
+    answer = dba.post(ADVICE, {"cluster": str(open_cluster().pk), "workload": workload}, format="json")
+    assert answer.status_code == 201, answer.json()
+    arms = start.arms_of(Experiment.objects.get())
+    assert [one["weight"] for one in arms[0].options["scripts"]] == [2, 1]
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -184,6 +209,8 @@ def test_advice_is_an_experiment_of_its_own(dba):
         ({"minutes": 0}, "minutes"),
         ({"pool": str(uuid.uuid4())}, "pool"),
         ({"workload": {"protocol": "smoke"}}, "protocol"),
+        ({"workload": {"scripts": [{"text": "\\shell ls"}]}}, "scripts"),
+        ({"workload": {"scripts": [{"text": "SELECT 1;"}], "tables": "existing"}}, "database"),
     ],
 )
 def test_advice_on_bad_input_is_named(dba, change, field):

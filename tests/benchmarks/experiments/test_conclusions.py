@@ -4,8 +4,10 @@ import pytest
 
 from benchmarks.experiments import conclusions, library, results
 from benchmarks.experiments.conclusions import Finding
+from benchmarks.models import Status, Validity
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.experiments.test_playbook import SMALL
+from tests.benchmarks.records import a_finished_run
 
 pytestmark = pytest.mark.django_db
 
@@ -54,6 +56,27 @@ def test_where_nothing_was_published_the_verdict_is_the_finding(pooled: list[int
     figures = {"1-none": [100, 101, 99][: len(pooled)], "1-pool": pooled}
     experiment = a_measured_experiment(figures, "small")
     assert conclusions.text_of(results.of(experiment)).startswith(begins)
+
+
+@pytest.mark.parametrize(
+    ("ended", "text"),
+    [
+        ([Status.CANCELLED], "1 client, pool: its only run is not valid (cancelled)"),
+        ([Status.CANCELLED] * 2, "1 client, pool: none of its 2 runs is valid (cancelled)"),
+        ([Status.SUCCEEDED], "1 client, pool: 1 of 1 runs valid, but none of its baseline"),
+        ([Status.SUCCEEDED, Status.CANCELLED], "1 client, pool: 1 of 2 runs valid (cancelled)"),
+    ],
+)
+def test_runs_that_do_not_count_are_told_in_a_sentence(ended: list[Status], text: str) -> None:
+    library.add(SMALL)
+    experiment = an_experiment("small")
+    for status in ended:
+        counts = status == Status.SUCCEEDED
+        fields = {"status": status, "error": "" if counts else "cancelled", "arm": "1-pool", "group": experiment.pk}
+        fields |= {"validity": Validity.VALID if counts else Validity.INCOMPLETE, "experiment": experiment}
+        a_finished_run(0, **fields)
+    (one,) = (arm for arm in results.of(experiment).arms if arm.spec.key == "1-pool")
+    assert conclusions.in_words(one) == text
 
 
 def test_too_few_runs_are_not_judged() -> None:

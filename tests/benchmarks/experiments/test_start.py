@@ -1,6 +1,12 @@
-"""What the start of an experiment says that it would change."""
+"""What the start of an experiment says that it would change, and the options that its runs get."""
+
+import pytest
 
 from benchmarks.experiments import library, start
+from benchmarks.experiments.start import ExperimentRequest
+from benchmarks.runs.submission import options
+from tests.callers import person
+from tests.pools.records import a_cluster
 
 
 def test_pools_of_the_same_kind_and_size_are_named_once_with_their_number() -> None:
@@ -10,3 +16,31 @@ def test_pools_of_the_same_kind_and_size_are_named_once_with_their_number() -> N
         "adds 2 pools of 20 connections (PgBouncer, transaction) and reloads their pooler",
         "adds a pool of 32 connections (Pgpool-II, session) and reloads its pooler",
     ]
+
+
+@pytest.fixture
+def queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queue answers."""
+    monkeypatch.setattr(start, "require_queue", lambda: None)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("quick", [True, False])
+@pytest.mark.parametrize("playbook", library.BUILT_IN)
+def test_the_runs_of_every_built_in_playbook_accept_its_options(queue: None, playbook: str, quick: bool) -> None:
+    request = ExperimentRequest(playbook=playbook, cluster=a_cluster(protected=False), author=person(), quick=quick)
+    experiment = start.start(request)
+    engine = library.spec_of(experiment).engine
+    for arm in start.arms_of(experiment):
+        assert options.validate(engine, dict(arm.options), purpose="load")
+    assert options.validate(engine, experiment.dataset, purpose="prepare")
+
+
+@pytest.mark.django_db
+def test_scripts_alone_get_the_scale_of_the_tables(queue: None) -> None:
+    author, cluster = person(), a_cluster(protected=False)
+    asked = {"playbook": "idle-tax", "cluster": cluster, "author": author, "dataset": {"scale": 3}}
+    experiment = start.start(ExperimentRequest(**asked, quick=False, options={"duration": 3}))
+    arms = {arm.key: arm.options for arm in start.arms_of(experiment)}
+    assert (arms["range-direct-0"]["scale"], arms["range-direct-0"]["duration"]) == (3, 3)
+    assert "scale" not in arms["select-direct-0"]  # pgbench counts it itself

@@ -1,5 +1,7 @@
 """The pages of advice on a pool."""
 
+import csv
+import io
 import json
 from datetime import timedelta
 
@@ -14,16 +16,17 @@ from benchmarks.experiments.report import files, heat_map, knee, presentation
 from benchmarks.experiments.report.heat_map import HeatCell
 from benchmarks.experiments.results import Result
 from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.library.scripts import library
 from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind, RunOutput, Status, Validity
 from pools.inventory import pools
 from pools.models import Pool
 from tests.benchmarks.experiments.records import REFUSAL
-from tests.benchmarks.records import a_finished_run
+from tests.benchmarks.records import a_finished_run, a_run, the_options
 from tests.pages import page_of
 from tests.pools import records
 from tests.pools.records import a_cluster, checked
 
-ASKED = {"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5}
+ASKED = {"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5, "tables": "own"}
 FIGURES = {1: [100, 101], 2: [180, 178], 4: [260, 261], 8: [262, 263]}
 OTHERS = {"2-1": 90.5, "2-2": 95.0, "16-4": 240.0}  # clients and size
 
@@ -78,6 +81,51 @@ def test_bad_values_are_refused_and_start_nothing(staff, queued: None) -> None:
     assert Experiment.objects.count() == 0
 
 
+def test_a_script_of_the_library_is_chosen_like_a_built_in_one(staff, queued: None) -> None:
+    version = library.newest(library.create(name="orders", text="SELECT 1;"))
+    answer = staff.post(f"/experiments/advice/{a_pool(size=4).pk}/", ASKED | {"builtin": f"version:{version.pk}"})
+    assert answer.status_code == 302, page_of(answer)
+    options = start.arms_of(Experiment.objects.get())[0].options
+    assert (options["scripts"][0]["name"], options.get("builtin")) == ("orders", None)
+
+
+def test_several_scripts_have_weights_and_what_was_typed_stays(staff, queued: None) -> None:
+    url = f"/experiments/advice/{a_pool(size=4).pk}/"
+    typed = ASKED | {"mix_0_value": "select-only", "mix_0_weight": "3", "mix_1_text": "\\shell ls", "mix_1_weight": "2"}
+    page = page_of(staff.post(url, typed))
+    assert "\\shell ls</textarea>" in page
+    assert 'value="3"' in page
+    assert "line 1" in page
+    staff.post(url, typed | {"mix_1_text": "SELECT 1;"})
+    options = start.arms_of(Experiment.objects.get())[0].options
+    assert (options["builtin"], options["scripts"][0]["weight"]) == ("select-only@3", 2)
+
+
+def test_the_load_of_a_run_on_the_pool_can_be_chosen_once(staff, queued: None) -> None:
+    pool = a_pool(size=4)
+    for _ in range(2):
+        run = a_run(pool=pool, options=the_options(builtin="simple-update"))
+    url = f"/experiments/advice/{pool.pk}/"
+    page = page_of(staff.get(url))
+    assert "As in a run on this pool" in page
+    assert page.count('value="run:') == 1
+    assert f'value="run:{run.pk}">run {run.number}: simple-update (weight 1)' in page
+    staff.post(url, ASKED | {"builtin": f"run:{run.pk}"})
+    assert start.arms_of(Experiment.objects.get())[0].options["builtin"] == "simple-update"
+
+
+def test_the_pools_database_is_offered_where_the_pool_has_a_user(staff, queued: None) -> None:
+    assert "Those of the pool&#x27;s database" in page_of(staff.get(f"/experiments/advice/{a_pool().pk}/"))
+    assert "Tables to load" not in page_of(staff.get(f"/experiments/advice/{a_pool(user='').pk}/"))
+
+
+def test_built_in_scripts_on_the_pools_database_are_refused_beside_the_field(staff, queued: None) -> None:
+    answer = staff.post(f"/experiments/advice/{a_pool().pk}/", ASKED | {"tables": "existing"})
+    page = page_of(answer)
+    assert "choose scripts of your own, or the sweep&#x27;s tables" in page
+    assert 'value="existing" selected' in page
+
+
 def test_the_recommendation_comes_first_with_the_knee_and_one_button(staff, queued: None) -> None:
     page = page_of(staff.get(f"/experiments/{an_advice(a_pool(size=10)).pk}/"))
     assert "Use size 4 with a reserve of 1 for 8 clients." in page
@@ -122,6 +170,31 @@ def test_rounds_end_with_the_minutes(staff, queued: None) -> None:
     assert not sweep.add_round(experiment)
     experiment.write(started_at=now - timedelta(minutes=5))
     assert sweep.is_out_of_time(experiment)
+
+
+@pytest.mark.parametrize("question", ["mode", "pooling"])
+def test_two_arms_end_with_the_block_that_still_fits_the_minutes(queued: None, db: None, question: str) -> None:
+    pool = a_pool(size=4)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question=question, minutes=2))
+    began = timezone.now() - timedelta(seconds=80)  # 20 s a run: another block of two runs would end at 120 s
+    experiment.write(started_at=began, measuring_at=began)
+    ends = {}
+    for step in range(6):
+        experiment.write(step=step)
+        ends[step] = sweep.is_out_of_time(experiment)
+    assert ends == {0: False, 1: False, 2: True, 3: False, 4: True, 5: False}
+    experiment.write(step=6)
+    assert not sweep.is_out_of_time(experiment)  # two more runs of 13.3 s
+    assert not sweep.add_round(experiment)
+
+
+def test_two_arms_that_the_minutes_cut_short_say_so(queued: None, db: None) -> None:
+    pool = a_pool(size=4)
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question="mode", minutes=2))
+    experiment.write(step=8, state=ExperimentState.SUCCEEDED)
+    assert sweep.unseen(experiment)[0].startswith("4 of 6 blocks fitted the minutes")
+    experiment.write(step=12)
+    assert "blocks" not in sweep.unseen(experiment)[0]
 
 
 def test_both_modes_are_measured_with_pools_of_one_size(queued: None, db: None) -> None:
@@ -253,6 +326,21 @@ def test_the_heat_map_shows_each_cell_and_what_was_not_measured(staff, queued: N
     report = files.as_html(experiment).decode()
     assert "heat-map" in report
     assert ".curve { fill: none" in report[report.index("<svg") :]  # WeasyPrint draws with styles inside the SVG only
+
+
+def test_the_csv_report_has_the_cells_of_a_sweep(queued: None, db: None) -> None:
+    experiment = an_advice(a_pool(size=10))
+    rows = {row["key"]: row for row in csv.DictReader(io.StringIO(files.as_csv(experiment).decode()))}
+    assert {key: row["is_recommended"] for key, row in rows.items() if row["is_recommended"]} == {
+        **{f"8-{size}": "no" for size in FIGURES},
+        **dict.fromkeys(OTHERS, "no"),
+        "8-4": "yes",
+    }
+    four = [rows["8-4"][name] for name in ("clients", "size", "n_valid", "mean_tps", "mean_latency_avg_ms")]
+    assert [float(one) for one in four] == [8, 4, 2, 260.5, pytest.approx(8000 / 260.5, rel=0.01)]
+    assert rows["16-8"]["mean_tps"] == ""  # not measured
+    other = a_verdict("mode", {"session": [100]})
+    assert "is_recommended" not in files.as_csv(other.experiment).decode()
 
 
 def test_a_sweep_of_the_expected_clients_alone_says_so_instead_of_a_map(queued: None, db: None) -> None:

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from benchmarks.experiments import library
+from benchmarks.experiments.report import files, presentation
 from benchmarks.models import Experiment, ExperimentState, Generator, Playbook
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.experiments.test_playbook import SMALL
@@ -13,6 +15,16 @@ from tests.pages import page_of
 from tests.pools.records import a_cluster
 
 FIGURES = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [200, 210, 195], "10-scram-pgpool": [98, 99, 97]}
+
+FORMULA = """\
+name = "formula"
+title = "A label like a formula"
+baseline = { endpoint = "a" }
+metrics = ["tps"]
+axes = { endpoint = [{ key = "a", label = "=1+1" }, { key = "b" }] }
+quick = {}
+published_scale = {}
+"""
 
 
 def test_the_list_offers_the_playbooks_and_shows_what_was_carried_out(staff) -> None:
@@ -36,6 +48,16 @@ def test_the_page_shows_the_verdict_first_and_the_published_figures_beside_the_m
     assert page.index("What it shows") < page.index("Published beside measured")
     assert "◆ 16.96" in page
     assert "hx-get" not in page[page.index("experiment-live") : page.index("What it shows")]
+
+
+def test_the_page_says_that_the_warm_up_was_thrown_away(staff) -> None:
+    experiment = a_measured_experiment(FIGURES)
+    text = "1 s of the same load before each run, thrown away"
+    assert text in page_of(staff.get(f"/experiments/{experiment.pk}/"))
+    assert text in files.as_html(experiment).decode()
+    experiment.write(quick=False)
+    assert presentation.conditions(experiment)["Warm-up"].startswith("30 s of the same load")
+    assert "Warm-up" not in presentation.conditions(an_experiment("burst"))
 
 
 def test_an_experiment_that_goes_on_asks_for_itself_and_can_be_cancelled(staff) -> None:
@@ -87,6 +109,11 @@ def test_reports_are_files(staff) -> None:
     assert kinds["csv"].splitlines()[0].startswith(b"key,label,outcome")
     assert json.loads(kinds["json"])["arms"][2]["n_valid"] == 3
     assert kinds["pdf"].startswith(b"%PDF-")
+
+
+def test_a_label_that_begins_like_a_formula_is_a_text_in_csv(staff) -> None:
+    library.add(FORMULA)
+    assert "a,'=1+1," in files.as_csv(an_experiment("formula")).decode()
 
 
 def test_readers_look_and_start_nothing(reader) -> None:

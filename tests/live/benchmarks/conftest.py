@@ -32,9 +32,10 @@ from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.benchmarks.submitting import submit_one
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
-# a run of which only its life matters takes a moment; one that is watched second by second says how many
+# A run of which only its life matters takes a moment; one that is watched second by second says how many, and its rate
+# leaves the processors to the tests beside it.
 QUICK = {"clients": 2, "threads": 1, "transactions": 200}
-LASTING = {"clients": 2, "threads": 1, "duration": 2}
+LASTING = {"clients": 2, "threads": 1, "duration": 2, "rate": 200}
 Submit = Callable[..., Run]
 
 
@@ -222,8 +223,9 @@ def submit(cluster: Cluster, dataset: str) -> Submit:
 
 
 def short(**options: Any) -> dict[str, Any]:
-    """The options of a short run: by transactions, unless it has a duration."""
-    return (LASTING if "duration" in options else QUICK) | options
+    """The options of a short run: by transactions, unless it has a duration; those that are None are left out."""
+    asked = (LASTING if "duration" in options else QUICK) | options
+    return {name: value for name, value in asked.items() if value is not None}
 
 
 def execute(run: Run) -> Run:

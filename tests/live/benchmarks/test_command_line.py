@@ -52,7 +52,7 @@ def test_a_pool_is_listed_and_its_uri_logs_in(client: Client, pool: Pool) -> Non
 
 
 def test_a_run_in_pairs_is_a_gate(client: Client, pool: Pool, dataset: str) -> None:
-    words = ["run", pool.name, "--clients", "2", "--time", "2", "--pair", "--repeat", "1", "--wait"]
+    words = ["run", pool.name, "--clients", "2", "--time", "2", "-O", "rate=200", "--pair", "--repeat", "1", "--wait"]
     done = client(*words, "--fail-under", "tps=1", "--json")
     assert done.returncode == 0, (done.stdout, done.stderr)
     found = json.loads(done.stdout)

@@ -40,7 +40,7 @@ def against(endpoint: ExternalEndpoint, **options: Any) -> Run:
 
 
 def test_a_uri_is_all_that_a_run_needs(endpoint: ExternalEndpoint) -> None:
-    run = execute(against(endpoint, connect=True, duration=2))
+    run = execute(against(endpoint, connect=True, duration=2, rate=20))
     assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.VALID), (run.error, run.reasons)
     assert (run.cluster, run.pool, run.endpoint_kind, run.pooled_by) == (None, None, "pooled", "Odyssey")
     assert (run.target_label, run.removed) == ("theirs (Odyssey)", "")
@@ -57,7 +57,7 @@ def test_its_cluster_lets_it_be_compared_and_its_console_be_watched(
     uri = external.uri_of(endpoint)
     assert APP_PASSWORD not in uri
     external.save(endpoint, uri, console_password=pgbouncer.admin_password, **known)
-    queued = submit_pair({"external": str(endpoint.pk)}, short(**READS, duration=4), author=None)
+    queued = submit_pair({"external": str(endpoint.pk)}, short(**READS, duration=3, rate=None), author=None)
     direct, pooled = [execute(run) for run in queued]
     assert [run.status for run in (direct, pooled)] == [Status.SUCCEEDED] * 2, pooled.error
     assert [run.endpoint_kind for run in (direct, pooled)] == ["direct", "pooled"]
@@ -112,9 +112,9 @@ def test_a_script_is_judged_by_the_role_that_the_endpoint_really_logs_in_as(
 
 
 def test_idle_connections_are_held_through_it(endpoint: ExternalEndpoint) -> None:
-    run = execute(against(endpoint, idle_connections=20))
+    run = execute(against(endpoint, idle_connections=5))
     assert run.status == Status.SUCCEEDED, run.error
-    assert run.conditions["idle"]["connections"] == 20
+    assert run.conditions["idle"]["connections"] == 5
 
 
 def test_a_run_on_one_that_was_removed_says_so(endpoint: ExternalEndpoint) -> None:

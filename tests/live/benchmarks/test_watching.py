@@ -45,7 +45,6 @@ def threads_of(pid: int) -> int:
     return len(list(Path(f"/proc/{pid}/task").iterdir()))
 
 
-@pytest.mark.timing
 def test_each_of_many_watchers_sees_every_point_once_and_costs_no_thread(
     worker: TestWorker, queue: RedisServer, submit: Submit, tmp_path: Path
 ) -> None:

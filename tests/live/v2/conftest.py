@@ -60,16 +60,25 @@ class Managed:
         return answer.body
 
 
-@pytest.fixture
-def panel(worker: TestWorker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestWeb]:
-    """A web process that serves HTTPS; `worker` applies, and beat asks again for what it missed."""
-    redis_url, files = worker.redis_url, tls.ensure(tmp_path_factory.mktemp("tls"))
+@pytest.fixture(scope="package")
+def lasting_panel(lasting_worker: TestWorker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestWeb]:
+    """A web process that serves HTTPS, for all tests of this folder; `lasting_worker` applies, and beat asks again
+    for what it missed.
+    """
+    redis_url, files = lasting_worker.redis_url, tls.ensure(tmp_path_factory.mktemp("tls"))
     with (
         TestBeat(tmp_path_factory.mktemp("beat"), redis_url),
         TestWeb(tmp_path_factory.mktemp("web"), redis_url, files) as web,
     ):
         yield web
-        print(web.log)
+
+
+@pytest.fixture
+def panel(lasting_panel: TestWeb, worker: TestWorker) -> Iterator[TestWeb]:
+    """The web process, and a worker that is ready; its log is shown when the test fails."""
+    begun = len(lasting_panel.log)
+    yield lasting_panel
+    print(lasting_panel.log[begun:])
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The quickstart collects page files once for each version of their sources."""
 
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,14 @@ from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
 
 SAID = "collecting static files"
+# What collectstatic leaves, without its six seconds; tests/panel/test_staticfiles.py and test_up.py run the real one.
+COLLECT = """
+import os, pathlib
+root = pathlib.Path(os.environ["POOLDECK_HOME"]) / "static"
+(root / "css").mkdir(parents=True)
+(root / "css" / "pooldeck.0.css").touch()
+(root / "staticfiles.json").touch()
+"""
 
 
 @pytest.fixture
@@ -22,7 +31,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
         yield held
 
 
-def test_they_are_collected_once_and_again_when_they_are_gone(home: Home, capfd: pytest.CaptureFixture[str]) -> None:
+def test_they_are_collected_once_and_again_when_they_are_gone(
+    home: Home, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page_files, "COMMAND", [sys.executable, "-c", COLLECT])
     page_files.collect(home, Steps())
     assert SAID in capfd.readouterr().out
     page_files.collect(home, Steps())

@@ -1,21 +1,28 @@
 """The pages of the shelf."""
 
 import pytest
+from django.contrib.auth.models import User
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from pools.models import Cluster, ShelfEntry
+from pools.models import Cluster, ClusterCreation, CreationState, ShelfEntry
 from tests.callers import queries_of
 from tests.pages import page_of
+from tests.pools.create_files import REGION, SIZE, CreateFile, a_creation, create_file
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
+__all__ = ["create_file"]
 pytestmark = pytest.mark.django_db
 TYPED = {"size": "db-s-1vcpu-2gb", "region": "nyc1"}
 
 
 def an_entry(name: str, **fields: object) -> ShelfEntry:
     return ShelfEntry.objects.create(cluster=a_cluster(name=name), name=name, **TYPED | fields)
+
+
+def staff_of(client: Client) -> User:
+    return User.objects.get(pk=client.session["_auth_user_id"])
 
 
 def test_an_empty_shelf_names_the_next_step(staff: Client, reader: Client) -> None:
@@ -110,3 +117,56 @@ def test_staff_give_a_claimed_cluster_back(staff: Client) -> None:
 def test_a_free_cluster_can_not_be_given_back(staff: Client) -> None:
     entry = an_entry("spare-1")
     assert "not claimed" in page_of(staff.post(reverse("shelf-return", args=[entry.pk]), {"name": "spare-1"}))
+
+
+def test_creations_and_offers_are_shown_with_the_reason_for_staff_only(
+    staff: Client, reader: Client, create_file: CreateFile
+) -> None:
+    create_file.offer(versions=["15", "16"])
+    a_creation(name="orders")
+    a_creation(name="shop", state=CreationState.FAILED, reason="no server is left")
+    shown = page_of(staff.get(reverse("shelf-list")))
+    for words in (f"{SIZE} {REGION} 15/16", "orders", "creating", "shop", "not created", "no server is left"):
+        assert words in shown
+    assert shown.count("Dismiss") == 2  # its text and its label
+    assert "no server is left" not in page_of(reader.get(reverse("shelf-list")))
+
+
+def test_a_broken_file_is_shown_to_staff(staff: Client, reader: Client, create_file: CreateFile) -> None:
+    create_file.offer(timeout_s=0)
+    assert "line 6, create.0.timeout_s" in page_of(staff.get(reverse("shelf-list")))
+    assert "create.0.timeout_s" not in page_of(reader.get(reverse("shelf-list")))
+
+
+def test_creations_take_as_many_queries_for_three_as_for_one(staff: Client) -> None:
+    a_creation(name="first", author=staff_of(staff))
+    one = queries_of(staff, reverse("shelf-list"))
+    for name in ("second", "third"):
+        a_creation(name=name, author=staff_of(staff))
+    assert queries_of(staff, reverse("shelf-list")) == one
+
+
+def test_a_failed_creation_is_dismissed(staff: Client, reader: Client) -> None:
+    failed = a_creation(state=CreationState.FAILED)
+    going_on = a_creation(name="shop")
+    for creation in (failed, going_on):
+        address = reverse("creation-dismiss", args=[creation.pk])
+        assert (staff.get(address).status_code, reader.post(address).status_code) == (405, 403)
+        assert staff.post(address).url == reverse("shelf-list")
+    assert ClusterCreation.objects.get() == going_on
+    assert staff.post(reverse("creation-dismiss", args=[failed.pk])).status_code == 404
+
+
+def test_a_return_that_deletes_is_announced_and_its_failure_shown(staff: Client, create_file: CreateFile) -> None:
+    create_file.offer(delete="pass")
+    entry = an_entry("orders", claimed_at=timezone.now())
+    creation = a_creation(pk=entry.pk, cluster=entry.cluster, state=CreationState.CREATED)
+    address = reverse("shelf-return", args=[entry.pk])
+    assert "deletes it with all its data" in page_of(staff.get(address))
+    assert staff.post(address, {"name": "orders"}).status_code == 302
+    creation.refresh_from_db()
+    assert creation.state == CreationState.DELETING
+    shown = page_of(staff.get(reverse("shelf-list")))
+    assert ("is being deleted" in shown, "deleting" in shown) == (True, True)
+    ClusterCreation.objects.update(state=CreationState.NOT_DELETED, reason="it is locked")
+    assert "it is locked" in page_of(staff.get(reverse("shelf-list")))

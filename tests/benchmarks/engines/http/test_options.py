@@ -60,10 +60,8 @@ def test_only_a_service_with_a_pool_keeps_one(raw: dict[str, Any], settings: Set
         ({"pool_lifetime": 0}, "load", "pool_lifetime"),
         ({"pool_idle_time": "long"}, "load", "pool_idle_time"),
         ({"workload": "orders"}, "load", "workload"),
-        ({"clients": 3}, "load", "clients"),
         ({"url": 5}, "load", "url"),
         ({"rows": 10}, "prepare", "rows"),
-        ({"duration": 10}, "prepare", "duration"),
     ],
 )
 def test_what_can_not_be_is_refused_by_name(raw: dict[str, Any], purpose: str, wrong: str) -> None:

@@ -102,7 +102,6 @@ def test_left_out_is_filled_and_a_plan_may_be_one_of_another_host() -> None:
         ({"plan": ["jdbc.jmx"]}, "load", "plan", "is no name of a plan"),
         ({"plan": "a\x00.jmx"}, "load", "plan", "is no name of a plan"),
         ({"plan": "jdbc.jmx", "clients": 0}, "load", "clients", "out of range"),
-        ({"plan": "jdbc.jmx", "threads": 5}, "load", "threads", "is not an option here"),
         ({}, "prepare", "purpose", "JMeter prepares nothing"),
     ],
 )

@@ -45,14 +45,12 @@ def test_events_take_the_place_of_a_duration() -> None:
     [
         ({"threads": 0}, "load", {"threads": ["0 is out of range: use 1 to 4,096"]}),
         ({"script": "../x.lua"}, "load", {"script": None}),
-        ({"clients": 5}, "load", {"clients": None}),
         (
             {"events": 5, "duration": 5},
             "load",
             {"events": ["5 events and a duration of 5 s exclude each other: leave one empty"]},
         ),
         ({"scale": 5}, "load", {"scale": ["warehouses are tpcc's: leave this out"]}),
-        ({"duration": 5}, "prepare", {"duration": None}),
         ({"table_size": "1; DROP"}, "prepare", {"table_size": None}),
     ],
 )

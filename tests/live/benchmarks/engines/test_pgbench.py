@@ -201,7 +201,7 @@ def test_a_dataset_takes_every_option(bench: Bench, tablespace: str) -> None:
 @pytest.mark.parametrize("options", [{}, {"connect": True}, {"builtin": "tpcb-like", "protocol": "prepared"}])
 def test_an_ordinary_run_is_valid(bench: Bench, options: dict[str, Any]) -> None:
     bench.run({"scale": 1}, Purpose.PREPARE)
-    output, verdict = bench.run({"clients": 4, "threads": 2, "duration": 2, **options})
+    output, verdict = bench.run({"clients": 4, "threads": 2, "duration": 1, **options})
     assert verdict == (Validity.VALID, [])
     assert 0 < output.summary["effective_clients"] < 4.4
 

@@ -3,15 +3,50 @@
 import pytest
 from django.conf import settings
 
+from benchmarks.experiments import resources
 from benchmarks.experiments.advice import grid, sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
-from benchmarks.models import Dataset, ExperimentState, Purpose
-from pools.models import Cluster
+from benchmarks.models import Dataset, ExperimentState, Purpose, ResourceKind
+from panel.quickstart.servers import PostgresServer
+from pools.models import Cluster, Pool
 from tests.live.benchmarks.experiments.conftest import until_ended
 
-pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
+pytestmark = pytest.mark.django_db(transaction=True)
+SCALED = "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;"
+WRITING = "INSERT INTO advised VALUES (:client_id);"
 
 
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize("tables", ["own", "existing"])
+def test_scripts_are_measured_on_tables_of_the_sweep_and_on_those_of_the_pool(
+    checked: Cluster, pool: Pool, postgres: PostgresServer, author: object, monkeypatch: pytest.MonkeyPatch, tables: str
+) -> None:
+    monkeypatch.setattr(sweep, "REPEATS", 1)
+    monkeypatch.setattr(grid, "MOST_S", 2)
+    with postgres.connect(pool.database) as session:
+        session.execute(f"CREATE TABLE IF NOT EXISTS advised (client int); ALTER TABLE advised OWNER TO {pool.user}")
+        session.execute("TRUNCATE advised")
+    script = {"own": SCALED, "existing": WRITING}[tables]
+    workload = {"scripts": [{"text": script}, {"text": "SELECT 1;"}], "tables": tables, "clients": 2, "scale": 1}
+    request = AdviceRequest(cluster=checked, pool=pool, author=author, workload=workload, question="pooling")
+    experiment = until_ended(sweep.ask(request))
+    assert experiment.state == ExperimentState.SUCCEEDED, experiment.reasons
+    runs = list(experiment.runs.filter(purpose=Purpose.LOAD))
+    print([(run.arm, run.status, run.reasons, run.summary.get("tps")) for run in runs], experiment.skipped)
+    assert {run.arm for run in runs} == {"direct", "pooled"}
+    assert all(run.summary["tps"] > 0 and run.summary["failed"] == 0 for run in runs)
+    assert {run.database for run in runs} == {resources.database_of(experiment)}
+    made = {row.kind for row in experiment.resources.all()}
+    assert (made == {ResourceKind.POOL}) == (tables == "existing")
+    with postgres.connect(pool.database) as session:
+        written = session.execute("SELECT count(*) FROM advised").fetchone()
+        assert written is not None
+        assert (written[0] > 0) == (tables == "existing")
+        session.execute("DROP TABLE advised")
+    assert list(Pool.objects.values_list("name", flat=True)) == [pool.name]
+
+
+@pytest.mark.slow
 @pytest.mark.usefixtures("worker")
 def test_no_swept_size_beats_the_recommended_one_by_more_than_the_tie_band(
     checked: Cluster, author: object, monkeypatch: pytest.MonkeyPatch

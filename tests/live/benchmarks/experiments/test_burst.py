@@ -10,7 +10,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_the_server_refuses_what_the_pool_carries(carry_out: CarryOut) -> None:
-    found = carry_out("burst", arms=["150-direct", "150-pool97"], options={"duration": 8})
+    found = carry_out("burst", arms=["150-direct", "150-pool97"], options={"duration": 5}, repeats=2)
     direct, pooled = found.arms
     assert direct.outcome is Outcome.REFUSED
     assert direct.derived["refused_clients"] == 53  # as published: 97 of 150 find a connection

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 StartStandby = Callable[..., StandbyServer]
 
 
-@pytest.fixture(params=["15", "18"])
+@pytest.fixture(params=[pytest.param("15", marks=pytest.mark.slow), "18"])
 def leader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
     """A primary of the test's own, of the oldest and of the newest version at hand."""
     home, bindir = tmp_path_factory.mktemp("leader"), bindirs()[request.param]

@@ -30,21 +30,28 @@ NEW_PASSWORD = "another-longer-word"
 Steps = list[tuple[object, str]]
 
 
-@pytest.fixture
-def others(
-    redis_server: RedisServer, transactional_db: None, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[None]:
-    """Another worker with its clock, as everywhere; they find nothing to do yet."""
-    with redis.Redis.from_url(redis_server.url) as client:
-        client.flushall()
+@pytest.fixture(scope="module")
+def lasting_others(
+    django_db_setup: None, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TestWorker]:
+    """Another worker with its clock, as everywhere, for all tests: starting them takes seconds."""
     home = tmp_path_factory.mktemp("others")
     with TestWorker(home, redis_server.url) as worker, TestBeat(home, redis_server.url):
         deadline = time.monotonic() + START_S
         while not list(home.glob("schedule*")):  # which beat makes once it is up
             assert time.monotonic() < deadline, "beat did not start"
             time.sleep(0.05)
-        yield
-        print(worker.log)
+        yield worker
+
+
+@pytest.fixture
+def others(lasting_others: TestWorker, redis_server: RedisServer, transactional_db: None) -> Iterator[None]:
+    """Another worker with its clock; they find nothing to do yet, and the log is shown when the test fails."""
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    begun = len(lasting_others.log)
+    yield
+    print(lasting_others.log[begun:])
 
 
 @pytest.fixture

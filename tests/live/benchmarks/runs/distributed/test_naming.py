@@ -36,7 +36,7 @@ def api(described: None) -> APIClient:
 
 def asked(cluster: Cluster, dataset: str, **body: Any) -> dict[str, Any]:
     """The body of a short run."""
-    options = {"clients": 6, "duration": 2} | body.pop("options", {})
+    options = {"clients": 6, "duration": 2, "rate": 100} | body.pop("options", {})
     return {"target": {"cluster": str(cluster.pk), "database": dataset}, "options": options, **body}
 
 
@@ -77,7 +77,7 @@ def test_wrong_generators_are_refused_with_what_there_is_and_nothing_is_saved(
 
 
 def test_runs_alongside_overlap_and_the_others_wait(api: APIClient, cluster: Cluster, dataset: str) -> None:
-    first = api.post("/api/v1/runs/", asked(cluster, dataset, generators=["east"], options={"duration": 6})).json()
+    first = api.post("/api/v1/runs/", asked(cluster, dataset, generators=["east"], options={"duration": 60})).json()
     wait_for(Run.objects.get(pk=first["id"]), has_samples(1))
     beside = api.post("/api/v1/runs/", asked(cluster, dataset, alongside=True, generators=["west"])).json()
     after = api.post("/api/v1/runs/", asked(cluster, dataset, generators=["north"])).json()
@@ -85,8 +85,10 @@ def test_runs_alongside_overlap_and_the_others_wait(api: APIClient, cluster: Clu
     assert waiting["run"] in (first["id"], beside["id"])
     assert waiting["sentences"][0].startswith("waits for run ")
     assert "on cluster live" in waiting["sentences"][0]
+    wait_for(Run.objects.get(pk=beside["id"]), ended)
+    assert api.post(f"/api/v1/runs/{first['id']}/cancel/").status_code == 200
     one, two, three = (wait_for(Run.objects.get(pk=run["id"]), ended, 30) for run in (first, beside, after))
-    assert [run.status for run in (one, two, three)] == [Status.SUCCEEDED] * 3
+    assert [run.status for run in (one, two, three)] == [Status.CANCELLED, Status.SUCCEEDED, Status.SUCCEEDED]
     assert two.started_at < one.finished_at
     assert three.started_at >= max(one.finished_at, two.finished_at)
 

@@ -23,7 +23,7 @@ def version_of(postgres: PostgresServer) -> str:
 
 @pytest.mark.timing
 def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit, postgres: PostgresServer) -> None:
-    run = execute(submit(duration=3))
+    run = execute(submit(duration=3, rate=None))
     assert (run.status, run.error, run.exit_code) == (Status.SUCCEEDED, "", 0)
     assert run.validity in (Validity.VALID, Validity.SUSPECT)  # a crowded machine may stall it
     assert run.summary["tps"] > 100
@@ -42,7 +42,7 @@ def test_a_direct_run_succeeds_with_samples_summary_and_output(submit: Submit, p
 
 @pytest.mark.timing
 def test_a_pooled_run_carries_what_the_pool_did(pool: Pool, submit: Submit, postgres: PostgresServer) -> None:
-    run = execute(submit(pool, clients=8, threads=2, duration=3))
+    run = execute(submit(pool, clients=8, threads=2, duration=3, rate=None))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
     assert run.server_version == version_of(postgres)
     observations = list(run.pool_samples.all())

@@ -35,7 +35,7 @@ def sleeper(postgres: PostgresServer, bench: str) -> Iterator[None]:
 @pytest.mark.timing
 @pytest.mark.usefixtures("sleeper")
 def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool, submit: Submit) -> None:
-    run = execute(submit(pool, clients=8, threads=2, duration=5, builtin="tpcb-like"))
+    run = execute(submit(pool, clients=8, threads=2, duration=5, builtin="tpcb-like", rate=None))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
     pooler, server, host, generator = (observations_of(run, kind) for kind in ObservationKind)
     assert max(figures["wait_ms"] or 0 for figures in pooler) > 0
@@ -51,7 +51,7 @@ def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool
 
 @pytest.mark.timing
 def test_the_means_of_a_run_and_its_ping_stand_among_its_conditions(pool: Pool, submit: Submit) -> None:
-    run = execute(submit(pool, clients=8, threads=2, duration=4))
+    run = execute(submit(pool, clients=8, threads=2, duration=4, rate=None))
     ping, meanwhile = run.conditions["ping"], run.conditions["meanwhile"]
     assert 0 < ping["min_ms"] <= ping["avg_ms"] <= ping["max_ms"] < 1000
     assert ping["connect_ms"] > ping["min_ms"]

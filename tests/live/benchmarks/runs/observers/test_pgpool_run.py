@@ -29,7 +29,7 @@ def cached(cluster: Cluster, pgpool_pooler: Pooler, dataset: str) -> Pool:
 
 
 def test_what_it_does_not_count_is_null_and_said_so(cached: Pool, submit: Submit, admin_client: Client) -> None:
-    run = execute(submit(cached, clients=2, threads=1, duration=5))
+    run = execute(submit(cached, clients=2, threads=1, duration=4))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
     observations = list(run.pool_samples.all())
     assert observations

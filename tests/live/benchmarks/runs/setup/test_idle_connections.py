@@ -28,17 +28,17 @@ def sessions(postgres: PostgresServer):
 
 
 def test_they_stand_through_the_load_and_are_closed_after_it(submit, worker, sessions):
-    run = submit(idle_connections=20, duration=5, rate=50)
+    run = submit(idle_connections=12, duration=4, rate=50)
     wait_for(run, has_samples(1), 60.0)
-    assert sessions(run) == 20
+    assert sessions(run) == 12
     done = wait_for(run, lambda found: found.is_final, 60.0)
     assert done.status == Status.SUCCEEDED, done.error
     wait_for(run, lambda found: sessions(run) == 0, 60.0)  # a closed session is there until its process has ended
     idle = done.conditions["idle"]
-    assert (idle["connections"], idle["closed_by_others"], idle["memory"]) == (20, 0, "measured")
+    assert (idle["connections"], idle["closed_by_others"], idle["memory"]) == (12, 0, "measured")
     assert idle["opened_in_s"] > 0
     assert 1_000_000 < idle["memory_bytes_each"] < 30_000_000  # 37 million with LLVM loaded
-    assert idle["memory_bytes"] == 20 * idle["memory_bytes_each"]
+    assert idle["memory_bytes"] == 12 * idle["memory_bytes_each"]
 
 
 def test_watchers_are_told_how_many_are_open(submit, in_this_process, monkeypatch):
@@ -54,9 +54,9 @@ def test_watchers_are_told_how_many_are_open(submit, in_this_process, monkeypatc
 
 
 def test_through_a_pool_they_are_the_poolers(pool, submit, in_this_process, sessions):
-    done = execute(submit(pool, idle_connections=20))
+    done = execute(submit(pool, idle_connections=8))
     assert done.status == Status.SUCCEEDED, done.error
-    assert (done.conditions["idle"]["memory"], done.conditions["idle"]["connections"]) == ("pooled", 20)
+    assert (done.conditions["idle"]["memory"], done.conditions["idle"]["connections"]) == ("pooled", 8)
 
 
 def test_past_the_pooler_where_asked_for(pool, submit, in_this_process):
@@ -92,6 +92,7 @@ def test_those_to_the_cluster_are_its_own_and_those_to_a_pool_the_poolers(pool, 
 
 def test_more_than_the_server_has_left_end_the_run_with_the_reason(submit, in_this_process, sessions, monkeypatch):
     monkeypatch.setattr(connection_headroom, "guard", lambda *_: None)
+    monkeypatch.setattr(idle_module, "read_catalogue", lambda connection: None)  # a quarter of a second for each of 97
     done = execute(submit(idle_connections=300))
     assert done.status == Status.FAILED
     assert "of 300 idle connections could be opened" in done.error

@@ -1,4 +1,4 @@
-"""Where a key stands in a TOML text: tomllib tells the line of a syntax error only, people need that of each fault."""
+"""Finds the line of a key in a TOML text: tomllib reports the line of a syntax error only."""
 
 import re
 from collections.abc import Sequence

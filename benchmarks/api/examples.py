@@ -1,0 +1,277 @@
+"""Examples of the operations on runs, comparisons, playbooks and experiments."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+
+from benchmarks.api.example_values import (
+    ARM,
+    COMPARED_RUN,
+    COMPONENTS,
+    EXPERIMENT,
+    EXPERIMENT_ARM,
+    EXTERNAL,
+    OPTIONS,
+    PLAYBOOK_TEXT,
+    PRINTED_BY_SOME,
+    RECOMMENDATION,
+    RUN,
+    RUNS,
+    SCRIPT_TEXT,
+    STARTED,
+    SUMMARY,
+)
+from panel.rest.examples import Examples
+from pools.api.example_values import CLUSTER, POOL, POOLER
+
+PGBENCH_OUTPUT = """transaction type: <builtin: select only>
+scaling factor: 10
+query mode: simple
+number of clients: 10
+number of threads: 2
+maximum number of tries: 1
+duration: 30 s
+number of transactions actually processed: 378489
+number of failed transactions: 0 (0.000%)
+latency average = 0.792 ms
+initial connection time = 12.345 ms
+tps = 12616.328710 (without initial connection time)
+"""
+OF_RUNS: dict[str, Any] = {
+    "runs_create": [
+        (
+            _("pgbench through a pool, a new connection for each transaction"),
+            {"target": {"pool": POOL}, "engine": "pgbench", "options": OPTIONS, "name": "orders, pooled"},
+        ),
+        (
+            _("sysbench on a database of a cluster"),
+            {
+                "target": {"cluster": CLUSTER, "database": "orders"},
+                "engine": "sysbench",
+                "options": {"script": "oltp_read_only", "threads": 16, "duration": 60, "tables": 4},
+            },
+        ),
+        (
+            _("HTTP requests to a service that has a pool of its own"),
+            {
+                "target": {"pool": POOL},
+                "engine": "http",
+                "options": {"connection": "pooled", "pool_size": 20, "concurrency": 50, "duration": 60},
+            },
+        ),
+        (
+            _("A JMeter plan that lies on the generator"),
+            {
+                "target": {"pool": POOL},
+                "engine": "jmeter",
+                "options": {"plan": "orders.jmx", "clients": 20, "duration": 60},
+                "generators": ["local"],
+                "confirm": "orders",
+            },
+        ),
+        (
+            _("Three pairs of the same load, directly and through the pool, with limits for a CI job"),
+            {
+                "target": {"pool": POOL},
+                "engine": "pgbench",
+                "options": OPTIONS | {"warm_up": 10},
+                "pair": True,
+                "repeat": 3,
+                "tags": ["nightly"],
+                "thresholds": [{"metric": "tps", "at_least": 1000}, {"metric": "latency_p95_ms", "at_most": 20}],
+            },
+        ),
+        (
+            _("A script of your own with idle connections beside it, on an external endpoint"),
+            {
+                "target": {"external": EXTERNAL},
+                "engine": "pgbench",
+                "options": {
+                    "scripts": [{"text": SCRIPT_TEXT, "weight": 1}],
+                    "clients": 20,
+                    "threads": 4,
+                    "duration": 60,
+                    "idle_connections": 100,
+                },
+                "confirm": "orders",
+            },
+        ),
+        (
+            _("The tables of pgbench, made before the first run"),
+            {
+                "target": {"cluster": CLUSTER, "database": "orders"},
+                "engine": "pgbench",
+                "purpose": "prepare",
+                "options": {"scale": 50},
+                "confirm": "orders",
+            },
+        ),
+    ],
+    "runs_partial_update": [(_("A note and tags"), {"note": "After the upgrade", "tags": ["nightly", "pg17"]})],
+    "runs_import_create": [
+        (_("The output of a pgbench on another host"), {"text": PGBENCH_OUTPUT, "name": "Laptop"}),
+    ],
+}
+OF_LIBRARY: dict[str, Any] = {
+    "ceilings_partial_update": [(_("At most ten minutes"), {"duration": 600})],
+    "external_endpoints_create": [
+        (
+            _("A proxy of a cloud provider, in front of a registered cluster"),
+            {
+                "name": "rds-proxy",
+                "uri": "postgresql://orders_app:PASSWORD@proxy.example.org:5432/orders?sslmode=require",
+                "pooled_by": "RDS Proxy",
+                "cluster": CLUSTER,
+            },
+        )
+    ],
+    "external_endpoints_partial_update": [(_("Another name"), {"name": "rds-proxy-eu"})],
+    "scripts_partial_update": [(_("A new version of the text"), {"text": SCRIPT_TEXT.replace("100000", "200000")})],
+    "scripts_dry_run_create": [(_("One transaction through a pool"), {"target": {"pool": POOL}, "confirm": "orders"})],
+    "settings_profiles_partial_update": [
+        (_("Other values"), {"values": {"shared_buffers": "8GB", "work_mem": "64MB"}}),
+    ],
+}
+OF_EXPERIMENTS: dict[str, Any] = {
+    "playbooks_create": [(_("Direct and pooled, with few and with many clients"), {"toml": PLAYBOOK_TEXT})],
+    "experiments_create": [
+        (
+            _("The quick form of a built-in playbook"),
+            {"playbook": "reconnect", "cluster": CLUSTER, "pooler": POOLER, "quick": True, "confirm": "orders"},
+        ),
+        (
+            _("The whole playbook with shorter runs, until the intervals are narrow enough or two hours have passed"),
+            {
+                "playbook": "burst",
+                "cluster": CLUSTER,
+                "pooler": POOLER,
+                "quick": False,
+                "minutes": 120,
+                "options": {"duration": 30},
+                "confirm": "orders",
+            },
+        ),
+    ],
+    "advice_pool_size_create": [
+        (
+            _("The size of a pool for fifty clients"),
+            {
+                "pool": POOL,
+                "question": "size",
+                "workload": {"builtin": "tpcb-like", "clients": 50, "scale": 50},
+                "minutes": 15,
+                "confirm": "orders",
+            },
+        ),
+        (
+            _("Whether to pool at all, on a cluster that has no pool yet"),
+            {"cluster": CLUSTER, "pooler": POOLER, "question": "pooling", "minutes": 10, "confirm": "orders"},
+        ),
+    ],
+}
+BASELINE_ARM: dict[str, Any] = ARM | {
+    "key": "a",
+    "label": "direct",
+    "runs": [COMPARED_RUN | {"id": RUNS[1], "number": 11, "value": 523.1}],
+    "median": 523.1,
+    "low": 519.8,
+    "high": 527.4,
+    "ratio": None,
+    "interval": None,
+    "verdict": None,
+}
+COMPARISON: dict[str, Any] = COMPONENTS["Comparison"] | {
+    "arms": [BASELINE_ARM, ARM | {"runs": [COMPARED_RUN]}],
+    "differs_in": [{"name": "endpoint", "values": ["direct", "pooled"]}],
+}
+EVIDENCE: dict[str, Any] = {
+    "format": "pooldeck run 1",
+    "run": {"id": RUN, "number": 12, "engine": "pgbench", "options": OPTIONS},
+    "result": {"status": "succeeded", "validity": "valid", **STARTED, "summary": SUMMARY},
+    "conditions": {},
+    "surroundings": {},
+    "samples": [{"t": 1.0, "tps": 1258.0, "latency_ms": 7.94, "stddev_ms": 2.1, "failed": 0}],
+    "pool_samples": [],
+    "looks": [],
+    "latency_histogram": None,
+    "output": {"stdout": "tps = 1261.632871 (without initial connection time)\n", "stderr": "", "truncated": False},
+    "parts": [],
+}
+REPORT: dict[str, Any] = {
+    "experiment": EXPERIMENT,
+    "number": 4,
+    "playbook": "reconnect",
+    "state": "succeeded",
+    "quick": True,
+    "seed": 20260305,
+    "plan": [["none", "pgbouncer"], ["pgbouncer", "none"]],
+    "started_at": "2026-03-05T16:00:01Z",
+    "finished_at": "2026-03-05T16:24:40Z",
+    "arms": [EXPERIMENT_ARM | {"runs": [COMPARED_RUN]}],
+    "conclusion": COMPONENTS["Experiment"]["conclusion"],
+    "recommendation": None,
+    "reasons": [],
+    "conditions": [],
+    "toml": PLAYBOOK_TEXT,
+}
+
+QUEUED: dict[str, Any] = {
+    "status": "queued",
+    "validity": "",
+    "command": [],
+    "generator": "",
+    "attempt": 0,
+    "started_at": None,
+    "finished_at": None,
+    "exit_code": None,
+    "summary": {name: None for name in SUMMARY if name not in PRINTED_BY_SOME},
+    "conditions": {},
+    "gate": "",
+    "client_version": "",
+    "server_version": "",
+}
+STARTED_EXPERIMENT: dict[str, Any] = {
+    "state": "queued",
+    "phase": "setup",
+    "progress": {"done": 0, "total": 36, "eta_s": None},
+    "recommendation": None,
+    "started_at": None,
+    "arms": [],
+    "conclusion": "",
+}
+ADVICE: dict[str, Any] = {
+    "playbook": "pool-size",
+    "state": "succeeded",
+    "phase": "teardown",
+    "progress": {"done": 18, "total": 18, "eta_s": 0.0},
+    "recommendation": RECOMMENDATION,
+    "finished_at": "2026-03-05T16:15:20Z",
+    "arms": [
+        EXPERIMENT_ARM
+        | {"key": "12-50", "label": "12, 50 clients", "values": {"size": "12", "clients": "50"}, "baseline": None}
+        | {"runs": [COMPARED_RUN], "ratio": None, "interval": None, "verdict": None, "derived": {}}
+    ],
+    "conclusion": "12 connections are enough for 50 clients: the smallest size within 3 % of the best throughput.",
+}
+
+EXAMPLES = Examples(
+    components=COMPONENTS,
+    requests=OF_RUNS | OF_LIBRARY | OF_EXPERIMENTS,
+    responses={
+        "comparisons_retrieve": COMPARISON,
+        "runs_evidence_retrieve": EVIDENCE,
+        "experiments_report_retrieve": REPORT,
+    },
+    changes={
+        "advice_pool_size_create": STARTED_EXPERIMENT | {"playbook": "pool-size"},
+        "experiments_create": STARTED_EXPERIMENT,
+        "experiments_retrieve": ADVICE,
+        "experiments_cancel_create": {"state": "cancelled", "phase": "teardown", "finished_at": "2026-03-05T16:09:00Z"},
+        "runs_baseline_create": {"is_baseline": True},
+        "runs_cancel_create": QUEUED | {"status": "cancelled", "finished_at": "2026-03-05T16:00:09Z"},
+        "runs_create": QUEUED,
+        "runs_import_create": {"name": "Laptop", "purpose": "import", "group": None, "command": [], "generator": ""},
+        "runs_partial_update": {"note": "After the upgrade", "tags": ["nightly", "pg17"]},
+        "scripts_dry_run_create": QUEUED | {"group": None},
+    },
+)

@@ -1,0 +1,48 @@
+"""The playbook of a question to a pool, as TOML; pure."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from benchmarks.experiments.advice.grid import Cell
+from benchmarks.experiments.toml_writing import written
+
+NAME = "pool-size"
+METRICS = ["tps", "latency_avg_ms"]
+THREADS = 2
+Options = Mapping[str, Any]
+
+
+def of_sizes(title: str, options: Options, cells: Collection[Cell], mode: str) -> str:
+    """Return the sweep's playbook, clients first; in each row the smallest pool is the baseline."""
+    found = sorted({size for size, _clients in cells})
+    sizes = [_value(str(one), _("size %(size)s") % {"size": one}, _pooled(one, mode)) for one in found]
+    axes = {"clients": sorted({clients for _size, clients in cells}), "size": sizes}
+    return _playbook(title, options, axes, {"size": str(found[0])})
+
+
+def of_modes(title: str, options: Options, modes: Sequence[str], size: int) -> str:
+    """Return the playbook of pools of one size in several modes; the first is the baseline."""
+    values = [_value(one, one, _pooled(size, one)) for one in modes]
+    return _playbook(title, options, {"endpoint": values}, {"endpoint": modes[0]})
+
+
+def of_pooling(title: str, options: Options, size: int, mode: str) -> str:
+    """Return the playbook of a pool beside the direct connection, which is the baseline."""
+    values = [_value("direct", "direct", {"kind": "direct"}), _value("pooled", "pooled", _pooled(size, mode))]
+    return _playbook(title, options, {"endpoint": values}, {"endpoint": "direct"})
+
+
+def _playbook(title: str, options: Options, axes: Mapping[str, Any], baseline: Mapping[str, str]) -> str:
+    parts = {"name": NAME, "title": title, "baseline": baseline, "metrics": METRICS}
+    parts |= {"options": {"threads": THREADS} | dict(options), "axes": axes, "quick": {}, "published_scale": {}}
+    return written(parts)
+
+
+def _pooled(size: int, mode: str) -> dict[str, Any]:
+    return {"kind": "pgbouncer", "size": size, "mode": mode}
+
+
+def _value(key: str, label: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+    return {"key": key, "label": label, "endpoint": endpoint}

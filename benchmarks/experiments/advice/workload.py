@@ -1,0 +1,130 @@
+"""The load that an advice measures: whose scripts, how many clients, and the tables that they work on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from django.utils.translation import gettext as _
+
+from benchmarks.engines.option_parsing import is_given
+from benchmarks.errors import InvalidOptions
+from benchmarks.experiments.advice.definition import THREADS
+from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.library.scripts import privileges
+from benchmarks.models import Purpose, Run
+from benchmarks.runs.submission import options as load_options
+from benchmarks.runs.submission import program_versions
+from benchmarks.targets import resolve
+from pools.models import Cluster, NodeRole, Pool
+
+ENGINE = "pgbench"
+OWN, EXISTING = "own", "existing"
+TABLES = (OWN, EXISTING)
+DEFAULT_BUILTIN, DEFAULT_CLIENTS, DEFAULT_SCALE = "tpcb-like", 32, 10
+MOST_DIGITS = 9
+OF_A_RUN = ("builtin", "scripts", "variables", "protocol", "connect")
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A checked load; `options` are pgbench's and the panel's own as far as they were given, with scripts in full.
+
+    `tables` says whether the advice makes pgbench's tables in a database of its own, of this `scale`, or loads those
+    that exist.
+    """
+
+    options: Mapping[str, Any]
+    clients: int
+    scale: int
+    tables: str = OWN
+
+    @property
+    def dataset(self) -> dict[str, int]:
+        """The options that its tables are made with; empty where they exist."""
+        return {"scale": self.scale} if self.tables == OWN else {}
+
+
+def read(raw: Mapping[str, Any]) -> Workload:
+    """Return the load that was asked for; scripts pass the same checks as those of a run.
+
+    `raw` holds options of pgbench, and `clients`, `scale`, `tables` and `run`, the id of a run whose scripts are taken.
+    Raises `InvalidExperiment` and `InvalidOptions`.
+    """
+    given = _as_in_run({name: one for name, one in raw.items() if is_given(one) and name != "duration"})
+    tables, has_scale = _tables(given.pop("tables", OWN)), "scale" in given
+    clients = _whole("clients", given.pop("clients", DEFAULT_CLIENTS))
+    scale = _whole("scale", given.pop("scale", DEFAULT_SCALE))
+    if not given.get("scripts"):
+        given.setdefault("builtin", DEFAULT_BUILTIN)
+    if tables == EXISTING and given.get("builtin"):
+        text = _("pgbench's built-in scripts need pgbench's tables: choose scripts of your own, or the sweep's tables")
+        raise InvalidExperiment({"tables": [text]})
+    if not given.get("builtin") and (tables == OWN or has_scale):
+        given["scale"] = scale  # the value of :scale, which pgbench knows of its built-in scripts alone
+    if tables == OWN:
+        load_options.validate(ENGINE, {"scale": scale}, purpose=Purpose.PREPARE)
+    return Workload(_checked(given, clients), clients, scale, tables)
+
+
+def _checked(given: Mapping[str, Any], clients: int) -> dict[str, Any]:
+    threads = given.get("threads", THREADS)
+    fitted = min(threads, clients) if isinstance(threads, int) else threads
+    whole = {**given, "clients": clients, "threads": fitted, "duration": 1}
+    checked = load_options.validate(ENGINE, whole, purpose=Purpose.LOAD)
+    program_versions.check(ENGINE, checked)
+    return {name: checked[name] for name in given if checked.get(name) is not None}
+
+
+def _as_in_run(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the load with the scripts of the run that it names, if any."""
+    wanted = given.pop("run", None)
+    if wanted is None:
+        return given
+    run = _load_run(wanted)
+    taken = {name: run.options[name] for name in OF_A_RUN if is_given(run.options.get(name))} if run else {}
+    if not taken.get("builtin") and not taken.get("scripts"):
+        message = _("there is no run of pgbench scripts with the id %(run)s") % {"run": repr(str(wanted)[:60])}
+        raise InvalidOptions({"run": [message]})
+    return taken | given
+
+
+def _load_run(wanted: Any) -> Run | None:
+    try:
+        pk = UUID(str(wanted))
+    except ValueError:
+        return None
+    return Run.objects.filter(pk=pk, purpose=Purpose.LOAD, engine=ENGINE).first()
+
+
+def _tables(value: Any) -> str:
+    if value not in TABLES:
+        message = _("%(value)s names no tables: use one of %(known)s")
+        raise InvalidExperiment({"tables": [message % {"value": repr(value), "known": ", ".join(TABLES)}]})
+    return str(value)
+
+
+def _whole(name: str, value: Any) -> int:
+    text = str(value)
+    if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < 1:
+        message = _("%(value)s is no number of them: use a whole number from 1") % {"value": value}
+        raise InvalidExperiment({name: [message]})
+    return int(text)
+
+
+def login_to_existing(cluster: Cluster, pool: Pool | None, database: str, user: str) -> dict[str, str]:
+    """Return database and role of the tables that exist: the pool's, else those given.
+
+    As for a run, the role must not reach the server's host. Raises `InvalidExperiment`, `InvalidTarget`, `Refused` and
+    `ClusterUnreachable`.
+    """
+    if pool is not None and pool.target != NodeRole.PRIMARY:
+        text = _("pool %(pool)s leads to standbys, and the sweep's pools to the primary: use the sweep's tables")
+        raise InvalidExperiment({"tables": [text % {"pool": pool}]})
+    login = {"database": pool.database if pool else database, "user": (pool.user if pool else "") or user}
+    for name, value in login.items():
+        if not value:
+            text = _("existing tables need a database and a role to log in as: name both, or use the sweep's tables")
+            raise InvalidExperiment({"tables" if pool else name: [text]})
+    privileges.refuse_reaching(resolve.find({"cluster": str(cluster.pk), **login}))
+    return login

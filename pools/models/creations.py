@@ -1,0 +1,122 @@
+"""Clusters that a command of the operator's creates and deletes; the id is the cluster's from the start."""
+
+import uuid
+from datetime import timedelta
+from typing import Any
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from pools.models.clusters import Cluster
+
+REFUSED_FOR = timedelta(minutes=10)  # how long clients get the reason of a failed creation; afterwards it is unknown
+
+
+class CreationState(models.TextChoices):
+    """What the operator's command does or did; the cluster's own record exists from CREATED on."""
+
+    CREATING = "creating", _("creating")
+    CREATED = "created", _("created")
+    FAILED = "failed", _("not created")
+    DELETING = "deleting", _("deleting")
+    NOT_DELETED = "not_deleted", _("not deleted")
+
+
+DUE = (CreationState.CREATING, CreationState.DELETING)
+AFTER_FAILURE = {CreationState.CREATING: CreationState.FAILED, CreationState.DELETING: CreationState.NOT_DELETED}
+HIDDEN = (CreationState.DELETING, CreationState.NOT_DELETED)  # clusters that their clients have deleted
+
+
+class CreationQuerySet(models.QuerySet["ClusterCreation"]):
+    """Creations by stage."""
+
+    def creating(self) -> "CreationQuerySet":
+        """Return those that clients wait for."""
+        return self.filter(state=CreationState.CREATING, removal_requested_at=None)
+
+    def unfinished(self) -> "CreationQuerySet":
+        """Return those without a cluster, for people: in progress, or failed."""
+        return self.filter(state__in=(CreationState.CREATING, CreationState.FAILED))
+
+    def answered(self) -> "CreationQuerySet":
+        """Return those without a cluster that clients get an answer about: in progress, or failed a short time ago."""
+        is_recent = Q(state=CreationState.FAILED, settled_at__gt=timezone.now() - REFUSED_FOR)
+        return self.filter(is_recent | Q(state=CreationState.CREATING), removal_requested_at=None)
+
+    def queued(self) -> "CreationQuerySet":
+        """Return those whose command no worker has started, the oldest first."""
+        return self.filter(state__in=DUE, token=None).order_by("requested_at")
+
+    def running(self) -> "CreationQuerySet":
+        """Return those whose command a worker supervises."""
+        return self.filter(state__in=DUE, leased_until__gte=timezone.now())
+
+    def abandoned(self) -> "CreationQuerySet":
+        """Return those whose worker has not renewed its lease."""
+        return self.filter(state__in=DUE, leased_until__lt=timezone.now())
+
+
+class ClusterCreation(models.Model):
+    """A cluster that the operator's command creates, and what its client asked for."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    cluster = models.OneToOneField(Cluster, null=True, on_delete=models.CASCADE, related_name="creation")
+    name = models.CharField(max_length=63)
+    size = models.CharField(max_length=63)
+    region = models.CharField(max_length=63)
+    version = models.CharField(max_length=3, default="", blank=True)
+    nodes = models.PositiveIntegerField(default=1)
+    tags = models.JSONField(default=list)
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
+    state = models.CharField(max_length=12, choices=CreationState.choices, default=CreationState.CREATING)
+    reason = models.TextField(default="", blank=True)
+    created_at = models.DateTimeField(default=timezone.now)
+    requested_at = models.DateTimeField(default=timezone.now)  # of the command that is due
+    removal_requested_at = models.DateTimeField(null=True)  # by the client, before the cluster was there
+    settled_at = models.DateTimeField(null=True)
+    token = models.UUIDField(null=True)  # of the worker that has the command; only its holder settles
+    leased_until = models.DateTimeField(null=True)
+
+    objects = CreationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["created_at"]
+        indexes = [models.Index(fields=["state", "requested_at"], name="creations_by_state")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(state=CreationState.CREATING), name="one_creation_of_a_name"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def key(self) -> str:
+        """Its id as text, which is the cluster's."""
+        return str(self.pk)
+
+    @property
+    def is_hidden(self) -> bool:
+        """Whether its client has deleted it, and its server may still be there."""
+        return self.state in HIDDEN
+
+    def lease(self, token: uuid.UUID, until: Any) -> bool:
+        """Take the command for a worker; return False where another one has it, or it is not due any more."""
+        rows = ClusterCreation.objects.filter(pk=self.pk, state__in=DUE, token=None)
+        if not rows.update(token=token, leased_until=until):
+            return False
+        self.refresh_from_db()
+        return True
+
+    def settle(self, state: CreationState, reason: str = "") -> bool:
+        """Write how the command ended; return False where its lease was lost, and it is settled already."""
+        written = {"state": state, "reason": reason, "settled_at": timezone.now(), "token": None, "leased_until": None}
+        return bool(ClusterCreation.objects.filter(pk=self.pk, state__in=DUE, token=self.token).update(**written))
+
+    def fail(self, reason: str) -> bool:
+        """Settle it as not created, or as not deleted."""
+        return self.settle(AFTER_FAILURE[CreationState(self.state)], reason)

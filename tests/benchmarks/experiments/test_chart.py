@@ -1,0 +1,33 @@
+"""The chart of arms: beside each other on a wide screen, below each other on a narrow one."""
+
+import pytest
+
+from benchmarks.experiments import results
+from benchmarks.experiments.report import chart
+from benchmarks.experiments.report.chart import BOTTOM, TOP
+from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
+
+pytestmark = pytest.mark.django_db
+FIGURES = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [200, 210, 195]}
+
+
+def test_values_and_ratios_share_a_row_or_have_rows_of_their_own() -> None:
+    wide = chart.draw(results.of(a_measured_experiment(FIGURES)))
+    assert wide is not None
+    narrow = wide.narrow
+    assert narrow is not None
+    assert narrow.frame.width <= 320  # of a screen of 390 px, without the margins of the page and the card
+    rows = len(wide.rows)
+    assert (wide.drop, wide.height) == (0, TOP + 30 * rows + BOTTOM)
+    assert (narrow.drop, narrow.height) == (narrow.base + BOTTOM, 2 * (narrow.base + BOTTOM))
+    for drawn in (wide, narrow):
+        pooled = next(row for row in drawn.rows if row.label == "10 clients, SCRAM, PgBouncer")
+        marks = [*(dot.x for dot in pooled.dots), pooled.median, *[x for x, _ in drawn.ticks]]
+        assert all(drawn.frame.values[0] <= x <= drawn.frame.values[1] for x in marks if x is not None)
+        ratios = [pooled.ratio, *(pooled.ends or ()), pooled.published, *[x for x, _ in drawn.ratio_ticks]]
+        assert all(drawn.frame.ratios[0] <= x <= drawn.frame.ratios[1] for x in ratios if x is not None)
+        assert drawn.one < (pooled.ratio or 0)
+
+
+def test_there_is_no_chart_before_a_figure() -> None:
+    assert chart.draw(results.of(an_experiment())) is None
