@@ -1,12 +1,17 @@
 """Where a form shows what a verb refused."""
 
+from django import forms
+
 from benchmarks.errors import InvalidGenerators, InvalidOptions, Refused
 from benchmarks.forms import form_errors
-from benchmarks.forms.advice import AdviceForm
 
 
-def a_form() -> AdviceForm:
-    return AdviceForm({"question": "size", "builtin": "tpcb-like", "clients": 8, "scale": 1, "minutes": 5})
+class LoadForm(forms.Form):
+    clients = forms.IntegerField()
+
+
+def a_form() -> LoadForm:
+    return LoadForm({"clients": 8})
 
 
 def test_messages_stand_beside_their_field_and_the_others_above_the_form() -> None:
