@@ -6,6 +6,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,16 +61,20 @@ class Managed:
         return answer.body
 
 
+@contextmanager
+def serving(redis_url: str, homes: pytest.TempPathFactory) -> Iterator[TestWeb]:
+    """Run a web process that serves HTTPS, and beat, which asks again for what a worker missed."""
+    with (
+        TestBeat(homes.mktemp("beat"), redis_url),
+        TestWeb(homes.mktemp("web"), redis_url, tls.ensure(homes.mktemp("tls"))) as web,
+    ):
+        yield web
+
+
 @pytest.fixture(scope="package")
 def lasting_panel(lasting_worker: TestWorker, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestWeb]:
-    """A web process that serves HTTPS, for all tests of this folder; `lasting_worker` applies, and beat asks again
-    for what it missed.
-    """
-    redis_url, files = lasting_worker.redis_url, tls.ensure(tmp_path_factory.mktemp("tls"))
-    with (
-        TestBeat(tmp_path_factory.mktemp("beat"), redis_url),
-        TestWeb(tmp_path_factory.mktemp("web"), redis_url, files) as web,
-    ):
+    """The web process for all tests of this folder; `lasting_worker` applies."""
+    with serving(lasting_worker.redis_url, tmp_path_factory) as web:
         yield web
 
 

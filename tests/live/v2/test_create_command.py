@@ -15,9 +15,9 @@ from django.utils import timezone
 from panel.lib.env import BASE_DIR
 from panel.quickstart.servers import free_port
 from pools.models import Cluster, ClusterCreation, CreationState, Pooler, ShelfEntry
-from tests.live.benchmarks.conftest import TestWorker
+from tests.live.benchmarks.conftest import TestWeb, TestWorker
 from tests.live.v2 import made_cluster
-from tests.live.v2.conftest import Answer, Managed
+from tests.live.v2.conftest import Answer, Managed, serving
 from tests.live.v2.test_life import logged_in_as
 from tests.pools.managed_api.schema import check
 
@@ -28,7 +28,7 @@ RUBBISH = "print('made-secret, but no JSON')"
 HANGING = "open({folder!r} + '/hanging', 'w').write(str(os.getpid())); time.sleep(600)"
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def folder() -> Iterator[Path]:
     """Where the command keeps its server, in a place that the server's account can enter."""
     with TemporaryDirectory(prefix="pooldeck-made-") as name:
@@ -38,8 +38,8 @@ def folder() -> Iterator[Path]:
             made_cluster.delete(Path(name))
 
 
-@pytest.fixture
-def create_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+@pytest.fixture(scope="module")
+def create_file(folder: Path) -> Path:
     """One table for each way in which a command ends; only `real` has a command that deletes."""
     real = ["env", f"PYTHONPATH={BASE_DIR}", sys.executable, "-m", "tests.live.v2.made_cluster"]
     where, port = str(folder), str(free_port())
@@ -57,16 +57,20 @@ def create_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = folder / "create.toml"
     path.write_text("\n".join(lines))
     path.chmod(0o600)
-    monkeypatch.setenv("POOLDECK_CREATE_FILE", str(path))
     return path
 
 
-@pytest.fixture
-def worker(worker: TestWorker, create_file: Path) -> Iterator[TestWorker]:
-    """The worker, started again with the file; the next test's is started without it."""
-    restart(worker)
-    yield worker
-    worker.stop()
+@pytest.fixture(scope="module")
+def lasting_panel(
+    lasting_worker: TestWorker, create_file: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TestWeb]:
+    """A panel and its worker that have the file; the next module's worker is started without it."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("POOLDECK_CREATE_FILE", str(create_file))
+        restart(lasting_worker)
+        with serving(lasting_worker.redis_url, tmp_path_factory) as web:
+            yield web
+    lasting_worker.stop()
 
 
 def restart(worker: TestWorker) -> None:
@@ -155,6 +159,7 @@ def test_commands_that_fail_are_reported_to_those_who_wait(managed: Managed, wor
 def test_a_worker_that_is_killed_ends_the_command_and_the_request(
     managed: Managed, worker: TestWorker, folder: Path
 ) -> None:
+    (folder / "hanging").unlink(missing_ok=True)
     made = create(managed, "slow")
     pid = int(until((folder / "hanging").exists, 30) and until((folder / "hanging").read_text, 5))
     restart(worker)
