@@ -3,10 +3,10 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+import tomli_w
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments.advice.grid import Cell
-from benchmarks.experiments.toml_writing import written
 
 NAME = "pool-size"
 METRICS = ["tps", "latency_avg_ms"]
@@ -37,7 +37,14 @@ def of_pooling(title: str, options: Options, size: int, mode: str) -> str:
 def _playbook(title: str, options: Options, axes: Mapping[str, Any], baseline: Mapping[str, str]) -> str:
     parts = {"name": NAME, "title": title, "baseline": baseline, "metrics": METRICS}
     parts |= {"options": {"threads": THREADS} | dict(options), "axes": axes, "quick": {}, "published_scale": {}}
-    return written(parts)
+    return tomli_w.dumps(_given(parts))
+
+
+def _given(value: Any) -> Any:
+    """Return the value without what is None, which TOML has no word for."""
+    if isinstance(value, Mapping):
+        return {name: _given(one) for name, one in value.items() if one is not None}
+    return [_given(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _pooled(size: int, mode: str) -> dict[str, Any]:

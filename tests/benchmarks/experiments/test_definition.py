@@ -1,0 +1,14 @@
+"""The playbook that a question to a pool becomes."""
+
+import tomllib
+
+from benchmarks.experiments.advice import definition
+
+
+def test_scripts_are_written_whole_and_what_is_none_is_left_out() -> None:
+    text = 'SELECT "a"\n\\set n 1\n🐘'
+    load = {"scripts": [{"text": text, "weight": 2, "version": None}], "protocol": None}
+    found = tomllib.loads(definition.of_pooling("as before", load, 4, "session"))
+    assert found["options"] == {"threads": 2, "scripts": [{"text": text, "weight": 2}]}
+    assert found["baseline"] == {"endpoint": "direct"}
+    assert [one["endpoint"]["kind"] for one in found["axes"]["endpoint"]] == ["direct", "pgbouncer"]
