@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from statistics import median
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from pools.models import Cluster, Pooler
 from tests.live.benchmarks.conftest import TestWorker
 
 WITHIN_S = 280
+CONTENTION_PERCENT = 25  # the panel's default, from which it calls a run suspect
 SHORT = {"duration": 3}
 CarryOut = Callable[..., Result]
 OWN = "pooldeck!_experiment!_%"
@@ -70,6 +72,16 @@ def carry_out(checked: Cluster, worker: TestWorker, author: Any) -> CarryOut:
         return found
 
     return run
+
+
+def had_the_host(found: Result) -> bool:
+    """Whether hardly anything else worked beside its runs.
+
+    Only then is the size of an effect asserted, and its sign always; `tests.bench.playbooks` measures the sizes.
+    """
+    others = [run.conditions["meanwhile"].get("others_percent", 0) for run in found.runs if run.conditions]
+    print(f"others' work in percent of the host, by run: {others}")
+    return median(others) < CONTENTION_PERCENT
 
 
 def until_ended(experiment: Experiment) -> Experiment:
