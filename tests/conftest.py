@@ -32,7 +32,9 @@ LONG_S = 15
 # what is started once for a folder and takes long, and is therefore one parallel process's; the longest first
 SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed", HERE / "live/v2"]
 # half of the browser's time: a second installation costs less than to wait for one process at the end
-BROWSERS_SECOND = {"test_accessibility.py", "test_accounts.py", "test_newcomer.py"}
+BROWSERS_SECOND = {
+    f"test_{name}.py" for name in ("accessibility", "accounts", "newcomer", "experiments", "engines", "console")
+}
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups

@@ -26,7 +26,7 @@ from benchmarks.processes.workdir import passfile_text
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters.endpoints import Endpoint
-from tests.postgresqls import bindirs
+from tests.postgresqls import bindirs, swept
 
 ROLE, PASSWORD = "-bench 'ro\\le", "it's: a \\ password"
 HOSTILE = [
@@ -40,10 +40,10 @@ HOSTILE = [
 ]
 
 
-@pytest.fixture(scope="module", params=bindirs().items(), ids=lambda item: item[0])
+@pytest.fixture(scope="module", params=swept())
 def binary(request: pytest.FixtureRequest) -> Program:
     """A pgbench of each major version at hand."""
-    return ask(str(request.param[1] / "pgbench"))
+    return ask(str(bindirs()[request.param] / "pgbench"))
 
 
 @pytest.fixture(scope="module")

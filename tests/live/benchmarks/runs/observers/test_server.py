@@ -19,7 +19,7 @@ from benchmarks.runs.observers import server as watcher
 from benchmarks.runs.observers.base import Overlay, Seen
 from panel.quickstart.servers import PostgresServer, free_port
 from tests.live.standbys import registered, until
-from tests.postgresqls import bindirs
+from tests.postgresqls import bindirs, swept
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -27,7 +27,7 @@ LIMIT = 12
 SETTINGS = {"max_connections": str(LIMIT), "superuser_reserved_connections": "1", "work_mem": "64kB"}
 
 
-@pytest.fixture(scope="module", params=list(bindirs()))
+@pytest.fixture(scope="module", params=swept())
 def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
     """A small server of each version, with a role that may see nothing of the others."""
     home, bindir = tmp_path_factory.mktemp("watched"), bindirs()[request.param]
