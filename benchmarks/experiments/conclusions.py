@@ -136,11 +136,26 @@ def _valid_runs(arm: Arm) -> str:
 
 
 def _judged(one: ArmResult, wanted: Verdict, published: str) -> Claim:
-    """Judge an arm whose published change has a sign."""
-    text = _("%(measured)s; published: %(published)s") % {"measured": in_words(one), "published": published}
+    """Judge an arm whose published change has a sign; no difference shown by a wide interval is no refutation."""
+    values = {"measured": in_words(one), "published": published}
+    text = _("%(measured)s; published: %(published)s") % values
     if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
         return Claim(Finding.NOT_JUDGED, text)
+    if one.verdict == Verdict.NO_DIFFERENCE and _may_hide(one, wanted):
+        wide = _(
+            "%(measured)s; published: %(published)s. The interval does not exclude a change of %(percent)s %% in that "
+            "direction: more blocks narrow it"
+        )
+        return Claim(Finding.NOT_JUDGED, wide % {**values, "percent": f"{100 * EXCLUDED:.0f}"})
     return Claim(Finding.REPRODUCED if one.verdict == wanted else Finding.NOT_REPRODUCED, text)
+
+
+def _may_hide(one: ArmResult, wanted: Verdict) -> bool:
+    """Whether the interval of an arm leaves room for a change in this direction."""
+    interval = one.figure.interval if one.figure else None
+    if interval is None:
+        return True
+    return interval.high > 1 + EXCLUDED if wanted == Verdict.FASTER else interval.low < 1 - EXCLUDED
 
 
 def _burst(result: Result) -> Iterator[Claim]:
@@ -167,8 +182,7 @@ def _no_gain(one: ArmResult, text: str) -> Claim:
     """Judge that an arm gains nothing; no difference shown by a wide interval is no proof of that."""
     if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
         return Claim(Finding.NOT_JUDGED, text)
-    interval = one.figure.interval if one.figure else None
-    if one.verdict == Verdict.NO_DIFFERENCE and (interval is None or interval.high > 1 + EXCLUDED):
+    if one.verdict == Verdict.NO_DIFFERENCE and _may_hide(one, Verdict.FASTER):
         wide = _("%(claim)s, but the interval does not exclude a gain of %(percent)s %%: more blocks narrow it")
         return Claim(Finding.NOT_JUDGED, wide % {"claim": text, "percent": f"{100 * EXCLUDED:.0f}"})
     return Claim(Finding.NOT_REPRODUCED if one.verdict == Verdict.FASTER else Finding.REPRODUCED, text)
@@ -203,8 +217,7 @@ def _unchanged(one: ArmResult) -> Claim:
     text = _("through the pool idle clients cost nothing: %(measured)s; published: 0 %%") % {"measured": in_words(one)}
     if one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
         return Claim(Finding.NOT_JUDGED, text)
-    interval = one.figure.interval if one.figure else None
-    if one.verdict == Verdict.NO_DIFFERENCE and (interval is None or interval.low < 1 - EXCLUDED):
+    if one.verdict == Verdict.NO_DIFFERENCE and _may_hide(one, Verdict.SLOWER):
         text = _(
             "through the pool no cost of idle clients is shown, but the interval is too wide to exclude one of "
             "%(percent)s %%: %(measured)s; published: 0 %%. More blocks narrow it"
