@@ -1,7 +1,7 @@
 """Runs and everything else have workers of their own: a run may take a day, and no apply waits for it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -10,17 +10,25 @@ from benchmarks.models import Run, Status
 from benchmarks.runs.submission import cancel
 from benchmarks.runs.submission.submit import Placement
 from panel.lib.queues import WorkerKind
+from panel.quickstart.servers import RedisServer
 from pools import task_queue
 from pools.inventory import pools
 from pools.models import Pool, PoolState
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import LASTING, TestWorker, ended, has_samples, wait_for
+from tests.live.benchmarks.conftest import LASTING, TestBeat, TestWorker, ended, has_samples, wait_for
 
 pytestmark = pytest.mark.django_db(transaction=True)
 APPLIED_WITHIN_S = 40  # less than a run lasts
 
 
-def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWorker]) -> None:
+@pytest.fixture
+def beat(queue: RedisServer, transactional_db: None, tmp_path: Path) -> Iterator[TestBeat]:
+    """The clock, which asks again for an apply whose message was lost."""
+    with TestBeat(tmp_path, queue.url) as running:
+        yield running
+
+
+def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWorker], beat: TestBeat) -> None:
     """With one queue for both, three runs held every child of the worker, and the apply until one of them ended."""
     make_worker("local", WorkerKind.TASKS)
     generator = make_worker("local", WorkerKind.RUNS)
@@ -43,8 +51,8 @@ def test_an_apply_waits_for_no_run(pool: Pool, make_worker: Callable[..., TestWo
 def wait_until_applied(pool: Pool) -> None:
     """By a worker; fails after the deadline."""
     deadline = time.monotonic() + APPLIED_WITHIN_S
-    while Pool.objects.get(pk=pool.pk).state != PoolState.APPLIED:
-        assert time.monotonic() < deadline, f"not applied within {APPLIED_WITHIN_S} s"
+    while (found := Pool.objects.get(pk=pool.pk)).state != PoolState.APPLIED:
+        assert time.monotonic() < deadline, f"{found.state} after {APPLIED_WITHIN_S} s: {found.state_reason}"
         time.sleep(0.1)
 
 
