@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.experiments import lifecycle, start
+from benchmarks.experiments import dispatch, lifecycle, start
 from benchmarks.experiments.start import ExperimentRequest
 from benchmarks.models import Dataset, Experiment, ExperimentState, Purpose, ResourceKind, Run, SettingsProfile, Status
 from benchmarks.models.runs import LEASE
@@ -137,8 +137,9 @@ def test_a_crash_between_making_a_role_and_noting_it_leaves_nothing(
         create(*asked)  # type: ignore[arg-type]
         raise KeyboardInterrupt
 
-    experiment = begin()
     with monkeypatch.context() as patched:
+        patched.setattr(dispatch, "request_advance", lambda: None)  # or the worker may be first to make the role
+        experiment = begin()
         patched.setattr(roles, "create", crash)
         with pytest.raises(KeyboardInterrupt):
             lifecycle.advance(experiment.pk)
