@@ -20,8 +20,8 @@ MOST_CLIENTS, MOST_SCALE = 1000, 1000
 RUNS_READ, RUNS_SHOWN = 100, 10
 OF_RUN = "run:"  # before the id of the run whose scripts are taken
 TABLES = {
-    workload.OWN: _("pgbench's, made for the sweep"),
-    workload.EXISTING: _("Those of the pool's database"),
+    workload.OWN: _("The sweep's own"),
+    workload.EXISTING: _("The pool's database"),
 }
 
 
@@ -41,7 +41,10 @@ class AdviceForm(WithScripts, Typed):
         label=_("Tables to load"),
         choices=list(TABLES.items()),
         initial=workload.OWN,
-        help_text=_("Only scripts of your own can load the pool's database. What they write there stays."),
+        help_text=_(
+            "The sweep makes pgbench's tables and removes them. Only scripts of your own can load the pool's database: "
+            "what they write there stays."
+        ),
     )
     clients = forms.IntegerField(
         label=_("Clients"),

@@ -115,7 +115,7 @@ def test_the_load_of_a_run_on_the_pool_can_be_chosen_once(staff, queued: None) -
 
 
 def test_the_pools_database_is_offered_where_the_pool_has_a_user(staff, queued: None) -> None:
-    assert "Those of the pool&#x27;s database" in page_of(staff.get(f"/experiments/advice/{a_pool().pk}/"))
+    assert ">The pool&#x27;s database<" in page_of(staff.get(f"/experiments/advice/{a_pool().pk}/"))
     assert "Tables to load" not in page_of(staff.get(f"/experiments/advice/{a_pool(user='').pk}/"))
 
 
