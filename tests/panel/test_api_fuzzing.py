@@ -5,11 +5,9 @@ What is answered is what the description has.
 
 import json
 import os
-import socket
 from typing import Any
 from urllib.parse import urlencode
 
-import psycopg
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
@@ -20,25 +18,10 @@ from tests import callers, openapi
 from tests.benchmarks.records import a_finished_run
 from tests.pools.records import a_pool
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_leaves")]
 EXAMPLES = int(os.environ.get("POOLDECK_TEST_FUZZ", "3"))
 QUICKLY = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 EXPECTED = (502, 503)  # of a server that is not there, or Redis
-
-
-@pytest.fixture(autouse=True)
-def nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No name is resolved and nothing is connected to, whatever host is made up."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise psycopg.OperationalError("connection refused")
-
-    def unknown(*_: object, **__: object) -> None:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(psycopg, "connect", refuse)
-    monkeypatch.setattr(socket, "create_connection", unknown)
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
 
 @pytest.fixture

@@ -1,11 +1,9 @@
 """The examples of the API's description: every operation has one, and each is valid and accepted."""
 
 import json
-import socket
 from collections.abc import Iterator
 from typing import Any
 
-import psycopg
 import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -108,21 +106,6 @@ def test_several_examples_of_a_request_have_summaries():
     described = openapi.description()["paths"]["/api/v1/runs/"]["post"]["requestBody"]["content"][JSON]["examples"]
     assert described["example1"]["summary"] == "pgbench through a pool, a new connection for each transaction"
     assert [one["value"]["engine"] for one in described.values()][:4] == ["pgbench", "sysbench", "http", "jmeter"]
-
-
-@pytest.fixture
-def nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No server is connected to, and no name is resolved."""
-
-    def refuse(*_: object, **__: object) -> None:
-        raise psycopg.OperationalError("connection refused")
-
-    def unknown(*_: object, **__: object) -> None:
-        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-    monkeypatch.setattr(psycopg, "connect", refuse)
-    monkeypatch.setattr(socket, "create_connection", unknown)
-    monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
 
 @pytest.fixture
