@@ -1,9 +1,11 @@
 """What every test may use; what tests of properties draw; and which tests may start servers."""
 
 import os
+import socket
 from contextlib import ExitStack
 from pathlib import Path
 
+import psycopg
 import pytest
 from django.db import connection
 from hypothesis import HealthCheck, settings
@@ -80,6 +82,21 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_modify_db_settings
             name = Path(connection.creation._get_test_db_name())
             stack.enter_context(seeds.migrated(cache.mkdir("seeds"), name))
         request.getfixturevalue("django_db_setup")
+
+
+@pytest.fixture
+def nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No server is connected to and no name is resolved, whatever host is made up."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise psycopg.OperationalError("connection refused")
+
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(psycopg, "connect", refuse)
+    monkeypatch.setattr(socket, "create_connection", unknown)
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

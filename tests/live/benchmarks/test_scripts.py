@@ -7,6 +7,7 @@ from pathlib import Path
 from queue import Queue
 from tempfile import TemporaryDirectory
 
+import psutil
 import pytest
 from django.utils import timezone
 
@@ -296,10 +297,11 @@ def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
     inside = pgbenches(run)
     wrappers = 0 if NO_BUBBLEWRAP else 1
     assert len(inside) >= 1 + wrappers, "pgbench runs in bubblewrap, under a process of that"
+    whose = [(one.pid, one.name()) for one in psutil.Process(inside[0]).parents()]
     worker.kill(signal.SIGKILL)
     killed_at = time.monotonic()
-    while pgbenches(run):
-        assert time.monotonic() - killed_at < 30, "pgbench outlives its worker"
+    while left := pgbenches(run):
+        assert time.monotonic() - killed_at < 30, f"pgbench outlives its worker: {left} of {inside}, below {whose}"
         time.sleep(0.01)
     Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert [lost.pk for lost in reaper.reap()] == [run.pk]

@@ -6,13 +6,12 @@ import pytest
 import schemathesis
 
 from pools.models import Cluster, Pool
-from tests.panel.test_api_fuzzing import EXAMPLES, EXPECTED, answer_of, asked_of, nothing_leaves
+from tests.panel.test_api_fuzzing import EXAMPLES, EXPECTED, answer_of, asked_of
 from tests.pools.managed_api.conftest import InstantWorker
 from tests.pools.managed_api.description import BY_KEY, as_openapi
 from tests.pools.managed_api.schema import check
 
-__all__ = ["nothing_leaves"]
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_leaves")]
 
 
 def fault_of(answer: Any, method: str, path: str) -> str:
