@@ -141,7 +141,7 @@ def main() -> None:
         relay, log = write_relay(Path(name))
         os.environ["POOLDECK_PGBENCH"] = str(relay)
         with Installation(Path(name) / "home") as installation, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
             page = browser.new_page()
             log_in(page, installation.quickstart)
             points = [one for _ in range(chosen.runs) for one in watch_run(page, installation, log, chosen.seconds)]

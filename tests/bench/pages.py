@@ -22,7 +22,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="pooldeck-bench-") as folder:
         home = Path(folder) / "home"
         with Installation(home) as panel, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
             print("| page | requests | kB | loaded, ms |\n|---|---|---|---|")
             for name, path in pages(panel.api).items():
                 requests, size, loaded_ms = cost(browser, panel, path)

@@ -67,7 +67,7 @@ def draw(panel: Installation, ended: dict[str, str], folder: Path) -> None:
     """Write a picture of each experiment's page in each size and scheme."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
         for width, scheme in itertools.product((1440, 390), ("light", "dark")):
             viewport = {"width": width, "height": 900}
             page = browser.new_page(viewport=viewport, color_scheme=scheme, base_url=panel.url)

@@ -104,9 +104,9 @@ def web(tmp_path_factory: pytest.TempPathFactory, seeded: Callable[[Path], Path]
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium; closed with this folder, since Playwright's event loop keeps Django from its database."""
+    """Debian's Chromium without a window's parts; closed with this folder, since Playwright's event loop keeps Django from its database."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
         yield browser
         browser.close()
 
