@@ -23,6 +23,7 @@ import redis
 from playwright.sync_api import Page, sync_playwright
 
 from tests.bench import processes
+from tests.chromium import launch
 from tests.installation import Installation
 
 RELAY = """#!{python}
@@ -141,7 +142,7 @@ def main() -> None:
         relay, log = write_relay(Path(name))
         os.environ["POOLDECK_PGBENCH"] = str(relay)
         with Installation(Path(name) / "home") as installation, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
+            browser = launch(playwright)
             page = browser.new_page()
             log_in(page, installation.quickstart)
             points = [one for _ in range(chosen.runs) for one in watch_run(page, installation, log, chosen.seconds)]

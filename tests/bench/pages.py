@@ -10,6 +10,7 @@ from typing import Any
 from playwright.sync_api import Browser, sync_playwright
 
 from tests.browser.visiting import log_in
+from tests.chromium import launch
 from tests.installation import Api, Installation
 
 RUN = {"clients": 2, "threads": 1, "duration": 3}
@@ -22,7 +23,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="pooldeck-bench-") as folder:
         home = Path(folder) / "home"
         with Installation(home) as panel, sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
+            browser = launch(playwright)
             print("| page | requests | kB | loaded, ms |\n|---|---|---|---|")
             for name, path in pages(panel.api).items():
                 requests, size, loaded_ms = cost(browser, panel, path)

@@ -18,6 +18,7 @@ from typing import Any
 from playwright.sync_api import sync_playwright
 
 from tests.bench import processes
+from tests.chromium import launch
 from tests.installation import Installation
 
 PLAYBOOKS = ["reconnect", "burst", "tuning", "app-pool", "idle-tax"]
@@ -67,7 +68,7 @@ def draw(panel: Installation, ended: dict[str, str], folder: Path) -> None:
     """Write a picture of each experiment's page in each size and scheme."""
     folder.mkdir(parents=True, exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
+        browser = launch(playwright)
         for width, scheme in itertools.product((1440, 390), ("light", "dark")):
             viewport = {"width": width, "height": 900}
             page = browser.new_page(viewport=viewport, color_scheme=scheme, base_url=panel.url)

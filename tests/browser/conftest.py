@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from panel.quickstart.servers import RedisServer, free_port
 from tests import seeds
+from tests.chromium import launch
 from tests.installation import Installation
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -104,9 +105,9 @@ def web(tmp_path_factory: pytest.TempPathFactory, seeded: Callable[[Path], Path]
 
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Debian's Chromium without a window's parts; closed with this folder, since Playwright's event loop keeps Django from its database."""
+    """Yield Chromium, closed with this folder: Playwright's event loop keeps Django from its database."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path="/usr/bin/chromium-headless-shell", args=["--no-sandbox"])
+        browser = launch(playwright)
         yield browser
         browser.close()
 
