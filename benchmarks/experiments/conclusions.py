@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -231,6 +232,26 @@ def _idle_notes(result: Result) -> Iterator[str]:
         "Since PostgreSQL 14 taking a snapshot no longer costs in proportion to the connections; what is left of the "
         "tax is memory, which shows where memory is short, and the processor time of opening them."
     )
+    if held := _most_memory(result):
+        text = ngettext(
+            "%(count)s idle connection held %(memory)s MB of the server's memory: the page cache loses as much, and "
+            "the load pays once its tables no longer fit.",
+            "%(count)s idle connections held %(memory)s MB of the server's memory, %(each)s MB each: the page cache "
+            "loses as much, and the load pays once its tables no longer fit.",
+            held["connections"],
+        )
+        megabytes = {
+            "memory": f"{held['memory_bytes'] / 1e6:,.0f}",
+            "each": f"{held['memory_bytes_each'] / 1e6:,.1f}",
+        }
+        yield text % ({"count": f"{held['connections']:,}"} | megabytes)
+
+
+def _most_memory(result: Result) -> dict[str, Any] | None:
+    """Return what a run noted of its idle connections: the one whose connections held most of the measured ones."""
+    noted = (run.conditions.get("idle", {}) for run in result.runs if run.conditions)
+    measured = [idle for idle in noted if idle.get("memory") == "measured"]
+    return max(measured, key=lambda idle: idle["memory_bytes"], default=None)
 
 
 def _tuning_notes(result: Result) -> Iterator[str]:

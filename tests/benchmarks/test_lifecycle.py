@@ -160,11 +160,11 @@ class Life(RuleBasedStateMachine):
             cluster.delete()
 
 
-def test_every_order_of_events_leaves_one_process_and_one_end(settings_without_redis: None) -> None:
+@pytest.mark.parametrize("examples", [15, pytest.param(60, marks=pytest.mark.slow)])
+def test_every_order_of_events_leaves_one_process_and_one_end(settings_without_redis: None, examples: int) -> None:
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large]
-    run_state_machine_as_test(
-        Life, settings=settings(max_examples=40, stateful_step_count=25, deadline=None, suppress_health_check=checks)
-    )
+    asked = settings(max_examples=examples, stateful_step_count=25, deadline=None, suppress_health_check=checks)
+    run_state_machine_as_test(Life, settings=asked)
 
 
 @pytest.fixture

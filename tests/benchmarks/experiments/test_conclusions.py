@@ -126,5 +126,15 @@ def test_a_published_change_within_the_interval_is_not_ruled_out(beside_1000: li
     assert next(claim.finding for claim in claims if "direct" in claim.text) == finding
 
 
+def test_the_memory_that_idle_connections_held_is_named() -> None:
+    experiment = a_measured_experiment({"select-direct-0": [100], "select-direct-1000": [80]}, "idle-tax")
+    notes = conclusions.notes(results.of(experiment))
+    assert not any("held" in note for note in notes)  # nothing measured, nothing claimed
+    held = {"connections": 1000, "memory": "measured", "memory_bytes": 17_400_000_000, "memory_bytes_each": 17_400_000}
+    experiment.runs.filter(arm="select-direct-1000").update(conditions={"idle": held})
+    notes = conclusions.notes(results.of(experiment))
+    assert "1,000 idle connections held 17,400 MB of the server's memory, 17.4 MB each" in notes[-1]
+
+
 def test_nothing_is_concluded_before_anything_is_measured() -> None:
     assert conclusions.sentences(results.of(an_experiment())) == []

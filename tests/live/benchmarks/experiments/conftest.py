@@ -63,9 +63,9 @@ def checked(cluster: Cluster, pooler: Pooler) -> Cluster:
 def carry_out(checked: Cluster, worker: TestWorker, author: Any) -> CarryOut:
     """Start a playbook and carry it on until it has ended; its figures are printed for the log of a failure."""
 
-    def run(playbook: str, **asked: Any) -> Result:
+    def run(playbook: str, within_s: int = WITHIN_S, **asked: Any) -> Result:
         request = {"options": SHORT, "dataset": {"scale": 1}, "seed": 1, "cluster": checked, "author": author} | asked
-        found = results.of(until_ended(start.start(ExperimentRequest(playbook=playbook, **request))))
+        found = results.of(until_ended(start.start(ExperimentRequest(playbook=playbook, **request)), within_s))
         for one in found.arms:
             print(one.spec.key, one.value("tps"), one.verdict, one.skipped, one.arm.words if one.arm else "")
         print(found.experiment.state, found.experiment.reasons, conclusions.text_of(found))
@@ -84,9 +84,9 @@ def had_the_host(found: Result) -> bool:
     return median(others) < CONTENTION_PERCENT
 
 
-def until_ended(experiment: Experiment) -> Experiment:
+def until_ended(experiment: Experiment, within_s: int = WITHIN_S) -> Experiment:
     """Carry it on as beat does; fails at the deadline with where it was."""
-    deadline = time.monotonic() + WITHIN_S
+    deadline = time.monotonic() + within_s
     while not experiment.has_ended:
         assert time.monotonic() < deadline, f"{experiment} is {experiment.state} ({experiment.phase}) still"
         lifecycle.advance_all()
