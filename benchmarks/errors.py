@@ -29,6 +29,14 @@ class Refused(BenchmarksError):
     """The target or its data forbid this without a typed confirmation."""
 
 
+class Unconfirmed(Refused):
+    """A name has to be typed first; `sentences` are the reason and what would change, one a line in the message."""
+
+    def __init__(self, sentences: list[str]) -> None:
+        super().__init__("\n".join(sentences))
+        self.sentences = sentences
+
+
 class InvalidFields(BenchmarksError):
     """Invalid input; `errors` holds the messages by field, for forms and the API."""
 

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.errors import InvalidFields, InvalidOptions, Refused
+from benchmarks.errors import InvalidFields, InvalidOptions, Unconfirmed
 from benchmarks.experiments import dispatch, library, order, other_host, resources, server_settings
 from benchmarks.experiments.playbook import ArmSpec, EndpointSpec, PlaybookSpec
 from benchmarks.generators import selection
@@ -54,13 +54,13 @@ class ExperimentRequest:
 
 
 def start(request: ExperimentRequest) -> Experiment:
-    """Queue an experiment; raises `InvalidExperiment`, `Refused` with the list of changes, and `QueueDown`."""
+    """Queue an experiment; raises `InvalidExperiment`, `Unconfirmed` with the changes, and `QueueDown`."""
     spec = library.find(request.playbook)
     arms = _arms(spec, request)
     _check(spec, request)
     _check_options(spec, request, arms)
     if request.cluster.protected and request.confirm != request.cluster.name:
-        raise Refused(protected(request.cluster, changes(spec, arms, request.cluster)))
+        raise unconfirmed(request.cluster, changes(spec, arms, request.cluster))
     require_queue()
     assigned = other_host.assign(spec, arms, request.generators)
     repeats = request.repeats or (SEQUENTIAL_REPEATS if request.minutes else spec.scale(quick=request.quick).repeats)
@@ -94,39 +94,48 @@ def changes(
     cluster: Cluster | None = None,
     existing: Mapping[str, str] | None = None,
 ) -> list[str]:
-    """Return what the experiment makes and changes on the cluster, in sentences; all of it is undone after it.
+    """Return what the experiment makes and changes on the cluster, each in a sentence; all of it is undone after it.
 
     But for what scripts write to an `existing` database, as its user. Without a cluster the list names what a
     playbook's needs may change on one that falls short of them.
     """
     found = [
         _tables_in_words(existing),
-        _("loads the server with up to %(clients)s clients") % {"clients": max(map(_clients_of, arms), default=0)},
+        _load_in_words(max(map(_clients_of, arms), default=0)),
     ]
     pools = {resources.pool_key(arm): arm.endpoint for arm in arms if arm.endpoint.is_pooled}
     found += [_pools_in_words(one, count) for one, count in Counter(pools.values()).items()]
     settings = sorted({name for arm in arms for name in arm.profile})
     if spec.needs.get("max_connections") and (cluster is None or server_settings.may_be_raised(spec, cluster)):
         settings = sorted({*settings, "max_connections"})
-        found.append(_("restarts the server before and after a run where it has fewer max_connections than needed"))
+        found.append(_("The server restarts before and after a run where it has fewer max_connections than needed."))
     if settings:
         listed = {"settings": ", ".join(settings)}
-        found.append(_("changes server settings by ALTER SYSTEM for the time of a run: %(settings)s") % listed)
+        found.append(_("ALTER SYSTEM changes server settings for the time of a run: %(settings)s") % listed)
     return found
+
+
+def _load_in_words(clients: int) -> str:
+    text = ngettext(
+        "The server is loaded by up to %(clients)s client.",
+        "The server is loaded by up to %(clients)s clients.",
+        clients,
+    )
+    return text % {"clients": clients}
 
 
 def _tables_in_words(existing: Mapping[str, str] | None) -> str:
     if existing:
-        text = _("runs scripts of your own in database %(database)s as %(user)s: what they write stays")
+        text = _("Scripts of your own run in database %(database)s as %(user)s: what they write stays.")
         return text % {"database": existing["database"], "user": existing["user"]}
-    return _("creates a role and a database of its own, and fills that with the playbook's tables")
+    return _("A role and a database are created for the experiment, and filled with the playbook's tables.")
 
 
 def _pools_in_words(one: EndpointSpec, count: int) -> str:
     """Return how many pools of a kind, mode and size are added: arms of several roles need one each."""
     text = ngettext(
-        "adds a pool of %(size)s connections (%(kind)s, %(mode)s) and reloads its pooler",
-        "adds %(count)s pools of %(size)s connections (%(kind)s, %(mode)s) and reloads their pooler",
+        "A pool of %(size)s connections is added (%(kind)s, %(mode)s), and its pooler reloads.",
+        "%(count)s pools of %(size)s connections are added (%(kind)s, %(mode)s), and their pooler reloads.",
         count,
     )
     return text % {"kind": PoolerKind(one.kind).label, "mode": one.mode, "size": one.size, "count": count}
@@ -207,9 +216,7 @@ def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> dict[str, Any]:
     return dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset)
 
 
-def protected(cluster: Cluster, found: Sequence[str]) -> str:
-    """Return why a protected cluster refuses, with the list of changes."""
-    return _("cluster %(cluster)s is protected, and the experiment %(changes)s: confirm with the cluster's name") % {
-        "cluster": cluster,
-        "changes": "; ".join(found),
-    }
+def unconfirmed(cluster: Cluster, found: Sequence[str]) -> Unconfirmed:
+    """Return the refusal of a protected cluster whose name was not typed, with the list of changes."""
+    text = _("cluster %(cluster)s is protected: confirm the changes of the experiment with the cluster's name")
+    return Unconfirmed([text % {"cluster": cluster}, *found])

@@ -2,14 +2,14 @@
 
 from django.forms import BaseForm
 
-from benchmarks.errors import BenchmarksError, InvalidFields, InvalidGenerators
+from benchmarks.errors import BenchmarksError, InvalidFields, InvalidGenerators, Unconfirmed
 from pools.errors import PoolsError
 
 
 def add_to(form: BaseForm, error: BenchmarksError | PoolsError) -> None:
     """Put the error's messages beside the fields that they concern, and those without a field above the form."""
     if not isinstance(error, InvalidFields | InvalidGenerators):
-        form.add_error(None, str(error))
+        form.add_error(None, error.sentences if isinstance(error, Unconfirmed) else str(error))
         return
     for field, messages in error.errors.items():
         for message in messages:

@@ -291,7 +291,7 @@ def test_a_protected_cluster_refuses_with_the_changes_and_nothing_is_lost(
     refused.get_by_role("button", name="Start the experiment").click()
     alert = refused.get_by_role("alert")
     expect(alert).to_contain_text(f"cluster {protected} is protected")
-    for change in ("creates a role and a database", "adds a pool of 4 connections", "up to 4 clients"):
+    for change in ("A role and a database are created", "A pool of 4 connections is added", "up to 4 clients"):
         expect(alert).to_contain_text(change)
     expect(refused.get_by_label("Blocks")).to_have_value("4")
     expect(refused.get_by_label("Size")).to_have_value("published")

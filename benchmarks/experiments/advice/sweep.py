@@ -13,7 +13,6 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import Refused
 from benchmarks.experiments import dispatch, order, playbook, resources, results, start
 from benchmarks.experiments.advice import definition, grid, recommendation, workload
 from benchmarks.experiments.advice.grid import Cell, Grid
@@ -75,7 +74,7 @@ def ask(request: AdviceRequest) -> Experiment:
     limits.check(request.author, request.cluster, dict(asked.options) | request.load.dataset)
     existing = _login_to_existing(request)
     if request.cluster.protected and request.confirm != request.cluster.name:
-        raise Refused(start.protected(request.cluster, start.changes(spec, arms, request.cluster, existing)))
+        raise start.unconfirmed(request.cluster, start.changes(spec, arms, request.cluster, existing))
     require_queue()
     seed = uuid.uuid4().int % 2**31
     keys = [arm.key for arm in arms]

@@ -158,7 +158,7 @@ def test_a_protected_cluster_asks_for_its_name_and_lists_the_changes(dba):
     asked = {"playbook": "reconnect", "cluster": str(cluster.pk)}
     refused = dba.post(URL, asked, format="json")
     assert refused.status_code == 400
-    assert "adds 2 pools of 20 connections" in str(refused.json())
+    assert "2 pools of 20 connections are added" in str(refused.json())
     assert dba.post(URL, asked | {"confirm": cluster.name}, format="json").status_code == 201
 
 

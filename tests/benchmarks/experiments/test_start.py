@@ -2,6 +2,7 @@
 
 import pytest
 
+from benchmarks.errors import Unconfirmed
 from benchmarks.experiments import library, start
 from benchmarks.experiments.start import ExperimentRequest
 from benchmarks.runs.submission import options
@@ -13,8 +14,8 @@ def test_pools_of_the_same_kind_and_size_are_named_once_with_their_number() -> N
     spec = library.find("reconnect")
     changes = start.changes(spec, spec.arms(quick=True))
     assert changes[2:] == [
-        "adds 2 pools of 20 connections (PgBouncer, transaction) and reloads their pooler",
-        "adds a pool of 32 connections (Pgpool-II, session) and reloads its pooler",
+        "2 pools of 20 connections are added (PgBouncer, transaction), and their pooler reloads.",
+        "A pool of 32 connections is added (Pgpool-II, session), and its pooler reloads.",
     ]
 
 
@@ -22,6 +23,19 @@ def test_pools_of_the_same_kind_and_size_are_named_once_with_their_number() -> N
 def queue(monkeypatch: pytest.MonkeyPatch) -> None:
     """The queue answers."""
     monkeypatch.setattr(start, "require_queue", lambda: None)
+
+
+@pytest.mark.django_db
+def test_a_protected_cluster_refuses_with_each_change_in_a_line_of_its_own() -> None:
+    cluster = a_cluster(protected=True)
+    with pytest.raises(Unconfirmed) as refused:
+        start.start(ExperimentRequest(playbook="burst", cluster=cluster, author=person()))
+    assert str(refused.value).splitlines() == [
+        f"cluster {cluster} is protected: confirm the changes of the experiment with the cluster's name",
+        "A role and a database are created for the experiment, and filled with the playbook's tables.",
+        "The server is loaded by up to 150 clients.",
+        "A pool of 97 connections is added (PgBouncer, transaction), and its pooler reloads.",
+    ]
 
 
 @pytest.mark.django_db

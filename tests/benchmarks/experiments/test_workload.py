@@ -130,7 +130,7 @@ def test_existing_tables_need_a_pool_with_a_user_on_the_primary(fields: dict[str
 
 def test_a_protected_cluster_is_told_that_what_scripts_write_stays() -> None:
     pool = a_pool(protected=True)
-    with pytest.raises(Refused, match="runs scripts of your own in database shop as app: what they write stays"):
+    with pytest.raises(Refused, match="Scripts of your own run in database shop as app: what they write stays"):
         sweep.ask(ask(pool, workload=ORDERS))
     assert sweep.ask(ask(pool, workload=ORDERS, confirm=pool.cluster.name)).advice["existing"]["database"] == "shop"
 

@@ -2,7 +2,7 @@
 
 from django import forms
 
-from benchmarks.errors import InvalidGenerators, InvalidOptions, Refused
+from benchmarks.errors import InvalidGenerators, InvalidOptions, Refused, Unconfirmed
 from benchmarks.forms import form_errors
 
 
@@ -25,3 +25,9 @@ def test_an_error_without_fields_stands_above_the_form() -> None:
         form = a_form()
         form_errors.add_to(form, error)
         assert form.errors == {"__all__": [str(error)]}
+
+
+def test_each_change_that_has_to_be_confirmed_is_a_message_of_its_own() -> None:
+    form, sentences = a_form(), ["cluster east is protected", "The server restarts."]
+    form_errors.add_to(form, Unconfirmed(sentences))
+    assert form.errors == {"__all__": sentences}

@@ -77,7 +77,7 @@ def test_an_experiment_that_goes_on_asks_for_itself_and_can_be_cancelled(staff) 
 @pytest.mark.parametrize("name", ["burst", "idle-tax", "tuning", "app-pool", "reconnect"])
 def test_the_page_of_a_playbook_names_its_arms_and_what_it_would_change(staff, name: str) -> None:
     page = page_of(staff.get(f"/playbooks/{name}/"))
-    assert "creates a role and a database of its own" in page
+    assert "A role and a database are created for the experiment" in page
     assert "In the quick form" in page
 
 
@@ -85,7 +85,9 @@ def test_a_protected_cluster_is_refused_with_the_list_of_changes(staff) -> None:
     cluster = a_cluster(protected=True)
     answer = staff.post("/playbooks/burst/", {"cluster": cluster.pk, "scale": "quick"})
     assert answer.status_code == 400
-    assert "is protected, and the experiment creates a role and a database of its own" in page_of(answer)
+    alert = page_of(answer).partition("alert-danger")[2].partition("</div>")[0]
+    assert f"cluster {cluster} is protected: confirm the changes of the experiment" in alert
+    assert "A role and a database are created for the experiment" in alert
     assert Experiment.objects.count() == 0
 
 
