@@ -23,6 +23,8 @@ WANTED_S = 3  # a shorter load says little: cells are given up before
 LOGIN_S = 0.01  # of one client by SCRAM through a pooler on a small host
 LOGINS_SHARE = 0.10  # of the duration; a run whose logins take more is not valid (analysis.validity)
 SET_UP_S = 1.5  # of a run, beside its load
+# Before each run, since `resources` takes the server connections of all pools first: each size starts equally warm
+WARM_UP_S = 1
 FRAME_S, FRAME_S_OF_SCALE = 15, 0.2  # making and removing database, tables and pools
 
 
@@ -49,12 +51,12 @@ def fitted(sizes: Sequence[int], expected: int, minutes: int, scale: int) -> Gri
 
 
 def duration_s(minutes: int, scale: int, runs: int) -> int:
-    """Return how long each of so many runs may last within the minutes; 2 s to 2 minutes."""
+    """Return how long each of so many runs may last after its warm-up within the minutes; 2 s to 2 minutes."""
     return int(max(LEAST_S, min(MOST_S, _available_s(minutes, scale, runs))))
 
 
 def _available_s(minutes: int, scale: int, runs: int) -> float:
-    return (minutes * 60 - FRAME_S - FRAME_S_OF_SCALE * scale) / runs - SET_UP_S
+    return (minutes * 60 - FRAME_S - FRAME_S_OF_SCALE * scale) / runs - SET_UP_S - WARM_UP_S
 
 
 def _forms(sizes: Sequence[int], expected: int) -> Iterable[tuple[list[Cell], int]]:

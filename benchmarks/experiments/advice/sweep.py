@@ -308,7 +308,7 @@ def _definition(request: AdviceRequest, swept: Grid | None) -> str:
     """Return the playbook of the question as TOML."""
     load, title, minutes = request.load, _title(request), request.minutes
     duration = swept.duration_s if swept else grid.duration_s(minutes, _made_scale(request), 2 * REPEATS)
-    options = dict(load.options) | {"clients": load.clients, "duration": duration}
+    options = dict(load.options) | {"clients": load.clients, "duration": duration, "warm_up": grid.WARM_UP_S}
     if swept:
         return definition.of_sizes(title, options, swept.cells, _mode(request))
     size = _compared_size(request)

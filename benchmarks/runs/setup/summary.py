@@ -62,6 +62,15 @@ def _seconds(found: dict[str, Any]) -> str:
     return f"{found['seconds']:,.1f} s"
 
 
+def _warm_up(found: dict[str, Any]) -> str:
+    if why := found.get("refused"):
+        return _("ended after %(seconds)s s, since clients were refused: %(why)s") % {
+            "seconds": f"{found['seconds']:,.1f}",
+            "why": why,
+        }
+    return _seconds(found)
+
+
 def _size(size: float) -> str:
     return f"{size / GB:,.1f} GB" if size >= GB else f"{size / MB:,.0f} MB"
 
@@ -72,5 +81,5 @@ _DESCRIBED: tuple[tuple[str, str | Promise, Callable[[dict[str, Any]], str]], ..
     ("idle", gettext_lazy("Idle connections"), _idle),
     ("vacuum", gettext_lazy("Vacuumed before"), _vacuum),
     ("checkpoint", gettext_lazy("Checkpoint before"), _seconds),
-    ("warm_up", gettext_lazy("Warm-up, thrown away"), _seconds),
+    ("warm_up", gettext_lazy("Warm-up, thrown away"), _warm_up),
 )

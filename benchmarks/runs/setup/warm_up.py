@@ -1,8 +1,12 @@
 """Warm-up: the same load for a while before the real one; only its throughput is kept.
 
 That decides how much of the load to log (`benchmarks.analysis.latency.sampling`).
+
+It has as many clients as the load, since it opens a pool's server connections as well as filling caches. Where clients
+are refused, it ends early and the load follows: its own output, which is kept, counts the refused clients.
 """
 
+import re
 import time
 from collections import deque
 from collections.abc import Iterator
@@ -11,6 +15,7 @@ from queue import Queue
 
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis import connection_refusals
 from benchmarks.engines import engine
 from benchmarks.errors import Refused
 from benchmarks.processes import workdir
@@ -19,9 +24,11 @@ from benchmarks.processes.process import QUEUED_EVENTS, Line, LoadProcess, drain
 from benchmarks.runs.setup.base import POLL_EVERY_S, SetupContext
 from benchmarks.runs.setup.engine_service import served
 
+FIRST_ERRORS = 5
 LAST_LINES = 500  # a summary with its histogram is shorter
 LONGER_S = 30.0  # than asked for, connecting included: then something hangs
 UNCOUNTED = {"percentiles": False, "sampling_rate": None, "report_per_command": False}
+_ERROR = re.compile("error|fatal", re.IGNORECASE)
 WITHOUT = {"transactions": None, "events": None} | UNCOUNTED
 
 
@@ -29,6 +36,7 @@ WITHOUT = {"transactions": None, "events": None} | UNCOUNTED
 def warmed(held: SetupContext) -> Iterator[None]:
     """Run the warm-up where it was asked for; raise `Refused` with the program's message where it fails.
 
+    It does not fail where the server or a pooler had no connection left for its clients.
     For a distributed run the coordinator runs it for all parts, with the services that only parts have otherwise.
     """
     if seconds := held.run.options.get("warm_up"):
@@ -68,22 +76,30 @@ def _run(held: SetupContext, command: Command, seconds: int) -> None:
         exit_code = load.stop()
         load.join()
     _parse_line(load, reported, printed)
+    lasted = {"seconds": round(time.monotonic() - began, 1)}
     if exit_code:
-        if not reported:
-            raise Refused(_("the warm-up ended with code %(code)s and printed no reason") % {"code": exit_code})
-        text = _("the warm-up ended with code %(code)s: %(error)s")
-        raise Refused(text % {"code": exit_code, "error": reported[0]})
+        held.note("warm_up", lasted | {"refused": _why_refused(exit_code, reported)})
+        return
     tps = engine(held.run.engine).read_output("\n".join(printed), "").summary.get("tps")
-    reached = {"tps": tps} if tps else {}
-    held.note("warm_up", {"seconds": round(time.monotonic() - began, 1), **reached})
+    held.note("warm_up", lasted | ({"tps": tps} if tps else {}))
+
+
+def _why_refused(exit_code: int, reported: list[str]) -> str:
+    """Return the message with which clients were refused; raise `Refused` for any other failure."""
+    if refusal := connection_refusals.find("\n".join(reported), {}, {}):
+        return refusal.why
+    if not reported:
+        raise Refused(_("the warm-up ended with code %(code)s and printed no reason") % {"code": exit_code})
+    text = _("the warm-up ended with code %(code)s: %(error)s")
+    raise Refused(text % {"code": exit_code, "error": reported[0]})
 
 
 def _parse_line(load: LoadProcess, reported: list[str], printed: deque[str]) -> None:
-    """Keep the first lines that mention an error, and the last lines of stdout, which hold the summary."""
+    """Keep the first lines that report an error, and the last lines of stdout, which hold the summary."""
     for event in drain(load.events):
         if not isinstance(event, Line):
             continue
-        if "error" in event.text.lower() and len(reported) < 5:
+        if _ERROR.search(event.text) and len(reported) < FIRST_ERRORS:
             reported.append(event.text.strip())
         if event.stream == "stdout":
             printed.append(event.text)

@@ -57,7 +57,7 @@ def test_the_page_says_that_the_warm_up_was_thrown_away(staff) -> None:
     assert text in files.as_html(experiment).decode()
     experiment.write(quick=False)
     assert presentation.conditions(experiment)["Warm-up"].startswith("30 s of the same load")
-    assert "Warm-up" not in presentation.conditions(an_experiment("burst"))
+    assert "Warm-up" not in presentation.conditions(an_experiment("tuning"))
 
 
 def test_an_experiment_that_goes_on_asks_for_itself_and_can_be_cancelled(staff) -> None:

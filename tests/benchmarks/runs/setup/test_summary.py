@@ -29,6 +29,12 @@ def test_every_condition_has_its_sentence():
     ]
 
 
+def test_a_warm_up_whose_clients_were_refused_says_so():
+    noted = {"warm_up": {"seconds": 0.4, "refused": "sorry, too many clients already"}}
+    told = "ended after 0.4 s, since clients were refused: sorry, too many clients already"
+    assert in_words(noted) == [("Warm-up, thrown away", told)]
+
+
 def test_a_dangerous_profile_carries_its_warning():
     noted = {"name": "fast", "values": {"fsync": "off"}, "before": {}, "warnings": ["fsync = off: never where data is"]}
     assert in_words({"settings_profile": noted})[0][1] == "fast: fsync = off; fsync = off: never where data is"

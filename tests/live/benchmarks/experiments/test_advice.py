@@ -35,6 +35,7 @@ def test_scripts_are_measured_on_tables_of_the_sweep_and_on_those_of_the_pool(
     print([(run.arm, run.status, run.reasons, run.summary.get("tps")) for run in runs], experiment.skipped)
     assert {run.arm for run in runs} == {"direct", "pooled"}
     assert all(run.summary["tps"] > 0 and run.summary["failed"] == 0 for run in runs)
+    assert all(run.conditions["warm_up"]["tps"] > 0 for run in runs)
     assert {run.database for run in runs} == {resources.database_of(experiment)}
     made = {row.kind for row in experiment.resources.all()}
     assert (made == {ResourceKind.POOL}) == (tables == "existing")
@@ -52,7 +53,8 @@ def test_no_swept_size_beats_the_recommended_one_by_more_than_the_tie_band(
     checked: Cluster, author: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sweep, "CANDIDATES", (1, 2, 8))
-    monkeypatch.setattr(grid, "WANTED_S", 2)  # else one minute is enough for the expected clients alone
+    monkeypatch.setattr(grid, "WANTED_S", 2)  # else one minute is not enough for more clients than expected
+    monkeypatch.setattr(grid, "FRAME_S", 10)
     workload = {"builtin": "select-only", "scale": 1, "clients": 8}
     experiment = until_ended(sweep.ask(AdviceRequest(cluster=checked, author=author, workload=workload, minutes=1)))
     runs = experiment.runs.filter(purpose=Purpose.LOAD)

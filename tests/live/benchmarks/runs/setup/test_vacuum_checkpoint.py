@@ -4,8 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.analysis.arms import Outcome
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Status
+from benchmarks.results import comparisons
 from benchmarks.runs.setup.vacuum_checkpoint import why_no_checkpoint
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster
@@ -43,12 +45,26 @@ def test_a_warm_up_tells_a_first_run_how_much_to_log(submit, in_this_process):
 
 def test_a_warm_up_that_fails_ends_the_run_in_the_programs_words(submit, in_this_process, monkeypatch):
     run = submit(warm_up=2)
-    run.options["clients"] = 150
+    run.options["protocol"] = "none"
     run.save(update_fields=["options"])
     done = execute(run)
     assert (done.status, done.command) == (Status.FAILED, [])
     assert done.error.startswith("the warm-up ended with code ")
-    assert "too many clients" in done.error or "connection" in done.error
+    assert "query mode" in done.error
+
+
+def test_a_load_follows_a_warm_up_whose_clients_are_refused_and_is_refused_itself(submit, in_this_process):
+    run = submit(warm_up=2, threads=1)
+    run.options["clients"] = 150
+    run.save(update_fields=["options"])
+    done = execute(run)
+    assert done.status == Status.FAILED
+    assert "-c 150" in " ".join(done.command)
+    assert done.conditions["warm_up"].keys() == {"seconds", "refused"}
+    (subject,) = comparisons.subjects([done])
+    assert subject.outcome is Outcome.REFUSED
+    # 97 to 100 connect, beside few of the panel's: the sessions of the warm-up are gone by then
+    assert 50 <= subject.refusal.refused <= 55
 
 
 @pytest.fixture
