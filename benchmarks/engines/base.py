@@ -211,8 +211,7 @@ class Tables:
 
     engine: str
     names: tuple[str, ...]
-    called: str  # "the pgbench tables"
-    plain: str  # the same without an article: "pgbench tables"
+    kind: str  # the name in "the pgbench tables", the same in every language
     marked: str  # the one that carries the panel's comment
     counted: str
     size_query: str

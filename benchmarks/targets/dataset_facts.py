@@ -77,24 +77,24 @@ def fault(found: DatasetFacts) -> str:
     """Return what keeps a load from these tables, with the remedy; empty where nothing does."""
     text = _format(found)
     sizes = {"size": found.sized, "asked": found.wanted.of_size(found.wanted.size)}
-    return text and text % (sizes | {"database": found.database, "tables": found.wanted.plain})
+    return text and text % (sizes | {"database": found.database, "kind": found.wanted.kind})
 
 
 def _format(found: DatasetFacts) -> str:
     wanted = found.wanted
     if found.unfinished:
-        return _("%(database)s holds %(tables)s that a broken-off preparation left: prepare again")
+        return _("%(database)s holds %(kind)s tables that a broken-off preparation left: prepare again")
     if len(found.tables) < len(wanted.names):
-        return _("%(database)s lacks %(tables)s: prepare a dataset first")
+        return _("%(database)s lacks %(kind)s tables: prepare a dataset first")
     if wanted.needed_empty and found.scale:
-        return _("%(database)s holds rows in its %(tables)s, which this load fills from the start: prepare again")
+        return _("%(database)s holds rows in its %(kind)s tables, which this load fills from the start: prepare again")
     if wanted.needed_empty:
         return ""
     if not found.scale:
-        return _("%(database)s holds no rows in its %(tables)s: prepare a dataset first")
+        return _("%(database)s holds no rows in its %(kind)s tables: prepare a dataset first")
     if found.scale < wanted.size:
         return _(
-            "%(database)s holds %(tables)s of %(size)s, and %(asked)s is asked for: "
+            "the %(kind)s tables of %(database)s (%(size)s) are smaller than asked for (%(asked)s): "
             "prepare a larger dataset or ask for less"
         )
     return ""

@@ -169,15 +169,15 @@ def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str 
     found = facts(cluster, database, wanted)
     if found.dependents:
         text = _(
-            "%(dependents)s refer to %(tables)s in %(database)s by foreign keys, and preparing drops those tables: "
-            "choose another database"
+            "other tables of %(database)s refer to its %(kind)s tables by foreign keys (%(dependents)s), and "
+            "preparing drops the %(kind)s tables: choose another database"
         )
         dependents = ", ".join(found.dependents)
-        raise Refused(text % {"dependents": dependents, "tables": wanted.called, "database": database})
+        raise Refused(text % {"dependents": dependents, "kind": wanted.kind, "database": database})
     if not wanted.dropped and found.fits(wanted.takes_bytes) is False:
         text = _(
-            "%(size)s takes about %(needed)s and %(free)s are free on the disk of %(cluster)s: "
-            "choose a smaller size or make room"
+            "a dataset of this size (%(size)s) takes about %(needed)s and %(free)s are free on the disk of "
+            "%(cluster)s: choose a smaller size or make room"
         )
         sizes = {"needed": _mb(wanted.takes_bytes), "free": _mb(found.free_bytes or 0)}
         raise Refused(text % (sizes | {"size": wanted.of_size(wanted.size), "cluster": cluster.name}))
@@ -215,10 +215,10 @@ def _refuse_company(cluster: Cluster, database: str, wanted: Tables) -> None:
     if name is not None:
         raise Refused(
             _(
-                "%(database)s holds table %(name)s, and %(tables)s are made in an empty database only: drop them "
-                "there first, or choose another database"
+                "%(database)s holds table %(name)s, and the %(kind)s tables are made in an empty database only: drop "
+                "all tables there first, or choose another database"
             )
-            % {"database": database, "name": name, "tables": wanted.called}
+            % {"database": database, "name": name, "kind": wanted.kind}
         )
 
 
@@ -264,10 +264,10 @@ def _admit(cluster: Cluster, target: Target, found: DatasetFacts, privilege: str
             return
     if not found.ours:
         text = _(
-            "role %(role)s may not %(privilege)s in %(tables)s of %(database)s, which the panel did not make: "
-            "GRANT it that, or prepare a dataset in a database of its own"
+            "role %(role)s may not %(privilege)s in the %(kind)s tables of %(database)s, which the panel did not "
+            "make: GRANT it that, or prepare a dataset in a database of its own"
         )
-        names = {"role": target.login, "database": target.database, "tables": found.wanted.called}
+        names = {"role": target.login, "database": target.database, "kind": found.wanted.kind}
         raise Refused(text % (names | {"privilege": privilege}))
     _grant(cluster, target.database, found.table_owner, [target.login], found.wanted)
 

@@ -46,7 +46,7 @@ def leave(run: Run) -> str:
     except (PoolsError, BenchmarksError, SealBroken) as error:
         log.warning("run %s: what it left could not be marked: %s", run.pk, error)
         return ""
-    return _format(found, existing) % {"tables": found.wanted.called, "database": run.database}
+    return _format(found, existing) % {"kind": found.wanted.kind, "database": run.database}
 
 
 def _remember(run: Run, cluster: Cluster, found: DatasetFacts, existing: dict[str, Any]) -> None:
@@ -65,9 +65,9 @@ def _remember(run: Run, cluster: Cluster, found: DatasetFacts, existing: dict[st
 
 def _format(found: DatasetFacts, existing: dict[str, Any]) -> str:
     if found.tables_exist and found.scale:
-        return _("%(tables)s of %(database)s are unfinished now: prepare again")
+        return _("the %(kind)s tables of %(database)s are unfinished now: prepare again")
     if found.tables_exist:
-        return _("%(tables)s of %(database)s are empty now: prepare again")
+        return _("the %(kind)s tables of %(database)s are empty now: prepare again")
     if existing["oids"]:
-        return _("%(tables)s of %(database)s are gone now: prepare again")
-    return _("%(tables)s of %(database)s are not there: prepare again")
+        return _("the %(kind)s tables of %(database)s are gone now: prepare again")
+    return _("the %(kind)s tables of %(database)s are not there: prepare again")

@@ -19,8 +19,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
     return Tables(
         engine="http",
         names=("products",),
-        called=_("the products table"),
-        plain=_("products table"),
+        kind="products",
         marked="products",
         counted="products",
         size_query="SELECT max(id) FROM products",

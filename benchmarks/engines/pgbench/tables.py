@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from django.utils.translation import gettext as _
-
 from benchmarks.engines.base import Tables
 from benchmarks.engines.pgbench import scripts
 from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
@@ -20,8 +18,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
     return Tables(
         engine="pgbench",
         names=NAMES,
-        called=_("the pgbench tables"),
-        plain=_("pgbench tables"),
+        kind="pgbench",
         marked="pgbench_accounts",
         counted="pgbench_branches",
         size_query="SELECT count(*) FROM pgbench_branches",

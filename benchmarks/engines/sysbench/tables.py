@@ -28,8 +28,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
     return Tables(
         engine="sysbench",
         names=tuple(f"sbtest{number}" for number in range(1, count + 1)),
-        called=_("the sysbench tables"),
-        plain=_("sysbench tables"),
+        kind="sysbench",
         marked="sbtest1",
         counted="sbtest1",
         size_query=_LAST_OF_BULK if bulk else _LAST_ROW,
@@ -50,8 +49,7 @@ def _tpcc(options: dict[str, Any], purpose: str) -> Tables:
     return Tables(
         engine="sysbench",
         names=tuple(f"{kind}{number}" for number in range(1, count + 1) for kind in _TPCC),
-        called=_("the tpcc tables"),
-        plain=_("tpcc tables"),
+        kind="tpcc",
         marked="warehouse1",
         counted="warehouse1",
         size_query="SELECT count(*) FROM warehouse1",

@@ -77,6 +77,6 @@ def _why_no_warm_up(engine_name: str, options: dict[str, Any], purpose: str) -> 
     if tables is None or not tables.needed_empty:
         return ""
     return _(
-        "%(script)s needs %(tables)s empty, and a warm-up of %(seconds)s s would fill them before the "
+        "%(script)s needs the %(kind)s tables empty, and a warm-up of %(seconds)s s would fill them before the "
         "load begins: leave it out"
-    ) % {"script": tables.writes, "tables": tables.called, "seconds": options["warm_up"]}
+    ) % {"script": tables.writes, "kind": tables.kind, "seconds": options["warm_up"]}

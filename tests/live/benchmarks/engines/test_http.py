@@ -62,7 +62,7 @@ def test_products_are_made_measured_and_dropped(start: Start, filled: str, postg
     assert wanted.takes_bytes == pytest.approx(row[1], rel=0.1)
     assert start("prepare", action="drop").status == Status.SUCCEEDED
     assert Dataset.objects.count() == 0
-    with pytest.raises(Refused, match="loaded lacks products table: prepare a dataset first"):
+    with pytest.raises(Refused, match="loaded lacks products tables: prepare a dataset first"):
         start(concurrency=1, duration=1)
 
 
