@@ -136,11 +136,8 @@ def _with_error(sentence: str, error: str) -> str:
 
 def _aborted(run: Evidence) -> Iterator[str]:
     if gave_up := len(run.output.aborted_clients):
-        words = {"aborted": f"{gave_up:,}", "all": f"{run.clients or 0:,}", "workers": run.terms.workers}
-        if run.clients:
-            text = _("%(aborted)s of %(all)s %(workers)s aborted, so fewer than asked for made these figures")
-        else:
-            text = _("%(aborted)s %(workers)s aborted, so fewer than asked for made these figures")
+        text = run.terms.workers.aborted_of_all if run.clients else run.terms.workers.aborted
+        words = {"aborted": f"{gave_up:,}", "all": f"{run.clients or 0:,}"}
         yield _with_error(text % words, _first_error(run.output))
     elif run.output.aborted:
         yield _("the run was aborted: its figures cover only the time before")
@@ -148,28 +145,22 @@ def _aborted(run: Evidence) -> Iterator[str]:
 
 def _no_summary(run: Evidence) -> Iterator[str]:
     if not run.output.has_summary:
-        text = _("%(program)s printed no summary; %(lines)s received: %(count)s")
-        lines = {"lines": run.terms.interval_lines, "count": f"{len(run.progress):,}"}
+        text = _("%(program)s printed no summary; progress lines received: %(count)s")
+        words = {"program": run.terms.program, "count": f"{len(run.progress):,}"}
         stated = run.exit_code or run.output.aborted  # another reason carries the error already
-        yield _with_error(text % ({"program": run.terms.program} | lines), "" if stated else _first_error(run.output))
+        yield _with_error(text % words, "" if stated else _first_error(run.output))
 
 
 def _nothing_done(run: Evidence) -> Iterator[str]:
     if run.figure("transactions") != 0:
         return
     asked, failed = run.duration_s, run.figure("failed")
-    words = {"unit": run.terms.unit, "workers": run.terms.workers}
     if failed:
-        text = _("no %(unit)s was processed, %(failed)s failed") % (words | {"failed": f"{failed:,}"})
-        yield _with_error(text, _first_error(run.output))
+        yield _with_error(run.terms.units.all_failed % {"failed": f"{failed:,}"}, _first_error(run.output))
     elif asked and run.progress and run.progress[0].t >= asked:
-        text = _(
-            "no %(unit)s was processed: connecting took the whole %(duration)s s; "
-            "use fewer %(workers)s or a longer duration"
-        )
-        yield text % (words | {"duration": f"{asked:,}"})
+        yield run.terms.workers.only_connected % {"duration": f"{asked:,}"}
     else:
-        yield _("no %(unit)s was processed") % words
+        yield str(run.terms.units.none_done)
 
 
 def _ended_early(run: Evidence) -> Iterator[str]:
@@ -186,8 +177,7 @@ def _transactions_missing(run: Evidence) -> Iterator[str]:
         return
     accounted = processed + (run.figure("failed") or 0) + (run.figure("skipped") or 0)
     if accounted < expected:
-        numbers = {"done": f"{accounted:,.0f}", "expected": f"{expected:,.0f}"}
-        yield _("%(done)s of %(expected)s %(units)s were done") % (numbers | {"units": run.terms.units})
+        yield run.terms.units.missing % {"done": f"{accounted:,.0f}", "expected": f"{expected:,.0f}"}
 
 
 def _many_failed(run: Evidence) -> Iterator[str]:
@@ -195,34 +185,28 @@ def _many_failed(run: Evidence) -> Iterator[str]:
     if failed <= FAILED_SHARE * (failed + processed):
         return
     total = failed + processed
-    words = {"failed": f"{failed:,}", "all": f"{total:,}", "units": run.terms.units, "share": f"{failed / total:.1%}"}
+    words = {"failed": f"{failed:,}", "all": f"{total:,}", "share": f"{failed / total:.1%}"}
     # pgbench counts failures without a message; programs that count errors by kind print the first of each
     if processed and run.output.summary.get("errors") and (error := _first_error(run.output)):
-        text = _("%(failed)s of %(all)s %(units)s failed (%(share)s): %(error)s; tps counts only the others")
-        yield text % (words | {"error": error})
+        yield run.terms.units.failed_with_error % (words | {"error": error})
     else:
-        yield _("%(failed)s of %(all)s %(units)s failed (%(share)s); tps counts only the others") % words
+        yield run.terms.units.failed % words
 
 
 def _many_skipped(run: Evidence) -> Iterator[str]:
     skipped, processed = run.figure("skipped") or 0, run.figure("transactions") or 0
     if skipped > SKIPPED_SHARE * (skipped + processed):
-        text = _("%(skipped)s %(units)s (%(share)s) were skipped as too late: the rate is beyond what was reached")
         numbers = {"skipped": f"{skipped:,}", "share": f"{skipped / (skipped + processed):.1%}"}
-        yield text % (numbers | {"units": run.terms.units})
+        yield run.terms.units.skipped % numbers
 
 
 def _overloaded(run: Evidence) -> Iterator[str]:
     lag_ms, tps, rate = run.figure("lag_avg_ms"), run.figure("tps"), run.options.get("rate")
     if rate and tps is not None and _is_below(rate, tps, run):
-        words = {"tps": f"{tps:,.1f}", "rate": f"{rate:,.1f}", "units": run.terms.units}
-        if run.figure("skipped"):
-            yield _("overloaded: %(tps)s of %(rate)s %(units)s/s were reached, and late ones were skipped") % words
-        else:
-            yield _("overloaded: %(tps)s of %(rate)s %(units)s/s were reached, so latency grew with time") % words
+        text = run.terms.units.overloaded_and_skipped if run.figure("skipped") else run.terms.units.overloaded
+        yield text % {"tps": f"{tps:,.1f}", "rate": f"{rate:,.1f}"}
     elif lag_ms is not None and lag_ms > LATE_MS:
-        text = _("overloaded: %(units)s started %(lag)s s late on average, so latency grew with time")
-        yield text % {"units": run.terms.units, "lag": f"{lag_ms / 1000:,.1f}"}
+        yield run.terms.units.started_late % {"lag": f"{lag_ms / 1000:,.1f}"}
 
 
 def _is_below(rate: float, tps: float, run: Evidence) -> bool:
@@ -234,16 +218,14 @@ def _is_below(rate: float, tps: float, run: Evidence) -> bool:
 def _ended_late(run: Evidence) -> Iterator[str]:
     asked, elapsed = run.duration_s, run.elapsed_s
     if asked and elapsed is not None and elapsed > asked * OVERRUN_SHARE + OVERRUN_S:
-        text = _("the load lasted %(elapsed)s s instead of %(asked)s s: some %(units)s did not end in time")
-        yield text % {"elapsed": f"{elapsed:,.1f}", "asked": f"{asked:,}", "units": run.terms.units}
+        yield run.terms.units.ended_late % {"elapsed": f"{elapsed:,.1f}", "asked": f"{asked:,}"}
 
 
 def _busier_than_possible(run: Evidence) -> Iterator[str]:
     """Apply Little's law: rate × time in the system = busy clients, and no client has two transactions at once."""
     busy, clients, latency_ms = run.figure("effective_clients"), run.clients, run.figure("latency_avg_ms")
     if busy and clients and latency_ms and busy > clients * (BUSIER + LATENCY_STEP_MS / latency_ms):
-        text = _("tps × latency gives %(busy)s %(workers)s at work, more than the %(all)s there were")
-        yield text % {"busy": f"{busy:,.1f}", "workers": run.terms.workers, "all": f"{clients:,}"}
+        yield run.terms.workers.too_busy % {"busy": f"{busy:,.1f}", "all": f"{clients:,}"}
 
 
 def _idle_clients(run: Evidence) -> Iterator[str]:
@@ -261,12 +243,8 @@ def _idle_clients(run: Evidence) -> Iterator[str]:
     if busy is None or not clients or reconnects or scheduled or run.figure("failed") or run.output.aborted:
         return
     if busy < clients * _least_busy_share(run, clients, busy):
-        text = _(
-            "tps × latency gives only %(busy)s of %(all)s %(workers)s at work: "
-            "%(program)s itself was the bottleneck (%(remedy)s), or some %(workers)s hung"
-        )
-        names = {"workers": run.terms.workers, "program": run.terms.program, "remedy": run.terms.busier}
-        yield text % (names | {"busy": f"{busy:,.1f}", "all": f"{clients:,}"})
+        names = {"program": run.terms.program, "remedy": run.terms.busier}
+        yield run.terms.workers.idle % (names | {"busy": f"{busy:,.1f}", "all": f"{clients:,}"})
 
 
 def _least_busy_share(run: Evidence, clients: float, busy: float) -> float:
@@ -306,8 +284,7 @@ def _stalls(run: Evidence) -> Iterator[str]:
     still = sum(sample.tps == 0 for sample in busy[begun:])
     slow_anyway = (run.figure("latency_avg_ms") or 0) / 1000 > (run.interval_s or 0)
     if still and not slow_anyway:
-        text = _("in %(still)s of %(all)s progress intervals no %(unit)s ended")
-        yield text % {"still": f"{still:,}", "all": f"{len(busy):,}", "unit": run.terms.unit}
+        yield run.terms.units.stalled % {"still": f"{still:,}", "all": f"{len(busy):,}"}
 
 
 def _connecting_took_long(run: Evidence) -> Iterator[str]:

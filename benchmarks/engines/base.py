@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.binaries import Program
+from benchmarks.engines.sentences import CLIENTS, TRANSACTIONS, UnitSentences, WorkerSentences
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run
 from benchmarks.processes.command import Command
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 Value = int | float | bool | str
-_TRANSACTION, _TRANSACTIONS, _CLIENTS = _("transaction"), _("transactions"), _("clients")
-_PROGRESS_LINE, _PROGRESS_LINES = _("progress line"), _("progress lines")
 _MORE_THREADS, _SCALE = _("use more threads"), _("scale %(size)s")
 
 
@@ -127,16 +126,13 @@ class ParsedLine:
 
 @dataclass(frozen=True, slots=True)
 class ProgramTerms:
-    """The words for a program in sentences about its runs, and when and where it prints its progress."""
+    """The name of a program, the sentences about its runs, and when and where it prints its progress."""
 
-    program: str | Promise
-    unit: str | Promise = _TRANSACTION
-    units: str | Promise = _TRANSACTIONS
-    workers: str | Promise = _CLIENTS
-    interval: str | Promise = _PROGRESS_LINE
-    interval_lines: str | Promise = _PROGRESS_LINES
+    program: str  # a name, the same in every language
+    units: UnitSentences = TRANSACTIONS
+    workers: WorkerSentences = CLIENTS
     busier: str | Promise = _MORE_THREADS  # the remedy where the program itself was the bottleneck
-    service: str | Promise = ""  # the service that an engine runs beside its load
+    full_service: str | Promise = ""  # the sentence about a service beside its load that took %(taken)s %% of a core
     stream: str = "stderr"  # the stream that carries its progress lines
     starts_within_s: float = 0.0  # before its load begins, on a busy host
     slow_start_s: float = 0.0  # of the load's own duration, before its first request

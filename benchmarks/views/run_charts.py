@@ -194,9 +194,8 @@ def _of_samples(run: Run) -> tuple[Chart, Chart]:
     else:
         latency_source = source
     program = {"program": terms.program}
-    unit = _("%(units)s per second") % {"units": terms.units}
     return (
-        Chart("tps", _("Throughput"), unit, source % program),
+        Chart("tps", _("Throughput"), terms.units.per_second, source % program),
         Chart("latency", _("Latency"), _("ms, band: ± one standard deviation"), latency_source % program),
     )
 

@@ -4,16 +4,18 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines import load_output
 from benchmarks.engines.base import Output, ProgramTerms
+from benchmarks.engines.sentences import REQUESTS, WORKERS
 
 TERMS = ProgramTerms(
-    _("the HTTP load"),
-    unit=_("request"),
-    units=_("requests"),
-    workers=_("workers"),
-    interval=_("interval line"),
-    interval_lines=_("interval lines"),
+    "HTTP load",
+    units=REQUESTS,
+    workers=WORKERS,
     busier=_("run it from several generators"),
-    service=_("the products service"),
+    full_service=_(
+        "the products service took %(taken)s %% of the one core that its process can use: it may be the limit, not "
+        "the server; compare its kinds of connection with each other, or use several generators, each of "
+        "which has a service of its own"
+    ),
     stream="stdout",
     starts_within_s=20.0,
 )

@@ -4,14 +4,12 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines import load_output
 from benchmarks.engines.base import Output, ProgramTerms
+from benchmarks.engines.sentences import REQUESTS, THREADS
 
 TERMS = ProgramTerms(
     "JMeter",
-    unit=_("request"),
-    units=_("requests"),
-    workers=_("threads"),
-    interval=_("interval line"),
-    interval_lines=_("interval lines"),
+    units=REQUESTS,
+    workers=THREADS,
     busier=_("give it more memory or a host of its own"),
     stream="stdout",
     starts_within_s=120.0,

@@ -10,13 +10,12 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.base import Output, ParsedLine, ProgramTerms, Progress
+from benchmarks.engines.sentences import THREADS
 from benchmarks.processes.line_reader import LineReader
 
 TERMS = ProgramTerms(
     "sysbench",
-    workers=_("threads"),
-    interval=_("interval line"),
-    interval_lines=_("interval lines"),
+    workers=THREADS,
     busier=_("give it a host of its own"),
     stream="stdout",
     silent_end=_("sysbench crashes like this when the server or the pooler closes one of its connections"),

@@ -102,12 +102,5 @@ class LoadCounters:
                 % {"taken": f"{taken:.0f}"}
             )
         if (taken := found.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
-            reported.append(
-                _(
-                    "%(service)s took %(taken)s %% of the one core that its process can use: it may be the limit, not "
-                    "the server; compare its kinds of connection with each other, or use several generators, each of "
-                    "which has a service of its own"
-                )
-                % {"service": words.service, "taken": f"{taken:.0f}"}
-            )
+            reported.append(str(words.full_service) % {"taken": f"{taken:.0f}"})
         return reported

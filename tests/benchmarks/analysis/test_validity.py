@@ -93,7 +93,7 @@ def test_a_lost_summary_leaves_only_progress() -> None:
     ("first_t", "reason"),
     [
         (1.0, "no transaction was processed"),
-        (12.4, "no transaction was processed: connecting took the whole 10 s; use fewer clients or a longer duration"),
+        (12.4, "nothing was processed: connecting took the whole 10 s; use fewer clients or a longer duration"),
     ],
 )
 def test_a_run_without_a_transaction_is_incomplete(first_t: float, reason: str) -> None:

@@ -6,8 +6,9 @@ import pytest
 
 from benchmarks.engines.base import Logged, ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.load_output import LogReader, log_files, parse_line, read_output
+from benchmarks.engines.sentences import REQUESTS, WORKERS
 
-WORDS = ProgramTerms("it", unit="request", workers="workers")
+WORDS = ProgramTerms("it", units=REQUESTS, workers=WORKERS)
 INTERVAL = (
     '{"interval": {"t": 2.001, "tps": 431.5, "latency_avg_ms": 47.5, "latency_stddev_ms": 6.5, "latency_min_ms": 4.9, '
     '"latency_max_ms": 75.9, "failed": 3, "megabytes_per_second": 0.054}}'

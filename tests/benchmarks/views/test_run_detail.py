@@ -176,7 +176,7 @@ def test_what_failed_is_told_by_kind(staff):
     errors = {"status 500": 1234, "timeout": 2}
     run = a_finished_run(engine="http", summary={"tps": 5.0, "transactions": 10, "failed": 1236, "errors": errors})
     page = page_of(staff.get(f"/runs/{run.pk}/"))
-    for part in ("Failures</h2>", "status 500", "1,234", "timeout", "Requests", "From the HTTP load's own summary"):
+    for part in ("Failures</h2>", "status 500", "1,234", "timeout", "Requests", "own summary (HTTP load)"):
         assert part in page
 
 

@@ -21,5 +21,5 @@ def test_it_is_spoken_of_as_jmeter() -> None:
     _, reasons = judge(read_output("error: no such plan\n"), options={}, exit_code=1)
     assert reasons == [
         "JMeter exited with code 1: error: no such plan",
-        "JMeter printed no summary; interval lines received: 0",
+        "JMeter printed no summary; progress lines received: 0",
     ]

@@ -98,7 +98,7 @@ def test_a_failed_run_is_incomplete_in_sysbenchs_words(case: str, reason: str) -
     verdict, reasons = judge(read_output(text.stdout, text.stderr), options={}, exit_code=text.exit_code)
     assert verdict == Validity.INCOMPLETE
     assert reasons[0].startswith(f"sysbench {reason}")
-    assert "sysbench printed no summary; interval lines received: " in reasons[1]
+    assert "sysbench printed no summary; progress lines received: " in reasons[1]
 
 
 def test_a_contended_run_is_suspect_for_what_failed_and_stalled() -> None:
