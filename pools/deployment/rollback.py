@@ -79,7 +79,9 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
 def _refuse(messages: Iterator[str]) -> None:
     found = list(messages)
     shown, more = found[:MOST_LISTED], len(found) - MOST_LISTED
-    shown += [ngettext("and %(more)d more", "and %(more)d more", more) % {"more": more}] if more > 0 else []
+    if more > 0:
+        text = ngettext("%(more)d more reason is not listed", "%(more)d more reasons are not listed", more)
+        shown.append(text % {"more": more})
     CannotRollBack.refuse(("revision", message) for message in shown)
 
 

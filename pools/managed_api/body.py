@@ -28,7 +28,7 @@ class Body:
         """Return a text; empty where the key is absent."""
         value = self._value(name, required=required, missing="")
         if not isinstance(value, str):
-            raise _no(name, value, _("a text"))
+            raise _no(name, value, _("%(value)s is not a text: correct it"))
         if required and not value:
             raise _missing(name)
         return value
@@ -38,21 +38,21 @@ class Body:
         value = self._value(name, required=required, missing=None)
         is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
         if value is not None and not is_number:
-            raise _no(name, value, _("a whole number"))
+            raise _no(name, value, _("%(value)s is not a whole number: correct it"))
         return value  # type: ignore[no-any-return]
 
     def texts(self, name: str) -> list[str]:
         """Return a list of texts; empty where the key is absent."""
         value = self._value(name, required=False, missing=[])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-            raise _no(name, value, _("a list of texts"))
+            raise _no(name, value, _("%(value)s is not a list of texts: correct it"))
         return value
 
     def object(self, name: str) -> dict[str, Any]:
         """Return an object; empty where the key is absent."""
         value = self._value(name, required=False, missing={})
         if not isinstance(value, dict):
-            raise _no(name, value, _("an object"))
+            raise _no(name, value, _("%(value)s is not an object: correct it"))
         return value
 
     def has(self, name: str) -> bool:
@@ -73,6 +73,5 @@ def _missing(name: str) -> ValidationError:
     return ValidationError({name: [_("this is required: send it")]})
 
 
-def _no(name: str, value: Any, kind: str) -> ValidationError:
-    text = _("%(value)s is not %(kind)s: correct it")
-    return ValidationError({name: [text % {"value": repr(value)[:100], "kind": kind}]})
+def _no(name: str, value: Any, text: str) -> ValidationError:
+    return ValidationError({name: [text % {"value": repr(value)[:100]}]})

@@ -107,7 +107,9 @@ def _headers(letter: Letter, body: bytes) -> Mapping[str, str]:
 def _mail(letter: Letter) -> None:
     lines = [_line(one) for one in letter.events[:LISTED_AT_MOST]]
     if (left := len(letter.events) - LISTED_AT_MOST) > 0:
-        text = ngettext("and %(count)s more: see the events page", "and %(count)s more: see the events page", left)
+        text = ngettext(
+            "%(count)s more event is on the events page.", "%(count)s more events are on the events page.", left
+        )
         lines.append(text % {"count": left})
     message = EmailMessage(
         letter.subject,

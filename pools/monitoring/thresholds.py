@@ -104,11 +104,16 @@ def change(rules: Mapping[EventKind, tuple[Rule, bool]]) -> None:
 def problem_of(rule: Rule) -> str:
     """Return why a rule is invalid, or an empty text."""
     if rule.opens_at <= 0:
-        text = gettext("opens at %(opens_at)s: it would always be open; use more than 0")
+        text = gettext("an event that opens at %(opens_at)s would always be open: use more than 0")
         return text % {"opens_at": f"{rule.opens_at:g}"}
     if not 0 < rule.closes_at <= rule.opens_at:
-        text = gettext("closes below %(closes_at)s: use more than 0 and at most %(opens_at)s, where it opens")
+        text = gettext(
+            "an event may not close below %(closes_at)s: use more than 0 and at most %(opens_at)s, where it opens"
+        )
         return text % {"closes_at": f"{rule.closes_at:g}", "opens_at": f"{rule.opens_at:g}"}
     if not 0 <= rule.for_s <= MOST_S:
-        return gettext("for %(for_s)s s: use 0 to %(most)s s") % {"for_s": f"{rule.for_s:g}", "most": MOST_S}
+        return gettext("an event may not wait for %(for_s)s s: use 0 to %(most)s s") % {
+            "for_s": f"{rule.for_s:g}",
+            "most": MOST_S,
+        }
     return ""

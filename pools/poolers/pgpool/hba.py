@@ -17,7 +17,7 @@ def rules_fault(text: str, _version: Version) -> str:
     """Return the faults of the lines with their numbers; empty when Pgpool-II reads them all."""
     lines = ((number, line.split("#")[0]) for number, line in enumerate(text.splitlines(), start=1))
     found = [(number, _fault(WORD.findall(line), line)) for number, line in lines if line.strip()]
-    return _("; ").join(
+    return "; ".join(
         _("line %(number)s: %(fault)s") % {"number": number, "fault": fault} for number, fault in found if fault
     ) or ("" if found else _("there is no rule in it: give at least one line, or take the file away"))
 

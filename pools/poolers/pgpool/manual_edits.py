@@ -163,8 +163,8 @@ SECRET = gettext_lazy("passwords stay out of pgpool.conf: it reads pool_passwd, 
 COMMAND = gettext_lazy("it runs a command on the pooler's host: only those who may log in there set it")
 WATCHDOG = gettext_lazy("the watchdog connects several Pgpool-IIs: it is set up on their hosts")
 ALL_ALIKE = gettext_lazy("the setting without a number is for all backends")
-OLD = gettext_lazy("an older name of backend_clustering_mode")
-TEST = gettext_lazy("for the program's own tests")
+OLD = gettext_lazy("it is an older name of backend_clustering_mode")
+TEST = gettext_lazy("it is for the program's own tests")
 
 PER_BACKEND = re.compile(r"health_check_(period|timeout|database|max_retries|retry_delay)|connect_timeout")
 REASONS: tuple[tuple[str, str | Promise], ...] = (

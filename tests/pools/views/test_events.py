@@ -91,7 +91,7 @@ def test_what_is_not_ticked_is_not_looked_after(staff):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"waiting_closes_at": "9"}, "closes below 9: use more than 0 and at most 5, where it opens"),
+        ({"waiting_closes_at": "9"}, "an event may not close below 9: use more than 0 and at most 5, where it opens"),
         ({"waiting_opens_at": "many"}, "Enter a number."),
         ({"drift_for_s": "-1"}, "Ensure this value is greater than or equal to 0."),
     ],
