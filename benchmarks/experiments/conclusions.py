@@ -166,7 +166,7 @@ def _burst(result: Result) -> Iterator[Claim]:
         if direct is None or pooled is None or direct.arm is None or pooled.arm is None:
             continue
         if direct.arm.refusal:
-            text = _("with %(clients)s clients, %(direct)s; the pool carried them at %(tps)s tps")
+            text = _("%(clients)s clients: %(direct)s; the pool carried them at %(tps)s tps")
             tps = pooled.value("tps")
             values = {"clients": clients, "direct": direct.arm.refusal.words, "tps": f"{tps:,.0f}" if tps else "–"}
             carried = {Outcome.SUCCEEDED: Finding.REPRODUCED, Outcome.REFUSED: Finding.NOT_REPRODUCED}
@@ -184,7 +184,7 @@ def _no_gain(one: ArmResult, text: str) -> Claim:
     if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
         return Claim(Finding.NOT_JUDGED, text)
     if one.verdict == Verdict.NO_DIFFERENCE and _may_hide(one, Verdict.FASTER):
-        wide = _("%(claim)s, but the interval does not exclude a gain of %(percent)s %%: more blocks narrow it")
+        wide = _("%(claim)s. The interval does not exclude a gain of %(percent)s %%: more blocks narrow it")
         return Claim(Finding.NOT_JUDGED, wide % {"claim": text, "percent": f"{100 * EXCLUDED:.0f}"})
     return Claim(Finding.NOT_REPRODUCED if one.verdict == Verdict.FASTER else Finding.REPRODUCED, text)
 

@@ -4,8 +4,8 @@ import socket
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
@@ -87,8 +87,13 @@ def _elsewhere(able: Sequence[Known], names: Sequence[str]) -> list[Known]:
 def _why_none(able: Sequence[Known]) -> str:
     if not able:
         return _("no generator is alive")
-    hosts = get_text_list(sorted({one.host for one in able}), _("and"))
-    return _("no generator is alive on another host than %(hosts)s") % {"hosts": hosts}
+    hosts = sorted({one.host for one in able})
+    text = ngettext(
+        "no generator is alive on another host than %(hosts)s",
+        "no generator is alive on another host than these: %(hosts)s",
+        len(hosts),
+    )
+    return text % {"hosts": ", ".join(hosts)}
 
 
 def _on_host(one: Known) -> str:

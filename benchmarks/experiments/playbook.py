@@ -210,8 +210,8 @@ def _message(fault: jsonschema.ValidationError) -> str:
 
 
 def _named(text: str, path: Sequence[str | int], message: str) -> str:
-    key = ".".join(map(str, path)) or _("the playbook")
-    return _("line %(line)s, %(key)s: %(message)s") % {"line": line_of(text, path), "key": key, "message": message}
+    words = {"line": line_of(text, path), "key": ".".join(map(str, path)), "message": message}
+    return (_("line %(line)s, %(key)s: %(message)s") if path else _("line %(line)s: %(message)s")) % words
 
 
 def _read(raw: dict[str, Any], text: str) -> PlaybookSpec:

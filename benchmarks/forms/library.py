@@ -34,8 +34,8 @@ class DryRunForm(Typed):
     """The target of a dry run: a pool, or a database of a cluster; with a role and the script's variables."""
 
     pool = forms.ModelChoiceField(Pool.objects.none(), label=_("Pool"), required=False)
-    cluster = forms.ModelChoiceField(Cluster.objects.none(), label=_("or a cluster"), required=False)
-    database = forms.CharField(label=_("and its database"), max_length=63, required=False)
+    cluster = forms.ModelChoiceField(Cluster.objects.none(), label=_("Cluster, without a pool"), required=False)
+    database = forms.CharField(label=_("Database of the cluster"), max_length=63, required=False)
     user = forms.CharField(
         label=_("Role"),
         max_length=63,

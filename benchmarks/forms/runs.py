@@ -129,7 +129,7 @@ class OptionsForm(Typed):
     @property
     def advanced_groups(self) -> str:
         """The group names of the folded options."""
-        return ", ".join(dict.fromkeys(str(one.group.label).lower() for one, _ in self.advanced))
+        return ", ".join(dict.fromkeys(str(one.group.label) for one, _ in self.advanced))
 
     @property
     def advanced_is_open(self) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
-from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
@@ -19,17 +18,19 @@ ANY = "any"
 
 # why a run can't have a generator: by whether another one that has its engine is alive
 _UNKNOWN = {
-    True: gettext_lazy("there is no generator %(name)s: use %(able)s"),
+    True: gettext_lazy("there is no generator %(name)s: use one that is alive (%(able)s)"),
     False: gettext_lazy("there is no generator %(name)s: none that has %(engine)s is alive just now"),
 }
 _GONE = {
-    True: gettext_lazy("generator %(name)s was last seen %(ago)s ago: start its worker, or use %(able)s"),
+    True: gettext_lazy(
+        "generator %(name)s was last seen %(ago)s ago: start its worker, or use one that is alive (%(able)s)"
+    ),
     False: gettext_lazy(
         "generator %(name)s was last seen %(ago)s ago: start its worker, as none that has %(engine)s is alive just now"
     ),
 }
 _WITHOUT_ENGINE = {
-    True: gettext_lazy("generator %(name)s has no %(engine)s: use %(able)s"),
+    True: gettext_lazy("generator %(name)s has no %(engine)s: use one that has it (%(able)s)"),
     False: gettext_lazy("generator %(name)s has no %(engine)s: none that has it is alive just now"),
 }
 
@@ -80,7 +81,7 @@ def _wrong_with(name: str, engine: str, known: list[Known]) -> str:
         text = _WITHOUT_ENGINE[bool(able)]
     else:
         return ""
-    words = {"name": repr(name), "engine": engine, "able": get_text_list(able, _("or"))}
+    words = {"name": repr(name), "engine": engine, "able": ", ".join(able)}
     return str(text) % (words | {"ago": seen_ago(found.last_seen_at) if found else ""})
 
 

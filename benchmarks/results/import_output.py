@@ -6,7 +6,6 @@ from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
-from django.utils.text import get_text_list
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis import validity
@@ -86,10 +85,10 @@ def _read(text: str) -> tuple[str, Output]:
     output: Output = outputs[best]
     if not output.recognised:
         message = _(
-            "this text holds no output of %(programs)s: paste what it printed, its summary (stdout) and its progress "
-            "lines (stderr)"
+            "this text holds no output of a load program (%(programs)s): paste what it printed, its summary (stdout) "
+            "and its progress lines (stderr)"
         )
-        raise NotImportable(message % {"programs": get_text_list(list(outputs), _("or"))})
+        raise NotImportable(message % {"programs": ", ".join(outputs)})
     if output.executions > 1:
         message = _("the text holds %(count)s executions of %(program)s: import each one separately")
         raise NotImportable(message % {"count": output.executions, "program": best})

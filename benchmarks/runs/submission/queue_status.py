@@ -66,7 +66,7 @@ class Waiting:
         if self.ahead <= 1:
             return [self._waits_for(), *self.missing]
         ahead = ngettext("%(count)s run goes before this one", "%(count)s runs go before this one", self.ahead)
-        return ["; ".join([self._waits_for(), ahead % {"count": self.ahead}]), *self.missing]
+        return [self._waits_for(), ahead % {"count": self.ahead}, *self.missing]
 
     def _waits_for(self) -> str:
         texts = WAITS_FOR if self.left_s is None else WAITS_FOR_SECONDS

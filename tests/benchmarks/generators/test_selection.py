@@ -30,18 +30,18 @@ def test_several_are_kept_in_their_order(two):
 
 
 def test_an_unknown_name_is_refused_with_what_there_is(two):
-    assert refusals(["north"]) == ["there is no generator 'north': use east or west"]
+    assert refusals(["north"]) == ["there is no generator 'north': use one that is alive (east, west)"]
 
 
 def test_one_that_is_gone_is_refused_with_when_it_was_seen(two, seen):
     seen("north", ago_s=40)
     assert refusals(["north", "east"]) == [
-        "generator 'north' was last seen 40 s ago: start its worker, or use east or west"
+        "generator 'north' was last seen 40 s ago: start its worker, or use one that is alive (east, west)"
     ]
 
 
 def test_an_engine_that_it_lacks_is_named(two):
-    assert refusals(["east", "west"], "jmeter") == ["generator 'east' has no jmeter: use west"]
+    assert refusals(["east", "west"], "jmeter") == ["generator 'east' has no jmeter: use one that has it (west)"]
 
 
 def test_any_is_refused_only_where_nobody_can(two):

@@ -149,7 +149,7 @@ def test_a_finished_dataset_is_a_succeeded_run() -> None:
 
 @pytest.mark.parametrize("text", ["", "   \n", "hello\nERROR:  no pgbench here\n", '{"tps": 12}', "hello\ndone.\n"])
 def test_a_text_without_pgbench_is_refused(text: str) -> None:
-    with pytest.raises(NotImportable, match="this text holds no output of pgbench or sysbench"):
+    with pytest.raises(NotImportable, match=r"this text holds no output of a load program \(pgbench, sysbench\)"):
         import_output(text)
     assert not Run.objects.exists()
 

@@ -34,6 +34,13 @@ def test_the_second_of_a_pair_waits_for_the_first(demo):
     assert queue_status.waits_for(second) == queue_status.Waiting(first, 1, None, Shared.GROUP)
 
 
+def test_the_number_of_runs_ahead_is_a_sentence_of_its_own(demo):
+    Run.objects.enqueue(cluster=demo)
+    Run.objects.enqueue(cluster=demo)
+    found = queue_status.waits_for(Run.objects.enqueue(cluster=demo))
+    assert found.sentences == ["waits for run 1 on cluster demo", "2 runs go before this one"]
+
+
 def test_nothing_stands_before_a_lone_run(demo):
     assert queue_status.waits_for(Run.objects.enqueue(cluster=demo)) is None
 
