@@ -1,7 +1,10 @@
 """The processes of an installation: the programs that script/up runs, and all below them."""
 
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from tests.installation import Installation
 
@@ -48,3 +51,17 @@ def heads(installation: Installation) -> dict[str, int]:
         with suppress(FileNotFoundError, ProcessLookupError):  # it ended since it was listed
             lines[pid] = Path(f"/proc/{pid}/cmdline").read_bytes()
     return {name: pid for name, part in HEADS.items() for pid, line in lines.items() if part in line}
+
+
+def states(pids: Iterable[int]) -> list[str]:
+    """Each process with its parent, its state, and where in the kernel it waits; for the log of a failure."""
+    return [f"{pid}: {_state(pid)}" for pid in pids]
+
+
+def _state(pid: int) -> str:
+    try:
+        process = psutil.Process(pid)
+        waits = Path(f"/proc/{pid}/wchan").read_text()
+        return f"{process.name()} of {process.ppid()} is {process.status()} in {waits}, {process.num_threads()} threads"
+    except (psutil.Error, OSError) as error:
+        return f"gone ({type(error).__name__})"

@@ -1,12 +1,18 @@
 """Real servers for live tests, each on a free port with its own password."""
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+import redis
+from pytest_django import Settings
 
+from panel import celery_app
+from panel.lib import redis_client
+from panel.lib.queues import WorkerKind
 from panel.quickstart.servers import (
     PgBouncerServer,
     PgpoolServer,
@@ -18,6 +24,7 @@ from pools.inventory import poolers
 from pools.models import Cluster, Pooler, PoolerKind
 from pools.poolers.pgpool import preflight
 from tests.live.haproxies import HAProxyServer
+from tests.live.panel_programs import TestWorker, use_broker
 
 SUPERUSER_PASSWORD = "super-secret"
 APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"
@@ -161,3 +168,53 @@ def pooler(db: None, pgbouncer: PgBouncerServer) -> Pooler:
     made.admin_password = pgbouncer.admin_password
     made.save(force_insert=True)
     return made
+
+
+@pytest.fixture
+def queue(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer]:
+    """This process submits to, publishes to and reads from `redis_server`, which starts empty."""
+    settings.REDIS_URL = redis_server.url
+    broker = celery_app.conf.broker_url
+    use_broker(redis_server.url)
+    redis_client.forget_shared()
+    with redis.Redis.from_url(redis_server.url) as client:
+        client.flushall()
+    yield redis_server
+    redis_client.shared().close()
+    redis_client.forget_shared()
+    use_broker(broker)
+
+
+@pytest.fixture(scope="session")
+def lasting_worker(
+    django_db_setup: None, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TestWorker]:
+    """One worker for all tests: starting one takes seconds."""
+    with TestWorker(tmp_path_factory.mktemp("worker"), redis_server.url) as worker:
+        yield worker
+
+
+@pytest.fixture
+def worker(lasting_worker: TestWorker, queue: RedisServer, transactional_db: None) -> Iterator[TestWorker]:
+    """A worker that is ready, started again where a test killed it; its log is shown when the test fails."""
+    if not lasting_worker.is_running:
+        lasting_worker.log_path.unlink()
+        lasting_worker.start()
+    begun = len(lasting_worker.log)
+    yield lasting_worker
+    print(lasting_worker.log[begun:])
+
+
+@pytest.fixture
+def make_worker(queue: RedisServer, transactional_db: None, tmp_path: Path) -> Iterator[Callable[..., TestWorker]]:
+    """Starts further workers, of other generators than the lasting one."""
+    with contextlib.ExitStack() as workers:
+
+        def make(generator: str, takes: WorkerKind = WorkerKind.ALL) -> TestWorker:
+            home = tmp_path / f"{generator}-{takes}"
+            home.mkdir()
+            worker = workers.enter_context(TestWorker(home, queue.url, generator, takes))
+            workers.callback(lambda: print(worker.log))
+            return worker
+
+        yield make

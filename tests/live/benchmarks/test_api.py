@@ -13,8 +13,9 @@ from rest_framework.test import APIClient
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Cluster
 from tests.callers import bearer
-from tests.live.benchmarks.conftest import LASTING, QUICK, TestWorker
+from tests.live.benchmarks.conftest import LASTING, QUICK
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
+from tests.live.panel_programs import TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 API = "/api/v1"

@@ -14,7 +14,7 @@ from django.contrib.auth.models import User
 
 from panel.accounts.models import ApiToken
 from pools.models import Pool
-from tests.live.benchmarks.conftest import TestWeb, TestWorker
+from tests.live.panel_programs import TestWeb, TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 ROOT = Path(__file__).resolve().parents[3]

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.errors import InvalidOptions
 from benchmarks.generators import host_files
 from benchmarks.models import Generator
-from tests.live.benchmarks.conftest import TestWorker
+from tests.live.panel_programs import TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 JDBC = Path(__file__).parents[2] / "benchmarks" / "engines" / "jmeter" / "plans" / "jdbc.jmx"

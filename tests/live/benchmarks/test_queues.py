@@ -15,7 +15,8 @@ from pools import task_queue
 from pools.inventory import pools
 from pools.models import Pool, PoolState
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import LASTING, TestBeat, TestWorker, ended, has_samples, wait_for
+from tests.live.benchmarks.conftest import LASTING, ended, has_samples, wait_for
+from tests.live.panel_programs import TestBeat, TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 APPLIED_WITHIN_S = 40  # less than a run lasts

@@ -23,6 +23,7 @@ from benchmarks.runs.execution import reaper, runner
 from benchmarks.runs.execution.recorder import Recorder
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters.endpoints import Endpoint
+from tests import programs
 from tests.benchmarks.processes.sandbox.mechanisms import MECHANISMS, NO_BUBBLEWRAP
 from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import LASTING, execute, has_samples, homes_of, pgbenches, short, wait_for
@@ -297,11 +298,11 @@ def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
     inside = pgbenches(run)
     wrappers = 0 if NO_BUBBLEWRAP else 1
     assert len(inside) >= 1 + wrappers, "pgbench runs in bubblewrap, under a process of that"
-    whose = [(one.pid, one.name()) for one in psutil.Process(inside[0]).parents()]
+    whose = [*inside, *(one.pid for one in psutil.Process(inside[0]).parents())]
     worker.kill(signal.SIGKILL)
     killed_at = time.monotonic()
-    while left := pgbenches(run):
-        assert time.monotonic() - killed_at < 30, f"pgbench outlives its worker: {left} of {inside}, below {whose}"
+    while pgbenches(run):
+        assert time.monotonic() - killed_at < 30, f"pgbench outlives its worker: {programs.states(whose)}"
         time.sleep(0.01)
     Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert [lost.pk for lost in reaper.reap()] == [run.pk]

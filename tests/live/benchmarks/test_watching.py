@@ -18,7 +18,8 @@ from panel.accounts.models import ApiToken
 from panel.quickstart.ports import LOOPBACK
 from panel.quickstart.servers import RedisServer
 from tests.callers import person
-from tests.live.benchmarks.conftest import Submit, TestWeb, TestWorker, ended, wait_for
+from tests.live.benchmarks.conftest import Submit, ended, wait_for
+from tests.live.panel_programs import TestWeb, TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WATCHERS = 60

@@ -23,20 +23,11 @@ from benchmarks.runs.live import follower
 from benchmarks.runs.submission import dispatch
 from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
+from tests import programs
 from tests.benchmarks.submitting import submit_one, submit_pair
-from tests.live.benchmarks.conftest import (
-    LASTING,
-    QUICK,
-    Submit,
-    TestBeat,
-    TestWorker,
-    ended,
-    has_samples,
-    homes_of,
-    pgbenches,
-    wait_for,
-)
+from tests.live.benchmarks.conftest import LASTING, QUICK, Submit, ended, has_samples, homes_of, pgbenches, wait_for
 from tests.live.conftest import APP_PASSWORD, SUPERUSER_PASSWORD
+from tests.live.panel_programs import TestBeat, TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,7 +65,7 @@ def test_a_killed_worker_takes_its_load_along_and_the_run_is_lost_with_its_reaso
     worker.kill(signal.SIGKILL) if victim == "the worker" else os.kill(parent_of(pid), signal.SIGKILL)
     killed_at = time.monotonic()
     while pgbenches(running) or is_alive(pid):
-        assert time.monotonic() - killed_at < 10, f"pgbench outlives its worker: {pgbenches(running)}, was {whose}"
+        assert time.monotonic() - killed_at < 10, f"pgbench outlives its worker: {programs.states(whose)}"
         time.sleep(0.01)
     known = running.samples.count()
     assert known >= 2

@@ -17,10 +17,9 @@ from panel.accounts.models import ApiToken
 from panel.quickstart import tls
 from pools.clusters import health_check
 from pools.models import Cluster, Pooler
-from tests.live.benchmarks.conftest import TestBeat, TestWeb, TestWorker, lasting_worker, queue, worker
+from tests.live.panel_programs import TestBeat, TestWeb, TestWorker
 from tests.pools.managed_api.schema import check
 
-__all__ = ["lasting_worker", "queue", "worker"]
 LONGEST_ANSWER_S = 60
 
 

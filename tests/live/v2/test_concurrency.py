@@ -12,7 +12,7 @@ from django.db import connection
 
 from pools.inventory import budget
 from pools.models import Cluster, Pool, Pooler, PoolState, ShelfEntry
-from tests.live.benchmarks.conftest import TestWorker
+from tests.live.panel_programs import TestWorker
 from tests.live.pools.conftest import Live, live
 from tests.live.v2.conftest import Answer, Managed
 

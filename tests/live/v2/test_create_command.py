@@ -15,7 +15,7 @@ from django.utils import timezone
 from panel.lib.env import BASE_DIR
 from panel.quickstart.servers import free_port
 from pools.models import Cluster, ClusterCreation, CreationState, Pooler, ShelfEntry
-from tests.live.benchmarks.conftest import TestWeb, TestWorker
+from tests.live.panel_programs import TestWeb, TestWorker
 from tests.live.v2 import made_cluster
 from tests.live.v2.conftest import Answer, Managed, serving
 from tests.live.v2.test_life import logged_in_as

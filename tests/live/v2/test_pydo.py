@@ -6,7 +6,7 @@ import pytest
 from pydo import Client
 
 from pools.models import Cluster
-from tests.live.benchmarks.conftest import TestWeb
+from tests.live.panel_programs import TestWeb
 from tests.live.v2.conftest import Managed
 from tests.live.v2.test_life import logged_in_as
 

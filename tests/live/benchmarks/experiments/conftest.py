@@ -16,7 +16,7 @@ from panel.quickstart.servers import PostgresServer
 from pools.clusters import health_check
 from pools.inventory import poolers
 from pools.models import Cluster, Pooler
-from tests.live.benchmarks.conftest import TestWorker
+from tests.live.panel_programs import TestWorker
 
 WITHIN_S = 280
 CONTENTION_PERCENT = 25  # the panel's default, from which it calls a run suspect

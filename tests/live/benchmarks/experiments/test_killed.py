@@ -14,8 +14,9 @@ from benchmarks.runs.execution import reaper
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
 from pools.provisioning import roles
-from tests.live.benchmarks.conftest import TestBeat, TestWeb, TestWorker, wait_for
+from tests.live.benchmarks.conftest import wait_for
 from tests.live.benchmarks.experiments.conftest import until_ended
+from tests.live.panel_programs import TestBeat, TestWeb, TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LEFT = """

@@ -10,8 +10,8 @@ from benchmarks.experiments import library
 from benchmarks.experiments.report import presentation
 from benchmarks.generators import registry
 from benchmarks.models import Generator, Purpose
-from tests.live.benchmarks.conftest import TestWorker
 from tests.live.benchmarks.experiments.conftest import CarryOut
+from tests.live.panel_programs import TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,7 +19,7 @@ from pools.deployment import live_files
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, verify
-from tests.live.benchmarks.conftest import TestBeat, TestWorker
+from tests.live.panel_programs import TestBeat, TestWorker
 from tests.live.pools.conftest import Live, LogIn, MakePool
 
 pytestmark = pytest.mark.django_db(transaction=True)

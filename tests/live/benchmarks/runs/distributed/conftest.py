@@ -13,9 +13,10 @@ from benchmarks.runs.submission.submit import Placement
 from panel.quickstart.servers import PostgresServer, RedisServer, free_port
 from pools.models import Cluster
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import LASTING, TestWorker
+from tests.live.benchmarks.conftest import LASTING
 from tests.live.benchmarks.runs.distributed.namespaces import Network, network
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
+from tests.live.panel_programs import TestWorker
 
 NAMES = ("east", "north", "west")
 

@@ -16,7 +16,8 @@ from benchmarks.runs.execution import reaper, runner
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters import connect as pg_connect
 from pools.models import Cluster
-from tests.live.benchmarks.conftest import TestWorker, execute, has_samples, wait_for
+from tests.live.benchmarks.conftest import execute, has_samples, wait_for
+from tests.live.panel_programs import TestWorker
 
 MEMORY = {"work_mem": "7MB", "checkpoint_timeout": "7min"}
 
