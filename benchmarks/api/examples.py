@@ -164,6 +164,10 @@ OF_EXPERIMENTS: dict[str, Any] = {
             },
         ),
         (
+            _("The size of a pool for the queries that pg_stat_statements recorded of its user"),
+            {"pool": POOL, "workload": {"recorded": True, "clients": 50}, "minutes": 15, "confirm": "orders"},
+        ),
+        (
             _("Whether to pool at all, on a cluster that has no pool yet"),
             {"cluster": CLUSTER, "pooler": POOLER, "question": "pooling", "minutes": 10, "confirm": "orders"},
         ),

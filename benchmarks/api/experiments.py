@@ -187,7 +187,8 @@ WORKLOAD = (
     "Options of pgbench as in `runs/`, such as `builtin`, `scripts` (`[{script, weight}]` of the library, or "
     "`[{text, weight}]`), `variables`, `protocol` and `clients`. `run`: the id of a run whose scripts are taken. "
     "`tables`: `own` (the default), pgbench's of that `scale` in a database that is removed afterwards, or `existing`, "
-    "those of the pool's database, for scripts alone: what they write there stays."
+    "those of the pool's database, for scripts alone: what they write there stays. `recorded`: true for the queries "
+    "that pg_stat_statements counted of the pool's user in its database, by their calls; they read the pool's tables."
 )
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, option_schemas
 from benchmarks.errors import InvalidOptions
-from benchmarks.experiments.advice.workload import TABLES
+from benchmarks.experiments.advice.workload import RECORDED, TABLES
 from benchmarks.models import Purpose
 from benchmarks.runs.submission import options
 
@@ -58,6 +58,7 @@ def _options(engine: str, purpose: Purpose) -> dict[str, Any]:
 def _workload(load: dict[str, Any]) -> dict[str, Any]:
     """Return the type of an advice's workload: options of a load, and what `advice.workload.read` takes beside them."""
     more = {"run": {"type": "string", "format": "uuid"}, "tables": {"type": "string", "enum": list(TABLES)}}
+    more[RECORDED] = {"type": "boolean"}
     return load | {"description": _("The load of an advice"), "properties": load["properties"] | more}
 
 

@@ -33,7 +33,10 @@ class AdviceForm(WithScripts, Typed):
     question = forms.ChoiceField(label=_("Question"), choices=list(QUESTIONS.items()), initial=sweep.SIZE)
     builtin = forms.CharField(
         label=_("Workload"),
-        help_text=_("A built-in script of pgbench, one of your library, or the scripts of a run on this pool."),
+        help_text=_(
+            "A built-in script of pgbench, one of your library, the scripts of a run on this pool, or the queries that "
+            "pg_stat_statements recorded of the pool's user."
+        ),
     )
     scripts = forms.CharField(required=False)  # which `WithScripts` puts its rows in place of
     variables = forms.CharField(required=False, help_text=next(one.help for one in FIELDS if one.name == "variables"))
@@ -84,6 +87,9 @@ class AdviceForm(WithScripts, Typed):
             chosen.choices = [*chosen.choices, (_now("As in a run on this pool"), runs)]
         if not pool.user or pool.target != NodeRole.PRIMARY:
             del self.fields["tables"]
+        else:
+            recorded = (workload.RECORDED, _now("its recorded mix (pg_stat_statements)"))
+            chosen.choices = [*chosen.choices, (_now("As clients of this pool"), [recorded])]
 
     def clean(self) -> dict[str, Any]:
         self.cleaned_data["workload"] = self._workload()
@@ -96,6 +102,8 @@ class AdviceForm(WithScripts, Typed):
         if alone.startswith(OF_RUN):
             typed = {"run": alone.removeprefix(OF_RUN)}
         given = {name: self.cleaned_data.get(name) for name in ("clients", "scale", "tables")}
+        if alone == workload.RECORDED:
+            typed, given = {workload.RECORDED: True}, {"clients": given["clients"]}
         return {name: value for name, value in (typed | given).items() if value not in (None, "")}
 
     def request(self) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments import dispatch, order, playbook, resources, results, start
-from benchmarks.experiments.advice import definition, grid, recommendation, workload
+from benchmarks.experiments.advice import definition, grid, recommendation, recorded, workload
 from benchmarks.experiments.advice.grid import Cell, Grid
+from benchmarks.experiments.advice.recorded import RecordedMix
 from benchmarks.experiments.advice.workload import EXISTING, Workload
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
@@ -57,7 +58,17 @@ class AdviceRequest:
     @cached_property
     def load(self) -> Workload:
         """The workload, checked; raises `InvalidExperiment` and `InvalidOptions`."""
-        return workload.read(self.workload)
+        return workload.read(self.workload, self.recorded.scripts if self.recorded else None)
+
+    @cached_property
+    def recorded(self) -> RecordedMix | None:
+        """The pool's recorded mix where that is the workload; raises `InvalidExperiment` and `ClusterUnreachable`."""
+        if not workload.is_recorded(self.workload):
+            return None
+        if self.pool is None:
+            message = _("only a pool has a recorded mix: name one, or give scripts")
+            raise InvalidExperiment({"workload": [message]})
+        return recorded.read(self.pool)
 
 
 def ask(request: AdviceRequest) -> Experiment:
@@ -110,7 +121,8 @@ def _asked(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
     """Return what the sweep has to know of the question later, as JSON."""
     found = {"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1}
     of_size = {"rounds": swept.rounds, "clients": request.load.clients} if swept else {}
-    return found | of_size | {"minutes": request.minutes}
+    mix = {"recorded": request.recorded.described(request.pool)} if request.recorded and request.pool else {}
+    return found | of_size | mix | {"minutes": request.minutes}
 
 
 def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
@@ -236,6 +248,8 @@ def unseen(experiment: Experiment) -> list[str]:
 
 def _of_tables(experiment: Experiment) -> list[str]:
     """Return what tables and scripts of the sweep's own say little about; nothing where it loaded yours by yours."""
+    if kept := experiment.advice.get("recorded"):
+        return list(recorded.in_words(kept))
     if scale := experiment.dataset.get("scale"):
         larger = _("Tables larger than those of the sweep (scale %(scale)s): production's may not fit its memory.")
         own = _("Your application's own transactions, unless the workload was a script of them.")

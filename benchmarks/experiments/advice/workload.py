@@ -1,6 +1,6 @@
 """The load that an advice measures: whose scripts, how many clients, and the tables that they work on."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
@@ -21,6 +21,7 @@ from pools.models import Cluster, NodeRole, Pool
 ENGINE = "pgbench"
 OWN, EXISTING = "own", "existing"
 TABLES = (OWN, EXISTING)
+RECORDED = "recorded"
 DEFAULT_BUILTIN, DEFAULT_CLIENTS, DEFAULT_SCALE = "tpcb-like", 32, 10
 MOST_DIGITS = 9
 OF_A_RUN = ("builtin", "scripts", "variables", "protocol", "connect")
@@ -45,13 +46,20 @@ class Workload:
         return {"scale": self.scale} if self.tables == OWN else {}
 
 
-def read(raw: Mapping[str, Any]) -> Workload:
+def is_recorded(raw: Mapping[str, Any]) -> bool:
+    """Whether the pool's recorded mix was asked for."""
+    return raw.get(RECORDED) is True
+
+
+def read(raw: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]] | None = None) -> Workload:
     """Return the load that was asked for; scripts pass the same checks as those of a run.
 
     `raw` holds options of pgbench, and `clients`, `scale`, `tables` and `run`, the id of a run whose scripts are taken.
-    Raises `InvalidExperiment` and `InvalidOptions`.
+    `recorded` are the scripts of the recorded mix, where `raw` asks for it. Raises `InvalidExperiment` and
+    `InvalidOptions`.
     """
-    given = _as_in_run({name: one for name, one in raw.items() if is_given(one) and name != "duration"})
+    given = {name: one for name, one in raw.items() if is_given(one) and name not in ("duration", RECORDED)}
+    given = _as_in_run(given) if recorded is None else _as_recorded(given, recorded)
     tables, has_scale = _tables(given.pop("tables", OWN)), "scale" in given
     clients = _whole("clients", given.pop("clients", DEFAULT_CLIENTS))
     scale = _whole("scale", given.pop("scale", DEFAULT_SCALE))
@@ -87,6 +95,17 @@ def _as_in_run(given: dict[str, Any]) -> dict[str, Any]:
         message = _("there is no run of pgbench scripts with the id %(run)s") % {"run": repr(str(wanted)[:60])}
         raise InvalidOptions({"run": [message]})
     return taken | given
+
+
+def _as_recorded(given: dict[str, Any], scripts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the load with the scripts of the recorded mix, which are of the pool's own tables."""
+    if others := sorted(given.keys() & {*OF_A_RUN[:2], "run"}):
+        text = _("the recorded mix has its own scripts: leave out %(others)s")
+        raise InvalidExperiment({RECORDED: [text % {"others": ", ".join(others)}]})
+    if given.get("tables", EXISTING) != EXISTING:
+        message = _("the recorded mix reads the pool's tables: leave out tables, or use existing")
+        raise InvalidExperiment({"tables": [message]})
+    return given | {"scripts": [dict(one) for one in scripts], "tables": EXISTING}
 
 
 def _load_run(wanted: Any) -> Run | None:

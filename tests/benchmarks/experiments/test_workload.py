@@ -7,7 +7,8 @@ import pytest
 
 from benchmarks.errors import InvalidFields, InvalidOptions, Refused
 from benchmarks.experiments import resources, start
-from benchmarks.experiments.advice import sweep, workload
+from benchmarks.experiments.advice import recorded, sweep, workload
+from benchmarks.experiments.advice.recorded import RecordedMix
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.advice.workload import EXISTING
 from benchmarks.experiments.report import presentation
@@ -149,3 +150,43 @@ def test_the_ceilings_of_runs_hold() -> None:
     with pytest.raises(InvalidOptions, match="32 is above the ceiling of 16"):
         sweep.ask(ask(workload={"clients": 32}))
     assert sweep.ask(ask(workload={"clients": 16}))  # arms of more clients are left out with the reason
+
+
+RECORDED = RecordedMix([{"text": "SELECT 1 FROM orders;", "weight": 7, "name": "SELECT"}], 0.5, {"writes": 2}, "")
+
+
+def test_the_recorded_mix_loads_the_pools_tables_and_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(recorded, "read", lambda pool: RECORDED)
+    pool = a_pool()
+    request = ask(pool, workload={"recorded": True, "clients": 4})
+    experiment = sweep.ask(request)
+    options = start.arms_of(experiment)[0].options
+    assert options["scripts"] == [{"text": "SELECT 1 FROM orders;", "weight": 7, "name": "SELECT"}]
+    assert (experiment.dataset, experiment.advice["existing"]["user"]) == ({}, pool.user)
+    first, second, *_values = sweep.unseen(experiment)[-4:]
+    assert first.endswith("1 queries, 50 % of the calls of queries and changes that pg_stat_statements counted.")
+    assert second == "2 statements that write or lock rows are left out."
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "words"),
+    [
+        ({"builtin": "select-only"}, "recorded", "the recorded mix has its own scripts: leave out builtin"),
+        ({"scripts": [{"text": "SELECT 1;"}]}, "recorded", "leave out scripts"),
+        ({"tables": "own"}, "tables", "the recorded mix reads the pool's tables"),
+    ],
+)
+def test_the_recorded_mix_takes_no_other_scripts_and_tables(
+    monkeypatch: pytest.MonkeyPatch, given: dict[str, Any], field: str, words: str
+) -> None:
+    monkeypatch.setattr(recorded, "read", lambda pool: RECORDED)
+    with pytest.raises(InvalidExperiment) as refused:
+        sweep.ask(ask(workload={"recorded": True} | given))
+    assert words in refused.value.errors[field][0]
+
+
+def test_only_a_pool_with_a_user_has_a_recorded_mix() -> None:
+    with pytest.raises(InvalidExperiment, match="name one, or give scripts"):
+        sweep.ask(AdviceRequest(cluster=a_cluster(protected=False), author=None, workload={"recorded": True}))
+    with pytest.raises(InvalidExperiment, match="has no user"):
+        sweep.ask(ask(a_pool(user=""), workload={"recorded": True}))

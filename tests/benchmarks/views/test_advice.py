@@ -366,3 +366,16 @@ def test_the_knee_chart_marks_the_size_within_the_chart() -> None:
     assert [label for _, label in chart.size_ticks] == ["1", "2", "4", "8"]
     assert chart.left < chart.mark.x < chart.right
     assert knee.draw({}, None, 4, (4, 8)) is None
+
+
+def test_the_recorded_mix_is_offered_and_its_refusal_loses_nothing(staff, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_pool: Pool) -> None:
+        raise InvalidExperiment({"workload": ["the extension pg_stat_statements is not installed"]})
+
+    monkeypatch.setattr("benchmarks.experiments.advice.recorded.read", refuse)
+    answer = staff.post(f"/experiments/advice/{a_pool().pk}/", ASKED | {"builtin": "recorded", "minutes": 7})
+    text = page_of(answer)
+    assert answer.status_code == 400
+    assert "the extension pg_stat_statements is not installed" in text
+    assert '<option value="recorded" selected>' in text
+    assert 'value="7"' in text

@@ -1,0 +1,213 @@
+"""The recorded mix of a pool: the queries that pg_stat_statements counted for its role, as weighted pgbench scripts.
+
+All of it is read as the pool's own role, which sees its own statements, so nothing is run that it could not run. Only
+queries are taken: each candidate is executed once in a read-only transaction first, and is left out where it fails,
+and where it calls a volatile function, which could write.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from psycopg import sql
+
+from benchmarks.engines.pgbench import script_gate
+from benchmarks.experiments.advice import placeholders
+from benchmarks.experiments.start import InvalidExperiment
+from pools.clusters import connect
+from pools.clusters.connect import Connection
+from pools.models import Pool
+
+EXTENSION = "pg_stat_statements"
+MOST_QUERIES, MOST_READ = 20, 500
+MOST_WEIGHT = 1000
+NAME_CHARACTERS = 60
+TRIED_WITHIN_MS = 2000
+KNOWS_MORE = (1, 9)  # the version of the extension that has toplevel and pg_stat_statements_info
+WRITES, UNSAFE, FAILS, RARE = "writes", "unsafe", "fails", "rare"
+
+_COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
+_QUERY = re.compile(r"\s*\(*\s*(select|with|values|table)\b", re.IGNORECASE)
+_CHANGE = re.compile(r"\s*(insert|update|delete|merge|copy|call)\b", re.IGNORECASE)
+_WRITING = re.compile(
+    r"\b(insert|update|delete|merge|into)\b|\bfor\s+(no\s+key\s+update|key\s+share|share)\b", re.IGNORECASE
+)
+_NOT_FOR_PGBENCH = re.compile(r"[\\;\r\0]|(?<!:):[A-Za-z_]")  # it would take them for its own commands and variables
+_CALLED = re.compile(r"\b([a-z_][a-z0-9_$]*)\s*\(", re.IGNORECASE)
+_VOLATILE = "SELECT /* pooldeck */ EXISTS (SELECT FROM pg_proc WHERE provolatile = 'v' AND proname = ANY(%s))"
+_INSTALLED = """
+    SELECT /* pooldeck */ nspname, extversion FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
+     WHERE extname = %s
+"""
+_RESET = sql.SQL("SELECT /* pooldeck */ stats_reset FROM {schema}.pg_stat_statements_info")
+_COUNTED = sql.SQL("""
+    SELECT /* pooldeck */ query, calls FROM {schema}.pg_stat_statements
+     WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+       AND userid = (SELECT oid FROM pg_roles WHERE rolname = current_user) {top_level}
+     ORDER BY calls DESC LIMIT {most}
+""")
+
+
+@dataclass(frozen=True)
+class RecordedMix:
+    """What was recorded of a role in a database.
+
+    `scripts` are as a run takes them. `share` is the part of all counted calls of queries and changes that they stand
+    for, `left_out` the number of statements by reason, and `since` the time of the last reset, empty where unknown.
+    """
+
+    scripts: list[dict[str, Any]]
+    share: float
+    left_out: Mapping[str, int]
+    since: str
+
+    def described(self, pool: Pool) -> dict[str, Any]:
+        """Return what the experiment keeps of it beside its scripts, as JSON."""
+        origin = {"user": pool.user, "database": pool.database, "since": self.since}
+        return origin | {"queries": len(self.scripts), "share": self.share, "left_out": dict(self.left_out)}
+
+
+def read(pool: Pool) -> RecordedMix:
+    """Return the recorded mix of the pool's role in its database.
+
+    Raises `InvalidExperiment` where there is none, and `ClusterUnreachable`.
+    """
+    if not pool.user:
+        raise _invalid(_("pool %(pool)s has no user, so no statements are its own: choose scripts") % {"pool": pool})
+    with connect.connect(pool.cluster, database=pool.database, user=pool.user) as connection:
+        try:
+            return _mix(connection, pool)
+        except psycopg.Error as error:
+            text = _("the view %(view)s can't be read: %(error)s")
+            raise _invalid(text % {"view": EXTENSION, "error": str(error).splitlines()[0]}) from None
+
+
+def _mix(connection: Connection, pool: Pool) -> RecordedMix:
+    counted, since = _counted(connection, pool)
+    kept: list[tuple[str, str, int]] = []
+    left_out: Counter[str] = Counter()
+    for query, calls in counted:
+        reason, text = _script(connection, query) if len(kept) < MOST_QUERIES else (RARE, "")
+        if reason:
+            left_out[reason] += 1
+        else:
+            kept.append((query, text, calls))
+    if not kept:
+        text = _(
+            "%(view)s has no query of role %(user)s in database %(database)s that can be repeated: let the application "
+            "work for a while first"
+        )
+        raise _invalid(text % {"view": EXTENSION, "user": pool.user, "database": pool.database})
+    taken = sum(calls for _query, _text, calls in kept)
+    scripts = [
+        {"text": text, "weight": max(1, round(MOST_WEIGHT * calls / taken)), "name": _name(query)}
+        for query, text, calls in kept
+    ]
+    return RecordedMix(scripts, taken / sum(calls for _query, calls in counted), left_out, since)
+
+
+def _counted(connection: Connection, pool: Pool) -> tuple[list[tuple[str, int]], str]:
+    """Return queries and changes with their calls, most called first, and since when they are counted."""
+    installed = connection.execute(_INSTALLED, [EXTENSION]).fetchone()
+    if installed is None:
+        text = _(
+            "the extension %(view)s is not installed in database %(database)s: add it to shared_preload_libraries, "
+            "restart the server, and run CREATE EXTENSION %(view)s there"
+        )
+        raise _invalid(text % {"view": EXTENSION, "database": pool.database})
+    name, version = sql.Identifier(installed[0]), tuple(map(int, installed[1].split(".")))
+    top_level = sql.SQL("AND toplevel" if version >= KNOWS_MORE else "")
+    rows = connection.execute(_COUNTED.format(schema=name, top_level=top_level, most=MOST_READ)).fetchall()
+    others = [(query, int(calls)) for query, calls in rows if placeholders.MARK not in query]
+    statements = [(_COMMENT.sub(" ", query).strip().rstrip(";"), calls) for query, calls in others]
+    found = [one for one in statements if _QUERY.match(one[0]) or _CHANGE.match(one[0])]
+    if version < KNOWS_MORE:
+        return found, ""
+    reset = connection.execute(_RESET.format(schema=name)).fetchone()
+    return found, reset[0].isoformat(timespec="seconds") if reset and reset[0] else ""
+
+
+def _script(connection: Connection, query: str) -> tuple[str, str]:
+    """Return the query as a script, or why it is left out."""
+    if not _QUERY.match(query) or _WRITING.search(query):
+        return WRITES, ""
+    if _NOT_FOR_PGBENCH.search(query):
+        return UNSAFE, ""
+    names = sorted({name.lower() for name in _CALLED.findall(query)})
+    (calls_volatile,) = connection.execute(_VOLATILE, [names]).fetchone() or (True,)
+    if calls_volatile:
+        return UNSAFE, ""
+    try:
+        script = placeholders.filled(connection, query)
+        _try(connection, script.tried)
+        script_gate.check(script.text)
+    except (psycopg.Error, script_gate.ScriptRefused):
+        return FAILS, ""
+    return "", script.text
+
+
+def _try(connection: Connection, query: str) -> None:
+    """Execute the query once in a transaction that can't write, without its rows being sent."""
+    with connection.transaction(force_rollback=True):
+        connection.execute("SET TRANSACTION READ ONLY")
+        connection.execute(sql.SQL("SET LOCAL statement_timeout = {}").format(TRIED_WITHIN_MS))
+        connection.execute(b"EXPLAIN (ANALYZE, TIMING off) " + query.encode())
+
+
+def _name(query: str) -> str:
+    return "".join(one for one in " ".join(query.split()) if one.isprintable())[:NAME_CHARACTERS]
+
+
+def _invalid(message: str) -> InvalidExperiment:
+    return InvalidExperiment({"workload": [message]})
+
+
+def in_words(kept: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what an advice was measured with, and what of it was left out, in sentences; `kept` as of `described`."""
+    names = {**kept, "share": f"{100 * kept['share']:.0f}", "view": EXTENSION}
+    if kept["since"]:
+        text = _(
+            "The workload is the recorded mix of role %(user)s in database %(database)s: %(queries)s queries, "
+            "%(share)s %% of the calls of queries and changes that %(view)s counted since %(since)s."
+        )
+    else:
+        text = _(
+            "The workload is the recorded mix of role %(user)s in database %(database)s: %(queries)s queries, "
+            "%(share)s %% of the calls of queries and changes that %(view)s counted."
+        )
+    yield text % names
+    for reason, count in kept["left_out"].items():
+        yield _left_out(reason, count) % {"count": count}
+    yield _("The values of the queries are samples of the columns' statistics, not those that your clients sent.")
+    yield _("Runs on the pool before this advice were counted as calls of its clients.")
+
+
+def _left_out(reason: str, count: int) -> str:
+    if reason == WRITES:
+        return ngettext(
+            "%(count)s statement that writes or locks rows is left out.",
+            "%(count)s statements that write or lock rows are left out.",
+            count,
+        )
+    if reason == UNSAFE:
+        return ngettext(
+            "%(count)s query is left out: a function in it could write, or pgbench would misread it.",
+            "%(count)s queries are left out: a function in them could write, or pgbench would misread them.",
+            count,
+        )
+    if reason == FAILS:
+        return ngettext(
+            "%(count)s query is left out because it failed with sampled values.",
+            "%(count)s queries are left out because they failed with sampled values.",
+            count,
+        )
+    return ngettext(
+        "%(count)s statement that is called less often is left out.",
+        "%(count)s statements that are called less often are left out.",
+        count,
+    )

@@ -1,0 +1,122 @@
+"""The recorded mix of a pool on a real server: what clients queried is what the advice measures with."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from benchmarks.experiments.advice import grid, recorded, sweep
+from benchmarks.experiments.advice.recorded import RecordedMix
+from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.models import ExperimentState, Purpose
+from panel.quickstart.servers import PostgresServer, free_port
+from pools.models import Cluster, Pool
+from tests.live.benchmarks.experiments.conftest import until_ended
+from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
+
+pytestmark = pytest.mark.django_db(transaction=True)
+TABLE = """
+    CREATE TABLE orders (id serial PRIMARY KEY, city text, paid boolean, ordered_at timestamptz DEFAULT now());
+    INSERT INTO orders (city, paid) SELECT 'city ' || n % 7, n % 2 = 0 FROM generate_series(1, 5000) n;
+    ANALYZE orders;
+"""
+BY_ID = "SELECT city FROM orders WHERE id = %s"
+BY_CITY = "SELECT count(*) FROM orders WHERE city = %s AND paid AND ordered_at < %s"
+RANGE = "SELECT * FROM orders WHERE id BETWEEN %s AND %s ORDER BY id LIMIT 5"
+LISTED = "SELECT id FROM orders WHERE id = ANY(%s) OR city IN ('city 1', 'city 2') LIMIT 3"
+
+
+@pytest.fixture(scope="module")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """A PostgreSQL that counts statements."""
+    settings = FAST | {"shared_preload_libraries": "pg_stat_statements"}
+    home = tmp_path_factory.mktemp("postgres-counting")
+    with PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD, settings=settings) as server:
+        server.create_owner_and_database(APP_ROLE, APP_PASSWORD, APP_DATABASE)
+        yield server
+
+
+@pytest.fixture
+def dataset(postgres: PostgresServer) -> str:
+    """The pool's database, without tables of pgbench."""
+    return APP_DATABASE
+
+
+def work(server: PostgresServer) -> None:
+    """Let the role do what an application does: mostly queries, some changes, and what only looks like a query."""
+    login = {"host": server.host, "port": server.port, "user": APP_ROLE, "password": APP_PASSWORD}
+    with psycopg.connect(**login, dbname=APP_DATABASE, autocommit=True) as session:
+        session.execute(TABLE)
+        with server.connect(APP_DATABASE) as admin:
+            admin.execute("SELECT pg_stat_statements_reset()")
+        for number in range(60):
+            session.execute(BY_ID, [number])
+        for number in range(30):
+            session.execute(BY_CITY, [f"city {number % 7}", "2020-01-01"])
+        for number in range(9):
+            session.execute(RANGE, [number, number + 10])
+        session.execute(LISTED, [[1, 2]])
+        session.execute("SELECT nextval('orders_id_seq')")
+        session.execute("SELECT city FROM orders WHERE id = 1 FOR UPDATE")
+        session.execute("WITH gone AS (DELETE FROM orders WHERE id = 0 RETURNING id) SELECT * FROM gone")
+        for number in range(17):
+            session.execute("UPDATE orders SET paid = true WHERE id = %s", [number])
+        session.execute("SET application_name = 'shop'")
+
+
+@pytest.fixture
+def refused(checked: Cluster, pool: Pool) -> str:
+    """Why there is no mix while the extension is missing, and none while nothing is counted."""
+    with pytest.raises(InvalidExperiment) as missing:
+        recorded.read(pool)
+    return str(missing.value.errors["workload"][0])
+
+
+@pytest.mark.usefixtures("worker")
+def test_what_clients_queried_is_measured_and_nothing_is_written(
+    pool: Pool, postgres: PostgresServer, refused: str, author: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert refused.endswith("restart the server, and run CREATE EXTENSION pg_stat_statements there")
+    with postgres.connect(APP_DATABASE) as admin:
+        admin.execute("CREATE EXTENSION pg_stat_statements; SELECT pg_stat_statements_reset()")
+    with pytest.raises(InvalidExperiment, match="let the application work for a while first"):
+        recorded.read(pool)
+    work(postgres)
+    is_as_counted(recorded.read(pool))
+    monkeypatch.setattr(sweep, "REPEATS", 1)
+    monkeypatch.setattr(grid, "MOST_S", 2)
+    asked = {"recorded": True, "clients": 2}
+    request = AdviceRequest(cluster=pool.cluster, pool=pool, author=author, workload=asked, question="pooling")
+    experiment = until_ended(sweep.ask(request))
+    assert experiment.state == ExperimentState.SUCCEEDED, experiment.reasons
+    runs = list(experiment.runs.filter(purpose=Purpose.LOAD))
+    assert {run.arm for run in runs} == {"direct", "pooled"}
+    assert all(run.summary["tps"] > 0 and run.summary["failed"] == 0 for run in runs)
+    assert [len(run.options["scripts"]) for run in runs] == [4, 4]
+    words = " ".join(sweep.unseen(experiment))
+    assert f"the recorded mix of role {APP_ROLE} in database {APP_DATABASE}: 4 queries, 83 % of the calls" in words
+    assert (
+        "3 statements that write or lock rows are left out. 1 query is left out: a function in it could write" in words
+    )
+    measured = {one["name"] for one in runs[0].options["scripts"]}
+    # of the measurement only its pings are counted as queries of another kind
+    assert {one["name"] for one in recorded.read(pool).scripts} == measured | {"SELECT $1"}
+    with postgres.connect(APP_DATABASE) as admin:
+        # the one value that a client took, and none since
+        assert admin.execute("SELECT count(*), max(id) FROM orders").fetchone() == (5000, 5000)
+        assert admin.execute("SELECT last_value FROM orders_id_seq").fetchone() == (5001,)
+
+
+def is_as_counted(mix: RecordedMix) -> None:
+    """Check the mix of what `work` did."""
+    by_id, by_city, ranged, listed = mix.scripts
+    assert [one["weight"] for one in mix.scripts] == [600, 300, 90, 10]
+    assert by_id["text"] == "\\set p1 random(1, 5000)\nSELECT /* pooldeck */ city FROM orders WHERE id = (:p1);\n"
+    assert by_city["text"].startswith("\\set p1 random(1, 7)\n\\set p2 random(1, ")
+    assert "'city 3'" in by_city["text"]
+    assert "BETWEEN (:p1) AND (:p1 + 4) ORDER BY id LIMIT (10)" in ranged["text"]
+    assert "id = ANY((ARRAY[:p1]::integer[])) OR city IN (((ARRAY[" in listed["text"]
+    assert mix.left_out == {"writes": 3, "unsafe": 1}
+    assert mix.share == pytest.approx(100 / 120)
+    assert mix.since.endswith("+00:00")
