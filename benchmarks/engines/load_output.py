@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from benchmarks.engines.base import LogFiles, Logged, Output, ParsedLine, ProgramTerms, Progress
-from benchmarks.processes.line_reader import LineReader
+from benchmarks.processes.process import LineReader
 
 LOG = "requests.log"
 _FILLED = re.compile(r"filled (?P<done>[0-9]{1,12}) of (?P<all>[0-9]{1,12}) rows")

@@ -23,7 +23,7 @@ from benchmarks.generators import selection
 from benchmarks.generators.selection import Offer
 from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.results import annotations
-from benchmarks.runs.submission import idempotency, options, program_versions, submit
+from benchmarks.runs.submission import idempotency, options, submit
 from pools.forms.records import Typed
 from pools.models import Cluster, Pool
 
@@ -63,7 +63,7 @@ class OptionsForm(Typed):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
-        self.version = program_versions.known(self.engine_name)
+        self.version = options.known_program_version(self.engine_name)
         every = options.fields_for(self.engine_name, self.purpose)
         self.option_fields, self.lacked = unsupported_options.parted(every, self.version, self._reported())
         for option in self.option_fields:

@@ -1,7 +1,11 @@
-"""Starts load programs, the only module to do so: in a group that dies with its parent, with pipes always drained."""
+"""Starts load programs, the only module to do so, in a group that dies with its parent.
+
+They run as an account without rights where this process can drop root. Their pipes are always drained, by line.
+"""
 
 import logging
 import os
+import re
 import signal
 import subprocess
 import threading
@@ -9,12 +13,10 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import IO
-
-from benchmarks.processes.line_reader import LineReader
-from benchmarks.processes.unprivileged_user import drops_root, is_reachable, setpriv_words
 
 log = logging.getLogger(__name__)
 
@@ -130,3 +132,71 @@ def drain(events: "Queue[object]") -> Iterator[object]:
     with suppress(Empty):
         while True:
             yield events.get_nowait()
+
+
+MAX_LINE_BYTES = 8 * 1024
+
+
+class LineReader:
+    """Splits a stream of bytes into lines at LF and CR, at most 8 KiB each, decoded with replacement.
+
+    The rest of a longer line is dropped and counted in `truncated`; empty lines are left out.
+    """
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+        self._dropping = False
+        self.truncated = 0
+
+    def feed(self, chunk: bytes) -> list[str]:
+        """Return the lines that this chunk completes."""
+        *ended, rest = re.split(rb"[\r\n]", chunk)
+        lines = [line for piece in ended for line in self._end(piece)]
+        self._keep(rest)
+        return lines
+
+    def close(self) -> list[str]:
+        """Return the last line, where the stream ended without a newline."""
+        return list(self._end(b""))
+
+    def _end(self, piece: bytes) -> Iterator[str]:
+        self._keep(piece)
+        if self._kept:
+            yield self._kept.decode("utf-8", "replace").replace("\x00", "\ufffd")
+        self._kept.clear()
+        self._dropping = False
+
+    def _keep(self, piece: bytes) -> None:
+        room = MAX_LINE_BYTES - len(self._kept)
+        self._kept += piece[:room]
+        if len(piece) > room and not self._dropping:
+            self._dropping = True
+            self.truncated += 1
+
+
+# An account that nothing else uses and that /etc/passwd need not know: systemd's list of ids calls 65520–65533 unused.
+LOAD_UID = 65533
+
+
+@cache
+def drops_root() -> bool:
+    """Test whether the load can run as LOAD_UID: only root can arrange that, and not in every container."""
+    if os.geteuid() != 0:
+        return False
+    trial = subprocess.run(["setpriv", *setpriv_words(), "true"], capture_output=True, check=False)
+    return trial.returncode == 0
+
+
+def setpriv_words() -> list[str]:
+    """Return the arguments with which setpriv(1) changes to that account."""
+    return [f"--reuid={LOAD_UID}", f"--regid={LOAD_UID}", "--clear-groups", "--no-new-privs"]
+
+
+def is_reachable(program: str) -> bool:
+    """Test whether an account without rights of its own can start the program (one under /root it can't).
+
+    A link must be reachable as well as its target, since a virtual environment keeps its packages beside the link.
+    """
+    link, path = Path(program).absolute(), Path(program).resolve()
+    folders = (link, *link.parents, path, *path.parents)
+    return path.is_file() and all(folder.stat().st_mode & 0o001 for folder in folders)

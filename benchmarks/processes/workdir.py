@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.processes.command import PASSFILE, ROOT_CERTIFICATE
-from benchmarks.processes.unprivileged_user import LOAD_UID, drops_root
+from benchmarks.processes.process import LOAD_UID, drops_root
 
 PREFIX = "pooldeck-run-"
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from pools.deployment import lock_owner
+from pools.deployment.attempt import this_lock_owner
 from pools.errors import PoolsError
 from pools.models import Pooler
 from pools.poolers import KINDS
@@ -18,7 +18,7 @@ def catch_up_all() -> None:
 
 def _catch_up(pooler: Pooler) -> None:
     """Complete the reload of one pooler; no-op during an apply, which does so itself."""
-    if not pooler.take_apply_lock(lock_owner.this_process()):
+    if not pooler.take_apply_lock(this_lock_owner()):
         return
     try:
         pooler.refresh_from_db(fields=["children_behind"])

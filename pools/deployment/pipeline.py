@@ -9,8 +9,17 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pools.config_files import atomic_write
-from pools.deployment import desired_state, live_files, lock_owner, snapshots
-from pools.deployment.attempt import Attempt, LockLost, bury_the_dead, give_up, give_up_rest, refuse
+from pools.deployment import desired_state, live_files, snapshots
+from pools.deployment.attempt import (
+    Attempt,
+    LockLost,
+    bury_the_dead,
+    give_up,
+    give_up_rest,
+    is_owner_dead,
+    refuse,
+    this_lock_owner,
+)
 from pools.deployment.desired_state import Wanted
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
@@ -76,11 +85,11 @@ def _rarely_collected() -> Iterator[None]:
 
 def _take_lock(pooler: Pooler) -> bool:
     """Take the apply lock; that of a dead process is taken over at once."""
-    me = lock_owner.this_process()
+    me = this_lock_owner()
     if pooler.take_apply_lock(me):
         return True
     held_by = Pooler.objects.filter(pk=pooler.pk).values_list("apply_holder", flat=True).first() or ""
-    if not lock_owner.is_dead(held_by):
+    if not is_owner_dead(held_by):
         return False
     logger.warning("pooler %s: the worker %s died during an apply", pooler.pk, held_by)
     return pooler.take_apply_lock(me, dead=held_by)

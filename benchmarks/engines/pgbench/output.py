@@ -11,7 +11,7 @@ from benchmarks.engines.base import ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.pgbench import initialize, lines
 from benchmarks.engines.pgbench.lines import InitProgress, read_line
 from benchmarks.engines.pgbench.summary import effective_clients, read_summary
-from benchmarks.processes.line_reader import LineReader
+from benchmarks.processes.process import LineReader
 
 _EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, printed under --progress-timestamp
 _RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.base import Output, ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.sentences import THREADS
-from benchmarks.processes.line_reader import LineReader
+from benchmarks.processes.process import LineReader
 
 TERMS = ProgramTerms(
     "sysbench",

@@ -13,8 +13,8 @@ from benchmarks.experiments.advice.definition import THREADS
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import privileges
 from benchmarks.models import Purpose, Run
+from benchmarks.runs.submission import options
 from benchmarks.runs.submission import options as load_options
-from benchmarks.runs.submission import program_versions
 from benchmarks.targets import resolve
 from pools.models import Cluster, NodeRole, Pool
 
@@ -80,7 +80,7 @@ def _checked(given: Mapping[str, Any], clients: int) -> dict[str, Any]:
     fitted = min(threads, clients) if isinstance(threads, int) else threads
     whole = {**given, "clients": clients, "threads": fitted, "duration": 1}
     checked = load_options.validate(ENGINE, whole, purpose=Purpose.LOAD)
-    program_versions.check(ENGINE, checked)
+    options.check_program_version(ENGINE, checked)
     return {name: checked[name] for name in given if checked.get(name) is not None}
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
+from benchmarks.processes.process import drops_root, is_reachable
 from benchmarks.processes.sandbox.needs import PROC, Needs, NotConfinable
-from benchmarks.processes.unprivileged_user import drops_root, is_reachable
 
 NAME = "Landlock"
 LAUNCHER = Path(__file__).with_name("landlocked.py")

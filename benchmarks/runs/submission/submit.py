@@ -16,7 +16,7 @@ from benchmarks.library.scripts import dry_run, privileges
 from benchmarks.models import Experiment, Purpose, Run, ScriptVersion
 from benchmarks.runs import setup
 from benchmarks.runs.setup import connection_headroom
-from benchmarks.runs.submission import dispatch, limits, program_versions, split
+from benchmarks.runs.submission import dispatch, limits, options, split
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import datasets, resolve, server_version
 from benchmarks.targets.resolve import Target
@@ -116,7 +116,7 @@ def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:
     aim = resolve.find(request.target, purpose=purpose)
     checked = load_options.validate(engine, request.options, purpose=purpose)
     limits.check(request.author, aim.cluster, checked)
-    program = program_versions.check(engine, checked, place.generators)
+    program = options.check_program_version(engine, checked, place.generators)
     host_files.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:

@@ -15,7 +15,6 @@ from pools.models import NodeRole, Pool, identifiers
 from pools.poolers import settings_schema
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import auth_query, releases, values
-from pools.poolers.pgbouncer.quoting import PAIR, quoted
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.settings_schema import Scope, Version
 
@@ -292,3 +291,11 @@ def _settings_of(pool: Pool, version: Version) -> Mapping[str, str]:
     asked = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}
     query = query_of(pool) if version >= auth_query.QUERY_PER_ENTRY else ""
     return ({"auth_query": query} if query else {}) | asked
+
+
+PAIR = re.compile(r"(\w+)=(?:'((?:[^']|'')*)'|(\S+))")
+
+
+def quoted(value: str) -> str:
+    """Quote a value and double its quotes: the only escape in a connection string of PgBouncer."""
+    return "'" + value.replace("'", "''") + "'"

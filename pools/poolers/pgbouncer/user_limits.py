@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 from django.utils.translation import gettext as _
 
-from pools.poolers.pgbouncer.quoting import PAIR, quoted
+from pools.poolers.pgbouncer.database_entries import PAIR, quoted
 
 Limits = Mapping[str, Mapping[str, str]]
 HEADER = "[users]"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.processes.line_reader import MAX_LINE_BYTES, LineReader
+from benchmarks.processes.process import MAX_LINE_BYTES, LineReader
 from tests.drawing import examples
 
 

@@ -3,7 +3,7 @@
 import sys
 from pathlib import Path
 
-from benchmarks.processes.unprivileged_user import is_reachable
+from benchmarks.processes.process import is_reachable
 
 
 def test_a_program_in_an_open_folder_can_be_started() -> None:

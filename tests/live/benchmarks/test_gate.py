@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from benchmarks.engines.pgbench import binary, script_gate
-from benchmarks.processes.unprivileged_user import LOAD_UID
+from benchmarks.processes.process import LOAD_UID
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.gate_cases import KNOWN_REFUSALS, LONG, ORDINARY, TOUCH, TRICKS, mutated
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE

@@ -13,7 +13,7 @@ from django.db import connections
 
 from benchmarks.errors import Refused
 from benchmarks.models import Run, Status, Validity
-from benchmarks.processes import unprivileged_user
+from benchmarks.processes import process
 from benchmarks.runs.execution import runner
 from benchmarks.runs.live import events, follower
 from benchmarks.runs.submission import cancel
@@ -223,7 +223,7 @@ def test_a_load_is_not_given_the_workers_environment_or_roots_rights(
     begin(run)
     running = wait_for(run, has_samples(1))
     (pid,) = pgbenches(running)
-    assert Path(f"/proc/{pid}").stat().st_uid == (unprivileged_user.LOAD_UID if os.geteuid() == 0 else os.geteuid())
+    assert Path(f"/proc/{pid}").stat().st_uid == (process.LOAD_UID if os.geteuid() == 0 else os.geteuid())
     names = {word.split("=")[0] for word in Path(f"/proc/{pid}/environ").read_text().split("\0") if word}
     of_libpq = {"PGPASSFILE", "PGCONNECT_TIMEOUT", "PGAPPNAME", "PGREQUIREAUTH"}
     assert names == {"PATH", "HOME", "LC_ALL", "PG_COLOR"} | of_libpq

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from benchmarks.engines.base import Progress
 from benchmarks.engines.pgbench.output import parse_line, read_output
-from benchmarks.processes.line_reader import MAX_LINE_BYTES, LineReader
+from benchmarks.processes.process import MAX_LINE_BYTES, LineReader
 from tests.benchmarks.engines.pgbench import captured
 from tests.drawing import examples
 

@@ -4,8 +4,8 @@ import subprocess
 
 import pytest
 
+from benchmarks.processes.process import drops_root, setpriv_words
 from benchmarks.processes.sandbox import bubblewrap, landlock
-from benchmarks.processes.unprivileged_user import drops_root, setpriv_words
 
 
 def _why_no_bubblewrap() -> str:

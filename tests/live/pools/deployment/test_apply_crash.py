@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
-from pools.config_files import atomic_write, symlink_swap
+from pools.config_files import atomic_write
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
@@ -45,7 +45,7 @@ STEPS = [
     (PgBouncerSession, "draft"),
     (PgBouncerSession, "preflight"),
     (preflight, "start"),
-    (symlink_swap, "_link_up"),
+    (atomic_write, "_link_up"),
     (atomic_write, "replace"),
     (console, "reload"),
     (verify, "read_back"),

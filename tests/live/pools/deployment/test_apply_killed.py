@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
-from pools.config_files import symlink_swap
+from pools.config_files import atomic_write
 from pools.deployment import rollback
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console
@@ -77,7 +77,7 @@ def apply_killed_at(pooler: Pooler, turn: int, *, files: bool) -> bool:
         try:
             killing = Killing(turn)
             if files:
-                symlink_swap.os, symlink_swap.shutil = Calls(killing), _Trees(killing)
+                atomic_write.os, atomic_write.shutil = Calls(killing), _Trees(killing)
             else:
                 killing.everywhere(APPLY_STEPS)
             deployment.apply_pooler(pooler)
@@ -165,7 +165,7 @@ def test_at_every_step_a_kill_leaves_a_whole_configuration(
         assert log_in("orders") == "app"
         _finish(pooler)
         assert running() == new, f"applied again after the kill at step {turn}"
-        assert not (pgbouncer.config_dir / symlink_swap.STAGE).exists()
+        assert not (pgbouncer.config_dir / atomic_write.STAGE).exists()
         turn += 1
     assert seen == {"old", "new"}
     assert turn > (30 if files else 15)

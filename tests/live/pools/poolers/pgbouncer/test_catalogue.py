@@ -3,7 +3,7 @@
 import psycopg
 
 from pools.poolers import settings_schema
-from pools.poolers.pgbouncer.quoting import quoted
+from pools.poolers.pgbouncer.database_entries import quoted
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.pgbouncer.settings_catalog.authentication import EXPIRY_HEEDED
 from pools.poolers.settings_schema import Scope, Type
