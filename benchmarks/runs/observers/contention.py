@@ -3,7 +3,7 @@
 Time stolen by the hypervisor is counted apart. Time of interrupts belongs to nobody and is left out.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -19,30 +19,41 @@ STOLEN_PERCENT = 5.0
 OURS = ("panel", "benchmarks.load_programs")
 
 
+Id = tuple[int, float]  # number and start of a process, as numbers are used again
+
+
+@dataclass(frozen=True)
+class Own:
+    """One of our own processes: its processor seconds, those of its ended children among them, and its parent."""
+
+    seconds: float
+    parent: int
+
+
 @dataclass(frozen=True)
 class Crowd:
-    """Processor seconds of all cores since the host started: used by processes, stolen, total; and those of our own."""
+    """Processor seconds of all cores since the host started, used by processes, stolen and total; and our processes."""
 
     worked: float
     stolen: float
     total: float
-    ours: float
+    ours: Mapping[Id, Own]
 
 
 def read(load: Iterable[int]) -> Crowd:
     """Read the times of all processes, given the load's; takes some milliseconds, so it is called rarely."""
     host, mine = procfs.host_times(), set(load)
-    ours = sum(_seconds(process, mine) for process in psutil.process_iter())
+    ours = {found[0]: found[1] for process in psutil.process_iter() if (found := _own(process, mine))}
     return Crowd(host.worked, host.stolen, host.total, ours)
 
 
-def _seconds(process: psutil.Process, load: set[int]) -> float:
-    """Return the processor seconds of one of our own processes with its ended children; 0 for any other."""
+def _own(process: psutil.Process, load: set[int]) -> tuple[Id, Own] | None:
+    """Return one of our own processes; None for any other."""
     with suppress(psutil.Error), process.oneshot():
         name = process.name()
         if process.pid in load or name in SERVERS or _is_the_panels(process, name):
-            return sum(process.cpu_times()[:4])
-    return 0.0
+            return (process.pid, process.create_time()), Own(sum(process.cpu_times()[:4]), process.ppid())
+    return None
 
 
 def _is_the_panels(process: psutil.Process, name: str) -> bool:
@@ -54,11 +65,26 @@ def figures(before: Crowd, now: Crowd) -> dict[str, object]:
     total = now.total - before.total
     if total <= 0:
         return {}
-    others = (now.worked - before.worked) - (now.ours - before.ours)
+    worked = now.worked - before.worked
+    others = min(max(0.0, worked - ours_between(before, now)), worked)
     return {
-        "others_percent": round(100 * max(0.0, others) / total, 1),
+        "others_percent": round(100 * others / total, 1),
         "steal_percent": round(100 * (now.stolen - before.stolen) / total, 1),
     }
+
+
+def ours_between(before: Crowd, now: Crowd) -> float:
+    """Return the processor seconds of our own processes between two readings.
+
+    The time of a process that ended goes to its parent as a whole, so what was counted before is taken off, unless the
+    parent is none of ours.
+    """
+    parents = {pid for pid, _started in now.ours}
+    spent = sum(
+        own.seconds - before.ours[key].seconds if key in before.ours else own.seconds for key, own in now.ours.items()
+    )
+    ended = (own for key, own in before.ours.items() if key not in now.ours)
+    return spent - sum(own.seconds for own in ended if own.parent in parents)
 
 
 def doubt(found: dict[str, float], allowed_percent: int) -> str:

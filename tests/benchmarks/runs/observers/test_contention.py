@@ -7,16 +7,25 @@ import time
 import pytest
 
 from benchmarks.runs.observers import contention
-from benchmarks.runs.observers.contention import Crowd
+from benchmarks.runs.observers.contention import Crowd, Own
 
-BEFORE = Crowd(worked=100.0, stolen=0.0, total=200.0, ours=50.0)
+SERVER, BACKEND, WORKER = (10, 1.0), (11, 2.0), (20, 3.0)
+BEFORE = Crowd(worked=100.0, stolen=0.0, total=200.0, ours={SERVER: Own(20.0, 1), BACKEND: Own(30.0, SERVER[0])})
 BUSY = {"host_cpu_percent": 99.0}
 
 
 def test_what_is_nobodys_of_ours_is_others() -> None:
-    now = Crowd(worked=119.0, stolen=1.0, total=220.0, ours=53.0)
+    now = Crowd(worked=119.0, stolen=1.0, total=220.0, ours={**BEFORE.ours, SERVER: Own(23.0, 1)})
     assert contention.figures(BEFORE, now) == {"others_percent": 80.0, "steal_percent": 5.0}
     assert contention.figures(BEFORE, BEFORE) == {}
+
+
+def test_time_of_our_ended_processes_is_no_work_of_others() -> None:
+    """Those of a server that was stopped beside the run were taken for 1,784 % of the host."""
+    stopped = Crowd(worked=102.0, stolen=0.0, total=220.0, ours={WORKER: Own(1.5, 1)})
+    assert contention.figures(BEFORE, stopped)["others_percent"] == 2.5
+    inherited = Crowd(worked=102.0, stolen=0.0, total=220.0, ours={SERVER: Own(51.5, 1)})  # of the backend 31
+    assert contention.ours_between(BEFORE, inherited) == 1.5
 
 
 @pytest.mark.parametrize(
@@ -52,7 +61,7 @@ def test_a_stranger_at_work_is_seen_and_the_load_is_not_taken_for_one() -> None:
         finally:
             stranger.kill()
             load.kill()
-    assert now.ours - before.ours > 0.2
+    assert contention.ours_between(before, now) > 0.2
     others = contention.figures(before, now)["others_percent"]
     assert isinstance(others, float)
     assert others > 5

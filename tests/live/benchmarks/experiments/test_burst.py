@@ -14,7 +14,7 @@ def test_the_server_refuses_what_the_pool_carries(carry_out: CarryOut) -> None:
     direct, pooled = found.arms
     assert direct.outcome is Outcome.REFUSED
     assert all(run.conditions["warm_up"]["refused"] for run in found.runs if run.arm == "150-direct")
-    assert all(run.conditions["warm_up"]["tps"] for run in found.runs if run.arm == "150-pool97")
+    assert all("refused" not in run.conditions["warm_up"] for run in found.runs if run.arm == "150-pool97")
     assert direct.derived["refused_clients"] == 53  # as published: 97 of 150 find a connection
     assert pooled.outcome in (Outcome.SUCCEEDED, Outcome.SUSPECT)  # connecting takes its time on a busy machine
     assert pooled.value("tps")
