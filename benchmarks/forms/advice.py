@@ -46,7 +46,7 @@ class AdviceForm(WithScripts, Typed):
         initial=workload.OWN,
         help_text=_(
             "The sweep makes pgbench's tables and removes them. Only scripts of your own can load the pool's database: "
-            "what they write there stays."
+            "what they write there stays. The recorded mix always reads the pool's database."
         ),
     )
     clients = forms.IntegerField(
@@ -88,7 +88,7 @@ class AdviceForm(WithScripts, Typed):
         if not pool.user or pool.target != NodeRole.PRIMARY:
             del self.fields["tables"]
         else:
-            recorded = (workload.RECORDED, _now("its recorded mix (pg_stat_statements)"))
+            recorded = (workload.RECORDED, _now("the recorded mix"))
             chosen.choices = [*chosen.choices, (_now("As clients of this pool"), [recorded])]
 
     def clean(self) -> dict[str, Any]:
