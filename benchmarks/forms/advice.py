@@ -46,7 +46,8 @@ class AdviceForm(WithScripts, Typed):
         initial=workload.OWN,
         help_text=_(
             "The sweep makes pgbench's tables and removes them. Only scripts of your own can load the pool's database: "
-            "what they write there stays. The recorded mix always reads the pool's database."
+            "what they write there stays. The recorded mix always reads the pool's database, and its "
+            "scripts, which runs and reports show, hold samples of the columns' values."
         ),
     )
     clients = forms.IntegerField(

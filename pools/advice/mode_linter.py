@@ -32,8 +32,21 @@ TABLES = """
     SELECT 'CREATE TEMPORARY TABLE ' || relname, 0 FROM pg_class JOIN pg_roles owner ON owner.oid = relowner
      WHERE relpersistence = 't' AND relkind IN ('r', 'p') AND (%(user)s = '' OR rolname = %(user)s) LIMIT %(most)s
 """
+# The comment marks it as the panel's: run as a pool's role it is counted among the role's own statements.
+INSTALLED = """
+    SELECT /* pooldeck */ nspname, extversion FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
+     WHERE extname = %s
+"""
 HELD_WORDS = gettext_lazy("the advisory locks and temporary tables that sessions hold now")
 HELD = {"pg_locks": LOCKS, "pg_class": TABLES}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The schema and the version of the extension pg_stat_statements in a database."""
+
+    schema: str
+    version: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -92,12 +105,16 @@ def _of_prepared(spec: Pool) -> str:
     return session_features.of_prepared_statements(version, given)
 
 
+def installed(connection: connect.Connection) -> Installed | None:
+    """Return where pg_stat_statements is installed in this database; None where it is not."""
+    row = connection.execute(INSTALLED, [STATEMENTS]).fetchone()
+    return Installed(row[0], tuple(map(int, row[1].split(".")))) if row else None
+
+
 def _counted(connection: connect.Connection, user: str) -> tuple[list[Statement], list[str]]:
     """Return the statements that pg_stat_statements counted in this database, or why there are none."""
-    schema = connection.execute(
-        "SELECT nspname FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = %s", [STATEMENTS]
-    ).fetchone()
-    if schema is None:
+    found = installed(connection)
+    if found is None:
         missing = _(
             "the extension %(extension)s is not installed in this database, so only current statements were checked: "
             "CREATE EXTENSION %(extension)s, with it in shared_preload_libraries, then check again after a day"
@@ -108,7 +125,7 @@ def _counted(connection: connect.Connection, user: str) -> tuple[list[Statement]
         " WHERE dbid = (SELECT oid FROM pg_database WHERE datname = current_database())"
         " AND ({user} = '' OR userid = (SELECT oid FROM pg_roles WHERE rolname = {user}))"
         " ORDER BY calls DESC LIMIT {most}"
-    ).format(length=TEXT_LENGTH, schema=sql.Identifier(schema[0]), user=sql.Literal(user), most=MOST_STATEMENTS)
+    ).format(length=TEXT_LENGTH, schema=sql.Identifier(found.schema), user=sql.Literal(user), most=MOST_STATEMENTS)
     try:
         return list(_statements(connection.execute(query), STATEMENTS)), []
     except psycopg.Error as error:  # installed, but not preloaded

@@ -40,6 +40,8 @@ _COMPARED = re.compile(
 )
 _ROWS = re.compile(r"\b(?P<word>limit|offset|fetch\s+first|fetch\s+next)\s+\$(?P<number>\d+)", re.IGNORECASE)
 _RANGE = re.compile(r"\bbetween\s+\$(\d+)\s+and\s+\$(\d+)", re.IGNORECASE)
+_WHOLE = re.compile(r"-?[0-9]+")
+_MISREAD = re.compile(r"[\\\r]|:[^\W\d]")  # by pgbench, in literals too
 _TYPES = "SELECT /* pooldeck */ parameter_types::text[] FROM pg_prepared_statements WHERE name = 'pooldeck_recorded'"
 _STATISTICS = """
     SELECT /* pooldeck */ DISTINCT ON (attname) attname, coalesce(histogram_bounds::text::text[], '{}'),
@@ -127,7 +129,11 @@ def _samples(connection: Connection, query: str, columns: list[str]) -> dict[str
     words = re.findall(r"\w+", query)
     tables = sorted({*words, *(word.lower() for word in words)})
     rows = connection.execute(_STATISTICS, [columns, tables]).fetchall() if columns else []
-    return {name: [one for one in [*common, *bounds] if len(one) <= MOST_CHARACTERS] for name, bounds, common in rows}
+    return {name: [one for one in [*common, *bounds] if _is_usable(one)] for name, bounds, common in rows}
+
+
+def _is_usable(sample: str) -> bool:
+    return len(sample) <= MOST_CHARACTERS and not _MISREAD.search(sample)
 
 
 def _value(number: int, kind: str, samples: list[str]) -> _Value:
@@ -136,7 +142,8 @@ def _value(number: int, kind: str, samples: list[str]) -> _Value:
         element = _value(number, kind.removesuffix("[]"), samples)
         return _Value(f"ARRAY[{element.expression}]::{kind}", element.low, element.high)
     if kind in INTEGERS:
-        numbers = [int(one) for one in samples] or [LOW, HIGH]
+        # a table with a column of that name may have texts in it
+        numbers = [int(one) for one in samples if _WHOLE.fullmatch(one)] or [LOW, HIGH]
         return _Value(f":p{number}", min(numbers), max(numbers))
     if not samples:
         return _Value(f"{_literal(DEFAULTS[kind])}::{kind}" if kind in DEFAULTS else f"NULL::{kind}")

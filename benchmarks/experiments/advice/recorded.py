@@ -19,11 +19,12 @@ from psycopg import sql
 from benchmarks.engines.pgbench import script_gate
 from benchmarks.experiments.advice import placeholders
 from benchmarks.experiments.start import InvalidExperiment
+from pools.advice import mode_linter
+from pools.advice.mode_linter import STATEMENTS as EXTENSION
 from pools.clusters import connect
 from pools.clusters.connect import Connection
 from pools.models import Pool
 
-EXTENSION = "pg_stat_statements"
 MOST_QUERIES, MOST_READ = 20, 500
 MOST_WEIGHT = 1000
 NAME_CHARACTERS = 60
@@ -38,12 +39,8 @@ _WRITING = re.compile(
     r"\b(insert|update|delete|merge|into)\b|\bfor\s+(no\s+key\s+update|key\s+share|share)\b", re.IGNORECASE
 )
 _NOT_FOR_PGBENCH = re.compile(r"[\\;\r\0]|(?<!:):[A-Za-z_]")  # it would take them for its own commands and variables
-_CALLED = re.compile(r"\b([a-z_][a-z0-9_$]*)\s*\(", re.IGNORECASE)
+_CALLED = re.compile(r'([\w$]+)"?\s*\(')
 _VOLATILE = "SELECT /* pooldeck */ EXISTS (SELECT FROM pg_proc WHERE provolatile = 'v' AND proname = ANY(%s))"
-_INSTALLED = """
-    SELECT /* pooldeck */ nspname, extversion FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace
-     WHERE extname = %s
-"""
 _RESET = sql.SQL("SELECT /* pooldeck */ stats_reset FROM {schema}.pg_stat_statements_info")
 _COUNTED = sql.SQL("""
     SELECT /* pooldeck */ query, calls FROM {schema}.pg_stat_statements
@@ -113,14 +110,14 @@ def _mix(connection: Connection, pool: Pool) -> RecordedMix:
 
 def _counted(connection: Connection, pool: Pool) -> tuple[list[tuple[str, int]], str]:
     """Return queries and changes with their calls, most called first, and since when they are counted."""
-    installed = connection.execute(_INSTALLED, [EXTENSION]).fetchone()
+    installed = mode_linter.installed(connection)
     if installed is None:
         text = _(
             "the extension %(view)s is not installed in database %(database)s: add it to shared_preload_libraries, "
             "restart the server, and run CREATE EXTENSION %(view)s there"
         )
         raise _invalid(text % {"view": EXTENSION, "database": pool.database})
-    name, version = sql.Identifier(installed[0]), tuple(map(int, installed[1].split(".")))
+    name, version = sql.Identifier(installed.schema), installed.version
     top_level = sql.SQL("AND toplevel" if version >= KNOWS_MORE else "")
     rows = connection.execute(_COUNTED.format(schema=name, top_level=top_level, most=MOST_READ)).fetchall()
     others = [(query, int(calls)) for query, calls in rows if placeholders.MARK not in query]
@@ -138,7 +135,8 @@ def _script(connection: Connection, query: str) -> tuple[str, str]:
         return WRITES, ""
     if _NOT_FOR_PGBENCH.search(query):
         return UNSAFE, ""
-    names = sorted({name.lower() for name in _CALLED.findall(query)})
+    called = _CALLED.findall(query)
+    names = sorted({*called, *map(str.lower, called)})
     (calls_volatile,) = connection.execute(_VOLATILE, [names]).fetchone() or (True,)
     if calls_volatile:
         return UNSAFE, ""
