@@ -23,7 +23,7 @@ class Noise:
     name: str
     draw: Callable[[random.Random, int, float], Pairs]
     bias: float = 0.0  # of the mean log ratio: what the noise itself adds to the truth
-    is_reference: bool = False  # as the panel does not measure
+    is_reference: bool = False  # as the panel does not measure, or a limit that no interval of so few pairs overcomes
 
 
 def normal(draw: random.Random) -> float:
@@ -94,7 +94,13 @@ NOISES = (
     Noise("lognormal (skewed) in both arms", _independent(lognormal, lognormal)),
     Noise("lognormal (skewed) in one arm", _independent(normal, lognormal), bias=-SPREAD * exp(SKEW**2 / 2)),
     Noise("slow runs in both arms", _independent(slow_at_times, slow_at_times)),
-    Noise("slow runs in one arm", _independent(normal, slow_at_times), bias=SLOW_SHARE * log(SLOW_BY)),
+    # Of 5 pairs 44 % have no slow run, of 10 pairs 20 %: no method knows of a slowness that it never saw.
+    Noise(
+        "slow runs in one arm",
+        _independent(normal, slow_at_times),
+        bias=SLOW_SHARE * log(SLOW_BY),
+        is_reference=True,
+    ),
     Noise("drift of 30 %, ABBA", _drifting(abba)),
     Noise("drift of 30 %, ABAB", _drifting(abab), is_reference=True),
     Noise("means of AR(1) samples", _independent(autocorrelated_run, autocorrelated_run)),
