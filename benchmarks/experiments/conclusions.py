@@ -84,12 +84,12 @@ def _as_published(result: Result, one: ArmResult) -> Claim:
     if not ours or not theirs:
         return Claim(_found(one), in_words(one))
     wanted = Verdict.FASTER if ours > theirs else Verdict.SLOWER
-    published = f"{(ours / theirs - 1) * 100:+.1f} %"
+    published = f"{(ours / theirs - 1) * 100:+.1f} %".replace("-", "−")
     interval = one.figure.interval if one.figure else None
     if one.verdict == Verdict.NO_DIFFERENCE and interval and interval.low <= ours / theirs <= interval.high:
         text = _("%(measured)s; published: %(published)s, which the interval does not exclude: more blocks narrow it")
         return Claim(Finding.NOT_JUDGED, text % {"measured": in_words(one), "published": published})
-    return _judged(one, wanted, published)
+    return _judged(one, wanted, published, (ours / theirs, ours / theirs))
 
 
 def _found(one: ArmResult) -> Finding:
@@ -136,8 +136,12 @@ def _valid_runs(arm: Arm) -> str:
     return text % values
 
 
-def _judged(one: ArmResult, wanted: Verdict, published: str) -> Claim:
-    """Judge an arm whose published change has a sign; no difference shown by a wide interval is no refutation."""
+def _judged(one: ArmResult, wanted: Verdict, published: str, ratios: tuple[float, float]) -> Claim:
+    """Judge an arm whose published change has a sign; no difference shown by a wide interval is no refutation.
+
+    Where none of the published ratios, from the least to the largest, lies in the interval, the claim says that only
+    the direction is reproduced.
+    """
     values = {"measured": in_words(one), "published": published}
     text = _("%(measured)s; published: %(published)s") % values
     if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
@@ -148,7 +152,12 @@ def _judged(one: ArmResult, wanted: Verdict, published: str) -> Claim:
             "direction: more blocks narrow it"
         )
         return Claim(Finding.NOT_JUDGED, wide % {**values, "percent": f"{100 * EXCLUDED:.0f}"})
-    return Claim(Finding.REPRODUCED if one.verdict == wanted else Finding.NOT_REPRODUCED, text)
+    if one.verdict != wanted:
+        return Claim(Finding.NOT_REPRODUCED, text)
+    interval = one.figure.interval if one.figure else None
+    if interval and not (interval.low <= ratios[1] and ratios[0] <= interval.high):
+        text = _("%(measured)s; published: %(published)s: the direction is reproduced, the size is not") % values
+    return Claim(Finding.REPRODUCED, text)
 
 
 def _may_hide(one: ArmResult, wanted: Verdict) -> bool:
@@ -296,12 +305,12 @@ def _reconnect(result: Result) -> Iterator[Claim]:
     """Judge reconnecting clients: PgBouncer gains, Pgpool-II does not, but for a load from another host."""
     for one in result.arms:
         if one.baseline and one.spec.values["endpoint"] == "pgbouncer":
-            yield _judged(one, Verdict.FASTER, "+58 to +62 %")
+            yield _judged(one, Verdict.FASTER, "+58 to +62 %", (1.58, 1.62))
         elif one.baseline and one.spec.values["endpoint"] == "pgpool":
             text = _("Pgpool-II gains nothing: %(measured)s; published: −5 to −8 %%")
             yield _no_gain(one, text % {"measured": in_words(one)})
         elif one.baseline and one.spec.other_host and not one.skipped:
-            yield _judged(one, Verdict.FASTER, "+7 to +12 %")
+            yield _judged(one, Verdict.FASTER, "+7 to +12 %", (1.07, 1.12))
 
 
 def _reconnect_notes(result: Result) -> Iterator[str]:

@@ -256,6 +256,8 @@ def _axis(name: str, values: Sequence[Any]) -> Iterator[AxisValue]:
 def _option_in_words(name: str, word: str) -> str:
     if name == "clients" and word.isdigit():
         return ngettext("%(n)s client", "%(n)s clients", int(word)) % {"n": word}
+    if name == "concurrency" and word.isdigit():
+        return ngettext("%(n)s worker", "%(n)s workers", int(word)) % {"n": word}
     return f"{word} {name.replace('_', ' ')}"
 
 

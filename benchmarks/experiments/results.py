@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import mean
+from statistics import mean, median
 
 from django.conf import settings
 from django.utils import timezone
@@ -49,9 +49,12 @@ class ArmResult:
         return self.figures.get(self.comparison.metric.key) if self.comparison else None
 
     def value(self, metric: str) -> float | None:
-        """Return the median of a metric over its valid runs."""
-        found = self.figures.get(metric)
-        return found.median if found else None
+        """Return the median of a metric over its valid runs, also of one that comparisons leave out."""
+        if found := self.figures.get(metric):
+            return found.median
+        figures = [run.summary.get(metric) for run in self.arm.valid] if self.arm else []
+        known = [figure for figure in figures if isinstance(figure, int | float)]
+        return median(known) if known else None
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,8 @@ class Frame:
     values: tuple[float, float]
     ratios: tuple[float, float]
     label: tuple[float, float]  # of a row, from its middle
-    note_characters: int
+    note_characters: int  # of a row without a ratio beside it
+    characters_of_values: int  # as wide as the scale of values
     is_stacked: bool = False
 
     def drop(self, rows: int) -> int:
@@ -32,8 +33,8 @@ class Frame:
         return self.row * rows + BOTTOM + TOP if self.is_stacked else 0
 
 
-WIDE = Frame(720, 30, 15, (256, 479), (511, 688), (246, 4), 72)
-NARROW = Frame(320, 38, 26, (8, 304), (8, 304), (0, -11), 48, is_stacked=True)
+WIDE = Frame(720, 30, 15, (256, 479), (511, 688), (246, 4), 72, 36)
+NARROW = Frame(320, 38, 26, (8, 304), (8, 304), (0, -11), 48, 48, is_stacked=True)
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Row:
     published: float | None
     is_baseline: bool
     note: str = ""
+    note_characters: int = 0  # more would reach over the published ratio
 
 
 @dataclass(frozen=True)
@@ -171,6 +173,7 @@ def _row(result: Result, one: ArmResult, at: int, scales: Scales) -> Row:
         published=scales.ratio_x(published) if published else None,
         is_baseline=one.is_baseline,
         note=_note(one),
+        note_characters=scales.frame.characters_of_values if published else scales.frame.note_characters,
     )
 
 

@@ -28,7 +28,11 @@ DERIVED = {
     "ping_ms": (gettext_lazy("Ping"), "ms"),
 }
 # metrics that other pages do not show, and that have no label therefore
-LABELS = {"tps_including_connections": (gettext_lazy("Throughput, connecting included"), "tps")}
+LABELS = {
+    "tps_including_connections": (gettext_lazy("Throughput, connecting included"), "tps"),
+    "latency_min_ms": (gettext_lazy("Latency, minimum"), "ms"),
+    "latency_max_ms": (gettext_lazy("Latency, maximum"), "ms"),
+}
 
 
 @dataclass(frozen=True)

@@ -29,5 +29,16 @@ def test_values_and_ratios_share_a_row_or_have_rows_of_their_own() -> None:
         assert drawn.one < (pooled.ratio or 0)
 
 
+def test_the_note_of_an_arm_does_not_reach_over_its_published_ratio() -> None:
+    figures = FIGURES | {"10-md5-pgbouncer": [None, None, None]}
+    wide = chart.draw(results.of(a_measured_experiment(figures)))
+    assert wide is not None
+    rows = {row.label: row for row in wide.rows}
+    noted = rows["10 clients, md5, PgBouncer"]
+    assert noted.note
+    assert (noted.note_characters, noted.published is not None) == (wide.frame.characters_of_values, True)
+    assert rows["10 clients, md5, no pooler"].note_characters == wide.frame.note_characters
+
+
 def test_there_is_no_chart_before_a_figure() -> None:
     assert chart.draw(results.of(an_experiment())) is None

@@ -35,6 +35,22 @@ def test_pgpool_gains_nothing_only_if_the_interval_says_so(pgpool, finding) -> N
     assert next(claim.finding for claim in claims if "Pgpool-II gains nothing" in claim.text) == finding
 
 
+@pytest.mark.parametrize(("pooled", "is_of_that_size"), [([158, 165, 160], True), ([400, 410, 395], False)])
+def test_an_effect_of_another_size_is_reproduced_in_its_direction_alone(pooled, is_of_that_size) -> None:
+    figures = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": pooled}
+    claims = conclusions.claims(results.of(a_measured_experiment(figures)))
+    claim = next(one for one in claims if one.text.startswith("10 clients, SCRAM, PgBouncer: ×"))
+    assert claim.finding == Finding.REPRODUCED
+    ends = "; published: +58 to +62 %" if is_of_that_size else ": the direction is reproduced, the size is not"
+    assert claim.text.endswith(ends)
+
+
+def test_a_published_loss_has_a_minus_sign() -> None:
+    figures = {"select-direct-0": [100, 101, 99], "select-direct-1000": [50, 51, 49]}
+    text = conclusions.text_of(results.of(a_measured_experiment(figures, "idle-tax")))
+    assert "published: −18.2 %: the direction is reproduced, the size is not." in text
+
+
 def test_a_pooler_that_is_slower_is_not_reproduced() -> None:
     figures = {"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [80, 81, 79]}
     experiment = a_measured_experiment(figures)
