@@ -2,6 +2,7 @@
 
 import os
 import socket
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -31,7 +32,7 @@ HERE = Path(__file__).parent
 MARKED = {HERE / "live": "live", HERE / "browser": "browser"}
 START = Server.spawn
 LONG_S = 15
-# what is started once for a folder and takes long, and is therefore one parallel process's; the longest first
+# what is started once for a folder and takes long, and is therefore one parallel process's
 SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed", HERE / "live/v2"]
 # half of the browser's time: a second installation costs less than to wait for one process at the end
 BROWSERS_SECOND = {
@@ -39,17 +40,19 @@ BROWSERS_SECOND = {
 }
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Mark tests by their folder, and keep those of one file, or of a folder with shared programs, in one parallel
-    process; the longest first, since the last of them to end is what one waits for.
+    process; those of the browser first, since the last of them to end is what one waits for.
     """
     for item in items:
         for folder, mark in MARKED.items():
             if folder in item.path.parents:
                 item.add_marker(mark)
         item.add_marker(pytest.mark.xdist_group(_group_of(item)))
-    items.sort(key=lambda item: _shared_by(item) is None)
+    yield
+    # after pytest-django has sorted them: tests without a database come last there
+    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -59,8 +62,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def _group_of(item: pytest.Item) -> str:
-    half = "-second" if item.path.name in BROWSERS_SECOND else ""
-    return str((_shared_by(item) or item.path).relative_to(HERE)) + half
+    shared = _shared_by(item)
+    is_second = shared == HERE / "browser" and item.path.name in BROWSERS_SECOND
+    return str((shared or item.path).relative_to(HERE)) + ("-second" if is_second else "")
 
 
 def _shared_by(item: pytest.Item) -> Path | None:

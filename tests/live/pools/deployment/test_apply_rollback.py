@@ -209,11 +209,11 @@ def test_a_removal_that_fails_is_no_longer_wished(
 def test_a_pool_can_shrink_while_its_cluster_takes_no_more_logins(
     make_pool: MakePool, pooler: Pooler, postgres: PostgresServer, live: Live
 ) -> None:
+    pool = make_pool(size=3)
+    deployment.apply_pooler(pooler)  # keeps one connection
     with postgres.connect() as session:
         session.execute("ALTER ROLE app CONNECTION LIMIT 1")
     try:
-        pool = make_pool(size=3)
-        deployment.apply_pooler(pooler)  # keeps the one connection
         pool.edit(None, size=2, state=PoolState.PENDING)
         revision = deployment.apply_pooler(pooler)
     finally:
