@@ -378,4 +378,4 @@ def _judged(found: Comparison, arm: Arm, figure: Figure) -> str:
     names = {"arm": arm.label, "baseline": found.baseline.label, "metric": found.metric.label}
     runs = (found.baseline.n_valid, arm.n_valid)
     pairs = len(_pairs(found.baseline, arm) or []) if figure.interval.paired else 0
-    return conclusions.judged(figure.verdict, figure.interval, names, conclusions.basis(runs, pairs))
+    return conclusions.judged(figure.verdict, figure.interval, names, runs=runs, pairs=pairs)

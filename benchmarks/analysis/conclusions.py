@@ -49,29 +49,65 @@ def carried_format(*, only_pool: bool, counted: bool) -> str:
     return _("%(arm)s carried its clients at %(tps)s tps")
 
 
-def judged(verdict: Verdict, interval: Interval, names: Mapping[str, Any], rests_on: str) -> str:
-    """Return the conclusion of a verdict; `names` are `arm`, `baseline` and `metric`, `rests_on` the runs behind it."""
-    texts = {
-        Verdict.NO_DIFFERENCE: _(
-            "no difference shown between %(arm)s and %(baseline)s: "
-            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
-        ),
-        Verdict.FASTER: _(
-            "%(arm)s is faster than %(baseline)s: "
-            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
-        ),
-        Verdict.SLOWER: _(
-            "%(arm)s is slower than %(baseline)s: "
-            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(basis)s)"
-        ),
-    }
+def judged(verdict: Verdict, interval: Interval, names: Mapping[str, Any], *, runs: tuple[int, int], pairs: int) -> str:
+    """Return the conclusion of a verdict with what it rests on.
+
+    `names` are `arm`, `baseline` and `metric`; `runs` are the valid ones of baseline and arm, `pairs` those of
+    neighbouring runs, 0 where the runs are no pairs.
+    """
     ends = {name: f"{getattr(interval, name):.2f}" for name in ("ratio", "low", "high")}
-    return texts[verdict] % {**names, **ends, "basis": rests_on}
-
-
-def basis(runs: tuple[int, int], pairs: int) -> str:
-    """Return the number of runs of baseline and arm that an interval rests on, or of its pairs where there are any."""
     if pairs:
-        return ngettext("%(count)s pair", "%(count)s pairs", pairs) % {"count": pairs}
-    text = ngettext("%(base)s and %(count)s run", "%(base)s and %(count)s runs", runs[1])
-    return text % {"base": runs[0], "count": runs[1]}
+        return _of_pairs(verdict, pairs) % {**names, **ends, "count": pairs}
+    return _of_runs(verdict, runs[1]) % {**names, **ends, "base": runs[0], "count": runs[1]}
+
+
+def _of_pairs(verdict: Verdict, pairs: int) -> str:
+    if verdict is Verdict.FASTER:
+        return ngettext(
+            "%(arm)s is faster than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(count)s pair)",
+            "%(arm)s is faster than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(count)s pairs)",
+            pairs,
+        )
+    if verdict is Verdict.SLOWER:
+        return ngettext(
+            "%(arm)s is slower than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(count)s pair)",
+            "%(arm)s is slower than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(count)s pairs)",
+            pairs,
+        )
+    return ngettext(
+        "no difference shown between %(arm)s and %(baseline)s: "
+        "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(count)s pair)",
+        "no difference shown between %(arm)s and %(baseline)s: "
+        "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(count)s pairs)",
+        pairs,
+    )
+
+
+def _of_runs(verdict: Verdict, runs: int) -> str:
+    if verdict is Verdict.FASTER:
+        return ngettext(
+            "%(arm)s is faster than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(base)s and %(count)s run)",
+            "%(arm)s is faster than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(base)s and %(count)s runs)",
+            runs,
+        )
+    if verdict is Verdict.SLOWER:
+        return ngettext(
+            "%(arm)s is slower than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(base)s and %(count)s run)",
+            "%(arm)s is slower than %(baseline)s: "
+            "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(base)s and %(count)s runs)",
+            runs,
+        )
+    return ngettext(
+        "no difference shown between %(arm)s and %(baseline)s: "
+        "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(base)s and %(count)s run)",
+        "no difference shown between %(arm)s and %(baseline)s: "
+        "%(metric)s ×%(ratio)s (95 %% interval ×%(low)s to ×%(high)s, %(base)s and %(count)s runs)",
+        runs,
+    )
