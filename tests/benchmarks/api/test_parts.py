@@ -1,5 +1,6 @@
 """Runs over several generators and runs that wait, in the REST API; with workers: tests/live/benchmarks/spread."""
 
+import re
 import uuid
 
 import pytest
@@ -51,10 +52,9 @@ def test_a_queued_run_tells_what_it_waits_for(runner, cluster, seen):
     queued = make_run(cluster, status=Status.QUEUED, wanted_generators=["east"], generator="east")
     described = runner.get(f"{URL}{queued.pk}/waiting/").json()
     assert (described["run"], described["ahead"], described["left_s"]) == (str(active.pk), 0, 30.0)
-    assert described["sentences"] == [
-        "waits for run 1 on cluster shop, about 30 s left",
-        "its generator east was last seen 40 s ago",
-    ]
+    holder, silent = described["sentences"]
+    assert holder == "waits for run 1 on cluster shop, about 30 s left"
+    assert re.fullmatch(r"its generator east was last seen 4\d s ago", silent)
 
 
 def test_a_run_that_is_not_queued_waits_for_nothing(runner, run):

@@ -1,5 +1,6 @@
 """What queued runs wait for."""
 
+import re
 from datetime import timedelta
 
 import pytest
@@ -74,10 +75,9 @@ def test_a_generator_that_is_gone_is_told_with_when_it_was_seen(demo, seen):
     seen("west")
     seen("east", ago_s=40)
     found = queue_status.waits_for(Run.objects.enqueue(cluster=demo, wanted_generators=["east", "north", "west"]))
-    assert (found.run, found.sentences) == (
-        None,
-        ["its generator east was last seen 40 s ago", "its generator north is not known any more"],
-    )
+    silent, unknown = found.sentences
+    assert (found.run, unknown) == (None, "its generator north is not known any more")
+    assert re.fullmatch(r"its generator east was last seen 4\d s ago", silent)
 
 
 def test_without_any_generator_or_any_that_can_the_run_says_so(demo, seen):
