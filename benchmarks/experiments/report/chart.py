@@ -24,6 +24,7 @@ class Frame:
     values: tuple[float, float]
     ratios: tuple[float, float]
     label: tuple[float, float]  # of a row, from its middle
+    label_characters: int
     note_characters: int  # of a row without a ratio beside it
     characters_of_values: int  # as wide as the scale of values
     is_stacked: bool = False
@@ -33,8 +34,8 @@ class Frame:
         return self.row * rows + BOTTOM + TOP if self.is_stacked else 0
 
 
-WIDE = Frame(720, 30, 15, (256, 479), (511, 688), (246, 4), 72, 36)
-NARROW = Frame(320, 38, 26, (8, 304), (8, 304), (0, -11), 48, 48, is_stacked=True)
+WIDE = Frame(720, 30, 15, (256, 479), (511, 688), (246, 4), 37, 72, 36)
+NARROW = Frame(320, 38, 26, (8, 304), (8, 304), (0, -11), 42, 48, 48, is_stacked=True)
 
 
 @dataclass(frozen=True)
