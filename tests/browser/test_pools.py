@@ -8,11 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.visiting import fill_pool_form, forget_pool, log_in, make_pool
+from tests.browser.visiting import POOL_PAGE, RUN_PAGE, fill_pool_form, forget_pool, id_at, log_in, make_pool
 from tests.installation import Installation
-
-POOL_PAGE = re.compile(r"/pools/([0-9a-f-]{36})/$")
-RUN_PAGE = re.compile(r"/runs/[0-9a-f-]{36}/$")
 
 
 @pytest.fixture
@@ -39,9 +36,7 @@ def test_a_new_pool_is_pending_first_and_then_applied_with_what_proved_it(
     expect(page.locator("#pool-state")).to_have_text("applied")
     expect(page.locator(".pd-step-proof")).to_contain_text(["logged in"])
     expect(page.locator("#pool-files")).to_contain_text("in sync")
-    found = POOL_PAGE.search(page.url)
-    assert found
-    forget_pool(installation, found[1])
+    forget_pool(installation, id_at(page, POOL_PAGE))
 
 
 def test_a_size_over_the_budget_is_refused_beside_its_field(page: Page) -> None:
@@ -150,19 +145,17 @@ def test_without_javascript_a_pool_is_made_and_a_run_through_it_started(
     log_in(page, installation)
     fill_pool_form(page, "plain", 3)
     page.get_by_role("button", name="Make the pool").click()
-    found = POOL_PAGE.search(page.url)
-    assert found
-    installation.api.wait(f"pools/{found[1]}/", "state", {"applied"}, 30)
+    pool_id = id_at(page, POOL_PAGE)
+    installation.api.wait(f"pools/{pool_id}/", "state", {"applied"}, 30)
     page.reload()
     expect(page.locator("#pool-state")).to_have_text("applied")
     page.get_by_role("link", name="Run a benchmark").first.click()
     page.locator("[name=clients]").fill("2")
     page.locator("[name=duration]").fill("3")
     page.get_by_role("button", name="Start the run").click()
-    expect(page).to_have_url(RUN_PAGE)
-    run_id = page.url.rstrip("/").rpartition("/")[2]
+    run_id = id_at(page, RUN_PAGE)
     installation.api.wait(f"runs/{run_id}/", "status", {"succeeded"}, 60)
     page.reload()
     expect(page.locator("#result-title")).to_be_visible()
     expect(page.locator("noscript table tbody td").first).to_be_visible()
-    forget_pool(installation, found[1])
+    forget_pool(installation, pool_id)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.visiting import fill_pool_form, forget_pool, log_in, make_pool
+from tests.browser.visiting import POOL_PAGE, RUN_PAGE, fill_pool_form, forget_pool, id_at, log_in, make_pool
 from tests.installation import Installation
 
 
@@ -77,7 +77,7 @@ def test_a_pool_is_made_copied_and_measured(page: Page, installation: Installati
     page.goto("/pools/new/")
     fill_pool_form(page, "by-hand", 3)
     page.get_by_role("button", name="Make the pool").click()
-    pool_id = page.url.rstrip("/").rpartition("/")[2]
+    pool_id = id_at(page, POOL_PAGE)
     installation.api.wait(f"pools/{pool_id}/", "state", {"applied"}, 30)
     page.reload()
     expect(page.locator("#connection")).to_contain_text(re.compile("postgresql://app@.*/by-hand"))
@@ -88,7 +88,7 @@ def test_a_pool_is_made_copied_and_measured(page: Page, installation: Installati
     expect(page.get_by_text("Choose a target").locator("visible=true")).to_have_count(0)
     page.locator("[name=duration]").fill("2")
     page.get_by_role("button", name="Start the run").click()
-    run_id = page.url.rstrip("/").rpartition("/")[2]
+    run_id = id_at(page, RUN_PAGE)
     installation.api.wait(f"runs/{run_id}/", "status", {"succeeded"}, 60)
     page.reload()
     expect(page.locator("#run-result")).to_contain_text("Throughput")

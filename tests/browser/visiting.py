@@ -1,5 +1,6 @@
 """What visitors of an installation do by hand in more than one test."""
 
+import re
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -7,8 +8,18 @@ from playwright.sync_api import Page, expect
 
 from tests.installation import Installation, Refused
 
+POOL_PAGE = re.compile(r"/pools/([0-9a-f-]{36})/$")
+RUN_PAGE = re.compile(r"/runs/([0-9a-f-]{36})/$")
 # The cookies of each installation's first login by the form, which costs a second of a processor.
 _logins: "WeakKeyDictionary[Installation, list[Any]]" = WeakKeyDictionary()
+
+
+def id_at(page: Page, address: re.Pattern[str]) -> str:
+    """Wait for the page of a record, which a click only asks for; return the record's id."""
+    expect(page).to_have_url(address)
+    found = address.search(page.url)
+    assert found
+    return found[1]
 
 
 def log_in(page: Page, installation: Installation) -> None:
