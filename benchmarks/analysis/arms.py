@@ -18,7 +18,18 @@ from benchmarks.analysis.connection_refusals import Refusal
 from benchmarks.models import metrics
 from benchmarks.models.metrics import Direction, Metric
 
-__all__ = ["Arm", "Comparison", "Figure", "Outcome", "Subject", "Verdict", "compare", "key_of", "verdict_of"]
+__all__ = [
+    "Arm",
+    "Comparison",
+    "Figure",
+    "Outcome",
+    "Subject",
+    "Verdict",
+    "compare",
+    "key_of",
+    "values_of",
+    "verdict_of",
+]
 
 
 @dataclass(frozen=True)
@@ -142,7 +153,7 @@ class Arm:
     @property
     def at_work(self) -> tuple[float, float] | None:
         """(busy clients, clients asked for) by the median of its runs, where the two differ; else None."""
-        busy = _values(self.valid, "effective_clients")
+        busy = values_of(self.valid, "effective_clients")
         summary = {"effective_clients": median(busy)} if busy else {}
         return comparison.idle_clients(self.runs[0].options, summary)
 
@@ -207,7 +218,7 @@ def compare_arms(arms: Sequence[Arm], *, metric: str = "tps", rule: Rule = FIXED
     subjects = [run for arm in arms for run in arm.runs]
     shown = [one for one in metrics.METRICS if any(run.summary.get(one.key) is not None for run in subjects)]
     rows = tuple(Row(one, tuple(_figure(one, arms[0], arm, rule) for arm in arms)) for one in shown)
-    noise = confidence_intervals.repeatability([_values(arm.valid, metric) for arm in arms])
+    noise = confidence_intervals.repeatability([values_of(arm.valid, metric) for arm in arms])
     found = Comparison(judged, arms, rows, _differs_in(arms), noise, ())
     sentences = tuple(_conclusion(found, arm, figure) for arm, figure in zip(arms, found.figures, strict=True))
     return Comparison(judged, arms, rows, found.differs_in, noise, tuple(one for one in sentences if one))
@@ -252,16 +263,17 @@ def _differs_in(arms: Sequence[Arm]) -> tuple[Difference, ...]:
     return comparison.differences(described)
 
 
-def _values(runs: Sequence[Subject], key: str) -> list[float]:
+def values_of(runs: Sequence[Subject], key: str) -> list[float]:
+    """Return the figure of each run that has it, in their order."""
     return [value for run in runs if isinstance(value := run.summary.get(key), int | float)]
 
 
 def _figure(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Figure:
-    values = _values(arm.valid, metric.key) or _values(arm.runs, metric.key)
+    values = values_of(arm.valid, metric.key) or values_of(arm.runs, metric.key)
     if not values:
         return Figure(None, None, None)
     seen = Figure(median(values), min(values), max(values))
-    theirs = _values(base.valid, metric.key)
+    theirs = values_of(base.valid, metric.key)
     if arm.is_baseline or not arm.n_valid or not theirs:
         return seen
     if not metric.is_judged:
@@ -282,11 +294,11 @@ def _missing(metric: Metric, arms: Sequence[Arm]) -> str:
     """List the runs and logged transactions that a verdict still needs; empty where it has enough."""
     needed = []
     for arm in arms:
-        more = ENOUGH_REPEATS - len(_values(arm.valid, metric.key))
+        more = ENOUGH_REPEATS - len(values_of(arm.valid, metric.key))
         if more > 0:
             runs = ngettext("%(count)s more valid run of %(arm)s", "%(count)s more valid runs of %(arm)s", more)
             needed.append(runs % {"count": more, "arm": arm.label})
-        logged = sum(_values(arm.valid, "latency_samples"))
+        logged = sum(values_of(arm.valid, "latency_samples"))
         if metric.samples_needed > logged:
             samples = _("%(needed)s logged transactions of %(arm)s (it has %(logged)s)")
             numbers = {"needed": f"{metric.samples_needed:,}", "logged": f"{logged:,.0f}"}
@@ -297,7 +309,9 @@ def _missing(metric: Metric, arms: Sequence[Arm]) -> str:
 def _interval(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Interval | None:
     pairs = _pairs(base, arm)
     if pairs is None:
-        return confidence_intervals.of_samples(_values(base.valid, metric.key), _values(arm.valid, metric.key), rule)
+        return confidence_intervals.of_samples(
+            values_of(base.valid, metric.key), values_of(arm.valid, metric.key), rule
+        )
     values = [(one.summary.get(metric.key), other.summary.get(metric.key)) for one, other in pairs]
     return confidence_intervals.of_pairs(
         [(one, other) for one, other in values if one is not None and other is not None], rule
@@ -360,7 +374,7 @@ def _carried(found: Comparison, arm: Arm) -> str:
     The outcomes of the runs follow in brackets where none of them is valid; empty where no throughput is known.
     """
     runs = arm.valid or tuple(run for run in arm.runs if run.outcome is Outcome.SUSPECT)
-    asked, tps = comparison.clients_asked(arm.runs[0].options), _values(runs, "tps")
+    asked, tps = comparison.clients_asked(arm.runs[0].options), values_of(runs, "tps")
     if not tps:
         return ""
     only_pool = arm.runs[0].is_pooled and sum(one.runs[0].is_pooled for one in found.arms) == 1

@@ -52,8 +52,7 @@ class ArmResult:
         """Return the median of a metric over its valid runs, also of one that comparisons leave out."""
         if found := self.figures.get(metric):
             return found.median
-        figures = [run.summary.get(metric) for run in self.arm.valid] if self.arm else []
-        known = [figure for figure in figures if isinstance(figure, int | float)]
+        known = arm_comparison.values_of(self.arm.valid, metric) if self.arm else []
         return median(known) if known else None
 
 

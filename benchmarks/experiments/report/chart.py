@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import floor, log10
 
+from benchmarks.analysis.arms import values_of
 from benchmarks.experiments.results import ArmResult, Result
 
 TOP, BOTTOM = 8, 26
@@ -92,7 +93,7 @@ class Chart:
 def draw(result: Result) -> Chart | None:
     """Return the chart of the metric that verdicts rest on; None before any run has a figure."""
     metric = result.spec.metric
-    values = [value for one in result.arms if one.arm for value in _values(one, metric)]
+    values = [value for one in result.arms if one.arm for value in values_of(one.arm.runs, metric)]
     if not values:
         return None
     ratios = [ratio for one in result.arms for ratio in _ratios(one, published_ratio(result, one))]
@@ -143,11 +144,6 @@ def published_ratio(result: Result, one: ArmResult) -> float | None:
     ours = one.spec.published.get(result.spec.metric)
     theirs = base.spec.published.get(result.spec.metric) if base else None
     return ours / theirs if ours and theirs else None
-
-
-def _values(one: ArmResult, metric: str) -> list[float]:
-    runs = one.arm.runs if one.arm else ()
-    return [value for run in runs if isinstance(value := run.summary.get(metric), int | float)]
 
 
 def _ratios(one: ArmResult, published: float | None) -> Iterable[float]:
