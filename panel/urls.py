@@ -10,7 +10,14 @@ from panel.rest.docs import DocsView, SchemaView
 CATALOG_KEPT_S = 3600  # by browsers
 catalog = cache_control(public=True, max_age=CATALOG_KEPT_S)(JavaScriptCatalog.as_view())
 
+# One after the other is tried: those with a prefix come first, each of which costs one comparison.
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", include("panel.accounts.api")),
+    path("api/v1/", include("pools.api.urls")),
+    path("api/v1/", include("benchmarks.api.urls")),
+    path("v2/", include("pools.managed_api.urls")),
+    path("api/schema/", SchemaView.as_view(), name="api-schema"),
+    path("api/docs/", DocsView.as_view(), name="api-docs"),
     path("texts.js", login_not_required(catalog), name="javascript-catalog"),
     path("", include("panel.health")),
     path("", include("panel.metrics")),
@@ -19,12 +26,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("panel.accounts.urls")),
     path("", include("pools.urls")),
     path("", include("benchmarks.urls")),
-    path("api/v1/", include("panel.accounts.api")),
-    path("api/v1/", include("pools.api.urls")),
-    path("api/v1/", include("benchmarks.api.urls")),
-    path("v2/", include("pools.managed_api.urls")),
-    path("api/schema/", SchemaView.as_view(), name="api-schema"),
-    path("api/docs/", DocsView.as_view(), name="api-docs"),
 ]
 handler404 = "panel.rest.pagination_and_errors.page_not_found"
 handler500 = "panel.rest.pagination_and_errors.server_error"

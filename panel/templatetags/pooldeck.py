@@ -1,6 +1,7 @@
 """Tags and filters of every page: icons, state badges, form controls, navigation, sizes and times."""
 
 from datetime import datetime
+from functools import cache
 from typing import Any, Literal, TypeGuard
 
 from django import template
@@ -44,7 +45,11 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
 @register.simple_tag
 def icon(name: str, extra: str = "") -> SafeString:
     """Render an icon of static/img/icons.svg. Screen readers skip it: put text beside it or label its button."""
-    address = f"{static('img/icons.svg')}#{name}"
+    return _icon(f"{static('img/icons.svg')}#{name}", extra)
+
+
+@cache  # a page has some 50 icons, all of names that templates hold
+def _icon(address: str, extra: str) -> SafeString:
     return format_html(
         '<svg class="pd-icon {}" aria-hidden="true" focusable="false"><use href="{}"/></svg>', extra, address
     )
