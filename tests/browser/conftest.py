@@ -38,6 +38,7 @@ class Web:
     def __init__(self, home: Path, redis_url: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
+        self.login: list[Any] = []  # the cookies of the first login by the form, which costs a second of a processor
         self.log = home / "web.log"
         self.environment = {
             **os.environ,
@@ -119,11 +120,14 @@ def page(chromium: Browser, web: Web) -> Iterator[Page]:
     opened = context.new_page()
     opened.on("console", lambda message: print(f"browser: {message.type}: {message.text}"))
     opened.on("pageerror", lambda error: print(f"browser: {error}"))
-    opened.goto(f"{web.url}/login/")
-    opened.fill("[name=username]", "admin")
-    opened.fill("[name=password]", PASSWORD)
-    opened.click("button[type=submit]")
-    opened.wait_for_url(f"{web.url}/")
+    if not web.login:
+        opened.goto(f"{web.url}/login/")
+        opened.fill("[name=username]", "admin")
+        opened.fill("[name=password]", PASSWORD)
+        opened.click("button[type=submit]")
+        opened.wait_for_url(f"{web.url}/")
+        web.login = context.cookies()
+    context.add_cookies(web.login)
     yield opened
     context.close()
 

@@ -23,6 +23,7 @@ def test_a_run_over_three_generators_is_watched_as_one(
     visitor: Page, installation: Installation, east_and_west: None
 ) -> None:
     log_in(visitor, installation)
+    visitor.goto("/")
     visitor.get_by_role("link", name="Generators").click()
     for name in ("east", "local", "west"):
         row = visitor.get_by_role("row").filter(has=visitor.get_by_text(name, exact=True))
