@@ -78,14 +78,14 @@ def test_a_table_of_products_of_others_is_not_replaced_unasked(
 
 @pytest.mark.parametrize("connection", ["new", "normal", "pooled"])
 def test_each_kind_of_connection_answers(start: Start, filled: str, connection: str) -> None:
-    run = start(connection=connection, concurrency=4, duration=3)
+    run = start(connection=connection, concurrency=4, duration=2)
     assert (run.status, run.exit_code, run.error) == (Status.SUCCEEDED, 0, "")
     assert run.validity in (Validity.VALID, Validity.SUSPECT), run.reasons  # a busy machine may stall
     assert (run.summary["failed"], run.summary["errors"], run.summary["clients"]) == (0, {}, 4)
     assert run.summary["bytes"] == pytest.approx(86_500 * run.summary["transactions"], rel=0.02)
     assert run.summary["effective_clients"] == pytest.approx(4, abs=0.8)
     samples = list(run.samples.all())
-    assert len(samples) in (2, 3)
+    assert len(samples) in (1, 2)
     assert any(sample.latency_p95_ms for sample in samples)
     assert run.summary["latency_p50_ms"] <= run.summary["latency_p99_ms"]
     assert LatencyHistogram.objects.get(run=run).count == run.summary["transactions"]
@@ -94,13 +94,13 @@ def test_each_kind_of_connection_answers(start: Start, filled: str, connection: 
 
 
 def test_the_service_can_stand_on_a_pool(start: Start, pool: Pool, filled: str) -> None:
-    run = start(pool=pool, connection="pooled", concurrency=4, duration=3)
+    run = start(pool=pool, connection="pooled", concurrency=4, duration=2)
     assert (run.status, run.summary["failed"]) == (Status.SUCCEEDED, 0)
-    assert run.pool_samples.count() >= 2
+    assert run.pool_samples.count() >= 1
 
 
 def test_too_many_connections_are_errors_by_kind_in_the_servers_words(start: Start, filled: str) -> None:
-    run = start(connection="normal", concurrency=200, duration=3)
+    run = start(connection="normal", concurrency=200, duration=1)
     assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.SUSPECT)
     assert run.summary["errors"]["status 500"] > 0
     assert "requests failed" in run.reasons[0]
@@ -131,7 +131,7 @@ def test_a_pool_that_is_refused_connections_makes_the_figures_doubtful(
     with postgres.connect() as session:
         session.execute(f"ALTER DATABASE {filled} CONNECTION LIMIT 10")
         try:
-            run = start(connection="pooled", pool_size=90, concurrency=4, duration=3, user=APP_ROLE)
+            run = start(connection="pooled", pool_size=90, concurrency=4, duration=1, user=APP_ROLE)
         finally:
             session.execute(f"ALTER DATABASE {filled} CONNECTION LIMIT -1")
     assert (run.status, run.summary["failed"], run.validity) == (Status.SUCCEEDED, 0, Validity.SUSPECT), run.error
@@ -143,7 +143,7 @@ def test_a_pool_that_is_refused_connections_makes_the_figures_doubtful(
 
 
 def test_the_processor_of_the_service_is_told_and_named_where_it_is_the_limit(start: Start, filled: str) -> None:
-    run = start(connection="pooled", pool_size=10, concurrency=8, duration=4)
+    run = start(connection="pooled", pool_size=10, concurrency=8, duration=3)
     taken = run.conditions["meanwhile"]["service_cpu_percent"]
     assert 0 < taken < 200  # looks are not quite a second apart
     observations = run.observations.filter(kind=ObservationKind.GENERATOR)
@@ -182,7 +182,7 @@ def test_a_service_ends_with_its_run_whatever_happens(
 
 def test_a_service_that_ended_before_its_load_is_named(start: Start, filled: str, cluster: Cluster) -> None:
     target = {"cluster": str(cluster.pk), "database": filled}
-    run = submit_one(target=target, options={"concurrency": 2, "duration": 15}, author=None, engine="http")
+    run = submit_one(target=target, options={"concurrency": 2, "duration": 5}, author=None, engine="http")
     ending = threading.Thread(target=_kill_the_service, args=(run,), kwargs={"cancel": False})
     ending.start()
     ended = execute(run)

@@ -78,7 +78,7 @@ def assert_figures_add_up(run: Run) -> None:
 
 
 def test_sysbench_adds_up_its_histograms_merged(start: Start) -> None:
-    run = start("sysbench", script="oltp_read_only", threads=4, duration=4, **TABLES)
+    run = start("sysbench", script="oltp_read_only", threads=4, rate=120, duration=3, **TABLES)
     assert [part.options["threads"] for part in parts_of(run)] == [2, 1, 1]
     assert_seconds_add_up(run)
     assert_figures_add_up(run)
@@ -93,7 +93,7 @@ def test_events_of_sysbench_are_those_of_all(start: Start) -> None:
 
 
 def test_a_rate_is_kept_by_all_together_and_refused_where_it_would_be_no_limit(start: Start) -> None:
-    run = start("sysbench", script="oltp_point_select", threads=3, rate=30, duration=5, **TABLES)
+    run = start("sysbench", script="oltp_point_select", threads=3, rate=30, duration=4, **TABLES)
     assert run.summary["tps"] == pytest.approx(30, rel=0.4)
     with pytest.raises(InvalidOptions, match="leaves one of 3 generators without any"):
         start("sysbench", script="oltp_point_select", threads=3, rate=2, duration=2, **TABLES)
@@ -101,7 +101,7 @@ def test_a_rate_is_kept_by_all_together_and_refused_where_it_would_be_no_limit(s
 
 
 def test_http_adds_up_with_a_service_beside_each_load(start: Start) -> None:
-    run = start("http", connection="normal", concurrency=4, duration=4)
+    run = start("http", connection="normal", concurrency=4, duration=3)
     assert [part.options["concurrency"] for part in parts_of(run)] == [2, 1, 1]
     assert_seconds_add_up(run)
     assert_figures_add_up(run)
@@ -118,7 +118,7 @@ def test_http_adds_up_with_a_service_beside_each_load(start: Start) -> None:
         (
             "pgbench",
             "clients",
-            {"scripts": [{"text": "SELECT 1;"}], "threads": 1, "percentiles": True, "sampling_rate": 0.5},
+            {"scripts": [{"text": "SELECT 1;"}], "threads": 1, "rate": 300, "percentiles": True, "sampling_rate": 0.5},
         ),
     ],
 )
