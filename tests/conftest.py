@@ -1,20 +1,29 @@
 """What every test may use; what tests of properties draw; and which tests may start servers."""
 
+import gc
 import os
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import psycopg
 import pytest
+from django.contrib.auth.management import create_permissions
+from django.contrib.contenttypes.management import create_contenttypes
 from django.db import connection
+from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
+from panel.lib import gc_tuning
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
 from tests import seeds
 from tests.drawing import DRAWS
+
+# Collecting tests makes objects that stay: to look through them for garbage again and again took a sixth of its time.
+gc.disable()
 
 # a slow machine is no fault of what is tested, here as with every other test
 STEADY = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -46,29 +55,35 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     process; those of the browser first, since the last of them to end is what one waits for.
     """
     for item in items:
-        for folder, mark in MARKED.items():
-            if folder in item.path.parents:
-                item.add_marker(mark)
-        item.add_marker(pytest.mark.xdist_group(_group_of(item)))
+        if mark := _mark_of(item.path):
+            item.add_marker(mark)
+        item.add_marker(pytest.mark.xdist_group(_group_of(item.path)))
     yield
     # after pytest-django has sorted them: tests without a database come last there
     items.sort(key=lambda item: item.get_closest_marker("browser") is None)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Refuse to go on where pytest-xdist overlooked the groups: each process would start every server anew."""
+    """Refuse to go on where pytest-xdist overlooked the groups: each process would start every server anew.
+
+    From now on garbage is collected, but for what is there already.
+    """
+    gc_tuning.leave_out_what_there_is()
+    gc.enable()
     if session.config.getoption("loadgroup", False) and any("@" not in item.nodeid for item in session.items):
         raise pytest.UsageError("this pytest-xdist does not keep the groups of tests together: see its release notes")
 
 
-def _group_of(item: pytest.Item) -> str:
-    shared = _shared_by(item)
-    is_second = shared == HERE / "browser" and item.path.name in BROWSERS_SECOND
-    return str((shared or item.path).relative_to(HERE)) + ("-second" if is_second else "")
+@cache
+def _mark_of(file: Path) -> str | None:
+    return next((mark for folder, mark in MARKED.items() if folder in file.parents), None)
 
 
-def _shared_by(item: pytest.Item) -> Path | None:
-    return next((folder for folder in SHARED if folder in item.path.parents), None)
+@cache
+def _group_of(file: Path) -> str:
+    shared = next((folder for folder in SHARED if folder in file.parents), None)
+    is_second = shared == HERE / "browser" and file.name in BROWSERS_SECOND
+    return str((shared or file).relative_to(HERE)) + ("-second" if is_second else "")
 
 
 @pytest.fixture(scope="session")
@@ -86,6 +101,9 @@ def django_db_setup(request: pytest.FixtureRequest, django_db_modify_db_settings
             name = Path(connection.creation._get_test_db_name())
             stack.enter_context(seeds.migrated(cache.mkdir("seeds"), name))
         request.getfixturevalue("django_db_setup")
+    # Flushing the database after a test would make these anew, and the panel's rights are not Django's permissions.
+    post_migrate.disconnect(create_permissions, dispatch_uid="django.contrib.auth.management.create_permissions")
+    post_migrate.disconnect(create_contenttypes)
 
 
 @pytest.fixture

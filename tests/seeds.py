@@ -51,7 +51,7 @@ def migrated(folder: Path, database: Path) -> Iterator[None]:
 def fill(folder: Path, home: Path) -> None:
     """Give an empty home what its first start takes longest to make; the start finds it and goes on from there."""
     original = folder / f"{_migrations()}-{page_files.stamp()[:16]}"
-    with _locked(folder):
+    with _locked(folder, "lock-of-first-start"):
         if not original.exists():
             _make_first_start(original)
     shutil.copytree(original / "static", home / "static", dirs_exist_ok=True)
@@ -67,15 +67,17 @@ def _make_first_start(original: Path) -> None:
     database = made / "pooldeck.sqlite3"
     named = {"DJANGO_SETTINGS_MODULE": "panel.settings", "POOLDECK_HOME": str(made)}
     environment = os.environ | named | {"DATABASE_URL": f"sqlite:///{database}"}
-    subprocess.run([sys.executable, "-c", FIRST_START], cwd=BASE_DIR, env=environment, check=True, timeout=240)
+    made.mkdir(0o700)
+    with migrated(original.parent, database):
+        subprocess.run([sys.executable, "-c", FIRST_START], cwd=BASE_DIR, env=environment, check=True, timeout=240)
     _save(database, made / "whole.sqlite3")
     (made / "whole.sqlite3").rename(database)
     made.rename(original)
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[int]:
-    with (folder / "lock").open("w") as lock:
+def _locked(folder: Path, name: str = "lock") -> Iterator[int]:
+    with (folder / name).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         yield lock.fileno()
 

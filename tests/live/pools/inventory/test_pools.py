@@ -19,6 +19,7 @@ from pools.clusters import health_check
 from pools.inventory import pools
 from pools.inventory.pools import InvalidPool
 from pools.models import Cluster, Pool, Pooler, PoolState
+from tests import seeds
 from tests.live.conftest import APP_PASSWORD
 
 pytestmark = pytest.mark.django_db
@@ -154,7 +155,8 @@ def metadata(request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path:
     # tasks for a queue that is not there: the wish is saved all the same
     own |= {"REDIS_URL": "redis://127.0.0.1:1/0"}
     if request.param == "sqlite":
-        yield os.environ | own
+        with seeds.migrated(request.config.cache.mkdir("seeds"), tmp_path / "pooldeck.sqlite3"):
+            yield os.environ | own
         return
     login = f"{postgres.superuser}:{postgres.password}@{postgres.host}:{postgres.port}"
     with postgres.connect() as session:
