@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
 
 @pytest.mark.parametrize("pgpool_binary", ["installed"], indirect=True)
 def test_pgbouncer_is_faster_than_none_and_than_pgpool(carry_out: CarryOut, pgpool_pooler: Pooler) -> None:
-    found = carry_out("reconnect", options={"duration": 1}, repeats=5)
+    found = carry_out("reconnect", options={"duration": 1}, repeats=4)
     assert all(run.conditions["warm_up"]["seconds"] >= 1 for run in found.runs)
     arms = {one.spec.values["endpoint"]: one for one in found.arms if one.spec.values["auth"] == "scram"}
     assert arms["pgbouncer"].value("tps") > arms["none"].value("tps")
