@@ -16,6 +16,8 @@ from benchmarks.generators import file_changes, heartbeats
 from panel.lib import env, gc_tuning, queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
+# Celery runs Django's system checks at each start and shows nothing of them; they would import all pages and the API.
+os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 logger = logging.getLogger(__name__)
 app = Celery("pooldeck", task_cls="panel.installation.pausing:PausableTask")

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 from django.conf import settings
 from django.utils.translation import gettext as _
 
@@ -116,6 +115,8 @@ def _read(table: dict[str, Any]) -> CreateEntry:
 
 
 def _faults(text: str, raw: dict[str, Any]) -> Iterator[str]:
+    import jsonschema  # takes as long as the models of the panel, and few panels have such a file
+
     validator = jsonschema.Draft202012Validator(SCHEMA)
     for error in sorted(validator.iter_errors(raw), key=lambda one: list(map(str, one.absolute_path))):
         yield _named(text, list(error.absolute_path), error.message)
