@@ -66,9 +66,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Refuse to go on where pytest-xdist overlooked the groups: each process would start every server anew.
 
-    From now on garbage is collected, but for what is there already.
+    From now on garbage is collected, less often than usual, but for what is there already.
     """
     gc_tuning.leave_out_what_there_is()
+    gc.set_threshold(100_000, 50, 50)
     gc.enable()
     if session.config.getoption("loadgroup", False) and any("@" not in item.nodeid for item in session.items):
         raise pytest.UsageError("this pytest-xdist does not keep the groups of tests together: see its release notes")
