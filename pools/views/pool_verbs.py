@@ -8,11 +8,13 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
+from django_htmx.http import HttpResponseClientRedirect
 
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
@@ -120,8 +122,13 @@ def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
 
 @require_safe
 def pool_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Render the card that shows whether the pool is paused or disabled, with the buttons that change it."""
-    pool = get_object_or_404(Pool.objects.select_related("pooler"), pk=pk)
+    """Render the card that shows whether the pool is paused or disabled, with the buttons that change it.
+
+    Redirect to the list once the pool is gone, as the live card does.
+    """
+    pool = Pool.objects.select_related("pooler").filter(pk=pk).first()
+    if pool is None:
+        return HttpResponseClientRedirect(reverse("pool-list"))
     return render(request, "pools/includes/pool_condition.html", {"pool": pool, **condition_context(pool)})
 
 

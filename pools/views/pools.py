@@ -220,11 +220,14 @@ def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @staff_only
 def pool_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Request that a pool is removed from its pooler; the record is deleted once the removal is verified."""
+    """Request that a pool is removed from its pooler; the record is deleted once the removal is verified.
+
+    The list has the pool until then; its own page may be gone before a browser asks for it.
+    """
     pool = _get(pk)
     if request.method == "POST":
         pools.remove(pool, person(request.user))
         removing = _("Pool %(pool)s is being removed from pooler %(pooler)s.")
         messages.info(request, removing % {"pool": pool, "pooler": pool.pooler})
-        return redirect("pool-detail", pool.pk)
+        return redirect("pool-list")
     return render(request, "pools/pool_delete.html", {"pool": pool, **pool_state(pool)})
