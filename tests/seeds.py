@@ -50,15 +50,21 @@ def migrated(folder: Path, database: Path) -> Iterator[None]:
 
 def fill(folder: Path, home: Path) -> None:
     """Give an empty home what its first start takes longest to make; the start finds it and goes on from there."""
-    original = folder / f"{_migrations()}-{page_files.stamp()[:16]}"
-    with _locked(folder, "lock-of-first-start"):
-        if not original.exists():
-            _make_first_start(original)
+    original = first_start(folder)
     shutil.copytree(original / "static", home / "static", dirs_exist_ok=True)
     shutil.copyfile(original / "pooldeck.sqlite3", home / "pooldeck.sqlite3")
     filled = Home(home)
     filled.open()
     filled.keep("pages", "sources", page_files.stamp())
+
+
+def first_start(folder: Path) -> Path:
+    """Return the home after a first start, with `static/` and `pooldeck.sqlite3`; it is to be read only."""
+    original = folder / f"{_migrations()}-{page_files.stamp()[:16]}"
+    with _locked(folder, "lock-of-first-start"):
+        if not original.exists():
+            _make_first_start(original)
+    return original
 
 
 def _make_first_start(original: Path) -> None:

@@ -37,8 +37,8 @@ def pages(installation: Installation) -> list[str]:
     """The addresses of all pages, each with something on it."""
     api = installation.api
     demo = next(pool for pool in api.get("pools/")["results"] if pool["name"] == "app")
-    options = {"builtin": "tpcb-like", "clients": 2, "threads": 1, "duration": 2, "report_per_command": True}
-    options |= {"warm_up": 1, "idle_connections": 2}
+    options = {"builtin": "tpcb-like", "clients": 2, "threads": 1, "duration": 2, "rate": 100}
+    options |= {"warm_up": 1, "idle_connections": 2, "report_per_command": True}
     asked = {"target": {"pool": demo["id"]}, "options": options, "thresholds": LIMITS}
     runs = [api.post("runs/", asked)["id"] for _ in range(2)]
     for run in runs:

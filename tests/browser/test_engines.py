@@ -44,7 +44,7 @@ def start(page: Page, engine: str, **values: str) -> None:
 
 def test_a_sysbench_run_by_hand(page: Page) -> None:
     prepare(page, "sysbench", "table_size", "2000")
-    start(page, "sysbench", threads="2", duration="3", table_size="2000")
+    start(page, "sysbench", threads="2", duration="2", table_size="2000")
     expect(page.locator("#run-result")).to_contain_text("From the program's own summary (sysbench)")
     expect(page.get_by_role("region", name="Latencies", exact=True)).to_contain_text("p95")
     expect(page.locator("[data-chart=tps] .chart-source")).to_have_text("interval reports of sysbench")
@@ -54,7 +54,7 @@ def test_a_sysbench_run_by_hand(page: Page) -> None:
 
 def test_an_http_run_by_hand(page: Page) -> None:
     prepare(page, "http", "rows", "2000")
-    start(page, "http", concurrency="2", duration="3")
+    start(page, "http", concurrency="2", duration="2")
     expect(page.locator("#run-result")).to_contain_text("From the program's own summary (HTTP load)")
     expect(page.locator("[data-chart=tps]")).to_contain_text("requests per second")
 

@@ -26,7 +26,7 @@ def page(visitor: Page, installation: Installation) -> Page:
 @pytest.fixture
 def run(installation: Installation) -> dict[str, Any]:
     (pool,) = [one for one in installation.api.get("pools/")["results"] if one["name"] == "app"]
-    asked = {"target": {"pool": pool["id"]}, "options": {"duration": 3, "clients": 2}}
+    asked = {"target": {"pool": pool["id"]}, "options": {"duration": 3, "clients": 2, "rate": 100}}
     made = installation.api.post("runs/", asked)
     done: dict[str, Any] = installation.api.wait(f"runs/{made['id']}/", "status", {"succeeded", "failed"}, 60)
     return done

@@ -151,7 +151,7 @@ def test_without_javascript_a_pool_is_made_and_a_run_through_it_started(
     expect(page.locator("#pool-state")).to_have_text("applied")
     page.get_by_role("link", name="Run a benchmark").first.click()
     page.locator("[name=clients]").fill("2")
-    page.locator("[name=duration]").fill("3")
+    page.locator("[name=duration]").fill("2")
     page.get_by_role("button", name="Start the run").click()
     run_id = id_at(page, RUN_PAGE)
     installation.api.wait(f"runs/{run_id}/", "status", {"succeeded"}, 60)

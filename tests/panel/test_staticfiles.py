@@ -6,21 +6,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
 
 from panel.lib.env import BASE_DIR
 from panel.staticfiles import BUNDLES, HashedStorage
+from tests import seeds
 
 
 @pytest.fixture(scope="module")
-def collected(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    from django.test import override_settings  # not before Django is set up
-
-    root = tmp_path_factory.mktemp("static")
-    storages = {"staticfiles": {"BACKEND": "panel.staticfiles.HashedStorage"}}
-    with override_settings(STATIC_ROOT=root, STORAGES=storages):
-        call_command("collectstatic", interactive=False, verbosity=0)
-    return root
+def collected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What collectstatic leaves in a panel's home."""
+    cache = getattr(request.config, "cache", None)
+    return seeds.first_start(cache.mkdir("seeds") if cache else tmp_path_factory.mktemp("seeds")) / "static"
 
 
 @pytest.fixture
