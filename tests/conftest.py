@@ -52,7 +52,7 @@ BROWSERS_SECOND = {
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     """Mark tests by their folder, and keep those of one file, or of a folder with shared programs, in one parallel
-    process; those of the browser first, since the last of them to end is what one waits for.
+    process; those of the browser first and short ones last, since the last file to end is what one waits for.
     """
     for item in items:
         if mark := _mark_of(item.path):
@@ -60,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
         item.add_marker(pytest.mark.xdist_group(_group_of(item.path)))
     yield
     # after pytest-django has sorted them: tests without a database come last there
-    items.sort(key=lambda item: item.get_closest_marker("browser") is None)
+    items.sort(key=lambda item: [item.get_closest_marker(mark) is None for mark in ("browser", "live")])
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

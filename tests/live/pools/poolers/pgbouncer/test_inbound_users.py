@@ -18,6 +18,19 @@ from tests.live.pools.conftest import LogIn, MakePool
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
+@pytest.fixture(scope="module", autouse=True)
+def of_other_tests(postgres: PostgresServer) -> Iterator[None]:
+    """Let nobody in to the databases that other tests left: the lookup is set up and checked in each that is open."""
+    open_ones = "SELECT datname FROM pg_database WHERE datallowconn AND datname NOT IN ('postgres', 'template1', 'app')"
+    with postgres.connect() as session:
+        left = [sql.Identifier(name) for (name,) in session.execute(open_ones).fetchall()]
+        for name in left:
+            session.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS false").format(name))
+        yield
+        for name in left:
+            session.execute(sql.SQL("ALTER DATABASE {} ALLOW_CONNECTIONS true").format(name))
+
+
 @pytest.fixture
 def roles(postgres: PostgresServer) -> Iterator[None]:
     """Two roles of people, one that has expired, and a superuser."""
