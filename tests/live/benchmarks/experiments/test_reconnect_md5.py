@@ -34,7 +34,7 @@ def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerSer
 
 
 def test_the_gain_of_the_source_is_found_again(carry_out: CarryOut) -> None:
-    found = carry_out("reconnect", arms=["10-md5-none", "10-md5-pgbouncer"], options={"duration": 1}, repeats=4)
+    found = carry_out("reconnect", arms=["10-md5-none", "10-md5-pgbouncer"], options={"duration": 1}, repeats=3)
     direct, pooled = found.arms
     assert (direct.skipped, pooled.skipped) == ("", "")
     assert pooled.figure is not None
