@@ -43,6 +43,7 @@ START = Server.spawn
 LONG_S = 15
 # what is started once for a folder and takes long, and is therefore one parallel process's
 SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed", HERE / "live/v2"]
+AFTER_BROWSER = HERE / "live/benchmarks/runs/distributed"  # see tests/network_devices.py
 # half of the browser's time: a second installation costs less than to wait for one process at the end
 BROWSERS_SECOND = {
     f"test_{name}.py" for name in ("accessibility", "accounts", "newcomer", "experiments", "engines", "console")
@@ -83,8 +84,9 @@ def _mark_of(file: Path) -> str | None:
 @cache
 def _group_of(file: Path) -> str:
     shared = next((folder for folder in SHARED if folder in file.parents), None)
-    is_second = shared == HERE / "browser" and file.name in BROWSERS_SECOND
-    return str((shared or file).relative_to(HERE)) + ("-second" if is_second else "")
+    if shared == AFTER_BROWSER or (shared == HERE / "browser" and file.name in BROWSERS_SECOND):
+        return "browser-second"
+    return str((shared or file).relative_to(HERE))
 
 
 @pytest.fixture(scope="session")

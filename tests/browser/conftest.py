@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from panel.quickstart.servers import RedisServer, free_port
-from tests import seeds
+from tests import network_devices, seeds
 from tests.chromium import launch
 from tests.installation import Installation
 
@@ -107,7 +107,7 @@ def web(tmp_path_factory: pytest.TempPathFactory, seeded: Callable[[Path], Path]
 @pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
     """Yield Chromium, closed with this folder: Playwright's event loop keeps Django from its database."""
-    with sync_playwright() as playwright:
+    with network_devices.unchanged(), sync_playwright() as playwright:
         browser = launch(playwright)
         yield browser
         browser.close()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from panel.quickstart.ports import LOOPBACK
+from tests import network_devices
 
 
 def ip(*words: str) -> None:
@@ -71,6 +72,11 @@ class Network:
 @contextmanager
 def network() -> Iterator[Network]:
     """A bridge with an address for the servers; the loopback where none can be made."""
+    with network_devices.changing():
+        yield from _made()
+
+
+def _made() -> Iterator[Network]:
     made = Network(f"10.77.{os.getpid() % 250 + 1}.1")
     try:
         ip("link", "add", made.bridge, "type", "bridge")
