@@ -52,6 +52,17 @@ def test_a_sysbench_run_by_hand(page: Page) -> None:
     expect(page.get_by_role("row", name="sysbench")).to_contain_text("1 × 2,000 rows")
 
 
+def test_the_button_stays_under_the_pointer_while_the_database_is_examined(page: Page) -> None:
+    page.goto("/datasets/new/?engine=sysbench")
+    button = page.get_by_role("button", name="Prepare")
+    before = button.bounding_box()
+    page.get_by_label("Cluster").select_option(index=1)
+    page.get_by_label("Database", exact=True).fill("app")
+    page.locator("[name=table_size]").fill("2000")
+    expect(page.locator("#facts")).to_contain_text("Free on disk")
+    assert button.bounding_box() == before
+
+
 def test_an_http_run_by_hand(page: Page) -> None:
     prepare(page, "http", "rows", "2000")
     start(page, "http", concurrency="2", duration="2")
