@@ -42,8 +42,8 @@ MARKED = {HERE / "live": "live", HERE / "browser": "browser"}
 START = Server.spawn
 LONG_S = 15
 # what is started once for a folder and takes long, and is therefore one parallel process's
-SHARED = [HERE / "browser", HERE / "live/benchmarks/runs/distributed", HERE / "live/v2"]
 AFTER_BROWSER = HERE / "live/benchmarks/runs/distributed"  # see tests/network_devices.py
+SHARED = [HERE / "browser", AFTER_BROWSER, HERE / "live/v2"]
 # half of the browser's time: a second installation costs less than to wait for one process at the end
 BROWSERS_SECOND = {
     f"test_{name}.py" for name in ("accessibility", "accounts", "newcomer", "experiments", "engines", "console")
@@ -90,19 +90,27 @@ def _group_of(file: Path) -> str:
 
 
 @pytest.fixture(scope="session")
+def seeds_folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where `tests.seeds` keeps what it made: shared by the processes, and by test runs of the same sources."""
+    cache = getattr(request.config, "cache", None)
+    return cache.mkdir("seeds") if cache else tmp_path_factory.mktemp("seeds")
+
+
+@pytest.fixture(scope="session")
 def django_db_keepdb() -> bool:
     """Whether pytest-django finds a database that is migrated already; it goes with the home of the test run."""
     return connection.vendor == "sqlite"
 
 
 @pytest.fixture(scope="session")
-def django_db_setup(request: pytest.FixtureRequest, django_db_modify_db_settings: None, django_db_keepdb: bool) -> None:
+def django_db_setup(
+    request: pytest.FixtureRequest, django_db_modify_db_settings: None, django_db_keepdb: bool, seeds_folder: Path
+) -> None:
     """Let pytest-django set up its databases, the migrated one being copied where it can be."""
-    cache = getattr(request.config, "cache", None)
     with ExitStack() as stack:
-        if django_db_keepdb and cache:
+        if django_db_keepdb:
             name = Path(connection.creation._get_test_db_name())
-            stack.enter_context(seeds.migrated(cache.mkdir("seeds"), name))
+            stack.enter_context(seeds.migrated(seeds_folder, name))
         request.getfixturevalue("django_db_setup")
     # Flushing the database after a test would make these anew, and the panel's rights are not Django's permissions.
     post_migrate.disconnect(create_permissions, dispatch_uid="django.contrib.auth.management.create_permissions")

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields
-from panel.lib.toml_lines import line_of
+from panel.lib.toml_lines import line_of, schema_faults
 
 if TYPE_CHECKING:
-    import jsonschema
+    from jsonschema import ValidationError
 
 MOST_ARMS = 60
 SCHEMA_FILE = Path(__file__).parent / "playbooks" / "schema.json"
@@ -191,22 +191,19 @@ def _schema() -> dict[str, Any]:
 
 
 def _faults(text: str, raw: dict[str, Any]) -> Iterator[str]:
-    import jsonschema  # takes as long as the models of the panel, and most processes read no playbook
-
-    validator = jsonschema.Draft202012Validator(_schema())
-    for error in sorted(validator.iter_errors(raw), key=lambda one: list(map(str, one.absolute_path))):
+    for error in schema_faults(raw, _schema()):
         cause = _deepest(error)
         yield _named(text, list(cause.absolute_path), _message(cause))
 
 
-def _deepest(error: "jsonschema.ValidationError") -> "jsonschema.ValidationError":
+def _deepest(error: "ValidationError") -> "ValidationError":
     """Return the fault that an "is valid under none of the schemas" is about: that which lies deepest."""
     while error.context:
         error = max(error.context, key=lambda one: len(one.absolute_path))
     return error
 
 
-def _message(fault: "jsonschema.ValidationError") -> str:
+def _message(fault: "ValidationError") -> str:
     """Return what the schema finds wrong; a missing key, the most frequent fault, in the reader's language."""
     if fault.validator == "required":
         return _("%(key)s is a required property") % {"key": fault.message.split(" is ")[0]}

@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from panel.lib.toml_lines import line_of
+from panel.lib.toml_lines import line_of, schema_faults
 from pools.errors import PoolsError
 
 WRITABLE_BY_OTHERS = 0o022
@@ -115,10 +115,7 @@ def _read(table: dict[str, Any]) -> CreateEntry:
 
 
 def _faults(text: str, raw: dict[str, Any]) -> Iterator[str]:
-    import jsonschema  # takes as long as the models of the panel, and few panels have such a file
-
-    validator = jsonschema.Draft202012Validator(SCHEMA)
-    for error in sorted(validator.iter_errors(raw), key=lambda one: list(map(str, one.absolute_path))):
+    for error in schema_faults(raw, SCHEMA):
         yield _named(text, list(error.absolute_path), error.message)
 
 

@@ -79,14 +79,12 @@ class Web:
 
 
 @pytest.fixture(scope="session")
-def seeded(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], Path]:
+def seeded(seeds_folder: Path) -> Callable[[Path], Path]:
     """Make a home that has a migrated database and collected pages already."""
-    cache = getattr(request.config, "cache", None)
-    folder = cache.mkdir("seeds") if cache else tmp_path_factory.mktemp("seeds")
 
     def seed(home: Path) -> Path:
         home.mkdir(exist_ok=True)
-        seeds.fill(folder, home)
+        seeds.fill(seeds_folder, home)
         return home
 
     return seed

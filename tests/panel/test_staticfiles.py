@@ -13,10 +13,9 @@ from tests import seeds
 
 
 @pytest.fixture(scope="module")
-def collected(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def collected(seeds_folder: Path) -> Path:
     """What collectstatic leaves in a panel's home."""
-    cache = getattr(request.config, "cache", None)
-    return seeds.first_start(cache.mkdir("seeds") if cache else tmp_path_factory.mktemp("seeds")) / "static"
+    return seeds.first_start(seeds_folder) / "static"
 
 
 @pytest.fixture

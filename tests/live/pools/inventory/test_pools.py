@@ -149,13 +149,15 @@ a_pooler(name="edge")
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def metadata(request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path: Path) -> Iterator[dict[str, str]]:
+def metadata(
+    request: pytest.FixtureRequest, postgres: PostgresServer, tmp_path: Path, seeds_folder: Path
+) -> Iterator[dict[str, str]]:
     """The environment of a panel with a metadata database of its own, of either kind."""
     own = {"POOLDECK_HOME": str(tmp_path), "DJANGO_SETTINGS_MODULE": "tests.settings", "POOLDECK_LOG_LEVEL": "ERROR"}
     # tasks for a queue that is not there: the wish is saved all the same
     own |= {"REDIS_URL": "redis://127.0.0.1:1/0"}
     if request.param == "sqlite":
-        with seeds.migrated(request.config.cache.mkdir("seeds"), tmp_path / "pooldeck.sqlite3"):
+        with seeds.migrated(seeds_folder, tmp_path / "pooldeck.sqlite3"):
             yield os.environ | own
         return
     login = f"{postgres.superuser}:{postgres.password}@{postgres.host}:{postgres.port}"
