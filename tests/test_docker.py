@@ -59,7 +59,7 @@ def test_nothing_but_panel_env_reads_the_environment() -> None:
         "panel/lib/env.py",
         "panel/quickstart/services.py",
         "panel/quickstart/panel_programs.py",
-        "pools/poolers/trial_instance.py",
+        "pools/poolers/local_process.py",
         "pools/provisioning/hook_command.py",
     }
 

@@ -18,7 +18,7 @@ from pools.clusters.endpoints import Endpoint
 from pools.models import Pool, PoolerKind, Revision
 from pools.poolers import KINDS, driver, local_process
 from pools.poolers.pgbouncer import releases
-from pools.poolers.pgbouncer.verifiers import IN_CLEAR, KEEPS_KEYS
+from pools.poolers.pgbouncer.userlist import IN_CLEAR, KEEPS_KEYS
 
 LOGINS, HANDSHAKES = 20, 5
 ANSWER_WITHIN_S = 5

@@ -1,7 +1,7 @@
 """Finds pools whose PgBouncer has an outdated SCRAM verifier, and marks them to be applied anew.
 
 A password that is set again at the server, even the same one, gets another salt, and a PgBouncer before 1.26 that has
-the old verifier can no longer log in (see `pools.poolers.pgbouncer.verifiers`). The apply reads the new one; where the
+the old verifier can no longer log in (see `pools.poolers.pgbouncer.userlist`). The apply reads the new one; where the
 panel doesn't know the new password, the pool's reason reports it.
 """
 
@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from pools.deployment import live_files
 from pools.models import ClusterStatus, Pool, Pooler, PoolState
 from pools.poolers import driver
-from pools.poolers.pgbouncer import verifiers
+from pools.poolers.pgbouncer import userlist
 
 logger = logging.getLogger(__name__)
 Digests = dict[tuple[UUID, str], str]  # (cluster, role) → of what the server keeps of its password
@@ -49,4 +49,4 @@ def mark(before: Mapping[tuple[UUID, str], str], now: Mapping[tuple[UUID, str], 
 def _is_stale(pooler: Pooler, role: str, digest: str) -> bool:
     """Return whether its live files have a verifier of the role that differs from the server's."""
     secret = driver(pooler).stored_secret(live_files.settled_texts(pooler), role)
-    return verifiers.is_verifier(secret) and hashlib.sha256(secret.encode()).hexdigest() != digest
+    return userlist.is_verifier(secret) and hashlib.sha256(secret.encode()).hexdigest() != digest

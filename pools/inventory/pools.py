@@ -14,7 +14,7 @@ from django.utils.translation import gettext_lazy
 
 from pools import task_queue
 from pools.errors import IllegalTransition, InvalidValues, NotThere
-from pools.inventory import budget, pool_server_checks, pool_validation, sql_settings
+from pools.inventory import budget, pool_validation, sql_settings
 from pools.inventory.sql_settings import SqlRight
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.poolers import KINDS, kinds_that
@@ -58,7 +58,7 @@ def create(values: dict[str, Any], author: models.Model | None = None, right: Sq
     InvalidPool.refuse(pool_validation.problems(pool))
     sql_settings.refuse_for_pool(pool, None, right)
     InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))  # before any server is queried
-    InvalidPool.refuse(pool_server_checks.problems(pool, password))
+    InvalidPool.refuse(pool_validation.server_problems(pool, password))
     with transaction.atomic():
         _lock(pool)
         checks = (_clashes(pool), budget.problems(pool, confirmed), other_passwords(pool, password))
@@ -92,7 +92,7 @@ def change(
     password = _typed_password(spec, values)
     InvalidPool.refuse(chain(_moved(pool_set, spec), pool_validation.problems(spec)))
     sql_settings.refuse_for_pool(spec, pool_set, right)
-    InvalidPool.refuse(pool_server_checks.problems(spec, password))
+    InvalidPool.refuse(pool_validation.server_problems(spec, password))
     with transaction.atomic():
         _lock(spec)
         pool_set.refresh_from_db()

@@ -1,6 +1,12 @@
-"""Finds the program of a pooler that runs on this host, by the process that listens at its address (psutil)."""
+"""Finds the program of a pooler that runs on this host, by the process that listens at its address (psutil).
 
+A preflight starts it once more, as a trial instance, by the account that has the pooler's folder.
+"""
+
+import os
+import shutil
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -10,9 +16,12 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import psutil
+from django.utils.translation import gettext as _
 
 from pools.models import Pooler
 
+SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+VERSION_TIMEOUT_S = 10
 Ip = IPv4Address | IPv6Address
 # Of each process, as psutil knows it while it lives, the listening sockets by kind
 _listeners_of: WeakKeyDictionary[psutil.Process, dict[str, list[Any]]] = WeakKeyDictionary()
@@ -37,6 +46,48 @@ def listens_here(pooler: Pooler) -> bool:
     """Return whether a socket of this host takes the pooler's clients, whatever process holds it."""
     kind, matches = _listening(pooler)
     return any(map(matches, psutil.net_connections(kind)))
+
+
+def find_program(pooler: Pooler, name: str, search_path: str, is_release: Callable[[str], bool]) -> str | None:
+    """Return the path of a program of the pooler's version: the running one, else one on the search path.
+
+    None where neither can be read and started by the account that has the pooler's folder.
+    """
+    on_path = shutil.which(name, path=search_path)
+    # the first match ends the search: each child of a Pgpool-II is a process to ask for its sockets
+    candidates = chain(programs(pooler, name), [on_path] if on_path else [])
+    return next((path for path in candidates if is_release(_printed(path, pooler.config_dir))), None)
+
+
+def trial_started(program: str) -> str:
+    """Return that a trial instance started, for the step of a preflight."""
+    return _("a trial instance started on the files (%(program)s)") % {"program": program}
+
+
+def no_trial(pooler: Pooler, version_text: str) -> str:
+    """Return why no trial instance was started."""
+    if not listens_here(pooler):
+        return _("no trial instance: %(version)s was not found on this host") % {"version": version_text}
+    return _(
+        "no trial instance: %(version)s runs on this host, but this account can't read or start the program of its "
+        "process"
+    ) % {"version": version_text}
+
+
+def as_owner(owner: os.stat_result) -> dict[str, object]:
+    """Return Popen's arguments to run as the owner; none unless this process is root."""
+    if os.geteuid() != 0:
+        return {}
+    return {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
+
+
+def handed_over(folder: Path, owner: os.stat_result) -> dict[str, object]:
+    """Give the folder and its files to the owner, and return `as_owner`."""
+    account = as_owner(owner)
+    if account:
+        for path in (folder, *folder.iterdir()):
+            os.chown(path, owner.st_uid, owner.st_gid)
+    return account
 
 
 def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:
@@ -108,3 +159,21 @@ def _is_same(path: str, exe: Path) -> bool:
         return Path(path).samefile(exe)
     except OSError:
         return False
+
+
+def _printed(path: str, config_dir: str) -> str:
+    """Return the output of `--version`; empty where it can't be started."""
+    try:
+        account = as_owner(Path(config_dir).stat())
+        done = subprocess.run(  # type: ignore[call-overload]
+            [path, "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=VERSION_TIMEOUT_S,
+            check=False,
+            **account,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return f"{done.stdout}{done.stderr}"

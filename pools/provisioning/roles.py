@@ -229,7 +229,7 @@ def _rendered_with(cluster: Cluster, role: str) -> QuerySet[Pool]:
     """Return the pools whose poolers' files hold the role's password; call it before a new one is kept.
 
     A known password may be with any pool of the inbound user: its role is the lookup role, or was a fixed user before
-    and stays in the list (see `pools.poolers.pgbouncer.users.remembered`).
+    and stays in the list (see `pools.poolers.pgbouncer.userlist.remembered`).
     """
     owners = kinds_that("keeps_every_password")
     was_known = cluster.password_of(role) is not None

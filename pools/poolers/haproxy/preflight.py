@@ -9,9 +9,9 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from pools.models import Pooler
-from pools.poolers import trial_instance
+from pools.poolers import local_process
 from pools.poolers.haproxy.stats_socket import MAIN
-from pools.poolers.trial_instance import SEARCH_PATH, handed_over
+from pools.poolers.local_process import SEARCH_PATH, handed_over
 
 TIMEOUT_S = 30
 FAULT = re.compile(r"^\[ALERT\]\s*(?:\(\d+\)\s*:\s*)?(?:config\s*:\s*)?(.+)$", re.MULTILINE)
@@ -21,7 +21,9 @@ SUMMARIES = ("Error(s) found in", "Fatal errors found in")
 def find(pooler: Pooler, version_text: str) -> str | None:
     """Return the path of a haproxy on this host of exactly this release; None where there is none."""
     release = re.compile(rf"\b{re.escape(version_text.removeprefix('HAProxy '))}(?![\w.])")
-    return trial_instance.find(pooler, "haproxy", SEARCH_PATH, lambda printed: release.search(printed) is not None)
+    return local_process.find_program(
+        pooler, "haproxy", SEARCH_PATH, lambda printed: release.search(printed) is not None
+    )
 
 
 def fault_of(program: str, texts: Mapping[str, str], config_dir: str) -> str:

@@ -19,7 +19,7 @@ from pools.clusters import endpoints, topology
 from pools.config_files import atomic_write
 from pools.errors import ClusterUnreachable
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState
-from pools.poolers import direct_login, settings_schema, trial_instance
+from pools.poolers import direct_login, local_process, settings_schema
 from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.haproxy import preflight, render, stats_socket
 from pools.poolers.haproxy.render import Address, Entry
@@ -95,7 +95,7 @@ class HAProxySession:
     def _checked(self, draft: Draft) -> str:
         program = preflight.find(self.pooler, self.version_text)
         if program is None:
-            return trial_instance.not_found(self.pooler, self.version_text)
+            return local_process.no_trial(self.pooler, self.version_text)
         if fault := preflight.fault_of(program, draft.texts, self.pooler.config_dir):
             raise Rejected(
                 _("%(program)s -c refuses the files: %(fault)s") % {"program": program, "fault": fault},

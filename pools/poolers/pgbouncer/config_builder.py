@@ -17,13 +17,12 @@ from pools.poolers.pgbouncer import (
     reload_hazards,
     render,
     user_limits,
-    users,
-    verifiers,
+    userlist,
 )
 from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Spec
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
-from pools.poolers.pgbouncer.verifiers import Verifiers
+from pools.poolers.pgbouncer.userlist import Verifiers
 from pools.poolers.settings_schema import Version
 
 STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # the strictness of each sslmode; 0 for the others
@@ -156,7 +155,7 @@ class Drafting:
     @cached_property
     def verifiers(self) -> Verifiers:
         """What stands in userlist.txt in the place of passwords; asks the clusters of the pools that are asked for."""
-        if not verifiers.are_of_use(self.version, self._auth_type) or self.inbound:
+        if not userlist.verifiers_are_of_use(self.version, self._auth_type) or self.inbound:
             return Verifiers()
         homes: dict[str, set[tuple[UUID, bool]]] = {}
         wanted = Pool.objects.wanted().filter(pooler=self.pooler).exclude(user="")
@@ -167,19 +166,19 @@ class Drafting:
         live = {
             role: secret
             for role, secret in self._panels_users.items()
-            if verifiers.is_verifier(secret) and role in homes and passwords.get(role) == before.get(role)
+            if userlist.is_verifier(secret) and role in homes and passwords.get(role) == before.get(role)
         }
-        return verifiers.find([pool for pool, _ in self.asked], homes, passwords, Verifiers(live))
+        return userlist.find_verifiers([pool for pool, _ in self.asked], homes, passwords, Verifiers(live))
 
     @property
     def rehashed(self) -> set[str]:
         """Names of entries whose role goes from a verifier back to clear text with another password.
 
-        PgBouncer before 1.26 forgets the keys of the verifier only with the entry (see `verifiers`).
+        PgBouncer before 1.26 forgets the keys of the verifier only with the entry (see `userlist`).
         """
         now, then = self._roles
-        lost = {role for role, was in then.items() if verifiers.is_verifier(was) and role in now}
-        lost = {role for role in lost if not verifiers.is_verifier(now[role])}
+        lost = {role for role, was in then.items() if userlist.is_verifier(was) and role in now}
+        lost = {role for role in lost if not userlist.is_verifier(now[role])}
         return {
             entry.name
             for entry in self.entries
@@ -201,7 +200,7 @@ class Drafting:
         pools = [pool for pool, _ in self.asked]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
         for role, why in sorted(self.verifiers.in_clear.items()):
-            yield verifiers.IN_CLEAR % {"role": role, "why": why}
+            yield userlist.IN_CLEAR % {"role": role, "why": why}
         limited = {user for user, own in self.spec.users.items() if "max_user_connections" in own}
         fixed = sorted(limited.intersection(entry.user for entry in self.entries))
         if fixed and self.version < user_limits.KEPT:
@@ -297,11 +296,11 @@ class Drafting:
             )
         return kept
 
-    def _secrets(self, kept: Mapping[str, str]) -> users.Secrets:
+    def _secrets(self, kept: Mapping[str, str]) -> userlist.Secrets:
         """Return the secrets of the panel's part of userlist.txt."""
         inbound = {pool.cluster for pool in self.inbound}
-        secrets = users.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
-        secrets = users.remembered([*self.known_users, *self.spec.users], inbound) | secrets
+        secrets = userlist.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
+        secrets = userlist.remembered([*self.known_users, *self.spec.users], inbound) | secrets
         if inbound and self.version < reload_hazards.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})
         own = {self.pooler.admin_user, *kept}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from pools.models import Pool
-from pools.poolers.pgbouncer import releases, render, verifiers
+from pools.poolers.pgbouncer import releases, render, userlist
 from pools.poolers.pgbouncer.render import USERLIST
 
 
@@ -17,12 +17,12 @@ def compose(pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> s
     secret = render.users(texts.get(USERLIST, "")).get(pool.user, "")
     if not pool.user or not secret:
         return ""
-    if verifiers.is_verifier(secret):
+    if userlist.is_verifier(secret):
         return _(
             "Clients are checked against the server's own SCRAM verifier: about 0.2 ms of PgBouncer's one thread for "
             "each login."
         )
-    if releases.version_of(pool.pooler.server_version) >= verifiers.KEEPS_KEYS:
+    if releases.version_of(pool.pooler.server_version) >= userlist.KEEPS_KEYS:
         return _(
             "Its password is hashed once and the result kept: about 0.2 ms of PgBouncer's one thread for each login."
         )

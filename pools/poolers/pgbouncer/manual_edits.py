@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from pools.poolers.adoption import Adoption
-from pools.poolers.pgbouncer import global_settings, releases, render, verifiers
+from pools.poolers.pgbouncer import global_settings, releases, render, userlist
 from pools.poolers.pgbouncer.global_settings import DERIVED, SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
@@ -205,7 +205,7 @@ def _adopt_users(made: Adoption, settled: str, found: str) -> None:
             made.refuse(
                 USERLIST, 0, _("user %(user)s is not the panel's: write it above the panel's mark") % {"user": user}
             )
-        elif secret != before[user] and verifiers.is_verifier(secret):
+        elif secret != before[user] and userlist.is_verifier(secret):
             made.refuse(
                 USERLIST,
                 0,

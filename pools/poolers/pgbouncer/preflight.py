@@ -13,13 +13,13 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from pools.models import Pooler
+from pools.poolers import local_process
 from pools.poolers import settings_schema as settings_of
-from pools.poolers import trial_instance
 from pools.poolers.base import Rejected
+from pools.poolers.local_process import SEARCH_PATH, handed_over
 from pools.poolers.pgbouncer import console, global_settings, releases, render, values
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
-from pools.poolers.trial_instance import SEARCH_PATH, handed_over
 
 START_TIMEOUT_S = 10
 PREFIX = ".pooldeck-preflight-"
@@ -28,7 +28,7 @@ LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
 
 def find(pooler: Pooler, version_text: str) -> str | None:
     """Return the path of a pgbouncer on this host of exactly this release; None where there is none."""
-    return trial_instance.find(
+    return local_process.find_program(
         pooler, "pgbouncer", SEARCH_PATH, lambda printed: printed.startswith(f"{version_text}\n")
     )
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import atomic_write
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolSet, PoolState
-from pools.poolers import trial_instance
+from pools.poolers import local_process
 from pools.poolers.base import Draft, Files, Progress, Rejected
 from pools.poolers.direct_login import counted, left_out
 from pools.poolers.pgbouncer import (
@@ -84,9 +84,9 @@ class PgBouncerSession:
         if program_path:
             texts = {MAIN: drafted.main, **draft.texts}
             preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder)
-            where = trial_instance.started(program_path)
+            where = local_process.trial_started(program_path)
         else:
-            where = trial_instance.not_found(self.pooler, self.version_text)
+            where = local_process.no_trial(self.pooler, self.version_text)
         if draft.settings_changed:
             self._call_canary_pools(logins, draft, progress)
         progress.step("rehearsed", f"{counted(tried)}; {where}")

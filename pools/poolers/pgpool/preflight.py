@@ -14,12 +14,12 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from pools.models import Pooler
-from pools.poolers import settings_schema, trial_instance
+from pools.poolers import local_process, settings_schema
 from pools.poolers.base import Rejected
+from pools.poolers.local_process import SEARCH_PATH, handed_over
 from pools.poolers.pgpool import render, settings_catalog, sql, verify
 from pools.poolers.pgpool.render import HBA, MAIN, PCP
 from pools.poolers.settings_schema import Version
-from pools.poolers.trial_instance import SEARCH_PATH, handed_over
 
 START_TIMEOUT_S = 20
 STOP_TIMEOUT_S = 5
@@ -30,7 +30,9 @@ COMMANDS = ("failover_command", "failback_command", "follow_primary_command", "s
 def find(pooler: Pooler, version_text: str) -> str | None:
     """Return the path of a pgpool on this host of exactly this release; None where there is none."""
     release = re.compile(rf"\b{re.escape(version_text.removeprefix('Pgpool-II '))}\b")
-    return trial_instance.find(pooler, "pgpool", SEARCH_PATH, lambda printed: release.search(printed) is not None)
+    return local_process.find_program(
+        pooler, "pgpool", SEARCH_PATH, lambda printed: release.search(printed) is not None
+    )
 
 
 def start(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> None:

@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from pools.config_files import atomic_write
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler
-from pools.poolers import direct_login, trial_instance
+from pools.poolers import direct_login, local_process
 from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected
 from pools.poolers.pgbouncer.console import reason_of
 from pools.poolers.pgpool import backends, child_processes, pcp, preflight, render, sql, verify
@@ -64,9 +64,9 @@ class PgpoolSession:
         program = preflight.find(self.pooler, self.version_text)
         if program:
             preflight.start(program, self.version, draft.texts, self.pooler.config_dir)
-            tried = trial_instance.started(program)
+            tried = local_process.trial_started(program)
         else:
-            tried = trial_instance.not_found(self.pooler, self.version_text)
+            tried = local_process.no_trial(self.pooler, self.version_text)
         progress.step("rehearsed", f"{direct_login.counted(len(moved))}; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:

@@ -7,7 +7,7 @@ from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.inventory import pooler_settings, pools
 from pools.models import Pool, Pooler
-from pools.poolers.pgbouncer import verifiers
+from pools.poolers.pgbouncer import userlist
 from tests.callers import bearer
 from tests.certificates import self_signed
 from tests.pages import page_of
@@ -21,7 +21,7 @@ def test_the_page_says_how_the_password_is_kept_and_why(
     pooler.refresh_from_db()
     page = f"/pools/{orders.pk}/"
     assert "checked against the server&#x27;s own SCRAM verifier" in page_of(admin_client.get(page))
-    monkeypatch.setattr(verifiers, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
+    monkeypatch.setattr(userlist, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
     pools.change(orders, {"size": 2}, None)
     deployment.apply_pooler(pooler)
     clear = page_of(admin_client.get(page))
@@ -55,7 +55,7 @@ def test_a_password_in_clear_is_seen_in_the_poolers_processor(
     orders: Pool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     by_verifier = measured(orders)["through the pool"]["pooler_cpu_ms"]
-    monkeypatch.setattr(verifiers, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
+    monkeypatch.setattr(userlist, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
     pools.change(orders, {"size": 2}, None)
     pooler.refresh_from_db()
     deployment.apply_pooler(pooler)

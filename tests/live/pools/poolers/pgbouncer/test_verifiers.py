@@ -12,7 +12,7 @@ from pools import deployment, tasks
 from pools.clusters import health_check
 from pools.deployment import rollback
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
-from pools.poolers.pgbouncer import preflight, render, verifiers
+from pools.poolers.pgbouncer import preflight, render, userlist
 from pools.provisioning import roles
 from tests.callers import person
 from tests.live.pools.conftest import LogIn, MakePool, in_folder, state_of
@@ -40,7 +40,7 @@ def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.fixture
 def keeps_clear(program: str) -> bool:
     """Whether this release is given the password in clear, for it keeps what it makes of it."""
-    return version_of(program) >= verifiers.KEEPS_KEYS
+    return version_of(program) >= userlist.KEEPS_KEYS
 
 
 @pytest.fixture
@@ -196,7 +196,7 @@ def test_an_installation_of_before_moves_over_with_the_next_apply_and_back(
     app: str, make_pool: MakePool, pooler: Pooler, postgres: PostgresServer, secret: Secret, log_in: LogIn,
     keeps_clear: bool, monkeypatch: pytest.MonkeyPatch, pgbouncer: PgBouncerServer,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(verifiers, "are_of_use", lambda *_: False)
+    monkeypatch.setattr(userlist, "verifiers_are_of_use", lambda *_: False)
     pool = make_pool("shop", user=app)
     deployment.apply_pooler(pooler)
     assert (secret(), enter(log_in)) == ("first-password", "shopper")
@@ -219,7 +219,7 @@ def test_a_role_that_was_a_verifier_and_becomes_clear_with_another_password_open
 ) -> None:  # fmt: skip
     enter(log_in)
     password = roles.reset_password(cluster, "shopper")
-    monkeypatch.setattr(verifiers, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
+    monkeypatch.setattr(userlist, "_ask", lambda cluster, names: dict.fromkeys(names, (None, "it may not be read")))
     deployment.apply_pooler(pooler)
     assert state_of(shop) == (PoolState.APPLIED, "")
     fresh_servers(pgbouncer)

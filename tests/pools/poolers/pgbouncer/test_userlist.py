@@ -4,8 +4,8 @@ import uuid
 
 import pytest
 
-from pools.poolers.pgbouncer import verifiers
-from pools.poolers.pgbouncer.verifiers import Verifiers
+from pools.poolers.pgbouncer import userlist
+from pools.poolers.pgbouncer.userlist import Verifiers
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
 PASSWORD = "first-password"
@@ -20,12 +20,12 @@ def pool(db):
 
 
 def answer(monkeypatch, **of_role):
-    monkeypatch.setattr(verifiers, "_ask", lambda cluster, roles: {r: of_role[r] for r in roles if r in of_role})
+    monkeypatch.setattr(userlist, "_ask", lambda cluster, roles: {r: of_role[r] for r in roles if r in of_role})
 
 
 def found(pool, homes=None, live=None, password=PASSWORD):
     homes = {pool.user: {(pool.cluster_id, False)}} if homes is None else homes
-    return verifiers.find([pool], homes, {pool.user: password}, Verifiers(live or {}))
+    return userlist.find_verifiers([pool], homes, {pool.user: password}, Verifiers(live or {}))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def found(pool, homes=None, live=None, password=PASSWORD):
     ],
 )
 def test_a_verifier_fits_the_password_it_was_made_of(verifier, password, fits):
-    assert verifiers.fits(verifier, password) is fits
+    assert userlist.fits(verifier, password) is fits
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_verifier_fits_the_password_it_was_made_of(verifier, password, fits):
     ],
 )
 def test_verifiers_are_of_use_where_each_login_is_hashed_by_the_pooler(version, auth_type, of_use):
-    assert verifiers.are_of_use(version, auth_type) is of_use
+    assert userlist.verifiers_are_of_use(version, auth_type) is of_use
 
 
 def test_the_verifier_of_the_server_is_taken_where_it_fits(pool, monkeypatch):

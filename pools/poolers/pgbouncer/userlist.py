@@ -1,8 +1,8 @@
-"""SCRAM verifiers in userlist.txt: with the server's own, PgBouncer before 1.25 need not hash at each client's login.
+"""Users of userlist.txt, with their passwords or SCRAM verifiers: one of each name, for all the pools of a PgBouncer.
 
-Given a password in clear, such a release hashes it (PBKDF2, 4,096 rounds) for every client that logs in, on its single
-thread; since 1.25 it keeps the result (its NEWS, #1338). The entry in [databases] still has the password in clear:
-PgBouncer connects with it before any client has logged in.
+Given a password in clear, a release before 1.25 hashes it (PBKDF2, 4,096 rounds) for every client that logs in, on its
+single thread; with the server's own verifier it need not. Since 1.25 it keeps the result (its NEWS, #1338). The entry
+in [databases] still has the password in clear: PgBouncer connects with it before any client has logged in.
 
 Seen on 1.18, 1.24 and 1.26: after a client's login with a verifier, PgBouncer connects to the server with that client's
 keys, which fit the salt of the verifier. That works while the server has the same verifier, over RELOAD, RECONNECT,
@@ -16,8 +16,9 @@ import hashlib
 import hmac
 import logging
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 from uuid import UUID
 
 import psycopg
@@ -26,10 +27,13 @@ from django.utils.translation import gettext_lazy
 
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable
-from pools.models import Cluster, Pool
+from pools.models import Cluster, Pool, Pooler, RolePassword, identifiers
+from pools.poolers.base import Rejected
+from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.settings_schema import Version
 
 logger = logging.getLogger(__name__)
+Secrets = dict[str, str]
 KEEPS_KEYS = (1, 25)
 SCRAM = "SCRAM-SHA-256$"
 SHAPE = re.compile(r"SCRAM-SHA-256\$(\d+):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):[A-Za-z0-9+/=]+")
@@ -41,6 +45,53 @@ IN_CLEAR = gettext_lazy(
 )
 
 
+def secrets_of(
+    pooler: Pooler,
+    staying: Iterable[Entry],
+    asked: Iterable[tuple[Pool, Entry]],
+    kept: Mapping[str, str],
+    before: Mapping[str, str],
+    found: Found,
+) -> Secrets:
+    """Return user → password in clear of the operator's part (`kept`), the console's admin and the role of each entry.
+
+    A pool that is `asked` for anew brings its role's password of now, any other the one that is live (`before`). Raises
+    `Rejected` for a pool whose role has another password already.
+    """
+    secrets = {pooler.admin_user: pooler.admin_password, **kept}
+    brought = {(entry.role, entry.password): entry for entry in staying}
+    live = ((entry, _live(role, secret, kept, before)) for (role, secret), entry in brought.items())
+    now = ((entry, entry.password or found.password(pool, entry.role)) for pool, entry in asked)
+    for entry, secret in chain(live, now):
+        role = entry.role
+        if secrets.setdefault(role, secret) != secret:
+            raise Rejected(
+                _(
+                    "pooler %(pooler)s already keeps another password for %(role)s, and PgBouncer has one for "
+                    "each name: give pool %(name)s a user of its own, or %(role)s the same password everywhere"
+                )
+                % {"pooler": pooler, "role": role, "name": entry.name},
+                UUID(entry.pool),
+            )
+    return secrets
+
+
+def _live(role: str, of_entry: str, kept: Mapping[str, str], before: Mapping[str, str]) -> str:
+    """Return a role's live password in clear: its entry's, where userlist.txt has a verifier."""
+    listed = before.get(role, "")
+    return of_entry if of_entry and (not listed or is_verifier(listed)) else listed or kept.get(role, "")
+
+
+def remembered(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:
+    """Return roles that PgBouncer has had in userlist.txt since its start (`known`), with their passwords.
+
+    Taken out of the file, a user stays in its memory without a password, and auth_query is never asked for it
+    (seen on 1.18): for as long as a pool of the inbound user leads to its cluster, it must stay in the file.
+    """
+    roles = RolePassword.objects.filter(cluster__in=set(clusters), role__in=list(known))
+    return {one.role: one.password for one in roles if not identifiers.password_problem(one.password)}
+
+
 @dataclass(frozen=True)
 class Verifiers:
     """Role → verifier for userlist.txt, and role → why its password stays there in clear."""
@@ -49,7 +100,7 @@ class Verifiers:
     in_clear: Mapping[str, str] = field(default_factory=dict)
 
 
-def are_of_use(version: Version, auth_type: str) -> bool:
+def verifiers_are_of_use(version: Version, auth_type: str) -> bool:
     """Return whether a verifier saves this release any work."""
     return version < KEEPS_KEYS and auth_type in CLIENTS_SCRAM
 
@@ -70,7 +121,7 @@ def fits(verifier: str, password: str) -> bool:
     return hmac.compare_digest(hashlib.sha256(client_key).digest(), stored)
 
 
-def find(
+def find_verifiers(
     pools: Collection[Pool], homes: Mapping[str, set[tuple[UUID, bool]]], passwords: Mapping[str, str], live: Verifiers
 ) -> Verifiers:
     """Read the verifiers of the fixed users of `pools` from their servers; others keep the `live` ones.
