@@ -12,16 +12,17 @@ from tests.browser.visiting import log_in
 from tests.installation import Installation
 
 PLAIN = ["/", "/clusters/", "/clusters/new/", "/poolers/", "/poolers/new/", "/pools/", "/pools/new/", "/tokens/"]
-PLAIN += ["/shelf/", "/shelf/new/", "/tools/"]
-PLAIN += ["/runs/", "/runs/new/", "/runs/new/?preset=worth", "/runs/import/", "/runs/compare/"]
-PLAIN += ["/datasets/", "/datasets/new/", "/events/", "/events/thresholds/", "/scripts/", "/scripts/new/"]
-PLAIN += ["/generators/", "/ceilings/", "/settings-profiles/", "/settings-profiles/new/", "/settings-profiles/propose/"]
-PLAIN += [f"/runs/new/?engine={name}" for name in ("sysbench", "http", "jmeter")]
-PLAIN += ["/settings-profiles/propose/?memory_mb=8192&cpus=4&disk=ssd&max_connections=100", "/ceilings/new/"]
-PLAIN += ["/datasets/new/?engine=http"]
-PLAIN += ["/experiments/", "/playbooks/new/?like=burst", "/playbooks/burst/", "/playbooks/reconnect/"]
+PLAIN += ["/shelf/", "/shelf/new/", "/tools/", "/events/", "/events/thresholds/"]
+BENCHMARKS = ["/runs/", "/runs/new/", "/runs/new/?preset=worth", "/runs/import/", "/runs/compare/"]
+BENCHMARKS += ["/datasets/", "/datasets/new/", "/datasets/new/?engine=http", "/scripts/", "/scripts/new/"]
+BENCHMARKS += ["/generators/", "/ceilings/", "/ceilings/new/"]
+BENCHMARKS += ["/settings-profiles/", "/settings-profiles/new/", "/settings-profiles/propose/"]
+BENCHMARKS += ["/settings-profiles/propose/?memory_mb=8192&cpus=4&disk=ssd&max_connections=100"]
+BENCHMARKS += [f"/runs/new/?engine={name}" for name in ("sysbench", "http", "jmeter")]
+BENCHMARKS += ["/experiments/", "/playbooks/new/?like=burst", "/playbooks/burst/", "/playbooks/reconnect/"]
 ONLY_VIOLATIONS = {"resultTypes": ["violations"]}  # of what passes, axe-core then describes one element of each rule
 LIMITS = [{"metric": "tps", "at_least": 1}, {"metric": "latency_p95_ms", "at_most": 0.001}]
+OF_RECORD = ["", "edit/", "delete/"]
 OF_POOL = ["clients/", "mode/", "console/pause/", "console/kill/", "monitoring/?range=live", "monitoring/?range=hour"]
 OF_POOLER = ["monitoring/", "settings/", "settings/users/", "settings/files/", "drift/"]
 OF_POOLER += ["revisions/", "revisions/1/", "revisions/1/rollback/"]
@@ -33,8 +34,8 @@ OF_CLUSTER += ["nodes/", "nodes/new/", "insights/", "inbound-users/"]
 
 
 @pytest.fixture(scope="module")
-def pages(installation: Installation) -> list[str]:
-    """The addresses of all pages, each with something on it."""
+def pages(installation: Installation) -> dict[str, list[str]]:
+    """The addresses of all pages by subject, each with something on it."""
     api = installation.api
     demo = next(pool for pool in api.get("pools/")["results"] if pool["name"] == "app")
     options = {"builtin": "tpcb-like", "clients": 2, "threads": 1, "duration": 2, "rate": 100}
@@ -45,17 +46,23 @@ def pages(installation: Installation) -> list[str]:
         api.wait(f"runs/{run}/", "status", {"succeeded"}, 60)
     pool, pooler, cluster = f"/pools/{demo['id']}/", f"/poolers/{demo['pooler']}/", f"/clusters/{demo['cluster']}/"
     pgpool = next(f"/poolers/{one['id']}/" for one in api.get("poolers/")["results"] if one["kind"] == "pgpool")
-    of_records = [address + word for address in (pool, pooler, cluster) for word in ("", "edit/", "delete/")]
-    of_records += [pool + word for word in OF_POOL] + [pooler + word for word in OF_POOLER]
-    of_records += [cluster + word for word in OF_CLUSTER] + [pgpool + word for word in OF_PGPOOL]
     profile = api.post("settings-profiles/", {"name": "looked at", "values": {"work_mem": "16MB", "fsync": "off"}})
-    of_records += [f"/settings-profiles/{profile['id']}/{word}" for word in ("", "edit/", "delete/")]
-    of_records.append(f"/settings-profiles/{profile['id']}/?cluster={demo['cluster']}")
     script = api.post("scripts/", {"name": "looked at", "text": "SELECT 1;\n"})
     api.call("PATCH", f"scripts/{script['id']}/", {"text": "\\set n 2\nSELECT :n;\n"})
-    of_records += [f"/scripts/{script['id']}/{word}" for word in ("", "edit/", "delete/")]
-    of_records.append(f"/experiments/advice/{demo['id']}/")
-    return [*PLAIN, *of_records, f"/runs/{runs[0]}/", f"/runs/compare/?run={runs[0]}&run={runs[1]}"]
+    library = [
+        address + word
+        for address in (f"/settings-profiles/{profile['id']}/", f"/scripts/{script['id']}/")
+        for word in OF_RECORD
+    ]
+    library.append(f"/settings-profiles/{profile['id']}/?cluster={demo['cluster']}")
+    library.append(f"/experiments/advice/{demo['id']}/")
+    return {
+        "panel": PLAIN,
+        "pool": [pool + word for word in (*OF_RECORD, *OF_POOL)],
+        "pooler": [pooler + word for word in (*OF_RECORD, *OF_POOLER)] + [pgpool + word for word in OF_PGPOOL],
+        "cluster": [cluster + word for word in (*OF_RECORD, *OF_CLUSTER)],
+        "benchmarks": [*BENCHMARKS, *library, f"/runs/{runs[0]}/", f"/runs/compare/?run={runs[0]}&run={runs[1]}"],
+    }
 
 
 @pytest.fixture(scope="module")
@@ -78,15 +85,21 @@ def faults(page: Page) -> list[str]:
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
+@pytest.mark.parametrize("subject", ["panel", "pool", "pooler", "cluster", "benchmarks"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), pytest.param("dark", 390, marks=pytest.mark.slow)])
 def test_no_page_keeps_anybody_out(
-    visit: Callable[..., Page], installation: Installation, pages: list[str], scheme: str, width: int
+    visit: Callable[..., Page],
+    installation: Installation,
+    pages: dict[str, list[str]],
+    scheme: str,
+    width: int,
+    subject: str,
 ) -> None:
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 900})
     page.goto("/login/")
     found = {"/login/": faults(page)}
     log_in(page, installation)
-    for address in pages:
+    for address in pages[subject]:
         answer = page.goto(address)
         assert answer
         assert answer.ok, address
