@@ -59,7 +59,7 @@ class Web:
             self.process = subprocess.Popen(
                 command, cwd=ROOT, env=self.environment, stdin=subprocess.DEVNULL, stdout=log, stderr=log
             )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 150
         while not self._answers():
             assert self.process.poll() is None, self.log.read_text()
             assert time.monotonic() < deadline, self.log.read_text()

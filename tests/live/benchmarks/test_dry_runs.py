@@ -35,7 +35,7 @@ def at_work(postgres, dataset, run, statement):
         session.execute("SELECT set_config('application_name', %s, false)", (run.application_name,))
         session.pgconn.send_query(statement.encode())
         active = "SELECT count(*) FROM pg_stat_activity WHERE application_name = %s AND state = 'active'"
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         try:
             while watcher.execute(active, (run.application_name,)).fetchone() != (1,):
                 assert time.monotonic() < deadline

@@ -94,7 +94,7 @@ def test_a_start_after_the_end_reuses_everything_and_brings_back_nothing(tmp_pat
     with Installation(tmp_path, "--port", str(free_port())) as first:
         (pool,) = rows(first, "pools/")
         first.api.call("DELETE", f"pools/{pool['id']}/")
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 120
         while rows(first, "pools/") and time.monotonic() < deadline:
             time.sleep(0.2)
         running = below(first.process.pid)
@@ -113,8 +113,8 @@ def test_a_start_after_the_end_reuses_everything_and_brings_back_nothing(tmp_pat
 
 
 def once_it_answers(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """The answer of the first call that meets no server on its way up; fails after half a minute."""
-    deadline = time.monotonic() + 30
+    """The answer of the first call that meets no server on its way up; fails after two minutes."""
+    deadline = time.monotonic() + 120
     while True:
         try:
             return ask()

@@ -179,7 +179,11 @@ def run(program: str, environment: dict[str, str], *words: str) -> "subprocess.P
 
 
 def output(process: "subprocess.Popen[str]") -> str:
-    printed, complaints = process.communicate(timeout=120)
+    with process:
+        try:
+            printed, complaints = process.communicate(timeout=240)
+        finally:
+            process.kill()
     assert process.returncode == 0, complaints
     return printed
 
