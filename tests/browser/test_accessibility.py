@@ -85,6 +85,13 @@ def faults(page: Page) -> list[str]:
     return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
 
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1440), pytest.param("dark", 390, marks=pytest.mark.slow)])
+def test_the_login_page_keeps_nobody_out(visit: Callable[..., Page], scheme: str, width: int) -> None:
+    page = visit(color_scheme=scheme, viewport={"width": width, "height": 900})
+    page.goto("/login/")
+    assert faults(page) == []
+
+
 @pytest.mark.parametrize("subject", ["panel", "pool", "pooler", "cluster", "benchmarks"])
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1440), pytest.param("dark", 390, marks=pytest.mark.slow)])
 def test_no_page_keeps_anybody_out(
@@ -96,9 +103,8 @@ def test_no_page_keeps_anybody_out(
     subject: str,
 ) -> None:
     page = visit(color_scheme=scheme, viewport={"width": width, "height": 900})
-    page.goto("/login/")
-    found = {"/login/": faults(page)}
     log_in(page, installation)
+    found = {}
     for address in pages[subject]:
         answer = page.goto(address)
         assert answer

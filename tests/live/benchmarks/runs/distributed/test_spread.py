@@ -34,7 +34,7 @@ def loads_of(run: Run) -> list[int]:
 
 def assert_no_load_is_left(run: Run, postgres: PostgresServer) -> None:
     """No process, no folder and no session of any part."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 30
     while loads_of(run):
         assert time.monotonic() < deadline, "a pgbench is left"
         time.sleep(0.05)
