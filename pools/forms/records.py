@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pools.clusters import topology
 from pools.forms.setting_fields import field_of, written
-from pools.inventory import clusters, pooler_settings_validation
+from pools.inventory import clusters, pool_validation, pooler_settings_validation
 from pools.models import Cluster, Mode, NodeRole, Pool, Pooler
 from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
@@ -234,6 +234,9 @@ class PoolForm(Typed):
         typed = {name: value for name in self.further if (value := self.cleaned_data.get(FURTHER + name))}
         for name, message in pooler_settings_validation.value_problems(pooler, Scope.POOL, typed) if pooler else ():
             self.add_error(FURTHER + name, message)
+        if self.errors:  # what the verb would find in the other values is told now, not at the next try
+            for name, message in pool_validation.value_problems(self.cleaned_data):
+                self.add_error(name, message)
         return self.cleaned_data
 
     def clean_target(self) -> str:

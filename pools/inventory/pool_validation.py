@@ -1,7 +1,8 @@
 """Validates a pool: by its own values, then on the live server (its database and role exist, the password works)."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import psycopg
 from django.utils.functional import Promise
@@ -62,13 +63,7 @@ class Known:
 
 def problems(spec: Pool) -> Problems:
     """Yield (field, message) for every invalid value of an unsaved pool; queries no server."""
-    if message := identifiers.pool_name_problem(spec.name):
-        yield "name", message
-    if message := identifiers.identifier_problem(spec.database):
-        yield "database", message
-    if spec.user and (message := identifiers.identifier_problem(spec.user)):
-        yield "user", message
-    yield from _size_problems(spec)
+    yield from value_problems({name: getattr(spec, name) for name in _VALUE_CHECKS})
     yield from _target_problems(spec)
     if spec.mode not in Mode.values:
         text = _("%(mode)r is no mode: choose one of %(choices)s")
@@ -80,6 +75,13 @@ def problems(spec: Pool) -> Problems:
         yield from KINDS[spec.pooler.kind].problems(spec)
     if spec.through and spec.through != spec.pooler:
         yield from _chain_problems(spec, spec.through)
+
+
+def value_problems(values: Mapping[str, Any]) -> Problems:
+    """Yield (field, message) for a name, database, user or size that no pool can have; others are not looked at."""
+    for field, problem_of in _VALUE_CHECKS.items():
+        if field in values and (message := problem_of(values[field])):
+            yield field, message
 
 
 def known(cluster: Cluster) -> Known | None:
@@ -117,12 +119,25 @@ def _target_problems(spec: Pool) -> Problems:
         yield "target", text % {"cluster": spec.cluster}
 
 
-def _size_problems(spec: Pool) -> Problems:
-    if not isinstance(spec.size, int) or isinstance(spec.size, bool):
-        yield "size", _("a whole number of server connections is needed: at least 1")
-    elif not 1 <= spec.size <= LARGEST_SIZE:
+def _size_problem(size: Any) -> str:
+    if not isinstance(size, int) or isinstance(size, bool):
+        return _("a whole number of server connections is needed: at least 1")
+    if not 1 <= size <= LARGEST_SIZE:
         text = _("size %(size)s is no size of a pool: use 1 to %(largest)s, within the cluster's budget")
-        yield "size", text % {"size": spec.size, "largest": LARGEST_SIZE}
+        return text % {"size": size, "largest": LARGEST_SIZE}
+    return ""
+
+
+def _user_problem(user: str) -> str:
+    return identifiers.identifier_problem(user) if user else ""  # empty: each client logs in as itself
+
+
+_VALUE_CHECKS: dict[str, Callable[[Any], str]] = {
+    "name": identifiers.pool_name_problem,
+    "database": identifiers.identifier_problem,
+    "user": _user_problem,
+    "size": _size_problem,
+}
 
 
 def _chain_problems(spec: Pool, through: Pooler) -> Problems:

@@ -181,6 +181,16 @@ def test_a_form_half_filled_names_each_field(staff, place):
     assert "3 fields need another value" in page_of(answer)
 
 
+def test_values_that_no_pool_can_have_are_named_beside_the_missing_ones(staff, place):
+    answer = staff.post("/pools/new/", typed(place, name="or ders", database="", user="u" * 64, size="0"))
+    assert answer.context["form"].errors == {
+        "name": ["'or ders' can't name a pool: use 1 to 63 of the letters a-z A-Z, digits, and _ . -"],
+        "database": ["database is needed: enter it"],
+        "user": [f"'{'u' * 64}' is 64 bytes long: PostgreSQL's names have at most 63"],
+        "size": ["size 0 is no size of a pool: use 1 to 100000, within the cluster's budget"],
+    }
+
+
 def test_a_stale_edit_is_a_conflict_that_keeps_what_was_typed(staff, place, asked):
     staff.post("/pools/new/", typed(place))
     pool = Pool.objects.get()
