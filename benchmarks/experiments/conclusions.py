@@ -175,9 +175,10 @@ def _burst(result: Result) -> Iterator[Claim]:
         if direct is None or pooled is None or direct.arm is None or pooled.arm is None:
             continue
         if direct.arm.refusal:
-            text = _("%(clients)s clients: %(direct)s; the pool carried them at %(tps)s tps")
+            text = _("with %(clients)s clients, %(direct)s; the pool carried them at %(tps)s tps")
             tps = pooled.value("tps")
-            values = {"clients": clients, "direct": direct.arm.refusal.words, "tps": f"{tps:,.0f}" if tps else "–"}
+            refused = direct.arm.refusal.refusal_sentence
+            values = {"clients": clients, "direct": refused, "tps": f"{tps:,.0f}" if tps else "–"}
             carried = {Outcome.SUCCEEDED: Finding.REPRODUCED, Outcome.REFUSED: Finding.NOT_REPRODUCED}
             yield Claim(carried.get(pooled.arm.outcome, Finding.NOT_JUDGED), text % values)
         elif "outcome" in direct.spec.published:
