@@ -16,6 +16,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 
 from panel.quickstart.servers import RedisServer, free_port
 from tests import network_devices, seeds
+from tests.browser.visiting import Login
 from tests.chromium import launch
 from tests.installation import Installation
 
@@ -38,7 +39,7 @@ class Web:
     def __init__(self, home: Path, redis_url: str) -> None:
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        self.login: list[Any] = []  # the cookies of the first login by the form, which costs a second of a processor
+        self.login = Login()
         self.log = home / "web.log"
         self.environment = {
             **os.environ,
@@ -118,16 +119,17 @@ def page(chromium: Browser, web: Web) -> Iterator[Page]:
     opened = context.new_page()
     opened.on("console", lambda message: print(f"browser: {message.type}: {message.text}"))
     opened.on("pageerror", lambda error: print(f"browser: {error}"))
-    if not web.login:
-        opened.goto(f"{web.url}/login/")
-        opened.fill("[name=username]", "admin")
-        opened.fill("[name=password]", PASSWORD)
-        opened.click("button[type=submit]")
-        opened.wait_for_url(f"{web.url}/")
-        web.login = context.cookies()
-    context.add_cookies(web.login)
+    web.login.give(opened, lambda: _log_in_by_form(opened, web))
     yield opened
     context.close()
+
+
+def _log_in_by_form(page: Page, web: Web) -> None:
+    page.goto(f"{web.url}/login/")
+    page.fill("[name=username]", "admin")
+    page.fill("[name=password]", PASSWORD)
+    page.click("button[type=submit]")
+    page.wait_for_url(f"{web.url}/")
 
 
 @pytest.fixture(scope="package")

@@ -1,17 +1,40 @@
 """What visitors of an installation do by hand in more than one test."""
 
 import re
+import time
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, expect
 
+from panel.accounts import confirmation
 from tests.installation import Installation, Refused
 
 POOL_PAGE = re.compile(r"/pools/([0-9a-f-]{36})/$")
 RUN_PAGE = re.compile(r"/runs/([0-9a-f-]{36})/$")
-# The cookies of each installation's first login by the form, which costs a second of a processor.
-_logins: "WeakKeyDictionary[Installation, list[Any]]" = WeakKeyDictionary()
+
+
+class Login:
+    """The cookies of a login by the form, which costs a second of a processor.
+
+    They are renewed before the panel asks for the password again.
+    """
+
+    def __init__(self) -> None:
+        self.cookies: list[Any] = []
+        self.stale_at = 0.0
+
+    def give(self, page: Page, by_form: Callable[[], None]) -> None:
+        """Log `page` in, which nobody is logged in to yet."""
+        if time.monotonic() >= self.stale_at:
+            self.stale_at = time.monotonic() + confirmation.HOLDS_FOR_S / 2
+            by_form()
+            self.cookies = page.context.cookies()
+        page.context.add_cookies(self.cookies)
+
+
+_logins: "WeakKeyDictionary[Installation, Login]" = WeakKeyDictionary()
 
 
 def id_at(page: Page, address: re.Pattern[str]) -> str:
@@ -24,10 +47,7 @@ def id_at(page: Page, address: re.Pattern[str]) -> str:
 
 def log_in(page: Page, installation: Installation) -> None:
     """Be the installation's admin, by the cookies of a login that was; no page is opened where there are some."""
-    if installation not in _logins:
-        log_in_by_form(page, installation)
-        _logins[installation] = page.context.cookies()
-    page.context.add_cookies(_logins[installation])
+    _logins.setdefault(installation, Login()).give(page, lambda: log_in_by_form(page, installation))
 
 
 def log_in_by_form(page: Page, installation: Installation) -> None:

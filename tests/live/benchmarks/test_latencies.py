@@ -59,7 +59,8 @@ def test_the_share_is_chosen_by_itself_and_learns_from_the_last_run(submit: Subm
     deviation = (share * (1 - share) * count) ** 0.5
     assert abs(first.summary["latency_samples"] - share * count) < 6 * deviation + 1
     second = execute(submit(duration=2, rate=None))
-    assert f"--sampling-rate={min(1, 2_000 / tps):.4f}".rstrip("0").rstrip(".") in " ".join(second.command)
+    asked = [f"--sampling-rate={2_000 / tps:.4f}".rstrip("0")] if tps > 2_000 else []  # a slow machine: log them all
+    assert [word for word in second.command if word.startswith("--sampling-rate")] == asked
 
 
 def test_under_a_rate_the_time_of_service_is_told_beside_the_time_since_the_schedule(submit: Submit) -> None:

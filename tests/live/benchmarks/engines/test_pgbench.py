@@ -197,12 +197,12 @@ def test_a_dataset_takes_every_option(bench: Bench, tablespace: str) -> None:
         session.execute("DROP TABLE pgbench_accounts, pgbench_branches, pgbench_history, pgbench_tellers")
 
 
-@pytest.mark.timing  # on a busy machine connecting takes so long that the verdict is "suspect"
 @pytest.mark.parametrize("options", [{}, {"connect": True}, {"builtin": "tpcb-like", "protocol": "prepared"}])
 def test_an_ordinary_run_is_valid(bench: Bench, options: dict[str, Any]) -> None:
     bench.run({"scale": 1}, Purpose.PREPARE)
-    output, verdict = bench.run({"clients": 4, "threads": 2, "duration": 1, **options})
-    assert verdict == (Validity.VALID, [])
+    output, (_, reasons) = bench.run({"clients": 4, "threads": 2, "duration": 1, **options})
+    # beside busy cores that alone makes an ordinary run suspect
+    assert [reason for reason in reasons if not reason.startswith("connecting took")] == []
     assert 0 < output.summary["effective_clients"] < 4.4
 
 
