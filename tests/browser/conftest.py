@@ -116,6 +116,7 @@ def chromium() -> Iterator[Browser]:
 def page(chromium: Browser, web: Web) -> Iterator[Page]:
     """A page in which the admin is logged in; what the browser complained of is shown when the test fails."""
     context = chromium.new_context(viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(WAIT_MS)
     opened = context.new_page()
     opened.on("console", lambda message: print(f"browser: {message.type}: {message.text}"))
     opened.on("pageerror", lambda error: print(f"browser: {error}"))

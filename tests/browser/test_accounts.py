@@ -5,13 +5,14 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page
 
-from tests.browser.conftest import PASSWORD, Web
+from tests.browser.conftest import PASSWORD, WAIT_MS, Web
 
 
 @pytest.fixture
 def plain(web: Web, chromium: Browser) -> Iterator[Page]:
     """A page without JavaScript, nobody logged in."""
     context = chromium.new_context(java_script_enabled=False, base_url=web.url)
+    context.set_default_timeout(WAIT_MS)
     yield context.new_page()
     context.close()
 
@@ -20,6 +21,7 @@ def plain(web: Web, chromium: Browser) -> Iterator[Page]:
 def scripted(web: Web, chromium: Browser) -> Iterator[Page]:
     """A page with JavaScript, nobody logged in."""
     context = chromium.new_context(base_url=web.url)
+    context.set_default_timeout(WAIT_MS)
     yield context.new_page()
     context.close()
 
