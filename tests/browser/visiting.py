@@ -28,9 +28,9 @@ class Login:
     def give(self, page: Page, by_form: Callable[[], None]) -> None:
         """Log `page` in, which nobody is logged in to yet."""
         if time.monotonic() >= self.stale_at:
-            self.stale_at = time.monotonic() + confirmation.HOLDS_FOR_S / 2
             by_form()
             self.cookies = page.context.cookies()
+            self.stale_at = time.monotonic() + confirmation.HOLDS_FOR_S / 2
         page.context.add_cookies(self.cookies)
 
 
