@@ -181,6 +181,10 @@ def test_a_form_half_filled_names_each_field(staff, place):
     assert "3 fields need another value" in page_of(answer)
 
 
+def test_the_note_of_the_password_stands_at_its_own_field_alone(staff, place):
+    assert page_of(staff.get("/pools/new/")).count("Only needed for a user whose password") == 1
+
+
 def test_values_that_no_pool_can_have_are_named_beside_the_missing_ones(staff, place):
     answer = staff.post("/pools/new/", typed(place, name="or ders", database="", user="u" * 64, size="0"))
     assert answer.context["form"].errors == {
