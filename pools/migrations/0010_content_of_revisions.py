@@ -3,7 +3,7 @@ import json
 import django.db.models.deletion
 from django.db import migrations, models
 
-from pools.models.compression import packed, unpacked
+from pools.models.revisions import packed, unpacked
 
 
 def move_out(apps, schema_editor):

@@ -1,7 +1,9 @@
 """Revisions: rendered configurations of poolers, the specs that they were rendered from, and their outcome."""
 
 import json
+import sys
 import uuid
+import zlib
 from base64 import b64decode, b64encode, b85decode
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -16,8 +18,12 @@ from django.utils.translation import gettext_lazy as _
 
 from panel.lib import crypto
 from pools.errors import IllegalTransition
-from pools.models.compression import packed, unpacked
 from pools.models.poolers import Pooler
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 
 class RevisionState(models.TextChoices):
@@ -31,6 +37,8 @@ class RevisionState(models.TextChoices):
 
 POOLS = "pools"
 HEAD = '{"id": "'  # each pool's line of a spec begins with it
+ZSTD_LEVEL = 1  # its fastest, which is ten times as fast here as zlib at its fastest, and smaller
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # each zstd frame begins with it (RFC 8878)
 PACKED, PACKED_BEFORE = "packed:", "zlib:"  # older data has neither: JSON ("{"), then base 85
 
 FINAL = {RevisionState.APPLIED, RevisionState.ROLLED_BACK, RevisionState.FAILED}
@@ -237,3 +245,13 @@ class RevisionContent(models.Model):
 
 def _packed(texts: dict[str, str]) -> str:
     return PACKED + b64encode(packed(json.dumps(texts))).decode()
+
+
+def packed(text: str) -> bytes:
+    """Return the text in about a tenth of its bytes: files of ten thousand pools repeat themselves."""
+    return zstd.compress(text.encode(), ZSTD_LEVEL)
+
+
+def unpacked(data: bytes) -> str:
+    """Return the text of compressed data, zstd's or, of older revisions, zlib's."""
+    return (zstd.decompress(data) if data.startswith(ZSTD_MAGIC) else zlib.decompress(data)).decode()

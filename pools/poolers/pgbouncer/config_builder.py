@@ -14,9 +14,7 @@ from pools.poolers.pgbouncer import (
     auth_query,
     database_entries,
     global_settings,
-    reload_hazards,
     render,
-    user_limits,
     userlist,
 )
 from pools.poolers.pgbouncer.database_entries import Entry, Found
@@ -105,7 +103,7 @@ class Drafting:
     @cached_property
     def spec(self) -> Spec:
         """The settings, limits and files besides the pools."""
-        before = user_limits.read(self.settled.get(DATABASES, ""))
+        before = global_settings.users_of(self.settled.get(DATABASES, ""))
         if self.settings_changed:
             spec = global_settings.desired(self.pooler, self.folder, self.version, before)
             if own := render.own_keys(self.main, "users").keys() & spec.users.keys():
@@ -203,7 +201,7 @@ class Drafting:
             yield userlist.IN_CLEAR % {"role": role, "why": why}
         limited = {user for user, own in self.spec.users.items() if "max_user_connections" in own}
         fixed = sorted(limited.intersection(entry.user for entry in self.entries))
-        if fixed and self.version < user_limits.KEPT:
+        if fixed and self.version < global_settings.LIMITS_FIXED_USERS:
             yield (
                 _(
                     "PgBouncer 1.18 was seen not to hold a pool's fixed user, as %(fixed)s, to "
@@ -301,7 +299,7 @@ class Drafting:
         inbound = {pool.cluster for pool in self.inbound}
         secrets = userlist.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
         secrets = userlist.remembered([*self.known_users, *self.spec.users], inbound) | secrets
-        if inbound and self.version < reload_hazards.TOLERANT:
+        if inbound and self.version < database_entries.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})
         own = {self.pooler.admin_user, *kept}
         secrets |= {role: one for role, one in self.verifiers.of.items() if role in secrets and role not in own}

@@ -24,7 +24,6 @@ from pools.poolers.pgbouncer import (
     releases,
     render,
     stats,
-    user_limits,
     verify,
 )
 from pools.poolers.pgbouncer.admin_commands import VERBS, PgBouncerControls
@@ -115,7 +114,7 @@ class PgBouncer(Driver):
         """Compare SHOW CONFIG and SHOW USERS with pooldeck_settings.ini and the limits of users."""
         wanted, users = (
             global_settings.written(texts.get(global_settings.SETTINGS, "")),
-            user_limits.read(texts.get(render.DATABASES, "")),
+            global_settings.users_of(texts.get(render.DATABASES, "")),
         )
         faults = []
         with console.open(pooler) as connection:
@@ -124,7 +123,7 @@ class PgBouncer(Driver):
                     console.rows(connection, "config"), wanted, self.version_of(pooler.server_version)
                 )
             if users:
-                faults += user_limits.faults(console.rows(connection, "users"), users)
+                faults += global_settings.user_faults(console.rows(connection, "users"), users)
         return faults
 
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:

@@ -10,9 +10,9 @@ from panel.lib.crypto import SealBroken
 from pools.models import Pooler
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer import user_limits, values
+from pools.poolers.pgbouncer import values
+from pools.poolers.pgbouncer.database_entries import PAIR, quoted
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
-from pools.poolers.pgbouncer.user_limits import Limits
 from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
 SETTINGS = "pooldeck_settings.ini"
@@ -31,6 +31,15 @@ GIVEN = {
 }
 FILES = (*GIVEN.values(), SETTINGS)
 PAIRS = (("client_tls_cert_file", "client_tls_key_file"), ("server_tls_cert_file", "server_tls_key_file"))
+
+Limits = Mapping[str, Mapping[str, str]]
+USERS_HEADER = "[users]"
+USER_LINE = re.compile(r"^(\S+) =(.*)$", re.MULTILINE)
+# cfparser reads no other character in a key (up to 1.24, and unquoted later)
+NOT_IN_USER = re.compile(r"[^A-Za-z0-9_.-]")
+LONGEST_USER = 63
+# 1.18 holds who logs in as themselves to max_user_connections, but no pool's fixed user (both seen)
+LIMITS_FIXED_USERS = (1, 24)
 
 
 @dataclass(frozen=True)
@@ -84,7 +93,7 @@ def problems(
     """Yield (name, message) for each setting that this release would refuse or misread, or that locks the panel out."""
     yield from settings_of.problems(CATALOGUE, Scope.PROGRAM, settings, version)
     for user, own in user_settings.items():
-        if message := user_limits.user_problem(user):
+        if message := user_problem(user):
             yield user, message
         for name, message in settings_of.problems(CATALOGUE, Scope.USER, own, version):
             yield f"{user}.{name}", _("user %(user)s: %(message)s") % {"user": user, "message": message}
@@ -143,6 +152,50 @@ def restarts_needed(
         if not values.same(setting, live, value):
             found.append({"name": name, "live": live, "wanted": value})
     return found
+
+
+def user_problem(user: str) -> str:
+    """Return why this user can't have an entry; empty when it can."""
+    if not user or len(user) > LONGEST_USER or NOT_IN_USER.search(user):
+        return _(
+            "user %(user)r can't have limits: PgBouncer reads names of the letters a-z A-Z, digits, and _ . - there"
+        ) % {"user": user}
+    return ""
+
+
+def users_section(limits: Limits) -> str:
+    """Render the [users] section; empty without limits. An entry without keys resets its user to the defaults."""
+    lines = [
+        f"{user} = {' '.join(f'{name}={quoted(value)}' for name, value in sorted(own.items()))}".rstrip()
+        for user, own in sorted(limits.items())
+    ]
+    return "\n".join([USERS_HEADER, *lines]) + "\n" if lines else ""
+
+
+def users_of(file: str) -> dict[str, dict[str, str]]:
+    """Return user → limits of a pooldeck.ini."""
+    section = file.partition(f"\n{USERS_HEADER}\n")[2]
+    return {
+        user: {name: bare or inside.replace("''", "'") for name, inside, bare in PAIR.findall(pairs)}
+        for user, pairs in USER_LINE.findall(section)
+    }
+
+
+def user_faults(rows: Iterable[Mapping[str, object]], limits: Limits) -> list[str]:
+    """List how SHOW USERS differs from the entries; 1.18 to 1.22 show only the mode."""
+    live = {str(row["name"]): row for row in rows}
+    return [fault for user, own in limits.items() if (fault := _user_fault(live.get(user), user, own))]
+
+
+def _user_fault(row: Mapping[str, object] | None, user: str, own: Mapping[str, str]) -> str:
+    if row is None:
+        return _("the pooler has no limits for user %(user)s") % {"user": user} if own else ""
+    live = {name: str(row[name]).strip() for name in own if name in row}  # since 1.24 numbers are padded with blanks
+    for name, value in live.items():
+        if value != own[name]:
+            described = {"user": user, "name": name, "live": value, "wanted": own[name]}
+            return _("the pooler has user %(user)s with %(name)s %(live)s, not %(wanted)s") % described
+    return ""
 
 
 def _fault(row: Mapping[str, object] | None, setting: Setting, value: str) -> str:

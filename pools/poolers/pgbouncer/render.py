@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from operator import attrgetter
 
-from pools.poolers.pgbouncer import user_limits
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.global_settings import FILES as PROGRAM_FILES
-from pools.poolers.pgbouncer.global_settings import SETTINGS
+from pools.poolers.pgbouncer.global_settings import SETTINGS, Limits, users_section
 
 DATABASES, USERLIST, MAIN = "pooldeck.ini", "userlist.txt", "pgbouncer.ini"
 FILES = (*PROGRAM_FILES, USERLIST, DATABASES, MAIN)  # each after those it leads to: a crash between is whole
@@ -27,10 +26,10 @@ SECRETS = re.compile(
 PRIVATE_KEY = re.compile(r"(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)")
 
 
-def databases(entries: Iterable[Entry], users: user_limits.Limits, line: Callable[[Entry], str] = Entry.line) -> str:
+def databases(entries: Iterable[Entry], users: Limits, line: Callable[[Entry], str] = Entry.line) -> str:
     """Render pooldeck.ini; `line` renders an entry."""
     lines = map(line, sorted(entries, key=attrgetter("name")))
-    return "\n".join([HEAD + "[databases]", *lines]) + "\n" + user_limits.text(users)
+    return "\n".join([HEAD + "[databases]", *lines]) + "\n" + users_section(users)
 
 
 def userlist(kept: str, secrets: Mapping[str, str]) -> str:

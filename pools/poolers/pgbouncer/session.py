@@ -23,10 +23,7 @@ from pools.poolers.pgbouncer import (
     global_settings,
     preflight,
     releases,
-    reload_hazards,
     render,
-    session,
-    user_limits,
     verify,
 )
 from pools.poolers.pgbouncer.config_builder import Drafting, text_of
@@ -101,7 +98,7 @@ class PgBouncerSession:
         leaving = self._leaving_first(wanted, {**old, **contents}) | self._drafted.rehashed
         if leaving:
             staying = [entry for entry in wanted if entry.name not in leaving]
-            first = render.databases(staying, user_limits.read(databases)).encode()
+            first = render.databases(staying, global_settings.users_of(databases)).encode()
             atomic_write.replace(self.pooler.config_dir, {**contents, DATABASES: first})
             console.reload(self.connection)
         progress.renew()
@@ -156,15 +153,15 @@ class PgBouncerSession:
 
     def _leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
         """Return the names of entries that one reload must omit; raises `Rejected` for the operator's own."""
-        if not reload_hazards.possible(self.version, wanted) or self._finds_users_as_before(contents):
+        if not database_entries.may_have_to_leave(self.version, wanted) or self._finds_users_as_before(contents):
             return set()
         shown = console.table(self.connection, "databases")
         name, user = (shown.columns.index(column) for column in ("name", "force_user"))
         forced = {row[name]: row[user] for row in shown.rows}
         pools, listed = (console.rows(self.connection, word) for word in ("pools", "users"))
-        leaving = reload_hazards.losing_their_user(forced, wanted)
+        leaving = database_entries.losing_their_user(forced, wanted)
         known = {str(row["name"]) for row in listed}
-        deadly = reload_hazards.deadly(self.version, pools, forced, wanted, known, _listed(contents))
+        deadly = database_entries.deadly(self.version, pools, forced, wanted, known, _listed(contents))
         own = deadly & render.own_keys(text_of(contents, MAIN), "databases").keys()
         if own:
             raise Rejected(
@@ -191,12 +188,12 @@ class PgBouncerSession:
 
     def _read_back_program(self, contents: Files) -> None:
         wanted = global_settings.written(text_of(contents, SETTINGS))
-        users = user_limits.read(text_of(contents, DATABASES))
+        users = global_settings.users_of(text_of(contents, DATABASES))
         faults = global_settings.faults(console.rows(self.connection, "config"), wanted, self.version)
         if users:
-            faults += user_limits.faults(console.rows(self.connection, "users"), users)
+            faults += global_settings.user_faults(console.rows(self.connection, "users"), users)
         if not faults and (pem := _certificate_of_clients(contents, wanted)):
-            faults += session.faults(self.pooler, pem)
+            faults += _certificate_faults(self.pooler, pem)
         if faults:
             raise Rejected(_("after RELOAD: %(faults)s") % {"faults": "; ".join(faults)}, settings=True)
 
@@ -274,7 +271,7 @@ class PgBouncerSession:
 
 def _listed(contents: Files) -> set[str]:
     """Return the users that PgBouncer knows without a look-up."""
-    return {*render.users(text_of(contents, USERLIST)), *user_limits.read(text_of(contents, DATABASES))}
+    return {*render.users(text_of(contents, USERLIST)), *global_settings.users_of(text_of(contents, DATABASES))}
 
 
 def _server_tls(contents: Files) -> dict[str, object]:
@@ -296,7 +293,7 @@ TIMEOUT_S = 5
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's protocol, "SSLRequest"
 
 
-def faults(pooler: Pooler, pem: str) -> list[str]:
+def _certificate_faults(pooler: Pooler, pem: str) -> list[str]:
     """List why the pooler does not present the first certificate of this text."""
     if pooler.host.startswith(("/", "@")):
         return []  # a socket has no TLS

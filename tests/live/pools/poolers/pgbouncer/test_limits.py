@@ -8,7 +8,7 @@ import pytest
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.models import Pooler, PoolState
-from pools.poolers.pgbouncer import user_limits
+from pools.poolers.pgbouncer import global_settings
 from pools.poolers.settings_schema import Version
 from tests.live.pools.conftest import LogIn, MakePool
 
@@ -42,7 +42,7 @@ def test_a_users_mode_is_live_and_gone_again(pooler: Pooler, spec: Spec, pgbounc
 def test_a_users_limit_holds_and_is_lifted(
     pooler: Pooler, spec: Spec, make_pool: MakePool, log_in: LogIn, version: Version
 ) -> None:
-    make_pool(size=3, user="app" if version >= user_limits.KEPT else "")
+    make_pool(size=3, user="app" if version >= global_settings.LIMITS_FIXED_USERS else "")
     spec(user_settings={"app": {"max_user_connections": 1}}, settings={"query_wait_timeout": 1})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
@@ -65,7 +65,7 @@ def test_a_release_that_does_not_hold_fixed_users_is_named(
     revision = deployment.apply_pooler(pooler)
     notes = [step["detail"] for step in revision.steps if step["step"] == "noted"]
     expected = "PgBouncer 1.18 was seen not to hold a pool's fixed user, as app, to max_user_connections; 1.24 does"
-    assert notes == ([expected] if fixed and version < user_limits.KEPT else [])
+    assert notes == ([expected] if fixed and version < global_settings.LIMITS_FIXED_USERS else [])
 
 
 def test_an_operators_own_entry_is_left_to_them(pooler: Pooler, spec: Spec, pgbouncer: PgBouncerServer) -> None:

@@ -1,11 +1,11 @@
-"""Texts packed and unpacked."""
+"""Texts of revisions, compressed and read again."""
 
 import zlib
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pools.models.compression import packed, unpacked
+from pools.models.revisions import packed, unpacked
 
 
 @given(st.text())
