@@ -75,8 +75,13 @@ class Subject:
 
     @property
     def words(self) -> str:
-        """The outcome with its reasons, unless these begin with it: `suspect: the load lasted 15 s instead of 10 s`."""
-        label, why = str(self.outcome.label), self.refusal_sentence or "; ".join(self.reasons)
+        """The outcome with its reasons, unless these begin with it: `suspect: the load lasted 15 s instead of 10 s`.
+
+        A refusal is its own sentence, which says so already.
+        """
+        if self.refusal_sentence:
+            return self.refusal_sentence
+        label, why = str(self.outcome.label), "; ".join(self.reasons)
         is_whole = not why or why.startswith(label)
         return why or label if is_whole else _("%(outcome)s: %(reasons)s") % {"outcome": label, "reasons": why}
 

@@ -164,7 +164,7 @@ def test_a_refused_baseline_beside_a_pool_that_carried_all_is_the_conclusion():
         f"the server refused 53 of 150 clients: {SLOTS}",
         "the pool carried 150 clients at 344 tps",
     )
-    assert found.arms[0].words == f"0 of 3 valid; refused: the server refused 53 of 150 clients: {SLOTS}"
+    assert found.arms[0].words == f"0 of 3 valid; the server refused 53 of 150 clients: {SLOTS}"
 
 
 def test_what_a_pool_carried_is_told_with_its_doubt():
