@@ -4,9 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from benchmarks.analysis.arms import Verdict
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
-from tests.live.benchmarks.experiments.conftest import CarryOut, had_the_host
+from tests.live.benchmarks.experiments.conftest import CarryOut
 from tests.live.conftest import FAST, SUPERUSER_PASSWORD
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
@@ -33,14 +32,11 @@ def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerSer
         yield made
 
 
-def test_the_gain_of_the_source_is_found_again(carry_out: CarryOut) -> None:
-    found = carry_out("reconnect", arms=["10-md5-none", "10-md5-pgbouncer"], options={"duration": 1}, repeats=3)
+def test_a_login_with_md5_costs_less_through_the_pool(carry_out: CarryOut) -> None:
+    found = carry_out("reconnect", arms=["10-md5-none", "10-md5-pgbouncer"], options={"duration": 1}, repeats=2)
     direct, pooled = found.arms
     assert (direct.skipped, pooled.skipped) == ("", "")
     assert pooled.figure is not None
     assert pooled.figure.ratio is not None
-    assert pooled.figure.ratio > 1
-    if had_the_host(found):
-        assert pooled.verdict == Verdict.FASTER
-        assert pooled.figure.ratio >= 1.6  # published: 1.58 to 1.62
+    assert pooled.figure.ratio > 1  # published: 1.58 to 1.62; `tests.bench.playbooks` measures it
     assert found.experiment.resources.filter(removed_at=None).count() == 0
