@@ -34,13 +34,13 @@ def beside_1000(found: Result) -> ArmResult:
 
 
 def test_idle_clients_cost_nothing_through_a_pool(carry_out: CarryOut) -> None:
-    found = carry_out("idle-tax", arms=["select-pool20-0", "select-pool20-1000"], options=SHORT)
+    found = carry_out("idle-tax", arms=["select-pool20-0", "select-pool20-1000"], options=SHORT, repeats=3)
     one = beside_1000(found)
     assert one.verdict == Verdict.NO_DIFFERENCE
 
 
 def test_direct_idle_connections_are_measured_and_judged(carry_out: CarryOut) -> None:
-    found = carry_out("idle-tax", arms=["select-direct-0", "select-direct-1000"], options=SHORT)
+    found = carry_out("idle-tax", arms=["select-direct-0", "select-direct-1000"], options=SHORT, repeats=3)
     one = beside_1000(found)
     # since PostgreSQL 14 a snapshot costs the same beside any number of them: the sign is the machine's
     assert one.verdict in (Verdict.NO_DIFFERENCE, Verdict.SLOWER, Verdict.FASTER)
