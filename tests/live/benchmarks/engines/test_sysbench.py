@@ -92,8 +92,11 @@ def test_a_run_has_samples_a_summary_and_a_verdict(start: Start, filled: str, mo
     # sysbench's own clock may end the run before its last line
     assert [sample.t for sample in samples] in ([1.0, 2.0], [1.0, 2.0, 3.0])
     assert all(sample.tps is not None and sample.latency_p95_ms is not None for sample in samples)
-    described = sum(sample.tps or 0 for sample in samples) / len(samples)
-    assert run.summary["transactions"] == pytest.approx(3 * described, rel=0.3)
+    transactions, in_samples = run.summary["transactions"], sum(sample.tps or 0 for sample in samples)
+    if len(samples) == 3:
+        assert transactions == pytest.approx(in_samples, rel=0.3)
+    else:  # the missing second may have had any number of them
+        assert transactions >= 0.9 * in_samples > 0
     assert run.summary["latency_p50_ms"] <= run.summary["latency_p95_ms"] <= run.summary["latency_p99_ms"]
     assert run.summary["effective_clients"] == pytest.approx(2, abs=0.5)  # less while others have the processors
     assert (run.client_version, run.server_version[:2]) == ("1.0.20", "15")
