@@ -10,13 +10,7 @@ from django.utils.translation import gettext as _
 
 from pools.models import Pool, Pooler, PoolSet, PoolState
 from pools.poolers.base import Files, Rejected
-from pools.poolers.pgbouncer import (
-    auth_query,
-    database_entries,
-    global_settings,
-    render,
-    userlist,
-)
+from pools.poolers.pgbouncer import auth_query, database_entries, global_settings, render, userlist
 from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Spec
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST

@@ -36,7 +36,7 @@ LINES = re.compile(
 PAIR = re.compile(r"(\w+)=(?:'((?:[^']|'')*)'|(\S+))")
 START = "; pool "
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
-TOLERANT = (1, 24)
+TOLERANT = (1, 24)  # the first release that a user who is found otherwise than before does not end
 Rows = Collection[Mapping[str, object]]
 Forced = Mapping[object, object]  # name of an entry → its fixed user, as SHOW DATABASES has it
 
@@ -277,7 +277,7 @@ def read(text: str) -> list[Entry]:
 
 
 def _of_pairs(pool: str, name: str, text: str) -> Entry:
-    pairs = {key: (bare or inside.replace("''", "'")) for key, inside, bare in PAIR.findall(text)}
+    pairs = pairs_of(text)
     pairs.pop("max_db_connections", None)
     return Entry(
         pool=pool,
@@ -310,6 +310,11 @@ def _settings_of(pool: Pool, version: Version) -> Mapping[str, str]:
     asked = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}
     query = query_of(pool) if version >= auth_query.QUERY_PER_ENTRY else ""
     return ({"auth_query": query} if query else {}) | asked
+
+
+def pairs_of(text: str) -> dict[str, str]:
+    """Return the values of a connection string of PgBouncer by their keys; see `quoted`."""
+    return {key: bare or inside.replace("''", "'") for key, inside, bare in PAIR.findall(text)}
 
 
 def quoted(value: str) -> str:

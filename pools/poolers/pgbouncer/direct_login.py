@@ -1,6 +1,6 @@
 """The logins of a preflight: directly to the servers that pools lead to, before PgBouncer reads anything.
 
-Where servers ask for encryption, these logins use that of PgBouncer: its mode, its authorities and its certificate.
+They use the sslmode of the cluster, or the encryption that PgBouncer will use where that is tried or has a certificate.
 """
 
 import tempfile
@@ -53,7 +53,7 @@ class Direct:
 
     def __init__(self, drafted: Drafting, progress: Progress) -> None:
         self.drafted, self.progress = drafted, progress
-        self.tls = desired_encryption(drafted)
+        self.tls = _desired_encryption(drafted)
         self.away: dict[Route, str] = {}  # the reason, by route; nothing is tried there twice
         self.there: set[Route] = set()
 
@@ -106,7 +106,7 @@ class Direct:
         Where the encryption changes, it tries all clusters and rejects the settings; else those of `moved`.
         """
         drafted = self.drafted
-        before, after = live_encryption(drafted), self.tls
+        before, after = _live_encryption(drafted), self.tls
         if after.unread:
             self.progress.step(
                 "noted",
@@ -257,7 +257,7 @@ def _cluster(pool: Pool) -> tuple[object, ...]:
     return pool.cluster_id, pool.target, pool.through_id
 
 
-def desired_encryption(drafted: Drafting) -> ServerTls:
+def _desired_encryption(drafted: Drafting) -> ServerTls:
     """Return the encryption that the drafted files ask for."""
     own = render.own_keys(drafted.main, "pgbouncer")
     before = global_settings.written(drafted.settled.get(SETTINGS, ""))
@@ -270,7 +270,7 @@ def desired_encryption(drafted: Drafting) -> ServerTls:
     return _encryption_of(values, drafted, drafted.texts)
 
 
-def live_encryption(drafted: Drafting) -> ServerTls:
+def _live_encryption(drafted: Drafting) -> ServerTls:
     """Return the encryption that SHOW CONFIG reports, with the files on disk."""
     texts = {name: text_of(drafted.disk, name) for name in global_settings.GIVEN.values()}
     return _encryption_of(drafted.config, drafted, texts)

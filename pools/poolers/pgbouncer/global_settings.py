@@ -11,7 +11,7 @@ from pools.models import Pooler
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import values
-from pools.poolers.pgbouncer.database_entries import PAIR, quoted
+from pools.poolers.pgbouncer.database_entries import pairs_of, quoted
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
@@ -175,10 +175,7 @@ def users_section(limits: Limits) -> str:
 def users_of(file: str) -> dict[str, dict[str, str]]:
     """Return user → limits of a pooldeck.ini."""
     section = file.partition(f"\n{USERS_HEADER}\n")[2]
-    return {
-        user: {name: bare or inside.replace("''", "'") for name, inside, bare in PAIR.findall(pairs)}
-        for user, pairs in USER_LINE.findall(section)
-    }
+    return {user: pairs_of(pairs) for user, pairs in USER_LINE.findall(section)}
 
 
 def user_faults(rows: Iterable[Mapping[str, object]], limits: Limits) -> list[str]:
