@@ -175,7 +175,7 @@ def _burst(result: Result) -> Iterator[Claim]:
         if direct is None or pooled is None or direct.arm is None or pooled.arm is None:
             continue
         if direct.arm.refusal:
-            text = _("with %(clients)s clients, %(direct)s; the pool carried them at %(tps)s tps")
+            text = _("%(direct)s; the pool carried %(clients)s clients at %(tps)s tps")
             tps = pooled.value("tps")
             refused = direct.arm.refusal.refusal_sentence
             values = {"clients": clients, "direct": refused, "tps": f"{tps:,.0f}" if tps else "–"}

@@ -105,7 +105,7 @@ def test_a_burst_that_the_server_refuses_and_the_pool_carries_is_reproduced() ->
     figures["50-pool97"] = [171, 170, 172]
     experiment = a_measured_experiment(figures, "burst")
     assert findings(experiment) == [Finding.REPRODUCED, Finding.REPRODUCED]
-    assert "the pool carried them at 345 tps" in conclusions.text_of(results.of(experiment))
+    assert "the pool carried 150 clients at 345 tps" in conclusions.text_of(results.of(experiment))
 
 
 def test_the_order_of_the_application_pool_is_what_counts() -> None:
