@@ -175,18 +175,26 @@ def _burst(result: Result) -> Iterator[Claim]:
         if direct is None or pooled is None or direct.arm is None or pooled.arm is None:
             continue
         if direct.arm.refusal:
-            text = _("%(direct)s; the pool carried %(clients)s clients at %(tps)s tps")
-            tps = pooled.value("tps")
-            refused = direct.arm.refusal.refusal_sentence
-            values = {"clients": clients, "direct": refused, "tps": f"{tps:,.0f}" if tps else "–"}
             carried = {Outcome.SUCCEEDED: Finding.REPRODUCED, Outcome.REFUSED: Finding.NOT_REPRODUCED}
-            yield Claim(carried.get(pooled.arm.outcome, Finding.NOT_JUDGED), text % values)
+            yield Claim(carried.get(pooled.arm.outcome, Finding.NOT_JUDGED), _beyond_the_limit(direct.arm, pooled))
         elif "outcome" in direct.spec.published:
             text = _("the server let %(clients)s clients in directly, so that its max_connections is not exceeded")
             yield Claim(Finding.NOT_JUDGED, text % {"clients": clients})
         else:
             text = _("below the limit a pool gains nothing: %(measured)s; published: −2 %%")
             yield _no_gain(pooled, text % {"measured": in_words(pooled)})
+
+
+def _beyond_the_limit(direct: Arm, pooled: ArmResult) -> str:
+    """Say what the server refused, and what the pool did with as many clients."""
+    refused = direct.refusal.refusal_sentence if direct.refusal else ""
+    values = {"direct": refused, "clients": pooled.spec.values["clients"]}
+    if pooled.arm and pooled.arm.refusal:
+        return _("%(direct)s; %(pooled)s") % (values | {"pooled": pooled.arm.refusal.refusal_sentence})
+    if tps := pooled.value("tps"):
+        text = _("%(direct)s; the pool carried %(clients)s clients at %(tps)s tps")
+        return text % (values | {"tps": f"{tps:,.0f}"})
+    return _("%(direct)s; no run of %(clients)s clients through the pool is valid") % values
 
 
 def _no_gain(one: ArmResult, text: str) -> Claim:

@@ -108,6 +108,14 @@ def test_a_burst_that_the_server_refuses_and_the_pool_carries_is_reproduced() ->
     assert "the pool carried 150 clients at 345 tps" in conclusions.text_of(results.of(experiment))
 
 
+def test_a_burst_that_the_pool_refuses_too_is_not_said_to_be_carried() -> None:
+    experiment = a_measured_experiment({"150-direct": [None] * 3, "150-pool97": [None] * 3}, "burst")
+    assert findings(experiment) == [Finding.NOT_REPRODUCED]
+    text = conclusions.text_of(results.of(experiment))
+    assert "; the pool refused " in text
+    assert "carried" not in text
+
+
 def test_the_order_of_the_application_pool_is_what_counts() -> None:
     figures = {"20-new": [50, 51, 52], "20-normal": [80, 81, 79], "20-pooled": [150, 149, 151]}
     assert findings(a_measured_experiment(figures, "app-pool")) == [Finding.REPRODUCED]
