@@ -1,8 +1,7 @@
 """Applies a pooler's desired state and verifies it, or rolls back; the same steps for every kind of pooler."""
 
-from pools.deployment.attempt import Attempt, LockLost
+from pools.deployment.attempt import Attempt, LockLost, try_again, waiting_poolers, why_nothing
 from pools.deployment.deferred_reloads import catch_up_all
-from pools.deployment.desired_state import try_again, waiting_poolers, why_nothing
 from pools.deployment.pipeline import Busy, Drifted, apply_pooler
 
 __all__ = [

@@ -9,18 +9,20 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pools.config_files import atomic_write
-from pools.deployment import desired_state, live_files, snapshots
+from pools.deployment import live_files, snapshots
 from pools.deployment.attempt import (
     Attempt,
     LockLost,
+    Wanted,
     bury_the_dead,
     give_up,
     give_up_rest,
     is_owner_dead,
     refuse,
+    set_reason,
     this_lock_owner,
+    unsettled,
 )
-from pools.deployment.desired_state import Wanted
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
 from pools.poolers import KINDS
@@ -61,9 +63,9 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
         logger.warning("%s", error)
     except PoolerUnreachable as error:
         pooler.mark(PoolerState.UNREACHABLE, error=str(error))
-        desired_state.set_reason(pooler, str(error))
+        set_reason(pooler, str(error))
     except Drifted as error:
-        desired_state.set_reason(pooler, str(error))
+        set_reason(pooler, str(error))
     finally:
         pooler.release_apply_lock()
     return None
@@ -99,7 +101,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
     dead, last = list(pooler.revisions.cut_short().select_related("author")), None
     died, author = bool(dead), author or next((one.author for one in dead), None)
     busy: set[Route] = set()
-    if not died and not desired_state.unsettled(pooler) and not overwrite:
+    if not died and not unsettled(pooler) and not overwrite:
         return None
     live = Revision.objects.live_on(pooler)
     if not died and not overwrite:
@@ -112,7 +114,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
                 asked = Wanted.of(pooler, live, busy)
                 last = _attempt(asked, session, author, overwrite=overwrite, trust_disk=not died)
                 live = last if last.state == RevisionState.APPLIED else live
-                if not desired_state.unsettled(pooler, busy):
+                if not unsettled(pooler, busy):
                     break
             else:
                 give_up_rest(Wanted.of(pooler, live, busy), _given_up(last))
@@ -212,7 +214,7 @@ def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, described: 
 
 def _forget_cause(pooler: Pooler) -> None:
     """Clear the cause once all is settled, unless another has been recorded since."""
-    if pooler.spec_cause and not desired_state.unsettled(pooler):
+    if pooler.spec_cause and not unsettled(pooler):
         Pooler.objects.filter(pk=pooler.pk, spec_cause=pooler.spec_cause).update(spec_cause="")
 
 

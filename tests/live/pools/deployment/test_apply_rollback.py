@@ -10,7 +10,7 @@ from django.utils import timezone
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
 from pools.config_files import atomic_write
-from pools.deployment import desired_state
+from pools.deployment import attempt
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
 from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.config_builder import Drafting
@@ -248,7 +248,7 @@ def test_pools_wait_for_a_pooler_that_is_down_and_are_applied_when_it_is_back(
     assert (pooler.state, pooler.error, pooler.apply_token) == (PoolerState.UNREACHABLE, reason, None)
     assert deployment.waiting_poolers() == []  # asked a moment ago
     pgbouncer.start()
-    Pooler.objects.update(checked_at=timezone.now() - desired_state.RETRY_UNREACHABLE_AFTER)
+    Pooler.objects.update(checked_at=timezone.now() - attempt.RETRY_UNREACHABLE_AFTER)
     assert deployment.waiting_poolers() == [pooler]
     deployment.apply_pooler(pooler)
     assert (state_of(pool), log_in("orders")) == ((PoolState.APPLIED, ""), "app")

@@ -8,7 +8,7 @@ import pytest
 
 from panel.lib import crypto
 from pools.deployment import snapshots
-from pools.deployment.desired_state import Wanted, unsettled
+from pools.deployment.attempt import Wanted, unsettled
 from pools.models import Pool, PoolState, Revision, RevisionState
 from tests.pools import records
 
