@@ -5,7 +5,6 @@ Chromium ends all its requests with ERR_NETWORK_CHANGED when a device comes or g
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +26,7 @@ def changing() -> Iterator[None]:
 
 @contextmanager
 def _locked(how: int) -> Iterator[None]:
-    path = Path(tempfile.gettempdir()) / f"pooldeck-tests-network-{os.getuid()}.lock"
+    path = Path(f"/tmp/pooldeck-tests-network-{os.getuid()}.lock")  # of all test runs: TMPDIR may be this one's own
     with path.open("w") as lock:
         fcntl.flock(lock, how)
         yield
