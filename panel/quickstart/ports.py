@@ -3,12 +3,14 @@
 import random
 import socket
 import time
+from collections import deque
 
 LOOPBACK = "127.0.0.1"
 # below Linux's range of ephemeral ports (ip_local_port_range), so that a remembered port stays free
 LOWEST, HIGHEST = 15000, 32000
 FREE_WITHIN_S = 5
 BACKLOG = 2048  # uvicorn's own
+_returned: deque[int] = deque(maxlen=64)  # their servers may not listen yet
 
 
 class NoFreePort(Exception):
@@ -34,9 +36,11 @@ def listen(port: int, host: str = LOOPBACK) -> socket.socket:
 
 
 def free_port() -> int:
-    """Return a random free port."""
+    """Return a random free port, which is none of those returned just before."""
     for _ in range(200):
-        if is_free(port := random.randrange(LOWEST, HIGHEST)):  # noqa: S311 (no secret)
+        port = random.randrange(LOWEST, HIGHEST)  # noqa: S311 (no secret)
+        if port not in _returned and is_free(port):
+            _returned.append(port)
             return port
     raise NoFreePort(f"no free port between {LOWEST} and {HIGHEST} after 200 tries")
 

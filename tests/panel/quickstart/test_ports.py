@@ -33,6 +33,12 @@ def test_a_kept_port_that_stays_taken_is_given_up(taken: socket.socket, monkeypa
     assert ports.kept_or_free(taken.getsockname()[1]) != taken.getsockname()[1]
 
 
+def test_a_port_is_not_returned_twice_before_its_server_can_listen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ports, "HIGHEST", ports.LOWEST + 70)
+    found = [ports.free_port() for _ in range(40)]
+    assert len(set(found)) == 40
+
+
 def test_free_ports_lie_below_those_of_outgoing_connections() -> None:
     lowest = int(Path("/proc/sys/net/ipv4/ip_local_port_range").read_text().split()[0])
     assert lowest >= ports.HIGHEST
