@@ -25,6 +25,7 @@ from pools.models import Cluster, Pooler, PoolerKind
 from pools.poolers.pgpool import preflight
 from tests.live.haproxies import HAProxyServer
 from tests.live.panel_programs import TestWorker, use_broker
+from tests.postgresqls import store_light_verifiers
 
 SUPERUSER_PASSWORD = "super-secret"
 APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"
@@ -38,6 +39,7 @@ def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServe
     server = PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD, settings=FAST | {"max_connections": "100"})
     with server:
         server.create_owner_and_database(APP_ROLE, APP_PASSWORD, APP_DATABASE)
+        store_light_verifiers(server, {server.superuser: server.password, APP_ROLE: APP_PASSWORD})
         yield server
 
 

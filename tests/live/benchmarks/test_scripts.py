@@ -190,7 +190,7 @@ HOSTILE = [
 ]
 
 
-@pytest.mark.parametrize("protocol", ["simple", "extended", "prepared"])
+@pytest.mark.parametrize("protocol", ["simple", pytest.param("extended", marks=pytest.mark.slow), "prepared"])
 @pytest.mark.parametrize("place", [":word", "':word'", "'a :word b'"])
 def test_text_of_a_variable_never_becomes_sql(ask, postgres, dataset, protocol, place):
     with postgres.connect(dataset) as connection:

@@ -1,6 +1,8 @@
 """The playbook tuning on a server that waits for its disk: what a commit costs, and all settings as before."""
 
 from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -12,11 +14,13 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
 
 
 @pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+def postgres() -> Iterator[PostgresServer]:
     """A PostgreSQL that syncs to disk, with none of the playbook's settings on its command line."""
-    home = tmp_path_factory.mktemp("postgres-synced")
-    with PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD) as server:
-        yield server
+    with TemporaryDirectory(prefix="pooldeck-tests-", dir="/var/tmp") as folder:  # others' folder may be in memory
+        home = Path(folder)
+        home.chmod(0o755)
+        with PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD) as server:
+            yield server
 
 
 def test_commits_are_faster_when_they_do_not_wait_for_the_disk(carry_out: CarryOut, postgres: PostgresServer) -> None:

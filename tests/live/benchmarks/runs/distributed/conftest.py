@@ -17,6 +17,7 @@ from tests.live.benchmarks.conftest import LASTING
 from tests.live.benchmarks.runs.distributed.namespaces import Network, network
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 from tests.live.panel_programs import TestWorker
+from tests.postgresqls import store_light_verifiers
 
 NAMES = ("east", "north", "west")
 
@@ -54,6 +55,7 @@ def postgres(net: Network, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     hba.write_text(hba.read_text() + f"host all all {net.addresses} scram-sha-256\n")
     with server:
         server.create_owner_and_database(APP_ROLE, APP_PASSWORD, APP_DATABASE)
+        store_light_verifiers(server, {server.superuser: server.password, APP_ROLE: APP_PASSWORD})
         yield server
 
 
