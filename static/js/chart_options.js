@@ -7,6 +7,7 @@ import { tick } from "./run_figures.js";
 export const AXIS_WIDTH = 58; // px: every chart's y axis is as wide, so that the time axes line up
 const TICK_WIDTH = 88; // px for a label and its distance to the next
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 28800, 86400]; // s
+export const THINNED_FROM = 1000; // points of a line: Chart.js then draws one for each pixel
 const DRAG_LEAST = 6; // px: a shorter drag is a click
 
 /** The configuration of `owner`, a TimeChart; `onZoom` gets the span of time that was dragged over. */
@@ -28,7 +29,7 @@ export function configuration(owner, onZoom) {
       plugins: {
         legend: { display: false },
         tooltip: { enabled: false },
-        decimation: { enabled: !owner.stacked, algorithm: "lttb", threshold: 1000 }, // to a point for each pixel
+        decimation: { enabled: !owner.stacked, algorithm: "lttb", threshold: THINNED_FROM },
         zoom: { zoom: { mode: "x", drag: { enabled: true, threshold: DRAG_LEAST }, onZoom: zoomed(onZoom) } },
       },
       scales: {

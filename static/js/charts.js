@@ -4,7 +4,7 @@
  */
 
 import { announceZoom, crosshair, listen } from "./chart_controls.js";
-import { configuration, paintFrame } from "./chart_options.js";
+import { configuration, paintFrame, THINNED_FROM } from "./chart_options.js";
 import { nearest, Points, tallest } from "./chart_points.js";
 import { Zoom } from "./chart_zoom.js";
 import { colour, mixed, onTheme } from "./charts_colours.js";
@@ -140,17 +140,60 @@ class TimeChart {
 
   /** Draw what the series hold by now; out of sight that is done now and then only. */
   drawIfSeen() {
-    if (this.inSight || performance.now() - this.drawnAt > UNSEEN) this.draw();
+    if (this.inSight || performance.now() - this.drawnAt > UNSEEN) this.drawNew();
   }
 
   draw() {
+    this.update(this.feedAll());
+  }
+
+  /** Draw what came since the last time; where that fits into the axes as they are, at half of the price of `draw`. */
+  drawNew() {
+    const before = this.lines.flat().map(({ points: { list } }) => ({ count: list.length, last: list.at(-1) }));
+    const isNewLook = this.feedAll();
+    if (isNewLook || !this.fits(before)) {
+      this.update(isNewLook);
+      return;
+    }
+    for (const index of this.chart.data.datasets.keys()) {
+      const { controller } = this.chart.getDatasetMeta(index);
+      controller.buildOrUpdateElements();
+      controller.update("none");
+    }
+    this.chart.draw();
+    this.finish();
+  }
+
+  update(isNewLook) {
     const [min, max] = this.stack.zoom.range;
     Object.assign(this.chart.options.scales.x, { min, max });
-    const areas = this.stacked ? this.rowsOfAreas() : null;
-    const isNewLook = this.series.map(({ rows }, index) => this.feed(index, areas ?? rows)).includes(true);
     this.chart.update(isNewLook ? "default" : "none"); // "none" is the cheapest, and keeps the look of the points
+    this.finish();
+  }
+
+  finish() {
     this.drawnAt = performance.now();
     this.readOut();
+  }
+
+  /** Whether the axes were made for what the lines held `before`, and have room for what was appended since. */
+  fits(before) {
+    const { x, y } = this.chart.scales;
+    const [min, max] = this.stack.zoom.range;
+    if (this.stacked || this.drawnAt < 0 || x.min !== min || x.max !== max) return false;
+    return this.lines.flat().every(({ points: { list }, dataset: { hidden } }, at) => {
+      const { count, last } = before[at];
+      const isSame = list.length < THINNED_FROM && list[count - 1] === last;
+      return (
+        isSame && (hidden || list.slice(count).every((one) => one.y === null || (one.y >= y.min && one.y <= y.max)))
+      );
+    });
+  }
+
+  /** Give all lines the points of their rows; whether any looks otherwise now. */
+  feedAll() {
+    const areas = this.stacked ? this.rowsOfAreas() : null;
+    return this.series.map(({ rows }, index) => this.feed(index, areas ?? rows)).includes(true);
   }
 
   /** Give a series' lines the points of these rows; whether they look otherwise now. */

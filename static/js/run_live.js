@@ -74,7 +74,7 @@ function draw() {
   stack.reached = reached;
   const grown = stack.extend(course.span || course.final ? reached : reached * OPEN_END);
   for (const key of grown ? AT_ONCE : due) {
-    chartOf.get(key)?.draw();
+    chartOf.get(key)?.drawNew();
     drawnAt.set(key, performance.now());
   }
   due.clear();

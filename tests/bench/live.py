@@ -3,7 +3,7 @@
     .venv/bin/python -m tests.bench.live [--seconds 30] [--runs 3]
 
 pgbench is started through a relay that notes the time at which each progress line left it; a reader of the run's
-stream in Redis notes when it was published there, a second EventSource of the page when the browser got it, and the
+stream in Redis notes when it was published there, a wrapper of the page's EventSource when the page got it, and the
 page tells by its `pooldeck:sample` event when the point was drawn. All clocks are this machine's.
 """
 
@@ -40,16 +40,20 @@ while line := child.stderr.readline():
 sys.exit(child.wait())
 """
 
-LISTEN = """() => {
+LISTEN = """
   window.drawn = [];
   window.arrived = [];
   const clock = () => performance.timeOrigin + performance.now();
-  const root = document.querySelector("[data-run-id]");
-  new EventSource(root.dataset.events).addEventListener("sample", (event) => {
-    window.arrived.push([JSON.parse(event.data).t, clock()]);
-  });
+  const { addEventListener } = EventSource.prototype;
+  EventSource.prototype.addEventListener = function (kind, listener, ...more) {
+    const noting = (event) => {
+      if (kind === "sample") window.arrived.push([JSON.parse(event.data).t, clock()]);
+      listener(event);
+    };
+    return addEventListener.call(this, kind, noting, ...more);
+  };
   document.addEventListener("pooldeck:sample", (event) => window.drawn.push([event.detail.t, clock()]));
-}"""
+"""
 STAGES = ("published", "arrived", "drawn")  # after the line was printed
 
 
@@ -102,7 +106,6 @@ def watch_run(page: Page, installation: Installation, log: Path, seconds: int) -
     run = installation.api.post("runs/", {"target": {"pool": pool["id"]}, "engine": "pgbench", "options": options})
     subscriber = Subscriber(installation.home, run["id"])
     page.goto(f"{installation.url}/runs/{run['id']}/")
-    page.evaluate(LISTEN)
     installation.api.wait(f"runs/{run['id']}/", "status", {"succeeded", "failed"}, seconds + 30)
     time.sleep(0.5)
     subscriber.close()
@@ -144,6 +147,7 @@ def main() -> None:
         with Installation(Path(name) / "home") as installation, sync_playwright() as playwright:
             browser = launch(playwright)
             page = browser.new_page()
+            page.add_init_script(LISTEN)
             log_in(page, installation.quickstart)
             points = [one for _ in range(chosen.runs) for one in watch_run(page, installation, log, chosen.seconds)]
             browser.close()

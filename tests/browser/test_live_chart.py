@@ -13,6 +13,24 @@ from playwright.sync_api import Page, expect
 from tests.browser.conftest import ROOT, Web
 
 EVERY_S = 0.1
+COUNT_UPDATES = """() => {
+    const chart = Chart.getChart(document.querySelector('[data-chart="tps"] canvas'));
+    const update = chart.update;
+    window.updates = 0;
+    chart.update = (...words) => { window.updates += 1; return update.apply(chart, words); };
+    return chart.data.datasets[0].data.length;
+}"""
+# How far the points of the last sample are from where the axes have their values, in px, and how many there are.
+LAST_POINTS = """() => ["tps", "latency"].flatMap((key) => {
+    const chart = Chart.getChart(document.querySelector(`[data-chart="${key}"] canvas`));
+    return chart.data.datasets.filter(({ data }) => data.at(-1).y !== null).map(({ data }) => {
+        const { data: elements } = chart.getDatasetMeta(chart.data.datasets.findIndex((one) => one.data === data));
+        const { x, y } = data.at(-1);
+        const dx = elements.at(-1).x - chart.scales.x.getPixelForValue(x);
+        const dy = elements.at(-1).y - chart.scales.y.getPixelForValue(y);
+        return { count: elements.length, off: Math.hypot(dx, dy) };
+    });
+})"""
 
 
 @dataclass(frozen=True)
@@ -91,6 +109,20 @@ def test_points_arrive_and_the_end_shows_the_result_where_one_is(page, web):
     expect(page.locator("#run-head")).to_contain_text("succeeded")
     expect(page.locator("#run-result")).to_contain_text("1,23")
     assert page.evaluate("window.untouched")
+
+
+def test_samples_are_drawn_into_the_axes_as_they_are(page, web):
+    with held(web, 60, after=50) as talk:
+        watch(page, web, talk.run_id)
+        wait_for_points(page, 10)
+        before = page.evaluate(COUNT_UPDATES)
+        wait_for_points(page, 50)
+        last = page.evaluate(LAST_POINTS)
+        assert len(last) >= 2
+        assert {one["count"] for one in last} == {50}
+        assert max(one["off"] for one in last) < 0.5
+        assert page.evaluate("window.updates") <= (50 - before) / 2
+        talk.go_on()
 
 
 @pytest.mark.slow
