@@ -124,6 +124,7 @@ class TimeChart {
     this.chart.data.datasets = this.lines.flat().map(({ dataset }) => dataset);
     for (const [index, { label }] of series.entries()) this.hide(index, hidden.has(label));
     this.legend = buildLegend(this);
+    this.drawnAt = -UNSEEN; // the axes are those of the series before
     this.paint();
   }
 
