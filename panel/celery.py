@@ -1,14 +1,12 @@
 """The Celery application; a worker is a generator for runs, a worker for other tasks, or both."""
 
-import ctypes
 import logging
 import os
-import signal
 import time
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, heartbeat_sent, worker_init, worker_process_init, worker_ready
+from celery.signals import beat_init, heartbeat_sent, import_modules, worker_init, worker_process_init, worker_ready
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
@@ -20,11 +18,18 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 
 logger = logging.getLogger(__name__)
+
+
+@import_modules.connect  # before the application connects what imports Django and the tasks
+def collect_nothing_meanwhile(**_: Any) -> None:
+    """Pause garbage collection while workers and beat import all tasks."""
+    gc_tuning.pause()
+
+
 app = Celery("pooldeck", task_cls="panel.installation.pausing:PausableTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
-PR_SET_PDEATHSIG = 1
 DATABASE_AGAIN_S = 2
 files = file_changes.Watch()
 
@@ -35,12 +40,6 @@ files = file_changes.Watch()
 def collect_only_what_comes(**_: Any) -> None:
     """Exclude imported modules from garbage collection, so that none stalls a load; all tasks are imported by now."""
     gc_tuning.leave_out_what_there_is()
-
-
-@worker_process_init.connect
-def die_with_the_worker(**_: Any) -> None:
-    """Kill a pool child when its worker dies, so that the load it started dies too (PR_SET_PDEATHSIG, prctl(2))."""
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 @beat_init.connect

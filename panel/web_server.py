@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import uvicorn
 
+from panel.lib import gc_tuning
 from panel.request_deadlines import HeaderDeadline
 
 STREAMS_END_WITHIN_S = 2  # open event streams are cut at shutdown; browsers reconnect
@@ -28,6 +29,7 @@ def options(words: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     """Serve until a signal ends it."""
     where = options()
+    gc_tuning.pause()  # until the application is imported
     uvicorn.run(
         "panel.asgi:application",
         host=where.host,

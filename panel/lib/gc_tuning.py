@@ -3,6 +3,14 @@
 import gc
 
 
+def pause() -> None:
+    """Collect nothing until `leave_out_what_there_is`. Call before start-up imports.
+
+    They make 240,000 objects, nearly all of which stay: to look through them again and again was a tenth of a start.
+    """
+    gc.disable()
+
+
 def leave_out_what_there_is() -> None:
     """Exclude all objects allocated so far from garbage collection (`gc.freeze`). Call after start-up imports.
 
@@ -11,3 +19,4 @@ def leave_out_what_there_is() -> None:
     finalizer would be lost, and a collection in a forked child would copy its parent's memory.
     """
     gc.freeze()
+    gc.enable()

@@ -287,6 +287,7 @@ class PgpoolServer(Server):
     name = "pgpool"
     stop_signal = orphan_signal = signal.SIGINT  # fast shutdown; a killed parent would leave its children running
     not_ready = (psycopg.OperationalError,)
+    children = 32  # as many clients at once
 
     def __init__(
         self,
@@ -350,7 +351,7 @@ class PgpoolServer(Server):
             "backend_hostname0": f"'{self.backend.host}'",
             "backend_port0": self.backend.port,
             "backend_weight0": 1,
-            "num_init_children": 32,
+            "num_init_children": self.children,
             "max_pool": 1,
             "connection_cache": "on",
             "enable_shared_relcache": "off",  # or it takes 130 MB of shared memory

@@ -53,6 +53,18 @@ def test_a_size_over_the_budget_is_refused_beside_its_field(page: Page) -> None:
     expect(size).to_be_focused()
 
 
+def test_an_answer_that_makes_the_form_longer_leaves_its_button_where_it_is(page: Page) -> None:
+    page.goto("/pools/new/")
+    button = page.get_by_role("button", name="Make the pool")
+    length, place = page.evaluate("document.body.scrollHeight"), button.bounding_box()
+    with page.expect_response(lambda answer: "mode-check" in answer.url):
+        page.get_by_label("Database").select_option("app")
+        page.locator("[name=user]").select_option("app")
+    expect(page.locator("#mode-check")).to_contain_text("Sources checked")
+    assert page.evaluate("document.body.scrollHeight") > length
+    assert button.bounding_box() == place
+
+
 def test_what_is_typed_while_the_cluster_is_asked_stays(page: Page) -> None:
     page.goto("/pools/new/")
     page.route("**/pools/choices/**", lambda route: (page.wait_for_timeout(500), route.continue_()))

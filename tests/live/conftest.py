@@ -29,7 +29,15 @@ from tests.postgresqls import store_light_verifiers
 
 SUPERUSER_PASSWORD = "super-secret"
 APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"
+CHILDREN = 8  # of each Pgpool-II: it forks them all at its start, a hundred times in a test run
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+
+
+class TestPgpool(PgpoolServer):
+    """A Pgpool-II that serves few clients at once."""
+
+    __test__ = False
+    children = CHILDREN
 
 
 @pytest.fixture(scope="session")
@@ -62,7 +70,7 @@ def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerSer
 def pgpool(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgpoolServer]:
     """A Pgpool-II before `postgres`; it knows the superuser and `app`."""
     passwords = {postgres.superuser: postgres.password, APP_ROLE: APP_PASSWORD}
-    with PgpoolServer(tmp_path_factory.mktemp("pgpool"), free_port(), free_port(), postgres, passwords) as server:
+    with TestPgpool(tmp_path_factory.mktemp("pgpool"), free_port(), free_port(), postgres, passwords) as server:
         yield server
 
 
@@ -73,7 +81,7 @@ def own_pgpool(
     """A Pgpool-II of the test's own before `postgres`: the superuser may log in, `app` nowhere yet."""
     home = tmp_path_factory.mktemp("pgpool")
     passwords = {postgres.superuser: postgres.password}
-    with PgpoolServer(home, free_port(), free_port(), postgres, passwords, pgpool_binary) as server:
+    with TestPgpool(home, free_port(), free_port(), postgres, passwords, pgpool_binary) as server:
         yield server
 
 

@@ -14,6 +14,7 @@ from pools.inventory import pool_validation
 from pools.models import Cluster, Mode, Pool, Pooler, PoolerKind, PoolState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import pcp, sql
+from tests.live.conftest import CHILDREN
 from tests.live.standbys import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -53,7 +54,7 @@ def bounced(cluster: Cluster, pooler: Pooler) -> Pool:
 @pytest.fixture
 def cached(cluster: Cluster, pgpool_pooler: Pooler) -> Pool:
     """The same database on the Pgpool-II."""
-    values = {"name": "app", "database": "app", "user": "app", "mode": Mode.SESSION, "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": Mode.SESSION, "size": CHILDREN}
     pool = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     deployment.apply_pooler(pgpool_pooler)
     return pool
@@ -83,7 +84,7 @@ def test_every_row_is_shown() -> None:
 
 def test_row_resources(pgbouncer: PgBouncerServer, own_pgpool: PgpoolServer) -> None:
     assert children(pgbouncer.process.pid) == 0
-    until(lambda: children(own_pgpool.process.pid) >= 32)  # it answers before it has forked all of them
+    until(lambda: children(own_pgpool.process.pid) >= CHILDREN)  # it answers before it has forked all of them
 
 
 def test_row_reuse(bounced: Pool, cached: Pool) -> None:

@@ -12,6 +12,7 @@ from pools import deployment, tasks
 from pools.deployment import live_files
 from pools.models import Cluster, Event, EventKind, Pool, Pooler
 from pools.monitoring import alerting
+from tests.live.conftest import CHILDREN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 WITHIN_S = 30
@@ -67,7 +68,7 @@ def test_an_edit_that_no_start_survives_is_told(ini: Path, pooler: Pooler) -> No
 
 
 def test_a_pgpools_edits_are_told_too(cluster: Cluster, pgpool_pooler: Pooler, own_pgpool: PgpoolServer) -> None:
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     deployment.apply_pooler(pgpool_pooler)
     assert found(pgpool_pooler, 0) == []

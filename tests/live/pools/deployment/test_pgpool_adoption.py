@@ -13,6 +13,7 @@ from pools.deployment.adoption import CannotAdopt
 from pools.inventory import pooler_settings
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgpool import pcp
+from tests.live.conftest import CHILDREN
 from tests.live.pools.deployment.test_pgpool_apply import live, log_in, spec
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("without_trial")]
@@ -24,7 +25,7 @@ REPORTS = "host postgres app 127.0.0.1/32 scram-sha-256"
 @pytest.fixture
 def pool(cluster: Cluster, pgpool_pooler: Pooler) -> Pool:
     """An applied pool of database `app` and user `app`, beside a setting."""
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     made = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     spec(pgpool_pooler, client_idle_limit=300)
     revision = deployment.apply_pooler(pgpool_pooler)

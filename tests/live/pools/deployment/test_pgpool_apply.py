@@ -11,6 +11,7 @@ from pools.deployment import drift
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import sql
+from tests.live.conftest import CHILDREN
 from tests.live.standbys import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -22,7 +23,7 @@ def make_pool(cluster: Cluster, pgpool_pooler: Pooler) -> MakePool:
     """Saves a pending pool of database `app` and user `app`."""
 
     def make(**fields: object) -> Pool:
-        values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32} | fields
+        values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN} | fields
         return Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
 
     return make
@@ -79,7 +80,7 @@ def test_settings_go_live_and_what_is_read_at_the_start_waits_for_a_restart(
     pgpool_pooler.refresh_from_db()
     assert (revision.state, revision.reason) == (RevisionState.APPLIED, "")
     assert pgpool_pooler.settings_state == PoolState.APPLIED
-    assert pgpool_pooler.needs_restart == [{"name": "num_init_children", "live": "32", "wanted": "20"}]
+    assert pgpool_pooler.needs_restart == [{"name": "num_init_children", "live": str(CHILDREN), "wanted": "20"}]
     found = live(pgpool_pooler)
     assert {name: found[name] for name in ("client_idle_limit", "log_connections", "log_line_prefix")} == {
         "client_idle_limit": "5min",

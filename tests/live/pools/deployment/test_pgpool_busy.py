@@ -12,6 +12,7 @@ from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgpool import session
 from pools.poolers.pgpool.session import PgpoolSession
+from tests.live.conftest import CHILDREN
 from tests.live.pools.conftest import state_of
 from tests.live.pools.deployment.test_apply_attempts import full
 from tests.live.pools.deployment.test_pgpool_apply import log_in
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 @pytest.fixture
 def pool(cluster: Cluster, pgpool_pooler: Pooler) -> Pool:
     """A pending pool of database `app` and user `app`."""
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     return Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
 
 

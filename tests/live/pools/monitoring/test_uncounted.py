@@ -9,6 +9,7 @@ from pools.api import live
 from pools.models import Cluster, Pool, Pooler
 from pools.monitoring import sampler
 from pools.monitoring.rates import FIGURES
+from tests.live.conftest import CHILDREN
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("without_trial")]
 
@@ -16,7 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("
 def test_a_client_is_counted_and_a_queue_that_nobody_counts_is_null(
     cluster: Cluster, pgpool_pooler: Pooler, own_pgpool: PgpoolServer
 ) -> None:
-    values = {"database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     pool = Pool.objects.create(name="app", pooler=pgpool_pooler, cluster=cluster, **values)
     deployment.apply_pooler(pgpool_pooler)
     address = {"host": own_pgpool.host, "port": own_pgpool.port, "connect_timeout": 5}

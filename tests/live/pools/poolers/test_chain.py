@@ -6,12 +6,13 @@ import pytest
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import KINDS
+from tests.live.conftest import CHILDREN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def test_a_query_goes_through_both(cluster: Cluster, pooler: Pooler, pgpool_pooler: Pooler) -> None:
-    inner = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    inner = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **inner)
     deployment.apply_pooler(pgpool_pooler)
     outer = {"name": "chained", "database": "app", "user": "app", "mode": "transaction", "size": 3}

@@ -10,6 +10,7 @@ from panel.quickstart.servers import PgpoolServer
 from pools import deployment, tasks
 from pools.models import Pooler, RevisionState
 from pools.poolers.pgpool import pcp
+from tests.live.conftest import CHILDREN
 from tests.live.pools.deployment.test_pgpool_apply import MakePool, log_in, make_pool, spec
 from tests.live.standbys import until
 
@@ -52,7 +53,7 @@ def test_one_that_serves_a_client_is_told_again_once_it_is_free(
         make_pool()
         revision = deployment.apply_pooler(pgpool_pooler)
         assert (revision.state, pgpool_pooler.behind) == (RevisionState.APPLIED, CLIENTS)
-        assert f"{CLIENTS} of 32 children serve clients" in next(
+        assert f"{CLIENTS} of {CHILDREN} children serve clients" in next(
             one["detail"] for one in revision.steps if one["step"] == "passwords not read yet"
         )
         for session in held:

@@ -12,6 +12,7 @@ from pools.errors import PoolerUnreachable
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgpool import node_admin
 from tests import callers
+from tests.live.conftest import CHILDREN
 from tests.live.standbys import StandbyServer, until
 from tests.pages import page_of
 
@@ -28,7 +29,7 @@ def standby(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) 
 def balanced(cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler, own_pgpool: PgpoolServer) -> Pooler:
     """The Pgpool-II with both as backends, the primary taking no reads, after its restart."""
     cluster.nodes.create(host=standby.host, port=standby.port)
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     asked = {"backend_weight0": 0, "backend_weight1": 3, "sr_check_period": 1}
     Pooler.objects.filter(pk=pgpool_pooler.pk).update(settings=asked, settings_state=PoolState.PENDING)
@@ -89,7 +90,7 @@ def test_a_node_is_detached_and_attached_from_its_page(
 def test_clients_are_let_in_again_after_all_nodes_were_detached(
     cluster: Cluster, pgpool_pooler: Pooler, own_pgpool: PgpoolServer, admin_client: Client
 ) -> None:
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     deployment.apply_pooler(pgpool_pooler)
     page = f"/poolers/{pgpool_pooler.pk}/nodes/"
@@ -123,7 +124,7 @@ def test_attaching_over_the_api_answers_with_the_backends(
 def test_a_standby_that_comes_later_is_attached_by_the_apply(
     cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler
 ) -> None:
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     pool = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     deployment.apply_pooler(pgpool_pooler)
     cluster.nodes.create(host=standby.host, port=standby.port)
@@ -139,7 +140,7 @@ def test_a_standby_that_comes_later_is_attached_by_the_apply(
 def test_a_standby_that_is_registered_reaches_the_pgpool(
     cluster: Cluster, standby: StandbyServer, postgres: PostgresServer, pgpool_pooler: Pooler
 ) -> None:
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     pool = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     deployment.apply_pooler(pgpool_pooler)
     node = {"host": standby.host, "port": standby.port, "admin_password": postgres.password}
@@ -158,7 +159,7 @@ def test_an_apply_with_nothing_to_do_says_so(cluster: Cluster, pgpool_pooler: Po
         202,
         "nothing to apply: the panel has no pool on this pooler, so its files and backends stay as they are",
     )
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     assert caller.post(address).data["detail"] == ""
     deployment.apply_pooler(pgpool_pooler)

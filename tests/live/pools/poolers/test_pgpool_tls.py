@@ -9,6 +9,7 @@ from panel.quickstart.servers import PgpoolServer
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RevisionState
 from tests.certificates import self_signed
+from tests.live.conftest import CHILDREN
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -21,7 +22,7 @@ def test_clients_may_insist_on_the_certificate_that_was_given(
         given = PoolerFile(pooler=pgpool_pooler, setting=setting)
         given.content = content
         given.save(force_insert=True)
-    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": 32}
+    values = {"name": "app", "database": "app", "user": "app", "mode": "session", "size": CHILDREN}
     Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     Pooler.objects.filter(pk=pgpool_pooler.pk).update(settings={"ssl": "1"}, settings_state=PoolState.PENDING)
     pgpool_pooler.refresh_from_db()

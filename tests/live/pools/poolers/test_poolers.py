@@ -11,6 +11,7 @@ from pools.inventory import poolers
 from pools.models import Pooler, PoolerState
 from pools.poolers.base import PoolFigures, Rejected
 from pools.poolers.pgbouncer import console
+from tests.live.conftest import CHILDREN
 from tests.live.pools.conftest import MakePool
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -69,7 +70,7 @@ def test_a_pgpool_is_online_with_its_version(pgpool: PgpoolServer) -> None:
     pooler, reason = poolers.register(values | login)
     assert (pooler.state, reason) == (PoolerState.ONLINE, "")
     assert pooler.server_version.startswith("Pgpool-II 4.")
-    assert (pooler.facts, pooler.pcp_port) == ({"num_init_children": 32, "max_pool": 1}, None)
+    assert (pooler.facts, pooler.pcp_port) == ({"num_init_children": CHILDREN, "max_pool": 1}, None)
 
 
 def test_the_figures_of_a_pgpool_are_those_of_its_children(pgpool_pooler: Pooler, own_pgpool: PgpoolServer) -> None:

@@ -8,7 +8,7 @@ from benchmarks.runs.live import events
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from tests.live.benchmarks.conftest import Submit, execute
-from tests.live.conftest import APP_ROLE
+from tests.live.conftest import APP_ROLE, CHILDREN
 from tests.pages import page_of
 
 pytestmark = [
@@ -20,7 +20,7 @@ pytestmark = [
 @pytest.fixture
 def cached(cluster: Cluster, pgpool_pooler: Pooler, dataset: str) -> Pool:
     """An applied pool of `loaded` on a Pgpool-II."""
-    values = {"name": dataset, "database": dataset, "user": APP_ROLE, "mode": "session", "size": 32}
+    values = {"name": dataset, "database": dataset, "user": APP_ROLE, "mode": "session", "size": CHILDREN}
     made = Pool.objects.create(pooler=pgpool_pooler, cluster=cluster, **values)
     deployment.apply_pooler(pgpool_pooler)
     made.refresh_from_db()
