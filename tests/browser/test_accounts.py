@@ -54,7 +54,7 @@ def test_login_tokens_and_logout_work_without_javascript(plain: Page, web: Web) 
     assert "/login/" in plain.url
 
 
-@pytest.mark.parametrize(("scheme", "dark"), [("light", False), ("dark", True)])
+@pytest.mark.parametrize(("scheme", "dark"), [("light", False), pytest.param("dark", True, marks=pytest.mark.slow)])
 def test_the_documentation_draws_itself_under_the_panels_policy(scripted: Page, scheme: str, dark: bool) -> None:
     refused: list[str] = []
     scripted.on("console", lambda message: refused.append(message.text) if message.type == "error" else None)

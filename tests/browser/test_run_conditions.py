@@ -39,6 +39,8 @@ def test_a_profile_is_checked_and_a_run_with_it_fails_its_threshold(visitor: Pag
     expect(page.locator("[name=settings_profile]")).to_have_value("browser")
     page.locator("[name=idle_connections]").fill("5")
     page.locator("[name=warm_up]").fill("1")
+    page.locator("[name=rate]").evaluate("field => field.closest('details').open = true")
+    page.locator("[name=rate]").fill("200")
     page.locator("summary", has_text="Thresholds").click()
     page.locator("[name=threshold_tps]").fill("900000000")
     page.get_by_role("button", name="Start the run").click()

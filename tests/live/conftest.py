@@ -13,6 +13,7 @@ from pytest_django import Settings
 from panel import celery_app
 from panel.lib import redis_client
 from panel.lib.queues import WorkerKind
+from panel.quickstart import account
 from panel.quickstart.servers import (
     PgBouncerServer,
     PgpoolServer,
@@ -25,12 +26,26 @@ from pools.models import Cluster, Pooler, PoolerKind
 from pools.poolers.pgpool import preflight
 from tests.live.haproxies import HAProxyServer
 from tests.live.panel_programs import TestWorker, use_broker
-from tests.postgresqls import store_light_verifiers
+from tests.postgresqls import store_light_verifiers, verifier
 
 SUPERUSER_PASSWORD = "super-secret"
 APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"
 CHILDREN = 8  # of each Pgpool-II: it forks them all at its start, a hundred times in a test run
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
+
+
+class TestPgBouncer(PgBouncerServer):
+    """A PgBouncer whose console knows its user by a SCRAM verifier of one iteration: each test logs in many times."""
+
+    __test__ = False
+
+    def prepare(self) -> None:
+        """Write its configuration, and the light verifier in place of the password."""
+        is_first = not self.config_dir.exists()
+        super().prepare()
+        if is_first:
+            entry = f'"{self.admin_user}" "{verifier(self.admin_password)}"\n'
+            account.write_private(self.config_dir / "userlist.txt", entry)
 
 
 class TestPgpool(PgpoolServer):
@@ -62,7 +77,7 @@ def redis_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServ
 def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
     """A PgBouncer of the test's own, with a console login, a writable `config_dir` and no databases yet."""
     home = tmp_path_factory.mktemp("pgbouncer")
-    with PgBouncerServer(home, free_port(), "pooldeck", "console-password") as server:
+    with TestPgBouncer(home, free_port(), "pooldeck", "console-password") as server:
         yield server
 
 

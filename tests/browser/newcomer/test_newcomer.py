@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.visiting import log_in_by_form
 from tests.installation import Installation
 
-RUN_S = 4
+RUN_S = 3
 
 
 def make_pool(page: Page, name: str) -> None:

@@ -12,7 +12,7 @@ from pools.console import show_cache
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState
 from pools.monitoring import sampler
 from pools.poolers.pgbouncer import console
-from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
+from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, TestPgBouncer
 
 NAMES = ("orders", "Or-ders.2", "other")
 SIZE = 2
@@ -26,7 +26,7 @@ def pgbouncer(
     """A PgBouncer that has the pools `NAMES`, two connections each."""
     program = str(request.getfixturevalue("trixie_pgbouncer")) if request.param == "newer" else None
     home = tmp_path_factory.mktemp("pgbouncer")
-    server = PgBouncerServer(home, free_port(), "pooldeck", "console-password", program)
+    server = TestPgBouncer(home, free_port(), "pooldeck", "console-password", program)
     server.prepare()
     ini, userlist = server.config_dir / "pgbouncer.ini", server.config_dir / "userlist.txt"
     leads_to = f"host={postgres.host} port={postgres.port} dbname={APP_DATABASE} user={APP_ROLE} pool_size={SIZE}"

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from psycopg import sql
 
-from panel.quickstart.servers import PostgresServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.models import identifiers as identifier_rules
@@ -126,9 +126,23 @@ def test_a_password_that_pgbouncer_would_misread_is_refused(
     assert password not in pool.state_reason
 
 
+def let_in_by_password(pgbouncer: PgBouncerServer, password: str) -> None:
+    """Have the console know its user by the password itself."""
+    doubled = password.replace('"', '""')
+    (pgbouncer.config_dir / "userlist.txt").write_text(f'"{pgbouncer.admin_user}" "{doubled}"\n')
+    with pgbouncer.connect() as console:
+        console.execute(b"RELOAD")
+
+
 def test_a_console_admin_that_is_also_a_pools_user_keeps_one_password(
-    make_pool: MakePool, pooler: Pooler, cluster: Cluster, postgres: PostgresServer, log_in: LogIn
+    make_pool: MakePool,
+    pooler: Pooler,
+    cluster: Cluster,
+    postgres: PostgresServer,
+    pgbouncer: PgBouncerServer,
+    log_in: LogIn,
 ) -> None:
+    let_in_by_password(pgbouncer, pooler.admin_password)
     make_role(postgres, cluster, pooler.admin_user, pooler.admin_password)
     make_pool(user=pooler.admin_user)
     deployment.apply_pooler(pooler)
@@ -137,13 +151,9 @@ def test_a_console_admin_that_is_also_a_pools_user_keeps_one_password(
 
 @pytest.mark.parametrize("password", ['con"sole', "it's ; # odd"])
 def test_the_consoles_own_password_may_be_odd(
-    password: str, make_pool: MakePool, pooler: Pooler, log_in: LogIn, pgbouncer: object
+    password: str, make_pool: MakePool, pooler: Pooler, log_in: LogIn, pgbouncer: PgBouncerServer
 ) -> None:
-    userlist = pgbouncer.config_dir / "userlist.txt"
-    doubled = password.replace('"', '""')
-    userlist.write_text(f'"{pooler.admin_user}" "{doubled}"\n')
-    with pgbouncer.connect() as console:
-        console.execute(b"RELOAD")
+    let_in_by_password(pgbouncer, password)
     pooler.admin_password = password
     pooler.save()
     make_pool()

@@ -13,6 +13,7 @@ from pools.inventory import pooler_settings, poolers
 from pools.inventory import pools as pool_changes
 from pools.models import Cluster, Mode, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.haproxy import render, stats_socket
+from tests.live.conftest import TestPgBouncer
 from tests.live.haproxies import HAProxyServer
 from tests.live.pools.conftest import state_of
 
@@ -125,7 +126,7 @@ def test_the_first_apply_rolls_back_to_a_file_without_a_frontend(
 @pytest.fixture
 def second_pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
     """Another PgBouncer."""
-    with PgBouncerServer(tmp_path_factory.mktemp("second"), free_port(), "pooldeck", "console-password") as server:
+    with TestPgBouncer(tmp_path_factory.mktemp("second"), free_port(), "pooldeck", "console-password") as server:
         yield server
 
 

@@ -8,6 +8,7 @@ import pytest
 from panel.quickstart.servers import PgBouncerServer, binary, free_port, version_of
 from pools.models import Pooler
 from pools.poolers.pgbouncer import preflight
+from tests.live.conftest import TestPgBouncer
 
 HERE, THERE = "this system's", "Debian 13's"
 Config = Callable[[], dict[str, str]]
@@ -31,7 +32,7 @@ def version(program: str) -> tuple[int, int]:
 def pgbouncer(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
     """One of that release, as in tests/live/conftest.py."""
     home = tmp_path_factory.mktemp("pgbouncer")
-    with PgBouncerServer(home, free_port(), "pooldeck", "console-password", program) as server:
+    with TestPgBouncer(home, free_port(), "pooldeck", "console-password", program) as server:
         yield server
 
 
