@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 @import_modules.connect  # before the application connects what imports Django and the tasks
-def collect_nothing_meanwhile(**_: Any) -> None:
+def pause_garbage_collection(**_: Any) -> None:
     """Pause garbage collection while workers and beat import all tasks."""
     gc_tuning.pause()
 

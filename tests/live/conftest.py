@@ -30,7 +30,7 @@ from tests.postgresqls import store_light_verifiers, verifier
 
 SUPERUSER_PASSWORD = "super-secret"
 APP_ROLE, APP_PASSWORD, APP_DATABASE = "app", "app-password", "app"
-CHILDREN = 8  # of each Pgpool-II: it forks them all at its start, a hundred times in a test run
+CHILDREN = 12  # of each Pgpool-II: it forks them all at its start, a hundred times in a test run
 FAST = {"fsync": "off", "full_page_writes": "off", "synchronous_commit": "off"}
 
 
@@ -46,13 +46,6 @@ class TestPgBouncer(PgBouncerServer):
         if is_first:
             entry = f'"{self.admin_user}" "{verifier(self.admin_password)}"\n'
             account.write_private(self.config_dir / "userlist.txt", entry)
-
-
-class TestPgpool(PgpoolServer):
-    """A Pgpool-II that serves few clients at once."""
-
-    __test__ = False
-    children = CHILDREN
 
 
 @pytest.fixture(scope="session")
@@ -85,19 +78,32 @@ def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerSer
 def pgpool(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgpoolServer]:
     """A Pgpool-II before `postgres`; it knows the superuser and `app`."""
     passwords = {postgres.superuser: postgres.password, APP_ROLE: APP_PASSWORD}
-    with TestPgpool(tmp_path_factory.mktemp("pgpool"), free_port(), free_port(), postgres, passwords) as server:
-        yield server
+    made = PgpoolServer(tmp_path_factory.mktemp("pgpool"), free_port(), free_port(), postgres, passwords)
+    made.children = CHILDREN
+    with made:
+        yield made
+
+
+@pytest.fixture
+def pgpool_children() -> int:
+    """How many clients `own_pgpool` serves at once."""
+    return CHILDREN
 
 
 @pytest.fixture
 def own_pgpool(
-    postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory, pgpool_binary: str | None
+    postgres: PostgresServer,
+    tmp_path_factory: pytest.TempPathFactory,
+    pgpool_binary: str | None,
+    pgpool_children: int,
 ) -> Iterator[PgpoolServer]:
     """A Pgpool-II of the test's own before `postgres`: the superuser may log in, `app` nowhere yet."""
     home = tmp_path_factory.mktemp("pgpool")
     passwords = {postgres.superuser: postgres.password}
-    with TestPgpool(home, free_port(), free_port(), postgres, passwords, pgpool_binary) as server:
-        yield server
+    made = PgpoolServer(home, free_port(), free_port(), postgres, passwords, pgpool_binary)
+    made.children = pgpool_children
+    with made:
+        yield made
 
 
 @pytest.fixture(params=["installed", "trixie"])

@@ -19,6 +19,7 @@ from panel.lib import redis_client
 T = TypeVar("T")
 LIFE = (Status.QUEUED, Status.STARTING, Status.RUNNING)  # then one of the final states
 BLOCK_MS = 5_000
+ANSWERS_WITHIN_S = BLOCK_MS / 1000 + 5
 WITHOUT_REDIS_S = 0.5
 # A few threads read the database for all viewers, never one for each.
 _readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="live")
@@ -48,12 +49,13 @@ class _Stream:
 
     def __init__(self, run_id: UUID | str) -> None:
         self._key = stream_key(run_id)
-        self._client = redis_client.asynchronous(BLOCK_MS / 1000 + 5)
+        self._client = redis_client.asynchronous()
 
     async def read(self, after: str, block_ms: int | None) -> list[Event] | None:
         """Return the events after that id, waiting `block_ms` for one; None where Redis is away."""
         try:
-            answer: Any = await self._client.xread({self._key: after}, count=1000, block=block_ms)
+            async with asyncio.timeout(ANSWERS_WITHIN_S):
+                answer: Any = await self._client.xread({self._key: after}, count=1000, block=block_ms)
         except redis_client.ERRORS:
             return None
         return [_decoded(id_, fields) for _, entries in answer for id_, fields in entries]

@@ -12,6 +12,12 @@ from tests.live.benchmarks.experiments.conftest import CarryOut
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
 
 
+@pytest.fixture
+def pgpool_children() -> int:
+    """As many as the playbook asks for."""
+    return 32
+
+
 @pytest.mark.parametrize("pgpool_binary", ["installed"], indirect=True)
 def test_pgbouncer_is_faster_than_none_and_than_pgpool(carry_out: CarryOut, pgpool_pooler: Pooler) -> None:
     found = carry_out("reconnect", options={"duration": 1}, repeats=2)
