@@ -6,7 +6,8 @@ import gc
 def pause() -> None:
     """Collect nothing until `leave_out_what_there_is`. Call before start-up imports.
 
-    They make 240,000 objects, nearly all of which stay: to look through them again and again was a tenth of a start.
+    Collections during these imports took a tenth of a start's CPU time. Without them, 2,700 unreachable objects are
+    frozen with the rest, and a worker takes 1 MB more.
     """
     gc.disable()
 
