@@ -25,6 +25,8 @@ from tests.live.conftest import APP_PASSWORD, APP_ROLE
 # leaves the processors to the tests beside it.
 QUICK = {"clients": 2, "threads": 1, "transactions": 200}
 LASTING = {"clients": 2, "threads": 1, "duration": 2, "rate": 200}
+# Holds a server connection while it takes hardly any processor time: more clients than a pool has connections wait.
+HOLDING = {"scripts": [{"text": "BEGIN;\n\\sleep 5 ms\nSELECT 1;\nEND;\n"}], "rate": None}
 Submit = Callable[..., Run]
 
 

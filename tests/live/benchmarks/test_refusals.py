@@ -14,12 +14,10 @@ pytestmark = pytest.mark.django_db(transaction=True)
 BURST = {"clients": 150}
 
 
-@pytest.mark.timing  # on a busy machine connecting takes the whole of the shorter run
-@pytest.mark.parametrize(("threads", "duration"), [(1, 2), (2, 4)])
-def test_the_server_refuses_a_burst_that_the_pool_carries(
-    in_this_process: None, pool: Pool, threads: int, duration: int
-) -> None:
-    asked = BURST | {"threads": threads, "duration": duration}
+# long enough for 150 logins beside other tests, at a rate that leaves those the processors
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_server_refuses_a_burst_that_the_pool_carries(in_this_process: None, pool: Pool, threads: int) -> None:
+    asked = BURST | {"threads": threads, "duration": 8, "rate": 100}
     runs = [execute(run) for run in submit_pair({"pool": str(pool.pk)}, asked, author=None)]
     assert [run.status for run in runs] == [Status.FAILED, Status.SUCCEEDED], [run.error for run in runs]
     found = comparisons.compare(runs)

@@ -35,7 +35,6 @@ def measured(orders: Pool) -> dict[str, dict[str, object]]:
     return {login["way"]: login for login in answer.json()["logins"]} | {"whole": answer.json()}
 
 
-@pytest.mark.timing
 def test_a_login_is_measured_now_with_where_its_time_goes(orders: Pool) -> None:
     found = measured(orders)
     through, direct = found["through the pool"], found["directly"]
@@ -50,7 +49,6 @@ def test_a_login_is_measured_now_with_where_its_time_goes(orders: Pool) -> None:
     assert found["whole"]["remedies"][0].startswith("Keep connections")
 
 
-@pytest.mark.timing
 def test_a_password_in_clear_is_seen_in_the_poolers_processor(
     orders: Pool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -64,7 +62,6 @@ def test_a_password_in_clear_is_seen_in_the_poolers_processor(
     assert any("hashes the password at every login" in remedy for remedy in found["whole"]["remedies"])
 
 
-@pytest.mark.timing
 def test_the_handshake_of_tls_is_told_apart(orders: Pool, pooler: Pooler) -> None:
     key, certificate = self_signed("localhost")
     pooler_settings.give_files(pooler, {"client_tls_key_file": key, "client_tls_cert_file": certificate})

@@ -10,6 +10,7 @@ import pytest
 from panel.quickstart.servers import PgBouncerServer, RedisServer
 from pools.models import Pool, Pooler
 from pools.monitoring import sampler
+from pools.monitoring.sampler import ConsoleSnapshot
 from tests.live.pools.monitoring.conftest import POOL_SIZE, Load, waiting_at
 from tests.live.standbys import until
 
@@ -59,23 +60,27 @@ def test_processes_that_watch_one_pooler_ask_it_once_a_second(
     assert min(seen) >= 3, f"each saw {seen} looks"
 
 
-@pytest.mark.timing
 def test_a_look_tells_what_the_console_tells(
     pgbouncer: PgBouncerServer, pool: Pool, shared_redis: RedisServer, load: Load
 ) -> None:
-    load("SELECT pg_sleep(0.05);", clients=6, seconds=60)
+    load("SELECT pg_sleep(0.2);", clients=6, seconds=60)
     until(lambda: waiting_at(pool) == 6 - POOL_SIZE)
-    time.sleep(1.2)
-    snapshot = sampler.latest(pool.pooler)
-    figures = snapshot.figures["web"]
-    assert (figures.cl_active, figures.cl_waiting, figures.sv_active) == (POOL_SIZE, 6 - POOL_SIZE, POOL_SIZE)
+    time.sleep(2.2)  # two looks without the start
+
+    def at_work() -> ConsoleSnapshot | None:
+        """The latest look, unless it met a client between two queries."""
+        snapshot = sampler.latest(pool.pooler)
+        seen = snapshot.figures["web"]
+        states = (seen.cl_active, seen.cl_waiting, seen.sv_active)
+        return snapshot if states == (POOL_SIZE, 6 - POOL_SIZE, POOL_SIZE) else None
+
+    snapshot = until(at_work)
     rate = snapshot.rates["web"]
-    assert 10 < rate.queries_per_s < 41  # two servers at 50 ms a query
+    assert 1 < rate.queries_per_s < 12  # two servers at 200 ms a query
     assert rate.queries_per_s == pytest.approx(rate.transactions_per_s, rel=0.2)
     assert rate.query_ms is not None
     assert rate.wait_ms is not None
-    assert 60 < rate.wait_ms < 1_000  # four more wait for their turn
-    assert 45 <= rate.query_ms - rate.wait_ms < 300  # PgBouncer counts a query from when it came, waiting included
+    assert 200 < rate.wait_ms < rate.query_ms < 5_000  # counted from the query's arrival; four more wait for their turn
     assert set(snapshot.rows) == {"pools", "stats", "databases"}
 
 

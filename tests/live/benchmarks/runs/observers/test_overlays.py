@@ -9,7 +9,7 @@ from benchmarks.models import Observation, ObservationKind, Run, Status
 from benchmarks.runs.observers import probes
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Pool, Pooler
-from tests.live.benchmarks.conftest import Submit, execute
+from tests.live.benchmarks.conftest import HOLDING, Submit, execute
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -32,10 +32,9 @@ def sleeper(postgres: PostgresServer, bench: str) -> Iterator[None]:
     session.close()
 
 
-@pytest.mark.timing
 @pytest.mark.usefixtures("sleeper")
 def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool, submit: Submit) -> None:
-    run = execute(submit(pool, clients=8, threads=2, duration=5, builtin="tpcb-like", rate=None))
+    run = execute(submit(pool, clients=8, threads=2, duration=7, **HOLDING))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
     pooler, server, host, generator = (observations_of(run, kind) for kind in ObservationKind)
     assert max(figures["wait_ms"] or 0 for figures in pooler) > 0
@@ -49,9 +48,8 @@ def test_a_pooled_run_keeps_what_pooler_server_host_and_generator_did(pool: Pool
     assert min(len(host), len(generator), len(server)) >= 4
 
 
-@pytest.mark.timing
 def test_the_means_of_a_run_and_its_ping_stand_among_its_conditions(pool: Pool, submit: Submit) -> None:
-    run = execute(submit(pool, clients=8, threads=2, duration=4, rate=None))
+    run = execute(submit(pool, clients=8, threads=2, duration=5, **HOLDING))
     ping, meanwhile = run.conditions["ping"], run.conditions["meanwhile"]
     assert 0 < ping["min_ms"] <= ping["avg_ms"] <= ping["max_ms"] < 1000
     assert ping["connect_ms"] > ping["min_ms"]
