@@ -13,6 +13,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from panel.accounts.models import ApiToken
+from panel.quickstart.servers import RedisServer
 from pools.models import Pool
 from tests.live.panel_programs import TestWeb, TestWorker
 
@@ -21,24 +22,31 @@ ROOT = Path(__file__).resolve().parents[3]
 Client = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
+@pytest.fixture(scope="module")
+def web(
+    django_db_setup: None, redis_server: RedisServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[TestWeb]:
+    """The panel's web process."""
+    with TestWeb(tmp_path_factory.mktemp("web"), redis_server.url) as web:
+        yield web
+
+
 @pytest.fixture
-def client(worker: TestWorker, tmp_path: Path) -> Iterator[Client]:
-    """The client, logged in at the panel's web process by a token from its standard input."""
-    (tmp_path / "web").mkdir()
-    with TestWeb(tmp_path / "web", worker.redis_url) as web:
-        environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
+def client(web: TestWeb, worker: TestWorker, tmp_path: Path) -> Client:
+    """The client, logged in by a token from its standard input."""
+    environment = {**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")}
 
-        def call(*words: str, text: str = "") -> "subprocess.CompletedProcess[str]":
-            argv = [ROOT / "script" / "pooldeck", *words]
-            return subprocess.run(argv, input=text, env=environment, capture_output=True, text=True, timeout=120)
+    def call(*words: str, text: str = "") -> "subprocess.CompletedProcess[str]":
+        argv = [ROOT / "script" / "pooldeck", *words]
+        return subprocess.run(argv, input=text, env=environment, capture_output=True, text=True, timeout=120)
 
-        user = User.objects.create_user("ci", is_staff=True)
-        token = ApiToken.objects.issue(user, "ci", ["admin"])
-        done = call("login", web.url, "--token-stdin", text=token)
-        assert done.returncode == 0, done.stderr
-        stored = tmp_path / "config" / "pooldeck" / "login.json"
-        assert stat.S_IMODE(stored.stat().st_mode) == 0o600
-        yield call
+    user = User.objects.create_user("ci", is_staff=True)
+    token = ApiToken.objects.issue(user, "ci", ["admin"])
+    done = call("login", web.url, "--token-stdin", text=token)
+    assert done.returncode == 0, done.stderr
+    stored = tmp_path / "config" / "pooldeck" / "login.json"
+    assert stat.S_IMODE(stored.stat().st_mode) == 0o600
+    return call
 
 
 def test_a_pool_is_listed_and_its_uri_logs_in(client: Client, pool: Pool) -> None:

@@ -54,7 +54,8 @@ STEPS = [
 ]
 
 
-@pytest.mark.parametrize("dying", [before_it, after_it])
+# before a step is nearly after the last one
+@pytest.mark.parametrize("dying", [pytest.param(before_it, marks=pytest.mark.slow), after_it])
 @pytest.mark.parametrize(("owner", "name"), STEPS, ids=[f"{one.__name__.split('.')[-1]}.{name}" for one, name in STEPS])
 def test_a_worker_that_dies_leaves_whole_files_and_the_next_one_finishes(
     owner: object,
