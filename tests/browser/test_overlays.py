@@ -24,7 +24,7 @@ POINTS = """() => Object.fromEntries(window.pooldeckRun.stack.charts.map((one) =
 def start(installation: Installation, **options: Any) -> str:
     """The id of a run through the demo's pool, writing, with more clients than the pool has connections."""
     pool = next(one for one in installation.api.get("pools/")["results"] if one["name"] == "app")
-    load = {"builtin": "tpcb-like", "clients": 16, "threads": 2, "duration": 8, "progress": 1, "rate": 600} | options
+    load = {"builtin": "tpcb-like", "clients": 16, "threads": 2, "duration": 8, "progress": 1, "rate": 300} | options
     return str(installation.api.post("runs/", {"target": {"pool": pool["id"]}, "options": load})["id"])
 
 

@@ -166,7 +166,7 @@ def test_cancelling_ends_a_running_run_and_keeps_its_samples(
 ) -> None:
     (cluster,) = script.get("/clusters/")["results"]
     run = script.post(
-        "/runs/", {"target": {"cluster": cluster["id"], "database": dataset}, "options": {"duration": 60}}
+        "/runs/", {"target": {"cluster": cluster["id"], "database": dataset}, "options": {"duration": 60, "rate": 50}}
     )
     script.until(f"/runs/{run['id']}/samples/", lambda page: page["count"] >= 1)
     script.post(f"/runs/{run['id']}/cancel/", status=200)

@@ -84,6 +84,13 @@ def had_the_host(found: Result) -> bool:
     return median(others) < CONTENTION_PERCENT
 
 
+def at_a_rate(experiment: Experiment, tps: int = 200) -> Experiment:
+    """Let the loads of advice leave the processors to the tests beside it; a request for advice has no rate."""
+    experiment.overrides = {**experiment.overrides, "rate": tps}
+    experiment.save(update_fields=["overrides"])
+    return experiment
+
+
 def until_ended(experiment: Experiment, within_s: int = WITHIN_S) -> Experiment:
     """Carry it on as beat does; fails at the deadline with where it was."""
     deadline = time.monotonic() + within_s

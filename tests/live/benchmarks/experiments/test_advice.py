@@ -9,7 +9,7 @@ from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.models import Dataset, ExperimentState, Purpose, ResourceKind
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
-from tests.live.benchmarks.experiments.conftest import until_ended
+from tests.live.benchmarks.experiments.conftest import at_a_rate, until_ended
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SCALED = "\\set aid random(1, 100000 * :scale)\nSELECT abalance FROM pgbench_accounts WHERE aid = :aid;"
@@ -29,7 +29,7 @@ def test_scripts_are_measured_on_tables_of_the_sweep_and_on_those_of_the_pool(
     script = {"own": SCALED, "existing": WRITING}[tables]
     workload = {"scripts": [{"text": script}, {"text": "SELECT 1;"}], "tables": tables, "clients": 2, "scale": 1}
     request = AdviceRequest(cluster=checked, pool=pool, author=author, workload=workload, question="pooling")
-    experiment = until_ended(sweep.ask(request))
+    experiment = until_ended(at_a_rate(sweep.ask(request)))
     assert experiment.state == ExperimentState.SUCCEEDED, experiment.reasons
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD))
     print([(run.arm, run.status, run.reasons, run.summary.get("tps")) for run in runs], experiment.skipped)

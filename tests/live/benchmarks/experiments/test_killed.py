@@ -32,7 +32,7 @@ def begin(checked: Cluster, author: object) -> Begin:
 
     def started() -> Experiment:
         arms = ["10-scram-none", "10-scram-pgbouncer"]
-        options, dataset = {"duration": 3, "clients": 2}, {"scale": 1}
+        options, dataset = {"duration": 3, "clients": 2, "rate": 30}, {"scale": 1}
         asked = {"arms": arms, "options": options, "dataset": dataset, "repeats": 1, "seed": 1}
         return start.start(ExperimentRequest(playbook="reconnect", cluster=checked, author=author, **asked))
 

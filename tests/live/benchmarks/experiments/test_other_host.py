@@ -25,6 +25,7 @@ metrics = ["tps"]
 builtin = "select-only"
 clients = 2
 threads = 1
+rate = 200
 
 [[axes.from]]
 key = "here"

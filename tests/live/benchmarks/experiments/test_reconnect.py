@@ -20,7 +20,8 @@ def pgpool_children() -> int:
 
 @pytest.mark.parametrize("pgpool_binary", ["installed"], indirect=True)
 def test_pgbouncer_is_faster_than_none_and_than_pgpool(carry_out: CarryOut, pgpool_pooler: Pooler) -> None:
-    found = carry_out("reconnect", options={"duration": 1}, repeats=2)
+    # one of each: in 18 runs of a second the slowest through PgBouncer was 1.4 times the fastest of any other
+    found = carry_out("reconnect", options={"duration": 1}, repeats=1)
     assert all(run.conditions["warm_up"]["seconds"] >= 1 for run in found.runs)
     arms = {one.spec.values["endpoint"]: one for one in found.arms if one.spec.values["auth"] == "scram"}
     assert arms["pgbouncer"].value("tps") > arms["none"].value("tps")

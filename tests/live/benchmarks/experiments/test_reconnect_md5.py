@@ -33,7 +33,8 @@ def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerSer
 
 
 def test_a_login_with_md5_costs_less_through_the_pool(carry_out: CarryOut) -> None:
-    found = carry_out("reconnect", arms=["10-md5-none", "10-md5-pgbouncer"], options={"duration": 1}, repeats=2)
+    # one pair: in two of a second the pool was 5.7 and 5.9 times as fast
+    found = carry_out("reconnect", arms=["10-md5-none", "10-md5-pgbouncer"], options={"duration": 1}, repeats=1)
     direct, pooled = found.arms
     assert (direct.skipped, pooled.skipped) == ("", "")
     assert pooled.figure is not None

@@ -12,7 +12,7 @@ from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import ExperimentState, Purpose
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.models import Cluster, Pool
-from tests.live.benchmarks.experiments.conftest import until_ended
+from tests.live.benchmarks.experiments.conftest import at_a_rate, until_ended
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -94,7 +94,7 @@ def test_what_clients_queried_is_measured_and_nothing_is_written(
     monkeypatch.setattr(grid, "MOST_S", 2)
     asked = {"recorded": True, "clients": 2}
     request = AdviceRequest(cluster=pool.cluster, pool=pool, author=author, workload=asked, question="pooling")
-    experiment = until_ended(sweep.ask(request))
+    experiment = until_ended(at_a_rate(sweep.ask(request)))
     assert experiment.state == ExperimentState.SUCCEEDED, experiment.reasons
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD))
     assert {run.arm for run in runs} == {"direct", "pooled"}
