@@ -57,7 +57,7 @@ def test_its_cluster_lets_it_be_compared_and_its_console_be_watched(
     uri = external.uri_of(endpoint)
     assert APP_PASSWORD not in uri
     external.save(endpoint, uri, console_password=pgbouncer.admin_password, **known)
-    queued = submit_pair({"external": str(endpoint.pk)}, short(**READS, duration=3, rate=None), author=None)
+    queued = submit_pair({"external": str(endpoint.pk)}, short(**READS, duration=3), author=None)
     direct, pooled = [execute(run) for run in queued]
     assert [run.status for run in (direct, pooled)] == [Status.SUCCEEDED] * 2, pooled.error
     assert [run.endpoint_kind for run in (direct, pooled)] == ["direct", "pooled"]
