@@ -9,6 +9,7 @@ import socket
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import chain
 from pathlib import Path
@@ -22,6 +23,7 @@ from pools.models import Pooler
 
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 VERSION_TIMEOUT_S = 10
+NOT_STARTED = (126, 127)  # setpriv's exit codes for a program that it may not start or does not find
 Ip = IPv4Address | IPv6Address
 # Of each process, as psutil knows it while it lives, the listening sockets by kind
 _listeners_of: WeakKeyDictionary[psutil.Process, dict[str, list[Any]]] = WeakKeyDictionary()
@@ -74,14 +76,18 @@ def no_trial(pooler: Pooler, version_text: str) -> str:
     ) % {"version": version_text}
 
 
-def as_owner(owner: os.stat_result) -> dict[str, object]:
-    """Return Popen's arguments to run as the owner; none unless this process is root."""
+def as_owner(owner: os.stat_result) -> tuple[str, ...]:
+    """Return the words before a command that is to run as the owner; none unless this process is root.
+
+    setpriv(1) changes the account, since Popen's `user` makes it copy this process's memory map (fork, not vfork).
+    """
     if os.geteuid() != 0:
-        return {}
-    return {"user": owner.st_uid, "group": owner.st_gid, "extra_groups": []}
+        return ()
+    setpriv = shutil.which("setpriv", path=SEARCH_PATH) or "/usr/bin/setpriv"
+    return (setpriv, f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "--")
 
 
-def handed_over(folder: Path, owner: os.stat_result) -> dict[str, object]:
+def handed_over(folder: Path, owner: os.stat_result) -> tuple[str, ...]:
     """Give the folder and its files to the owner, and return `as_owner`."""
     account = as_owner(owner)
     if account:
@@ -164,16 +170,24 @@ def _is_same(path: str, exe: Path) -> bool:
 def _printed(path: str, config_dir: str) -> str:
     """Return the output of `--version`; empty where it can't be started."""
     try:
-        account = as_owner(Path(config_dir).stat())
-        done = subprocess.run(  # type: ignore[call-overload]
-            [path, "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=VERSION_TIMEOUT_S,
-            check=False,
-            **account,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        file = Path(path).stat()
+        identity = (file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns)
+        return _version_of(path, identity, as_owner(Path(config_dir).stat()))
+    except (OSError, subprocess.SubprocessError):
         return ""
+
+
+@lru_cache(maxsize=64)
+def _version_of(path: str, identity: tuple[int, ...], account: tuple[str, ...]) -> str:
+    """Return the output of `--version`, asked once of the same file; raise OSError or SubprocessError."""
+    done = subprocess.run(
+        [*account, path, "--version"],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=VERSION_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode in NOT_STARTED:
+        raise subprocess.CalledProcessError(done.returncode, done.args, done.stdout, done.stderr)
     return f"{done.stdout}{done.stderr}"

@@ -31,15 +31,15 @@ def fault_of(program: str, texts: Mapping[str, str], config_dir: str) -> str:
     with tempfile.TemporaryDirectory(prefix="pooldeck-haproxy-") as name:
         folder = Path(name)
         (folder / MAIN).write_text(texts[MAIN], errors="surrogateescape")
-        done = subprocess.run(  # type: ignore[call-overload]
-            [program, "-c", "-f", str(folder / MAIN)],
+        account = handed_over(folder, Path(config_dir).stat())
+        done = subprocess.run(
+            [*account, program, "-c", "-f", str(folder / MAIN)],
             cwd=folder,
             capture_output=True,
             text=True,
             errors="replace",
             timeout=TIMEOUT_S,
             check=False,
-            **handed_over(folder, Path(config_dir).stat()),
         )
         printed = done.stderr.replace(f"{folder}/", "")
     if done.returncode == 0:

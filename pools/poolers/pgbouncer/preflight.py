@@ -113,14 +113,13 @@ def _instead(main: str, folder: str, uid: int) -> dict[str, str]:
 
 def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) -> str:
     """Return its errors before it ended; empty once it is up (then it is killed)."""
-    with subprocess.Popen(  # type: ignore[call-overload]
-        argv,
+    with subprocess.Popen(
+        [*handed_over(folder, owner), *argv],
         cwd=config_dir,
         env={"PATH": SEARCH_PATH},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
-        **handed_over(folder, owner),
     ) as child:
         deadline = threading.Timer(START_TIMEOUT_S, child.kill)
         deadline.start()

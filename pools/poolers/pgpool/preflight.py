@@ -100,8 +100,8 @@ def _free_port() -> socket.socket:
 
 def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
     """Return its errors before it ended; empty once it is up (then it is stopped)."""
-    with subprocess.Popen(  # type: ignore[call-overload]
-        argv,
+    with subprocess.Popen(
+        [*handed_over(folder, owner), *argv],
         cwd=folder,
         env={"PATH": SEARCH_PATH},
         stdout=subprocess.DEVNULL,
@@ -109,7 +109,6 @@ def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
         text=True,
         errors="replace",
         start_new_session=True,
-        **handed_over(folder, owner),
     ) as child:
         deadline = threading.Timer(START_TIMEOUT_S, _end, [child, signal.SIGKILL])
         deadline.start()

@@ -49,6 +49,32 @@ def test_a_socket_in_a_folder_is_found(tmp_path: Path) -> None:
     assert not local_process.listens_here(Pooler(host=str(tmp_path), port=6433))
 
 
+def test_a_program_is_asked_for_its_version_again_once_it_was_replaced(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    program, asked = tmp_path / "pgbouncer-of-ours", tmp_path / "asked"
+    nobody = Pooler(host="192.0.2.1", port=6432, config_dir=str(tmp_path))
+
+    def found(release: str) -> str | None:
+        words = "pgbouncer-of-ours", str(tmp_path), lambda printed: printed == f"PgBouncer {release}\n"
+        return local_process.find_program(nobody, *words)
+
+    for release in ("1.18.0", "1.24.1"):
+        made = tmp_path / "made"
+        made.write_text(f"#!/bin/sh\necho x >> {asked}\necho PgBouncer {release}\n")
+        made.chmod(0o755)
+        made.rename(program)
+        assert [found(release), found(release), found("1.99.0")] == [str(program), str(program), None]
+    assert asked.read_text() == "x\nx\n"
+
+
+def test_a_program_that_can_not_be_started_is_not_found(tmp_path: Path) -> None:
+    program = tmp_path / "pgbouncer-of-ours"
+    program.write_text("no program, though it says PgBouncer 1.18.0")
+    program.chmod(0o755)
+    nobody = Pooler(host="192.0.2.1", port=6432, config_dir=str(tmp_path))
+    assert local_process.find_program(nobody, program.name, str(tmp_path), lambda printed: "1.18.0" in printed) is None
+
+
 def test_each_process_that_holds_the_socket_counts(tmp_path: Path) -> None:
     program = tmp_path / "pgbouncer-of-ours"
     program.write_bytes(Path("/usr/bin/sleep").read_bytes())
