@@ -67,12 +67,14 @@ def test_a_program_is_asked_for_its_version_again_once_it_was_replaced(tmp_path:
     assert asked.read_text() == "x\nx\n"
 
 
-def test_a_program_that_can_not_be_started_is_not_found(tmp_path: Path) -> None:
-    program = tmp_path / "pgbouncer-of-ours"
-    program.write_text("no program, though it says PgBouncer 1.18.0")
+def test_a_program_that_can_not_be_started_is_not_taken_by_the_error_that_names_it(tmp_path: Path) -> None:
+    folder = tmp_path / "1.18.0"
+    folder.mkdir()
+    program = folder / "pgbouncer-of-ours"
+    program.write_text("#!/no/such/interpreter\n")
     program.chmod(0o755)
     nobody = Pooler(host="192.0.2.1", port=6432, config_dir=str(tmp_path))
-    assert local_process.find_program(nobody, program.name, str(tmp_path), lambda printed: "1.18.0" in printed) is None
+    assert local_process.find_program(nobody, program.name, str(folder), lambda printed: "1.18.0" in printed) is None
 
 
 def test_each_process_that_holds_the_socket_counts(tmp_path: Path) -> None:

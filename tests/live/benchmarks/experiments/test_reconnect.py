@@ -26,6 +26,6 @@ def test_pgbouncer_is_faster_than_none_and_than_pgpool(carry_out: CarryOut, pgpo
     arms = {one.spec.values["endpoint"]: one for one in found.arms if one.spec.values["auth"] == "scram"}
     assert arms["pgbouncer"].value("tps") > arms["none"].value("tps")
     assert arms["pgbouncer"].value("tps") > arms["pgpool"].value("tps")
-    assert arms["pgbouncer"].verdict in (Verdict.FASTER, Verdict.NO_DIFFERENCE, Verdict.NOT_ENOUGH)
+    assert arms["pgbouncer"].verdict is Verdict.NOT_ENOUGH  # of one run each
     assert "pg_hba.conf" in found.experiment.skipped["10-md5-none"]  # this server lets in no MD5 hash
     assert found.experiment.resources.filter(removed_at=None).count() == 0

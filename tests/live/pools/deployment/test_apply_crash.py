@@ -54,7 +54,7 @@ STEPS = [
 ]
 
 
-# before a step is nearly after the last one
+# Just before a step the files are as just after the step before it, which the quick form has.
 @pytest.mark.parametrize("dying", [pytest.param(before_it, marks=pytest.mark.slow), after_it])
 @pytest.mark.parametrize(("owner", "name"), STEPS, ids=[f"{one.__name__.split('.')[-1]}.{name}" for one, name in STEPS])
 def test_a_worker_that_dies_leaves_whole_files_and_the_next_one_finishes(

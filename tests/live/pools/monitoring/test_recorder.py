@@ -65,9 +65,10 @@ def test_a_minute_agrees_with_the_programs_own_counters(
     assert row.queries_per_s_max is not None
     assert row.queries_per_s_max >= row.queries_per_s_avg
     assert (row.sv_active_max, row.cl_waiting_max) == (POOL_SIZE, 6 - POOL_SIZE)
-    query_ms = counted["total_query_time"] / counted["total_query_count"] / 1000
-    assert row.query_ms_avg == pytest.approx(query_ms, rel=0.2)
-    assert query_ms > 100  # the sleep, and the turns of those before
+    times = [counted[f"total_{name}_time"] for name in ("query", "wait")]
+    query_ms, wait_ms = [microseconds / counted["total_query_count"] / 1000 for microseconds in times]
+    assert (row.query_ms_avg, row.wait_ms_avg) == (pytest.approx(query_ms, rel=0.2), pytest.approx(wait_ms, rel=0.2))
+    assert 100 < wait_ms < query_ms - 90  # two turns of those before, and then the sleep
     whole = PoolerMinute.objects.get()
     assert (whole.queries_per_s_avg, whole.cl_active_avg) == (row.queries_per_s_avg, row.cl_active_avg)
 

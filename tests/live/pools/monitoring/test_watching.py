@@ -80,7 +80,9 @@ def test_a_look_tells_what_the_console_tells(
     assert rate.queries_per_s == pytest.approx(rate.transactions_per_s, rel=0.2)
     assert rate.query_ms is not None
     assert rate.wait_ms is not None
-    assert 200 < rate.wait_ms < rate.query_ms < 5_000  # counted from the query's arrival; four more wait for their turn
+    assert 200 < rate.wait_ms < 4_000  # four more wait for their turn
+    # PgBouncer counts a query from its arrival, waiting included; the waits of a second are not all of its queries'
+    assert 100 <= rate.query_ms - rate.wait_ms < 1_000
     assert set(snapshot.rows) == {"pools", "stats", "databases"}
 
 
