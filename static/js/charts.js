@@ -51,7 +51,18 @@ export class ChartStack {
 
   /** Draw what the series hold by now, in one pass and without animation. */
   draw() {
-    for (const chart of this.charts) chart.draw();
+    this.drawEach(this.charts, (chart) => chart.draw());
+  }
+
+  /** Draw into these charts what came since the last time. */
+  drawNew(charts) {
+    this.drawEach(charts, (chart) => chart.drawNew());
+  }
+
+  /** Draw canvases first, then write texts: after a change of the page, a canvas' font has all styles computed anew. */
+  drawEach(charts, draw) {
+    for (const chart of charts) draw(chart);
+    for (const chart of charts) chart.readOut();
   }
 
   /** Make the axis longer (a run without planned end grows), a zoomed view excepted; whether it is longer now. */
@@ -141,7 +152,7 @@ class TimeChart {
 
   /** Draw what the series hold by now; out of sight that is done now and then only. */
   drawIfSeen() {
-    if (this.inSight || performance.now() - this.drawnAt > UNSEEN) this.drawNew();
+    if (this.inSight || performance.now() - this.drawnAt > UNSEEN) this.stack.drawNew([this]);
   }
 
   draw() {
@@ -162,19 +173,14 @@ class TimeChart {
       controller.update("none");
     }
     this.chart.draw();
-    this.finish();
+    this.drawnAt = performance.now();
   }
 
   update(isNewLook) {
     const [min, max] = this.stack.zoom.range;
     Object.assign(this.chart.options.scales.x, { min, max });
     this.chart.update(isNewLook ? "default" : "none"); // "none" is the cheapest, and keeps the look of the points
-    this.finish();
-  }
-
-  finish() {
     this.drawnAt = performance.now();
-    this.readOut();
   }
 
   /** Whether the axes were made for what the lines held `before`, and have room for what was appended since. */
@@ -262,7 +268,7 @@ class TimeChart {
   /** Show or hide a series; whether it is shown now. */
   toggle(index) {
     this.hide(index, !this.isHidden(index));
-    this.draw();
+    this.stack.drawEach([this], () => this.draw());
     return !this.isHidden(index);
   }
 

@@ -1,13 +1,16 @@
 /** How figures are written: a rounded text for the eye, the exact one for the tooltip. */
 
 const compact = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
+const fixed = [0, 1, 2, 3].map(
+  (digits) => new Intl.NumberFormat("en", { minimumFractionDigits: digits, maximumFractionDigits: digits }),
+);
 
 /** Three or so digits that matter, as the pages' `figure` filter writes them; "–" where nothing was said. */
 export function rounded(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
   const digits = size >= 1000 || Number.isInteger(value) ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3;
-  return value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return fixed[digits].format(value);
 }
 
 /** The value as it was printed, with its unit. */

@@ -73,10 +73,9 @@ function draw() {
   if (charts) charts.hidden = !chartOf.size || (!reached && status() !== "starting" && status() !== "running");
   stack.reached = reached;
   const grown = stack.extend(course.span || course.final ? reached : reached * OPEN_END);
-  for (const key of grown ? AT_ONCE : due) {
-    chartOf.get(key)?.drawNew();
-    drawnAt.set(key, performance.now());
-  }
+  const keys = grown ? AT_ONCE : [...due];
+  stack.drawNew(keys.map((key) => chartOf.get(key)).filter(Boolean));
+  for (const key of keys) drawnAt.set(key, performance.now());
   due.clear();
   if (grown) drawLater(...chartOf.keys());
   root.dataset.points = samples.length;

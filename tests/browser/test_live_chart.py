@@ -1,5 +1,6 @@
 """A run's page while samples arrive: nothing missing, nothing twice, whatever happens to the web process."""
 
+import re
 import subprocess
 import sys
 import time
@@ -19,6 +20,21 @@ COUNT_UPDATES = """() => {
     window.updates = 0;
     chart.update = (...words) => { window.updates += 1; return update.apply(chart, words); };
     return chart.data.datasets[0].data.length;
+}"""
+# What each task of the page did in turn, as a string: c a canvas drawn, t a text beside a chart's name written.
+NOTE_STEPS = """() => {
+    window.tasks = [];
+    let isOpen = false;
+    const note = (step) => {
+        if (!isOpen) { window.tasks.push(""); isOpen = true; queueMicrotask(() => { isOpen = false; }); }
+        window.tasks[window.tasks.length - 1] += step;
+    };
+    const { draw } = Chart.prototype;
+    Chart.prototype.draw = function (...words) { note("c"); return draw.apply(this, words); };
+    const text = Object.getOwnPropertyDescriptor(Node.prototype, "textContent");
+    Object.defineProperty(HTMLOutputElement.prototype, "textContent", {
+        ...text, set(value) { note("t"); text.set.call(this, value); },
+    });
 }"""
 # How far the points of the last sample are from where the axes have their values, in px, and how many there are.
 LAST_POINTS = """() => ["tps", "latency"].flatMap((key) => {
@@ -122,6 +138,18 @@ def test_samples_are_drawn_into_the_axes_as_they_are(page, web):
         assert {one["count"] for one in last} == {50}
         assert max(one["off"] for one in last) < 0.5
         assert page.evaluate("window.updates") <= (50 - before) / 2
+        talk.go_on()
+
+
+def test_no_canvas_is_drawn_after_a_text_was_written(page, web):
+    with held(web, 40, after=30) as talk:
+        watch(page, web, talk.run_id)
+        wait_for_points(page, 5)
+        page.evaluate(NOTE_STEPS)
+        wait_for_points(page, 30)
+        tasks = page.evaluate("window.tasks")
+        assert all(re.fullmatch("c+t*|t+", steps) for steps in tasks)
+        assert any(steps.startswith("cct") for steps in tasks)
         talk.go_on()
 
 
