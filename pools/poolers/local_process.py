@@ -12,6 +12,7 @@ from contextlib import suppress
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from itertools import chain
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -103,11 +104,25 @@ def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:
     list of the whole host names a single process (psutil).
     """
     kind, matches = _listening(pooler)
+    for process, path in _named(pooler, name):
+        with suppress(psutil.Error, OSError):
+            if any(map(matches, _listeners(process, kind))):
+                yield process.pid, path
+
+
+def _named(pooler: Pooler, name: str) -> list[tuple[psutil.Process, str]]:
+    """Return the processes of such programs, first those whose command line has the pooler's folder.
+
+    On a host with many poolers a search for one ends there, before the sockets of the others are asked for.
+    """
+    found = []
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):  # it ended, or belongs to another account
             path = process.exe()
-            if Path(path).name.startswith(name) and any(map(matches, _listeners(process, kind))):
-                yield process.pid, path
+            if Path(path).name.startswith(name):
+                is_elsewhere = not any(pooler.config_dir in word for word in process.cmdline())
+                found.append((is_elsewhere, process, path))
+    return [(process, path) for _, process, path in sorted(found, key=itemgetter(0))]
 
 
 def _listeners(process: psutil.Process, kind: str) -> list[Any]:

@@ -3,6 +3,7 @@
 import socket
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -90,6 +91,21 @@ def test_each_process_that_holds_the_socket_counts(tmp_path: Path) -> None:
             for child in children:
                 child.kill()
                 child.wait()
+
+
+def test_the_process_on_the_poolers_files_is_asked_first_for_its_sockets(tmp_path: Path) -> None:
+    config = tmp_path / "config" / "pgbouncer.ini"
+    config.parent.mkdir()
+    config.touch()
+    programs = [tmp_path / f"pgbouncer-{which}" for which in ("of-others", "of-ours")]
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as ends:
+        pooler = Pooler(host="127.0.0.1", port=server.getsockname()[1], config_dir=str(config.parent))
+        for program, file in zip(programs, ("/dev/null", str(config)), strict=True):
+            program.write_bytes(Path("/usr/bin/tail").read_bytes())
+            program.chmod(0o755)
+            child = ends.enter_context(subprocess.Popen([str(program), "-f", file], pass_fds=[server.fileno()]))
+            ends.callback(child.kill)
+        assert list(local_process.programs(pooler, "pgbouncer-of")) == [str(program) for program in reversed(programs)]
 
 
 def test_only_a_program_of_that_name_counts(tmp_path: Path) -> None:
