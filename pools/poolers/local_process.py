@@ -111,9 +111,9 @@ def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _named(pooler: Pooler, name: str) -> list[tuple[psutil.Process, str]]:
-    """Return the processes of such programs, first those whose command line has the pooler's folder.
+    """Return the processes of programs whose names begin with `name`; first those started on the pooler's folder.
 
-    On a host with many poolers a search for one ends there, before the sockets of the others are asked for.
+    On a host with many poolers, a search for one match then ends before it has read the sockets of the others.
     """
     found = []
     for process in psutil.process_iter():

@@ -59,7 +59,10 @@ export class ChartStack {
     this.drawEach(charts, (chart) => chart.drawNew());
   }
 
-  /** Draw canvases first, then write texts: after a change of the page, a canvas' font has all styles computed anew. */
+  /**
+   * Draw the canvases first, then write the texts: setting a canvas's font makes the browser recompute the styles of
+   * all elements that have changed, so a text written between two canvases would cost that once for each.
+   */
   drawEach(charts, draw) {
     for (const chart of charts) draw(chart);
     for (const chart of charts) chart.readOut();
@@ -268,7 +271,7 @@ class TimeChart {
   /** Show or hide a series; whether it is shown now. */
   toggle(index) {
     this.hide(index, !this.isHidden(index));
-    this.stack.drawEach([this], () => this.draw());
+    this.stack.drawEach([this], (chart) => chart.draw());
     return !this.isHidden(index);
   }
 
