@@ -1,24 +1,40 @@
-"""What to change in a client for the mode of its pool, by the release of the PgBouncer it goes through."""
+"""What to change in a client for the mode of its pool, by the release and the settings of the PgBouncer before it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
+from pools.advice.client_limits import ClientLimits
 from pools.models import Mode
 from pools.poolers.settings_schema import Version
 
-KEEPS_PREPARED = (1, 21)  # follows statements that the protocol prepares, up to max_prepared_statements
 CLOSES_STATEMENTS = (1, 22)  # accepts the protocol's Close, which psycopg needs
+READS_OPTIONS = (1, 20)  # takes the parameters in `options` one by one (PgBouncer's NEWS)
+DIGITS, OPTIONS = "extra_float_digits", "options"
 
 
 @dataclass(frozen=True)
 class Situation:
-    """The mode, the pooler's release, and whether statements prepared by the protocol survive in this pool."""
+    """The mode of a pool, and what its pooler lets clients do."""
 
     mode: str
-    version: Version
-    keeps_prepared: bool
+    limits: ClientLimits
+
+    @property
+    def version(self) -> Version:
+        """The pooler's release."""
+        return self.limits.version
+
+    @property
+    def keeps_prepared(self) -> bool:
+        """Whether statements prepared by the protocol survive in this pool."""
+        return self.mode == Mode.SESSION or self.limits.keeps_prepared
+
+    @property
+    def refuses_digits(self) -> bool:
+        """Whether the pooler is known to refuse clients that send extra_float_digits when they connect."""
+        return self.limits.checks_startup and self.limits.ignored is not None and DIGITS not in self.limits.ignored
 
 
 @dataclass(frozen=True)
@@ -31,36 +47,85 @@ class Advice:
     needed: bool = True
 
 
-def situation(mode: str, version: Version, max_prepared: int | None) -> Situation:
-    """Return the situation of a pool; `max_prepared` is its live value, None where unknown: the release's default."""
-    default = 200 if version >= (1, 24) else 0
-    kept = version >= KEEPS_PREPARED and (default if max_prepared is None else max_prepared) > 0
-    return Situation(mode, version, mode == Mode.SESSION or kept)
-
-
 def advise(now: Situation) -> list[Advice]:
-    """Return the advice for every client that the panel knows; in session mode there is only the general one."""
-    return [] if now.mode == Mode.SESSION else [writer(now) for writer in WRITERS]
+    """Return the advice for every client that the panel knows; in session mode for those that can't connect."""
+    if now.mode == Mode.SESSION:
+        return [Advice(client, _refused_digits(), _digits_line(now)) for client in SENDING_DIGITS if now.refuses_digits]
+    return [writer(now) for writer in WRITERS]
 
 
 def general(now: Situation) -> list[str]:
     """Return what holds for any client, a sentence each."""
-    if now.mode == Mode.SESSION:
-        return [
-            _("Nothing has to change: a client has the server connection for itself until it disconnects."),
-            _("Close idle connections, and keep a client's own pool no larger than this one."),
-        ]
-    found = [
-        _("Keep session state inside transactions: SET LOCAL, pg_advisory_xact_lock, temporary tables ON COMMIT DROP."),
-        _("LISTEN, and tools that hold a session (migrations, pg_dump), go directly to the cluster."),
-        _(
-            "Parameters a client sends when it connects, such as options=-c search_path=…, are refused unless the "
-            "pooler has them in ignore_startup_parameters: set them for the role with ALTER ROLE … SET."
-        ),
-    ]
-    if now.mode == Mode.STATEMENT:
-        found.insert(0, _("Every statement commits by itself: turn autocommit on, because BEGIN is refused."))
-    return found
+    return [*_of_mode(now.mode), *_of_startup(now.limits), *_of_authentication(now.limits)]
+
+
+def _of_mode(mode: str) -> Iterator[str]:
+    if mode == Mode.SESSION:
+        yield _("Statements can stay as they are: a client has the server connection for itself until it disconnects.")
+        yield _("Close idle connections, and keep a client's own pool no larger than this one.")
+        return
+    if mode == Mode.STATEMENT:
+        yield _("Every statement commits by itself: turn autocommit on, because BEGIN is refused.")
+    yield _(
+        "Keep session state inside transactions: SET LOCAL, pg_advisory_xact_lock, temporary tables ON COMMIT DROP."
+    )
+    yield _("LISTEN, and tools that hold a session (migrations, pg_dump), go directly to the cluster.")
+
+
+def _of_startup(limits: ClientLimits) -> Iterator[str]:
+    """Yield what the pooler does with the parameters that clients send when they connect, in every mode.
+
+    Seen on 1.18.0, 1.24.1 and 1.26.1: one that is neither tracked nor ignored is refused (08P01), in `options` too.
+    """
+    if not limits.checks_startup:
+        return
+    if limits.ignored is None:
+        yield _(
+            "JDBC, R2DBC and ODBC send extra_float_digits when they connect, which PgBouncer refuses in every mode "
+            "unless its ignore_startup_parameters has it."
+        )
+    elif DIGITS in limits.ignored:
+        yield _("JDBC, R2DBC and ODBC can connect: this pooler ignores the extra_float_digits that they send.")
+    else:
+        yield _(
+            "JDBC, R2DBC and ODBC can't connect now: they send extra_float_digits, which this pooler's "
+            "ignore_startup_parameters lacks."
+        )
+    yield _of_options(limits)
+
+
+def _of_options(limits: ClientLimits) -> str:
+    if OPTIONS in (limits.ignored or ()):
+        return _(
+            "Parameters in options=-c … have no effect, because this pooler's ignore_startup_parameters has options: "
+            "set them for the role with ALTER ROLE … SET."
+        )
+    if limits.version < READS_OPTIONS:
+        return _(
+            "A client that sends options=-c …, such as a search_path, is refused: set it for the role with "
+            "ALTER ROLE … SET."
+        )
+    return _(
+        "A client that sends options=-c NAME=VALUE is refused unless the pooler keeps that parameter for each client "
+        "(track_extra_parameters): set others for the role with ALTER ROLE … SET."
+    )
+
+
+def _of_authentication(limits: ClientLimits) -> Iterator[str]:
+    if limits.auth_type in ("any", "trust"):
+        yield _(
+            "The pooler's auth_type is %(auth_type)s: it asks no client for a password, so whoever reaches its port "
+            "uses its pools."
+        ) % {"auth_type": limits.auth_type}
+
+
+def _refused_digits() -> str:
+    return _("It sends extra_float_digits when it connects, which the pooler refuses: change the pooler's setting.")
+
+
+def _digits_line(now: Situation) -> str:
+    """Return the line of pgbouncer.ini that lets it in, with the names that stand there now."""
+    return f"ignore_startup_parameters = {', '.join([*sorted(now.limits.ignored or ()), DIGITS])}"
 
 
 def _psycopg(now: Situation) -> Advice:
@@ -124,20 +189,19 @@ def _pgx(now: Situation) -> Advice:
 
 
 def _jdbc(now: Situation) -> Advice:
+    if now.refuses_digits:
+        line = "" if now.keeps_prepared else "jdbc:postgresql://…?prepareThreshold=0\n"
+        return Advice("JDBC", _refused_digits(), line + _digits_line(now))
     if now.keeps_prepared:
-        text = _(
-            "Prepared statements are kept. "
-            "The pooler must have extra_float_digits in ignore_startup_parameters, which the driver sends."
-        )
-        return Advice("JDBC", text, needed=False)
-    text = _(
-        "It prepares a statement that runs for the fifth time. "
-        "The pooler must have extra_float_digits in ignore_startup_parameters, which the driver sends."
-    )
+        return Advice("JDBC", _("Prepared statements are kept."), needed=False)
+    text = _("It prepares a statement that runs for the fifth time.")
     return Advice("JDBC", text, "jdbc:postgresql://…?prepareThreshold=0")
 
 
 def _r2dbc(now: Situation) -> Advice:
+    if now.refuses_digits:
+        line = "" if now.keeps_prepared else "r2dbc:postgresql://…?preparedStatementCacheQueries=0\n"
+        return Advice("R2DBC", _refused_digits(), line + _digits_line(now))
     if now.keeps_prepared:
         return Advice("R2DBC", _("The statements it caches are kept."), needed=False)
     return Advice(
@@ -159,6 +223,7 @@ def _pgbench(now: Situation) -> Advice:
     return Advice("pgbench", text, "pgbench -M simple …  # or extended")
 
 
+SENDING_DIGITS = ("JDBC", "R2DBC", "ODBC")
 WRITERS: tuple[Callable[[Situation], Advice], ...] = (
     _psycopg,
     _asyncpg,

@@ -1,6 +1,6 @@
 """Checks a database for what a pool mode would break, before clients find out."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import psycopg
@@ -8,17 +8,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from psycopg import sql
 
-from pools.advice import session_features
+from pools.advice import client_limits, session_features
+from pools.advice.client_limits import ClientLimits
 from pools.advice.session_features import Finding, Statement
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable
 from pools.models import Pool
-from pools.poolers import KINDS
-from pools.poolers.settings_schema import Version
 
 MOST_STATEMENTS = 5000  # pg_stat_statements.max by default
 TEXT_LENGTH = 2000
 HIDDEN = "<insufficient privilege>"
+# Of what a server reports, beside what every PgBouncer tracks, a client can set these (PostgreSQL's protocol manual).
+SETTABLE_REPORTED = ("IntervalStyle", "default_transaction_read_only", "scram_iterations", "search_path")
 STATEMENTS, ACTIVITY = "pg_stat_statements", "pg_stat_activity"
 # An idle session holds only session-level locks; the key is split as PostgreSQL's manual describes (pg_locks).
 LOCKS = """
@@ -65,12 +66,14 @@ def lint(spec: Pool) -> Report:
     """
     if spec.mode not in session_features.SHARED:
         return Report()
-    limits = [_of_prepared(spec)]
+    pooler = client_limits.of(spec.pooler)
+    limits = [session_features.of_prepared_statements(pooler)]
     try:
         with connect.connect(spec.cluster, database=spec.database) as connection:
             counted, why_not = _counted(connection, spec.user)
             running = _running(connection, spec.user)
             held = list(_held(connection, spec.user))
+            is_kept = _keeping(connection, pooler)
     except (ClusterUnreachable, psycopg.Error) as error:
         failed = _("the cluster could not be asked what runs there: %(error)s") % {"error": error}
         return Report(limits=[failed, *limits])
@@ -86,23 +89,10 @@ def lint(spec: Pool) -> Report:
             % {"count": hidden}
         )
     return Report(
-        findings=session_features.find(statements, spec.mode),
+        findings=session_features.find(statements, spec.mode, is_kept),
         examined=[*([_counted_words(len(counted))] if counted else []), _running_words(len(running)), str(HELD_WORDS)],
         limits=[*why_not, *limits],
     )
-
-
-def prepared_limits(pool: Pool) -> tuple[Version, int | None]:
-    """Return the pooler's release, and its max_prepared_statements as the panel sets it, None where it does not."""
-    given = pool.pooler.settings.get("max_prepared_statements")
-    return KINDS[pool.pooler.kind].version_of(pool.pooler.server_version), None if given is None else int(str(given))
-
-
-def _of_prepared(spec: Pool) -> str:
-    version, given = prepared_limits(spec)
-    if given is None and version < (1, 24):  # its default was 0 until then
-        given = 0
-    return session_features.of_prepared_statements(version, given)
 
 
 def installed(connection: connect.Connection) -> Installed | None:
@@ -153,6 +143,12 @@ def _held(connection: connect.Connection, user: str) -> Iterator[Statement]:
 def _statements(cursor: "psycopg.Cursor[tuple[object, ...]]", source: str) -> Iterator[Statement]:
     for text, calls in cursor:
         yield Statement(str(text), int(str(calls)), source)
+
+
+def _keeping(connection: connect.Connection, pooler: ClientLimits) -> Callable[[str], bool]:
+    """Return what tells whether a SET stays with its client; the server's greeting has what it reports."""
+    reported = {name.lower() for name in SETTABLE_REPORTED if connection.info.parameter_status(name) is not None}
+    return lambda parameter: pooler.keeps(parameter, reported=parameter in reported)
 
 
 def _counted_words(count: int) -> str:

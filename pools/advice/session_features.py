@@ -1,22 +1,23 @@
 """Session features that a pool mode breaks, found in the text of statements, with the remedy for each."""
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from pools.advice.client_limits import KEEPS_PREPARED, ClientLimits
 from pools.models import Mode
-from pools.poolers.settings_schema import Version
 
 SHARED = frozenset({Mode.TRANSACTION, Mode.STATEMENT})  # a server connection goes to another client in between
 STATEMENT = frozenset({Mode.STATEMENT})
+ONE_SETTING = re.compile(r"SET\s+(?:SESSION\s+)?(?P<name>[\w.]+)", re.IGNORECASE)
 # literals, quoted names and comments hold no statement of their own
 NOISE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
 LITERAL = re.compile(r"'(?:[^']|'')*'")  # may be a secret: pg_stat_statements keeps those of utility statements
-# what PgBouncer itself restores for each client (its config manual, track_extra_parameters)
+# what every PgBouncer restores for each client (its config manual, track_extra_parameters)
 TRACKED = "client_encoding|datestyle|timezone|time\\s+zone|standard_conforming_strings|application_name|names"
 SAMPLE_LENGTH = 200
 Text = str | Promise
@@ -95,7 +96,8 @@ HABITS = (
     ),
     _habit(
         _("session advisory lock"),
-        r"\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared|_all)?\s*\(",
+        # not pg_advisory_unlock_all(), which drivers run to clean up after themselves and which takes no lock
+        r"\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared)?\s*\(",
         SHARED,
         _("the lock stays with a server connection that others use, and the unlock may run on another one"),
         _("use pg_advisory_xact_lock, which ends with the transaction"),
@@ -141,20 +143,31 @@ HABITS = (
 )
 
 
-def find(statements: Iterable[Statement], mode: str) -> list[Finding]:
-    """Return the session features in these statements that the mode breaks, the most called first."""
+def find(
+    statements: Iterable[Statement], mode: str, is_kept: Callable[[str], bool] = lambda _parameter: False
+) -> list[Finding]:
+    """Return the session features in these statements that the mode breaks, the most called first.
+
+    `is_kept` tells of a parameter whether the pooler keeps a SET of it for each client.
+    """
     judged = [habit for habit in HABITS if mode in habit.breaks_in]
     seen: dict[Text, list[Statement]] = {}
     for statement in statements:
-        for habit in _habits_of(statement.text, judged):
+        for habit in _habits_of(statement.text, judged, is_kept):
             seen.setdefault(habit.name, []).append(statement)
     found = [_finding(habit, seen[habit.name]) for habit in judged if habit.name in seen]
     return sorted(found, key=lambda finding: -finding.calls)
 
 
-def _habits_of(text: str, judged: Sequence[Habit]) -> set[Habit]:
+def _habits_of(text: str, judged: Sequence[Habit], is_kept: Callable[[str], bool]) -> set[Habit]:
     pieces = [piece.strip() for piece in NOISE.sub(_still, text).split(";")]
+    pieces = [piece for piece in pieces if not _is_kept_setting(piece, is_kept)]
     return {habit for habit in judged for piece in pieces if habit.pattern.search(piece)}
+
+
+def _is_kept_setting(piece: str, is_kept: Callable[[str], bool]) -> bool:
+    setting = ONE_SETTING.match(piece)
+    return bool(setting and is_kept(setting["name"].lower()))
 
 
 def _still(noise: re.Match[str]) -> str:
@@ -173,17 +186,14 @@ def _finding(habit: Habit, statements: Collection[Statement]) -> Finding:
     )
 
 
-def of_prepared_statements(version: Version, max_prepared: int | None) -> str:
-    """Say whether statements that drivers prepare by the protocol survive; no view of the server shows them.
-
-    `version` is PgBouncer's; `max_prepared` its max_prepared_statements, None where it is unknown.
-    """
-    if version < (1, 21):
+def of_prepared_statements(limits: ClientLimits) -> str:
+    """Say whether statements that drivers prepare by the protocol survive; no view of the server shows them."""
+    if limits.version < KEEPS_PREPARED:
         return gettext(
             "prepared statements of the protocol break before PgBouncer 1.21, and this is %(release)s: "
             "turn them off in the driver"
-        ) % {"release": f"{version[0]}.{version[1]}"}
-    if max_prepared == 0:
+        ) % {"release": f"{limits.version[0]}.{limits.version[1]}"}
+    if not limits.keeps_prepared:
         return gettext(
             "prepared statements of the protocol break while max_prepared_statements is 0: set it, or turn them off"
         )

@@ -12,7 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from pools.advice import client_advice, login_cost, mode_linter
+from pools.advice import client_advice, client_limits, login_cost, mode_linter
+from pools.advice.client_advice import Situation
 from pools.advice.session_features import Finding
 from pools.models import Mode, Pool
 
@@ -108,6 +109,6 @@ class ModeAdvice(GenericViewSet[Pool]):
     def clients(self, request: Request, pk: str) -> Response:
         """Report what clients have to change for the pool's mode and its pooler's release."""
         pool = self.get_object()
-        now = client_advice.situation(pool.mode, *mode_linter.prepared_limits(pool))
+        now = Situation(pool.mode, client_limits.of(pool.pooler))
         found = {"general": client_advice.general(now), "clients": client_advice.advise(now)}
         return Response(ClientsSerializer({"keeps_prepared": now.keeps_prepared, **found}).data)

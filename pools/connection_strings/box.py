@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pools import connection_strings
-from pools.advice import client_advice, modes
+from pools.advice import client_limits, modes
 from pools.clusters import endpoints
 from pools.clusters.endpoints import YOUR_ROLE, Endpoint
 from pools.connection_strings import FILES, FORMATS, FRAMEWORK
@@ -184,7 +184,7 @@ def _of_prepared(pool: Pool) -> Iterator[str]:
     if pool.mode == Mode.SESSION:
         return
     major, minor = pooler_settings_validation.release_of(pool.pooler)
-    if (major, minor) < client_advice.KEEPS_PREPARED:
+    if (major, minor) < client_limits.KEEPS_PREPARED:
         text = _("Turn prepared statements off in the driver: PgBouncer %(release)s keeps none.")
         yield text % {"release": f"{major}.{minor}"}
     else:

@@ -13,12 +13,12 @@ from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from pools import task_queue
-from pools.errors import InvalidValues, PoolerUnreachable
+from pools.errors import InvalidValues
 from pools.inventory import pooler_settings_validation, sql_settings
 from pools.inventory.pooler_settings_validation import Spec, Values
 from pools.inventory.sql_settings import SqlRight
-from pools.models import Pooler, PoolerFile, PoolerState, PoolState
-from pools.poolers import KINDS
+from pools.models import Pooler, PoolerFile, PoolState
+from pools.poolers import live_settings
 from pools.poolers.settings_schema import Scope
 
 logger = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ def change_settings(
     Raises `InvalidSettings`, `NotAllowed` for SQL beyond the author's `right`, and `Stale` when the pooler was edited
     since `expected_version` (None: not checked).
     """
-    live = _live_config(pooler) if pooler_settings_validation.asks_for_others(pooler, values) else None
+    live = live_settings.read(pooler) if pooler_settings_validation.asks_for_others(pooler, values) else None
     with transaction.atomic():
         pool_set = _locked(pooler)
         merged = _merged(pool_set, Scope.PROGRAM, pool_set.settings, values)
@@ -92,7 +92,7 @@ def give_files(
     """
     contents = {setting: _with_unix_lines(content) for setting, content in contents.items()}
     InvalidSettings.refuse(pooler_settings_validation.file_problems(pooler, contents))
-    live = _live_config(pooler)
+    live = live_settings.read(pooler)
     with transaction.atomic():
         pool_set = _locked(pooler)
         spec = Spec(pool_set.settings, _files(pool_set) | contents)
@@ -112,7 +112,7 @@ def remove_file(
     pooler: Pooler, setting: str, author: models.Model | None = None, expected_version: int | None = None
 ) -> Pooler:
     """Remove a given file; refused while a setting or another given file needs it. Raises `Stale`."""
-    live = _live_config(pooler)
+    live = live_settings.read(pooler)
     with transaction.atomic():
         pool_set = _locked(pooler)
         files = _files(pool_set)
@@ -129,11 +129,6 @@ def remove_file(
         _spec(pooler, expected_version, author)
     logger.info("pooler %s: %s removed by %s", pooler.pk, setting, author)
     return pooler
-
-
-def live_config(pooler: Pooler) -> dict[str, str]:
-    """Return the values that its console shows now, by setting; none while it does not answer."""
-    return _live_config(pooler) or {}
 
 
 def _locked(pooler: Pooler) -> Pooler:
@@ -168,22 +163,6 @@ def _merged(pooler: Pooler, scope: Scope, pool_set: Values, values: Values) -> d
     InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, scope, kept))
     left = {name: value for name, value in pool_set.items() if name not in values}
     return left | {name: pooler_settings_validation.typed(known[name], value) for name, value in kept.items()}
-
-
-def _live_config(pooler: Pooler) -> dict[str, str] | None:
-    """Return None where the console does not answer, so that the operator's own settings are unknown."""
-    if pooler.state != PoolerState.ONLINE:
-        return None
-    try:
-        rows = KINDS[pooler.kind].show(pooler, "config")
-    except PoolerUnreachable as error:
-        logger.info("pooler %s: its settings could not be read: %s", pooler.pk, error)
-        return None
-    return {str(row.get("key") or row.get("item")): _text(row.get("value")) for row in rows}
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _with_unix_lines(content: str) -> str:

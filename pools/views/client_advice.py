@@ -6,7 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from pools.advice import client_advice, mode_linter, modes
+from pools.advice import client_advice, client_limits, modes
+from pools.advice.client_advice import Situation
 from pools.models import Pool
 
 
@@ -14,7 +15,7 @@ from pools.models import Pool
 def pool_clients(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the changes for each client, which depend on the mode and on the pooler's release."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
-    now = client_advice.situation(pool.mode, *mode_linter.prepared_limits(pool))
+    now = Situation(pool.mode, client_limits.of(pool.pooler))
     context = {
         "pool": pool,
         "mode": modes.of(pool.mode),

@@ -113,6 +113,7 @@ class Drafting:
     @cached_property
     def texts(self) -> dict[str, str]:
         """The files to write, each after those it refers to; pgbouncer.ini only where it lacks an include."""
+        self._require_client_names()
         kept = self._kept_users()
         found: dict[str, str] = dict(self.spec.files)
         if self.spec.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
@@ -214,6 +215,16 @@ class Drafting:
                     )
                     % {"cluster": cluster, "sslmode": cluster.sslmode, "mode": mode}
                 )
+
+    def _require_client_names(self) -> None:
+        """Refuse pools of the inbound user under auth_type any, where PgBouncer takes no name from a client."""
+        nameless = [pool for pool, _entry in self.asked if not pool.user]
+        if nameless and self._auth_type == "any":
+            text = _(
+                "the pooler's auth_type is any, under which clients have no name, so the pool needs a fixed user: "
+                "give it one, or change auth_type"
+            )
+            raise Rejected(text, *(pool.pk for pool in nameless))
 
     @property
     def _auth_type(self) -> str:

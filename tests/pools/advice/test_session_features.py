@@ -3,6 +3,7 @@
 import pytest
 
 from pools.advice import session_features
+from pools.advice.client_limits import ClientLimits
 from pools.advice.session_features import Statement
 from pools.models import Mode
 
@@ -21,7 +22,7 @@ BROKEN = {
     "DEALLOCATE find": "PREPARE in SQL",
     "SELECT pg_advisory_lock($1)": "session advisory lock",
     "SELECT pg_try_advisory_lock_shared($1, $2)": "session advisory lock",
-    "SELECT pg_advisory_unlock_all()": "session advisory lock",
+    "SELECT pg_advisory_unlock(7)": "session advisory lock",
     "CREATE TEMP TABLE basket (id int)": "temporary table",
     "create local temporary table basket as select 1": "temporary table",
     "SELECT * INTO TEMP basket FROM orders": "temporary table",
@@ -49,6 +50,8 @@ KEPT = [
     "PREPARE TRANSACTION 'two-phase'",
     "DEALLOCATE ALL",
     "NOTIFY jobs",
+    "SELECT pg_advisory_unlock_all(); CLOSE ALL; UNLISTEN *; RESET ALL;",  # asyncpg, at each release
+    "DISCARD ALL",  # Npgsql and PgBouncer itself
     "UNLISTEN *",
     "BEGIN",
 ]
@@ -92,13 +95,34 @@ def test_a_finding_counts_its_statements_and_shows_the_most_called() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "given", "words"),
+    ("version", "max_prepared", "words"),
     [
         ((1, 18), 0, "break before PgBouncer 1.21, and this is 1.18"),
         ((1, 22), 0, "break while max_prepared_statements is 0"),
         ((1, 22), 100, "are kept"),
-        ((1, 24), None, "are kept"),
     ],
 )
-def test_prepared_statements_depend_on_the_release(version: tuple[int, int], given: int | None, words: str) -> None:
-    assert words in session_features.of_prepared_statements(version, given)
+def test_prepared_statements_depend_on_the_release(version: tuple[int, int], max_prepared: int, words: str) -> None:
+    assert words in session_features.of_prepared_statements(ClientLimits(version, max_prepared))
+
+
+@pytest.mark.parametrize(
+    ("version", "tracked", "reported", "kept"),
+    [
+        ((1, 18), (), ("intervalstyle",), ()),
+        ((1, 24), ("intervalstyle",), ("intervalstyle", "search_path"), ("intervalstyle",)),
+        ((1, 24), ("intervalstyle", "search_path"), ("intervalstyle",), ("intervalstyle",)),
+        ((1, 26), (), ("intervalstyle", "search_path"), ("intervalstyle", "search_path")),
+    ],
+)
+def test_a_set_that_the_pooler_keeps_for_each_client_is_no_finding(
+    version: tuple[int, int], tracked: tuple[str, ...], reported: tuple[str, ...], kept: tuple[str, ...]
+) -> None:
+    limits = ClientLimits(version, tracked=frozenset(tracked))
+    for name in ("IntervalStyle", "search_path", "work_mem"):
+        found = session_features.find(
+            [Statement(f"SET {name} = 'x'"), Statement(f"SET SESSION {name.upper()} TO x")],
+            Mode.TRANSACTION,
+            lambda one: limits.keeps(one, reported=one in reported),
+        )
+        assert bool(found) is (name.lower() not in kept)

@@ -44,4 +44,4 @@ def test_statements_are_for_those_who_may_apply(url):
 def test_clients_are_advised(url):
     found = bearer("read").get(f"{url}clients/").json()
     assert found["clients"] == []
-    assert found["general"][0].startswith("Nothing has to change")
+    assert found["general"][0].startswith("Statements can stay as they are")

@@ -24,5 +24,5 @@ def test_a_transaction_pool_of_an_old_pgbouncer_says_how_to_stop_preparing(reade
 
 def test_a_session_pool_has_no_list(reader):
     page = page_of(reader, mode="session")
-    assert "Nothing has to change" in page
+    assert "Statements can stay as they are" in page
     assert "By client" not in page

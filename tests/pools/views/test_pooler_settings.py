@@ -127,7 +127,7 @@ def test_live_values_stand_beside_the_fields(staff, pooler, monkeypatch):
 
 def test_values_stand_there_as_people_write_them(staff, pooler, monkeypatch):
     live = {"so_reuseport": "0", "tcp_keepalive": "1", "unix_socket_mode": "511", "max_client_conn": "1"}
-    monkeypatch.setattr("pools.inventory.pooler_settings.live_config", lambda pooler: live)
+    monkeypatch.setattr("pools.poolers.live_settings.read", lambda pooler: live)
     page = page_of(staff.get(f"/poolers/{pooler.pk}/settings/"))
 
     def described(name: str) -> list[str]:
