@@ -4,9 +4,11 @@ import re
 import shutil
 import subprocess
 from dataclasses import dataclass
+from pathlib import Path
 
 from django.utils.translation import gettext as _
 
+from benchmarks.engines.process_environment import bare
 from benchmarks.errors import BenchmarksError
 
 ANSWER_WITHIN_S = 10
@@ -34,13 +36,26 @@ def on_path(name: str, remedy: str) -> str:
     raise ProgramMissing(_("no %(name)s on the PATH of this host: %(remedy)s") % {"name": name, "remedy": remedy})
 
 
+def answer_of(path: str, *words: str) -> "subprocess.CompletedProcess[str]":
+    """Run the program with these words, without the worker's environment; raise OSError or SubprocessError."""
+    return subprocess.run(
+        [path, *words],
+        env=bare(Path("/")),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=ANSWER_WITHIN_S,
+        check=True,
+    )
+
+
 def ask(path: str, *words: str, reported: str) -> Program:
     """Run the program with these words, and find its version in the answer by the pattern `reported` (one group).
 
     Raises `ProgramMissing` where the answer holds none.
     """
     try:
-        answer = subprocess.run([path, *words], capture_output=True, text=True, timeout=ANSWER_WITHIN_S, check=True)
+        answer = answer_of(path, *words)
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(
             _("%(path)s can't be run (%(error)s): install it anew") % {"path": path, "error": error}

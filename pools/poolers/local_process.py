@@ -1,13 +1,15 @@
 """Finds the program of a pooler that runs on this host, by the process that listens at its address (psutil).
 
-A preflight starts it once more, as a trial instance, by the account that has the pooler's folder.
+A preflight starts it once more, as a trial instance, by the account that has the pooler's folder. Processes and
+programs of other accounts are passed over (`program_trust`).
 """
 
+import logging
 import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -21,6 +23,9 @@ import psutil
 from django.utils.translation import gettext as _
 
 from pools.models import Pooler
+from pools.poolers import program_trust
+
+log = logging.getLogger(__name__)
 
 SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 VERSION_TIMEOUT_S = 10
@@ -54,12 +59,29 @@ def listens_here(pooler: Pooler) -> bool:
 def find_program(pooler: Pooler, name: str, search_path: str, is_release: Callable[[str], bool]) -> str | None:
     """Return the path of a program of the pooler's version: the running one, else one on the search path.
 
-    None where neither can be read and started by the account that has the pooler's folder.
+    None where neither can be read and started by the account that has the pooler's folder, or where others could
+    replace it.
     """
-    on_path = shutil.which(name, path=search_path)
     # the first match ends the search: each child of a Pgpool-II is a process to ask for its sockets
-    candidates = chain(programs(pooler, name), [on_path] if on_path else [])
-    return next((path for path in candidates if is_release(_printed(path, pooler.config_dir))), None)
+    candidates = chain(programs(pooler, name), _on_path(name, search_path))
+    return next((path for path in _kept(candidates, pooler) if is_release(_printed(path, pooler.config_dir))), None)
+
+
+def _on_path(name: str, search_path: str) -> Iterator[str]:
+    for folder in search_path.split(os.pathsep):
+        if folder and (path := shutil.which(name, path=folder)):
+            yield path
+
+
+def _kept(paths: Iterable[str], pooler: Pooler) -> Iterator[str]:
+    """Yield those that none but root and the account that starts them could replace."""
+    for path in paths:
+        with suppress(OSError):
+            file, open_to_others = program_trust.checked(path, program_trust.account_of(pooler.config_dir))
+            if open_to_others is None:
+                yield str(file)
+            else:
+                log.warning("pooler %s: %s is not started: others can write %s", pooler.pk, path, open_to_others)
 
 
 def trial_started(program: str) -> str:
@@ -67,13 +89,21 @@ def trial_started(program: str) -> str:
     return _("a trial instance started on the files (%(program)s)") % {"program": program}
 
 
-def no_trial(pooler: Pooler, version_text: str) -> str:
-    """Return why no trial instance was started."""
+def no_trial(pooler: Pooler, name: str, version_text: str) -> str:
+    """Return why no trial instance was started of the program of that name."""
     if not listens_here(pooler):
         return _("no trial instance: %(version)s was not found on this host") % {"version": version_text}
+    for path in programs(pooler, name):
+        with suppress(OSError):
+            account = program_trust.account_of(pooler.config_dir)
+            if open_to_others := program_trust.checked(path, account)[1]:
+                return _(
+                    "no trial instance: %(program)s is not started, since others than root and the account that "
+                    "starts it can write %(path)s: have root own it, and take the right from others (chmod go-w)"
+                ) % {"program": path, "path": open_to_others}
     return _(
         "no trial instance: %(version)s runs on this host, but this account can't read or start the program of its "
-        "process"
+        "process, or the process belongs to neither root nor the owner of the pooler's folder"
     ) % {"version": version_text}
 
 
@@ -111,15 +141,16 @@ def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:
 
 
 def _named(pooler: Pooler, name: str) -> list[tuple[psutil.Process, str]]:
-    """Return the processes of programs whose names begin with `name`; first those started on the pooler's folder.
+    """Return the pooler's processes of programs whose names begin with `name`; first those started on its folder.
 
     On a host with many poolers, a search for one match then ends before it has read the sockets of the others.
     """
     found = []
+    accounts = program_trust.accounts_of(pooler.config_dir)
     for process in psutil.process_iter():
         with suppress(psutil.Error, OSError):  # it ended, or belongs to another account
             path = process.exe()
-            if Path(path).name.startswith(name):
+            if Path(path).name.startswith(name) and program_trust.is_of(process, accounts):
                 is_elsewhere = not any(pooler.config_dir in word for word in process.cmdline())
                 found.append((is_elsewhere, process, path))
     return [(process, path) for _, process, path in sorted(found, key=itemgetter(0))]
@@ -197,6 +228,10 @@ def _version_of(path: str, identity: tuple[int, ...], account: tuple[str, ...]) 
     """Return the output of `--version`, asked once of the same file; raise OSError or SubprocessError."""
     done = subprocess.run(
         [*account, path, "--version"],
+        env=program_trust.environment(SEARCH_PATH),
+        cwd="/",
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
         capture_output=True,
         text=True,
         errors="replace",

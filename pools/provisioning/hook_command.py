@@ -108,13 +108,18 @@ def created(output: bytes) -> dict[str, Any]:
     return {name: found[name] for name in (*TEXTS, "port", *OPTIONAL) if found.get(name) is not None}
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a command of the operator's: this process's, without the panel's keys and passwords."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(OWN_SETTINGS)}
+
+
 def _start(words: Sequence[str], stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         ["setpriv", "--pdeathsig=TERM", "--", *words],
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        env={name: value for name, value in os.environ.items() if not name.startswith(OWN_SETTINGS)},
+        env=environment(),
         cwd="/",
         start_new_session=True,
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from benchmarks.engines.binaries import Program, ProgramMissing
+from benchmarks.engines.binaries import Program, ProgramMissing, answer_of
 
 _VERSION = re.compile(r"pgbench \(PostgreSQL\) (?P<major>[0-9]+)(?:\.(?P<minor>[0-9]+))?")
 DEBIAN_BINARIES = Path("/usr/lib/postgresql")
@@ -27,7 +27,7 @@ def find() -> Program:
 def ask(path: str) -> Program:
     """Return the pgbench at this path with its version; raise `ProgramMissing` where none answers in 10 s."""
     try:
-        answer = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=10, check=True)
+        answer = answer_of(path, "--version")
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(
             _("%(path)s can't be run as pgbench (%(error)s): check POOLDECK_PGBENCH") % {"path": path, "error": error}

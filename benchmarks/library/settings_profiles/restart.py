@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
 from pools.models import Cluster
+from pools.provisioning import hook_command
 
 RESTART_WITHIN_S = 120
 WRITABLE_BY_OTHERS = 0o022
@@ -56,7 +57,13 @@ def restart(cluster: Cluster) -> None:
         )
     try:
         done = subprocess.run(
-            words, capture_output=True, text=True, timeout=RESTART_WITHIN_S, stdin=subprocess.DEVNULL, check=False
+            words,
+            env=hook_command.environment(),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=RESTART_WITHIN_S,
+            check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Refused(

@@ -95,7 +95,7 @@ class HAProxySession:
     def _checked(self, draft: Draft) -> str:
         program = preflight.find(self.pooler, self.version_text)
         if program is None:
-            return local_process.no_trial(self.pooler, self.version_text)
+            return local_process.no_trial(self.pooler, "haproxy", self.version_text)
         if fault := preflight.fault_of(program, draft.texts, self.pooler.config_dir):
             raise Rejected(
                 _("%(program)s -c refuses the files: %(fault)s") % {"program": program, "fault": fault},

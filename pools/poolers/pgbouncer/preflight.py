@@ -13,7 +13,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from pools.models import Pooler
-from pools.poolers import local_process
+from pools.poolers import local_process, program_trust
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
 from pools.poolers.local_process import SEARCH_PATH, handed_over
@@ -116,7 +116,8 @@ def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) 
     with subprocess.Popen(
         [*handed_over(folder, owner), *argv],
         cwd=config_dir,
-        env={"PATH": SEARCH_PATH},
+        env=program_trust.environment(SEARCH_PATH),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -83,7 +83,7 @@ class PgBouncerSession:
             preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder)
             where = local_process.trial_started(program_path)
         else:
-            where = local_process.no_trial(self.pooler, self.version_text)
+            where = local_process.no_trial(self.pooler, "pgbouncer", self.version_text)
         if draft.settings_changed:
             self._call_canary_pools(logins, draft, progress)
         progress.step("rehearsed", f"{counted(tried)}; {where}")

@@ -14,7 +14,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from pools.models import Pooler
-from pools.poolers import local_process, settings_schema
+from pools.poolers import local_process, program_trust, settings_schema
 from pools.poolers.base import Rejected
 from pools.poolers.local_process import SEARCH_PATH, handed_over
 from pools.poolers.pgpool import render, settings_catalog, sql, verify
@@ -103,7 +103,8 @@ def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
     with subprocess.Popen(
         [*handed_over(folder, owner), *argv],
         cwd=folder,
-        env={"PATH": SEARCH_PATH},
+        env=program_trust.environment(SEARCH_PATH),
+        stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

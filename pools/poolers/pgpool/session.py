@@ -66,7 +66,7 @@ class PgpoolSession:
             preflight.start(program, self.version, draft.texts, self.pooler.config_dir)
             tried = local_process.trial_started(program)
         else:
-            tried = local_process.no_trial(self.pooler, self.version_text)
+            tried = local_process.no_trial(self.pooler, "pgpool", self.version_text)
         progress.step("rehearsed", f"{direct_login.counted(len(moved))}; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:

@@ -1,11 +1,15 @@
 """Who listens at a pooler's address, on sockets and processes of this test's own."""
 
+import os
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import psutil
 import pytest
 
 from pools.models import Pooler
@@ -126,3 +130,100 @@ def test_only_a_program_of_that_name_counts(tmp_path: Path) -> None:
                 assert list(local_process.programs(pooler, "pgbouncer-of")) == [f"/proc/{child.pid}/exe"]
             finally:
                 child.kill()
+
+
+OTHER = 65534  # nobody
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    """A folder that every account may enter, and root alone may write."""
+    with TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def script(path: Path, text: str = "echo PgBouncer 1.18.0") -> Path:
+    """A program that prints a release."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+def found_on(path: Path) -> str | None:
+    """The program of that name that a search of its folder finds, for a pooler whose folder is root's."""
+    nobody = Pooler(host="192.0.2.1", port=6432, config_dir="/etc")
+    return local_process.find_program(nobody, path.name, str(path.parent), lambda printed: "1.18.0" in printed)
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another account")
+
+
+@as_root
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_a_program_of_another_account_is_never_started(folder: Path, what: str) -> None:
+    asked = folder / "asked"
+    program = script(folder / "bin" / "pgbouncer-of-others", f"touch {asked}; echo PgBouncer 1.18.0")
+    os.chown(program if what == "file" else program.parent, OTHER, OTHER)
+    assert found_on(program) is None
+    assert not asked.exists()
+
+
+@pytest.mark.parametrize(("mode", "gid"), [(0o757, 0), (0o775, 50)])
+def test_a_program_that_others_may_write_is_never_started(folder: Path, mode: int, gid: int) -> None:
+    program = script(folder / "bin" / "pgbouncer-of-ours")
+    assert found_on(program) == str(program)
+    for path in (program, program.parent):
+        if os.geteuid() == 0:
+            os.chown(path, 0, gid)
+        path.chmod(mode)
+        assert found_on(program) is None
+        path.chmod(0o755)
+    assert found_on(program) == str(program)
+
+
+@as_root
+def test_a_link_of_others_to_a_program_is_followed_once(folder: Path) -> None:
+    program = script(folder / "bin" / "pgbouncer-of-ours")
+    linked = folder / "links" / program.name
+    linked.parent.mkdir()
+    linked.symlink_to(program)
+    os.chown(linked.parent, OTHER, OTHER)
+    assert found_on(linked) == str(program)
+
+
+def test_a_program_sees_nothing_of_the_workers_environment(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("POOLDECK_KEYS", "POOLDECK_SECRET_KEY", "DATABASE_URL", "REDIS_URL", "LD_PRELOAD_OF_OURS"):
+        monkeypatch.setenv(name, "secret")
+    assert found_on(script(folder / "pgbouncer-that-tells", f"env > {folder}/env; echo PgBouncer 1.18.0"))
+    names = {line.partition("=")[0] for line in (folder / "env").read_text().splitlines()}
+    assert names - {"PWD", "SHLVL", "_", "OLDPWD"} <= {"PATH", "LANG", "LC_ALL", "TZ"}
+
+
+def test_another_program_on_the_path_is_asked_where_the_first_is_of_another_release(folder: Path) -> None:
+    script(folder / "first" / "pgbouncer-of-ours", "echo PgBouncer 1.12.0")
+    program = script(folder / "second" / "pgbouncer-of-ours")
+    nobody = Pooler(host="192.0.2.1", port=6432, config_dir="/etc")
+    search_path = f"{folder}/first::{folder}/second"
+    assert local_process.find_program(nobody, program.name, search_path, lambda text: "1.18.0" in text) == str(program)
+
+
+@as_root
+def test_the_process_of_another_account_is_not_the_pooler(folder: Path) -> None:
+    program = folder / "pgbouncer-of-others"
+    program.write_bytes(Path("/usr/bin/tail").read_bytes())
+    program.chmod(0o755)
+    config = folder / "config"
+    config.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as server, ExitStack() as ends:
+        pooler = Pooler(host="127.0.0.1", port=server.getsockname()[1], config_dir=str(config))
+        words = ["setpriv", f"--reuid={OTHER}", "--clear-groups", str(program), "-f", "/dev/null", str(config)]
+        child = ends.enter_context(subprocess.Popen(words, pass_fds=[server.fileno()]))
+        ends.callback(child.kill)
+        while psutil.Process(child.pid).exe() != str(program):
+            time.sleep(0.01)
+        assert local_process.pids(pooler, "pgbouncer-of-others") == ()
+        (config / "pgbouncer.ini").touch()
+        os.chown(config / "pgbouncer.ini", OTHER, OTHER)  # as a package leaves it
+        assert local_process.pids(pooler, "pgbouncer-of-others") == (child.pid,)

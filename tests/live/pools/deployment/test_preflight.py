@@ -84,8 +84,22 @@ def test_a_program_that_may_not_be_read_is_said_so(
     monkeypatch.setattr(psutil.Process, "exe", denied)  # as another account sees it
     make_pool()
     revision = deployment.apply_pooler(pooler)
-    reported = "runs on this host, but this account can't read or start the program of its process"
+    reported = "runs on this host, but this account can't read or start the program of its process, "
+    reported += "or the process belongs to neither root nor the owner of the pooler's folder"
     assert preflight_of(revision) == f"no trial instance: {pooler.server_version} {reported}"
+
+
+def test_a_program_that_others_may_write_is_said_so(
+    off_the_path: Path, make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(preflight, "SEARCH_PATH", "/nowhere")
+    (off_the_path / "pgbouncer").chmod(0o757)
+    make_pool()
+    program = off_the_path / "pgbouncer"
+    assert preflight_of(deployment.apply_pooler(pooler)) == (
+        f"no trial instance: {program} is not started, since others than root and the account that starts it can "
+        f"write {program}: have root own it, and take the right from others (chmod go-w)"
+    )
 
 
 def test_one_that_is_on_no_process_of_this_host_is_not_called_here(pooler: Pooler) -> None:
