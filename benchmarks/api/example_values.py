@@ -103,6 +103,8 @@ EXPERIMENT_FIELDS: dict[str, Any] = {
     "quick": True,
     "repeats": 3,
     "minutes": None,
+    "seconds": None,
+    "wanted_blocks": 0,
     "seed": 20260305,
     "state": "running",
     "phase": "measure",

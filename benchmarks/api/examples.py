@@ -134,6 +134,7 @@ OF_LIBRARY: dict[str, Any] = {
 }
 OF_EXPERIMENTS: dict[str, Any] = {
     "playbooks_create": [(_("Direct and pooled, with few and with many clients"), {"toml": PLAYBOOK_TEXT})],
+    "experiments_measure_more_create": [("Five blocks more", {"blocks": 5})],
     "experiments_create": [
         (
             _("The quick form of a built-in playbook"),
@@ -270,6 +271,7 @@ EXAMPLES = Examples(
         "advice_pool_size_create": STARTED_EXPERIMENT | {"playbook": "pool-size"},
         "experiments_create": STARTED_EXPERIMENT,
         "experiments_retrieve": ADVICE,
+        "experiments_measure_more_create": STARTED_EXPERIMENT | {"wanted_blocks": 10},
         "experiments_cancel_create": {"state": "cancelled", "phase": "teardown", "finished_at": "2026-03-05T16:09:00Z"},
         "runs_baseline_create": {"is_baseline": True},
         "runs_cancel_create": QUEUED | {"status": "cancelled", "finished_at": "2026-03-05T16:00:09Z"},

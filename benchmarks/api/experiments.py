@@ -16,12 +16,12 @@ from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.comparisons import ArmSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
-from benchmarks.experiments import dispatch, results, tables
+from benchmarks.experiments import dispatch, more_blocks, results, tables
 from benchmarks.experiments import start as starting
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import files, presentation
-from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest, InvalidExperiment
+from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, MOST_SECONDS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from benchmarks.models.experiments import ENDED
 from panel.accounts.permissions import person
@@ -113,6 +113,8 @@ class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
             "quick",
             "repeats",
             "minutes",
+            "seconds",
+            "wanted_blocks",
             "seed",
             "state",
             "phase",
@@ -167,7 +169,7 @@ class ExperimentSerializer(ListedExperimentSerializer):
 
 
 class AskedExperimentSerializer(KnownFields):
-    """What to carry out; `minutes` asks for the sequential mode, `options` replace the playbook's in every arm."""
+    """What to carry out; `minutes` or `seconds` ask for the sequential mode, `options` replace the playbook's."""
 
     playbook = serializers.CharField(max_length=40)
     cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all())
@@ -176,10 +178,18 @@ class AskedExperimentSerializer(KnownFields):
     quick = serializers.BooleanField(default=True)
     repeats = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_REPEATS)
     minutes = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_MINUTES)
+    seconds = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_SECONDS)
     options = serializers.DictField(default=dict, help_text="Such as a shorter duration")
     dataset = serializers.DictField(default=dict, help_text="Such as a smaller scale")
     arms = serializers.ListField(child=serializers.CharField(max_length=100), default=list, help_text="None: all")
     seed = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
+    confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
+
+
+class AskedBlocksSerializer(KnownFields):
+    """How many blocks more; each measures every arm once."""
+
+    blocks = serializers.IntegerField(min_value=1, max_value=MOST_REPEATS)
     confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
 
 
@@ -289,6 +299,22 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
             raise IllegalTransition(message % {"experiment": experiment})
         dispatch.request_advance()
         return Response(self.get_serializer(experiment).data)
+
+    @extend_schema(request=AskedBlocksSerializer, responses={202: ExperimentSerializer})
+    @action(detail=True, methods=["post"], url_path="measure-more")
+    def measure_more(self, request: Request, pk: str) -> Response:
+        """Measure so many blocks more, also of one that has ended: what its arms need is made again for them.
+
+        409 where it can't go on: a sweep of sizes, a cluster that was removed, or while things are being removed.
+        """
+        experiment = self.get_object()
+        asked = AskedBlocksSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            more_blocks.measure_more(experiment, **asked.validated_data)
+        except InvalidExperiment as error:
+            raise serializers.ValidationError(error.errors) from error
+        return Response(self.get_serializer(experiment).data, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(
         parameters=[OpenApiParameter("as", str, enum=list(files.MAKERS), description="`html` if left out")],

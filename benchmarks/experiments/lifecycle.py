@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError, InvalidFields
-from benchmarks.experiments import library, other_host, resources, sequential, server_settings
+from benchmarks.experiments import library, order, other_host, resources, sequential, server_settings
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
@@ -109,7 +109,7 @@ def _begin(experiment: Experiment) -> None:
         state=ExperimentState.RUNNING,
         started_at=timezone.now(),
         server_settings=settings,
-        notes=[*experiment.notes, *notes],
+        notes=list(dict.fromkeys([*experiment.notes, *notes])),
     )
 
 
@@ -140,9 +140,10 @@ def _dataset_is_ready(experiment: Experiment) -> bool:
     """Whether the tables are there; submits the run that makes them. Raises `BenchmarksError` where that failed."""
     if resources.loads_existing(experiment):
         return True
-    run = experiment.runs.filter(purpose=Purpose.PREPARE).first()
+    run = experiment.runs.filter(purpose=Purpose.PREPARE, created_at__gte=experiment.started_at).first()
     if run is None:
-        _submit(experiment, DATASET, "", resources.role_of(experiment, ""), experiment.dataset, Purpose.PREPARE)
+        key = f"{DATASET}/{experiment.wanted_blocks}"  # of each time that it is set up
+        _submit(experiment, key, "", resources.role_of(experiment, ""), experiment.dataset, Purpose.PREPARE)
         return False
     if run.is_final and run.status != Status.SUCCEEDED:
         raise BenchmarksError(_("the dataset was not made: %(reason)s") % {"reason": run.error})
@@ -190,7 +191,7 @@ def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:
     try:
         _submit(
             experiment,
-            f"{block}/{arm.key}",
+            order.key_of_run(block, arm.key),
             arm.key,
             resources.role_of(experiment, arm.auth),
             options,
@@ -218,7 +219,7 @@ def _submit(
     generators: Sequence[str] = (),
 ) -> None:
     """Queue a run under an id that its place in the plan gives, so that no second delivery starts it twice."""
-    run_id = uuid.uuid5(experiment.pk, key)
+    run_id = order.run_id(experiment.pk, key)
     if Run.objects.filter(pk=run_id).exists():
         return
     database = resources.database_of(experiment)

@@ -1,6 +1,7 @@
 """In which order the runs of the arms follow each other; pure."""
 
 import random
+import uuid
 from collections.abc import Sequence
 
 
@@ -15,3 +16,13 @@ def blocks(arms: Sequence[str], repeats: int, seed: int) -> list[list[str]]:
     for at in range(repeats):
         found.append(found[-1][::-1] if at % 2 else draw.sample(list(arms), len(arms)))
     return found
+
+
+def key_of_run(block: int, arm: str) -> str:
+    """Return what the run of an arm in a block, counted from 0, is known by within its experiment."""
+    return f"{block}/{arm}"
+
+
+def run_id(experiment: uuid.UUID, key: str) -> uuid.UUID:
+    """Return the id of a run, so that no second delivery of a step starts it twice."""
+    return uuid.uuid5(experiment, key)

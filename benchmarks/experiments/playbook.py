@@ -77,12 +77,16 @@ class ArmSpec:
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a playbook is carried out: `quick` here in minutes, or as it was `published`."""
+    """How large a playbook is carried out: `quick` here in minutes, or as it was `published`.
+
+    With `seconds`, blocks go on for that long unless the arms are judged before; else their number is `repeats`.
+    """
 
     repeats: int
     dataset: Mapping[str, Any]
     options: Mapping[str, Any]
     axes: Mapping[str, Sequence[str]]  # the values that take part, by axis; all where an axis is absent
+    seconds: int | None = None
 
 
 @dataclass(frozen=True)
@@ -240,7 +244,7 @@ def _read(raw: dict[str, Any], text: str) -> PlaybookSpec:
 def _scale(raw: dict[str, Any], name: str) -> Scale:
     one = raw[name]
     axes = {axis: [str(key) for key in keys] for axis, keys in one.get("axes", {}).items()}
-    return Scale(one.get("repeats", 3), one.get("dataset", {}), one.get("options", {}), axes)
+    return Scale(one.get("repeats", 3), one.get("dataset", {}), one.get("options", {}), axes, one.get("seconds"))
 
 
 def _axis(name: str, values: Sequence[Any]) -> Iterator[AxisValue]:

@@ -118,7 +118,7 @@ def rule_of(experiment: Experiment, playbook: PlaybookSpec, specs: Sequence[ArmS
     """Return how its verdicts are reached: all its intervals hold together, at each look in sequential mode."""
     measured = [one for one in specs if one.key not in experiment.skipped]
     compared = sum(playbook.baseline_of(one, specs) is not None for one in measured)
-    return Rule(settings.TIE_BAND_PERCENT / 100, max(1, compared), is_sequential=experiment.minutes is not None)
+    return Rule(settings.TIE_BAND_PERCENT / 100, max(1, compared), is_sequential=experiment.is_sequential)
 
 
 def _result(

@@ -1,7 +1,5 @@
 """When an experiment with a budget of minutes has measured enough."""
 
-from datetime import timedelta
-
 from django.utils import timezone
 
 from benchmarks.analysis.arms import Verdict
@@ -17,9 +15,9 @@ def is_settled(experiment: Experiment) -> bool:
 
     Looking after every block costs no error rate: in this mode the intervals are always-valid.
     """
-    if experiment.minutes is None or experiment.measuring_at is None:
+    if experiment.budget is None or experiment.measuring_at is None or experiment.is_still_asked_for:
         return False
-    if timezone.now() - experiment.measuring_at >= timedelta(minutes=experiment.minutes):
+    if timezone.now() - experiment.measuring_at >= experiment.budget:
         return True
     found = results.of(experiment)
     return all(_is_known(one) for one in found.arms if one.baseline and one.arm and not one.skipped)

@@ -21,6 +21,7 @@ from benchmarks.runs.submission.submit import require_queue
 from pools.models import Cluster, Pooler, PoolerKind
 
 MOST_REPEATS, MOST_MINUTES = 50, 24 * 60
+MOST_SECONDS = 60 * MOST_MINUTES
 SEQUENTIAL_REPEATS = 30  # the most blocks where a budget of minutes decides
 
 
@@ -32,7 +33,8 @@ class InvalidExperiment(InvalidFields):
 class ExperimentRequest:
     """What a page or a script asks for.
 
-    `minutes` asks for the sequential mode: blocks go on until the intervals are narrow enough or the budget is spent.
+    `minutes` asks for the sequential mode: blocks go on until the intervals are narrow enough or the budget is spent;
+    `seconds` for the same. Without either, and without `repeats`, a quick form takes the seconds of its playbook.
     `options` replace the playbook's in every arm, such as a shorter duration, `dataset` those of the tables; `arms`
     names those that take part (none: all); `confirm` is the cluster's name, which a protected cluster asks for.
     """
@@ -45,6 +47,7 @@ class ExperimentRequest:
     quick: bool = True
     repeats: int | None = None
     minutes: int | None = None
+    seconds: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     dataset: Mapping[str, Any] = field(default_factory=dict)
     arms: Sequence[str] = ()
@@ -63,7 +66,9 @@ def start(request: ExperimentRequest) -> Experiment:
         raise unconfirmed(request.cluster, changes(spec, arms, request.cluster))
     require_queue()
     assigned = other_host.assign(spec, arms, request.generators)
-    repeats = request.repeats or (SEQUENTIAL_REPEATS if request.minutes else spec.scale(quick=request.quick).repeats)
+    seconds = _seconds(spec, request)
+    is_sequential = request.minutes or seconds
+    repeats = request.repeats or (SEQUENTIAL_REPEATS if is_sequential else spec.scale(quick=request.quick).repeats)
     seed = secrets.randbelow(2**31) if request.seed is None else request.seed
     with transaction.atomic():
         experiment = Experiment.objects.enqueue(
@@ -78,6 +83,7 @@ def start(request: ExperimentRequest) -> Experiment:
             quick=request.quick,
             repeats=repeats,
             minutes=request.minutes,
+            seconds=seconds,
             seed=seed,
             overrides=dict(request.options),
             dataset=_dataset(spec, request),
@@ -182,7 +188,11 @@ def _arms(spec: PlaybookSpec, request: ExperimentRequest) -> list[ArmSpec]:
 
 def _check(spec: PlaybookSpec, request: ExperimentRequest) -> None:
     errors: dict[str, list[str]] = {}
-    bounds = {"repeats": (request.repeats, MOST_REPEATS), "minutes": (request.minutes, MOST_MINUTES)}
+    bounds = {
+        "repeats": (request.repeats, MOST_REPEATS),
+        "minutes": (request.minutes, MOST_MINUTES),
+        "seconds": (request.seconds, MOST_SECONDS),
+    }
     for name, (value, most) in bounds.items():
         if value is not None and not 1 <= value <= most:
             errors[name] = [_("%(value)s is out of range: use 1 to %(most)s") % {"value": value, "most": most}]
@@ -209,6 +219,13 @@ def _check_run(engine: str, field_name: str, options: dict[str, Any], purpose: P
         text = _("%(option)s: %(reason)s")
         found = [text % {"option": name, "reason": one} for name, reasons in error.errors.items() for one in reasons]
         raise InvalidExperiment({field_name: found}) from None
+
+
+def _seconds(spec: PlaybookSpec, request: ExperimentRequest) -> int | None:
+    """Return the budget in seconds: the one asked for, else that of the playbook where no other size was asked for."""
+    if request.repeats or request.minutes or request.seconds:
+        return request.seconds
+    return spec.scale(quick=request.quick).seconds
 
 
 def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> dict[str, Any]:

@@ -82,6 +82,8 @@ class Experiment(models.Model):
     quick = models.BooleanField(default=True)
     repeats = models.PositiveIntegerField(default=3)  # blocks; the most of them in sequential mode
     minutes = models.PositiveIntegerField(null=True)  # sequential mode: the budget
+    seconds = models.PositiveIntegerField(null=True)  # the same in seconds, of quick forms
+    wanted_blocks = models.PositiveIntegerField(default=0)  # measured in any case: somebody asked for more of them
     seed = models.PositiveIntegerField(default=0)
     overrides = models.JSONField(default=dict)  # options that replace the playbook's, such as a shorter duration
     dataset = models.JSONField(default=dict)  # the options that its tables are made with
@@ -118,6 +120,23 @@ class Experiment(models.Model):
     def has_ended(self) -> bool:
         """Whether its state is final."""
         return self.state in ENDED
+
+    @property
+    def budget(self) -> timedelta | None:
+        """The time within which blocks go on until the figures suffice; None where their number was given."""
+        if self.minutes is None and self.seconds is None:
+            return None
+        return timedelta(minutes=self.minutes or 0, seconds=self.seconds or 0)
+
+    @property
+    def is_sequential(self) -> bool:
+        """Whether what was found decides how much is measured: by itself, or because somebody asked for more."""
+        return self.budget is not None or self.wanted_blocks > 0
+
+    @property
+    def is_still_asked_for(self) -> bool:
+        """Whether blocks are left of those that somebody asked for."""
+        return self.step < self.wanted_blocks * len(self.plan[0])
 
     def renew(self) -> None:
         """Keep the lease for another while."""

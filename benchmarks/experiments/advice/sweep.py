@@ -161,7 +161,8 @@ def is_out_of_time(experiment: Experiment) -> bool:
     """
     step, block = experiment.step, len(experiment.plan[0])
     if expected_clients(experiment) is None:
-        return step > 0 and step % block == 0 and not _has_time(experiment, block)
+        is_between = step > 0 and step % block == 0 and not experiment.is_still_asked_for
+        return is_between and not _has_time(experiment, block)
     return step >= block and not _has_time(experiment, 0)
 
 

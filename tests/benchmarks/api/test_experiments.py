@@ -3,10 +3,11 @@
 import uuid
 
 import pytest
+from django.utils import timezone
 
-from benchmarks.experiments import dispatch, start
+from benchmarks.experiments import dispatch, more_blocks, start
 from benchmarks.experiments.advice import sweep
-from benchmarks.models import Experiment, ExperimentState
+from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.callers import anonymous, bearer, queries_of
 from tests.pools.records import a_cluster
@@ -18,7 +19,7 @@ FIGURES = {"10-scram-none": [100, 104, 97], "10-scram-pgbouncer": [200, 206, 195
 @pytest.fixture(autouse=True)
 def queue(monkeypatch):
     """Redis answers, and no message leaves."""
-    for module in (start, sweep):
+    for module in (start, sweep, more_blocks):
         monkeypatch.setattr(module, "require_queue", lambda: None)
     monkeypatch.setattr(dispatch, "request_advance", lambda: None)
 
@@ -117,6 +118,58 @@ def test_cancelling_is_asked_for_once_and_refused_after_the_end(dba):
     assert dba.post(one(ended, "cancel/")).status_code == 200
 
 
+def test_an_ended_one_is_queued_again_for_more_blocks_and_keeps_what_was_measured(dba):
+    experiment = a_measured_experiment(FIGURES, cluster=open_cluster(), step=18, cancel_requested_at=timezone.now())
+    before = experiment.plan
+    answer = dba.post(one(experiment, "measure-more/"), {"blocks": 2}, format="json")
+    assert answer.status_code == 202, answer.json()
+    found = answer.json()
+    assert (found["state"], found["phase"], found["repeats"], found["wanted_blocks"]) == ("queued", "setup", 5, 5)
+    assert found["progress"] == {"done": 6, "total": 25, "eta_s": None}
+    experiment.refresh_from_db()
+    assert experiment.plan[:3] == before
+    assert experiment.plan[3] == before[2][::-1]  # ABBA goes on
+    assert (experiment.step, experiment.cancel_requested_at, experiment.finished_at) == (18, None, None)
+
+
+def test_one_that_goes_on_gets_a_longer_plan(dba):
+    running = an_experiment(state=ExperimentState.RUNNING, phase=Phase.MEASURE, step=6, cluster=open_cluster())
+    assert dba.post(one(running, "measure-more/"), {"blocks": 2}, format="json").status_code == 202
+    running.refresh_from_db()
+    assert (running.state, len(running.plan), running.wanted_blocks, running.step) == ("running", 5, 5, 6)
+
+
+def test_blocks_are_counted_and_a_block_cut_short_is_not_made_up_for(dba):
+    experiment = a_measured_experiment(FIGURES, cluster=open_cluster(), step=7)
+    assert dba.post(one(experiment, "measure-more/"), {"blocks": 1}, format="json").status_code == 202
+    experiment.refresh_from_db()
+    assert (experiment.step, len(experiment.plan)) == (12, 3)
+
+
+@pytest.mark.parametrize("blocks", [0, 51, "many", None])
+def test_a_number_of_blocks_out_of_range_is_refused(dba, blocks):
+    experiment = a_measured_experiment(FIGURES, cluster=open_cluster())
+    answer = dba.post(one(experiment, "measure-more/"), {"blocks": blocks}, format="json")
+    assert (answer.status_code, list(answer.json())) == (400, ["blocks"])
+
+
+def test_more_blocks_are_refused_while_things_are_removed_and_once_the_cluster_is_gone(dba):
+    experiment = a_measured_experiment(FIGURES, cluster=open_cluster())
+    row = experiment.resources.create(kind=ResourceKind.ROLE, key="scram", name="r", made_at=timezone.now())
+    assert dba.post(one(experiment, "measure-more/"), {"blocks": 1}, format="json").status_code == 409
+    row.delete()
+    experiment.write(cluster=None)
+    answer = dba.post(one(experiment, "measure-more/"), {"blocks": 1}, format="json")
+    assert (answer.status_code, "was removed" in answer.json()["detail"]) == (409, True)
+
+
+def test_more_blocks_on_a_protected_cluster_ask_for_its_name(dba):
+    experiment = a_measured_experiment(FIGURES, cluster=a_cluster(protected=True))
+    assert dba.post(one(experiment, "measure-more/"), {"blocks": 1}, format="json").status_code == 400
+    asked = {"blocks": 1, "confirm": experiment.cluster_name}
+    assert dba.post(one(experiment, "measure-more/"), asked, format="json").status_code == 202
+
+
 @pytest.mark.parametrize(
     ("kind", "begins"), [("html", b"\n<!DOCTYPE html>"), ("csv", b""), ("json", b"{"), ("pdf", b"%PDF")]
 )
@@ -168,12 +221,14 @@ def test_who_may_not_and_what_is_not_there(db, reader):
     for client, status in ((anonymous(), 401), (reader, 403)):
         assert client.post(URL, asked, format="json").status_code == status
         assert client.post(one(experiment, "cancel/")).status_code == status
+        assert client.post(one(experiment, "measure-more/"), {"blocks": 3}).status_code == status
         assert client.post(ADVICE, asked, format="json").status_code == status
     assert anonymous().get(URL).status_code == 401
     assert anonymous().get(one(experiment, "report/")).status_code == 401
     for path in ("", "report/"):
         assert reader.get(f"{URL}{uuid.uuid4()}/{path}").status_code == 404
-    assert bearer("apply").post(f"{URL}{uuid.uuid4()}/cancel/").status_code == 404
+    for verb in ("cancel", "measure-more"):
+        assert bearer("apply").post(f"{URL}{uuid.uuid4()}/{verb}/").status_code == 404
 
 
 def test_wrong_methods(db):
@@ -181,6 +236,7 @@ def test_wrong_methods(db):
     for verb in ("put", "patch", "delete"):
         assert getattr(client, verb)(one(experiment)).status_code == 405
     assert client.get(one(experiment, "cancel/")).status_code == 405
+    assert client.get(one(experiment, "measure-more/")).status_code == 405
     assert client.post(one(experiment, "report/")).status_code == 405
     assert client.get(ADVICE).status_code == 405
 

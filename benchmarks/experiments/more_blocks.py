@@ -1,0 +1,84 @@
+"""Measures more blocks of an experiment: one that goes on gets a longer plan, one that has ended is set up again."""
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import IllegalTransition
+from benchmarks.experiments import dispatch, library, order, start
+from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.start import MOST_REPEATS, InvalidExperiment
+from benchmarks.models import Experiment, ExperimentState, Phase
+from benchmarks.runs.submission.submit import require_queue
+
+
+def measure_more(experiment: Experiment, blocks: int, confirm: str = "") -> None:
+    """Have so many blocks more measured, whatever is decided before them; what was measured stays.
+
+    Somebody who asks for more has seen the figures: from then on the intervals are always-valid ones, which hold
+    however often they are looked at. Raises `InvalidExperiment`, `IllegalTransition`, `Unconfirmed` and `QueueDown`.
+    """
+    if not 1 <= blocks <= MOST_REPEATS:
+        message = _("%(value)s is out of range: use 1 to %(most)s") % {"value": blocks, "most": MOST_REPEATS}
+        raise InvalidExperiment({"blocks": [message]})
+    cluster, arms = experiment.cluster, start.arms_of(experiment)
+    if cluster is not None and cluster.protected and confirm != cluster.name:
+        existing = experiment.advice.get("existing")
+        raise start.unconfirmed(cluster, start.changes(library.spec_of(experiment), arms, cluster, existing))
+    require_queue()
+    with transaction.atomic():
+        locked = Experiment.objects.select_for_update().get(pk=experiment.pk)
+        if why := refusal(locked):
+            raise IllegalTransition(why)
+        if locked.has_ended:
+            locked.resources.all().delete()  # they are removed, and made again under the same names
+        locked.write(**_longer(locked, [arm.key for arm in arms], blocks))
+        transaction.on_commit(dispatch.request_advance)
+    experiment.refresh_from_db()
+
+
+def refusal(experiment: Experiment) -> str:
+    """Return why no more blocks can be measured now; empty where they can."""
+    values = {"experiment": experiment, "cluster": experiment.cluster_name}
+    if sweep.expected_clients(experiment) is not None:
+        return _("%(experiment)s swept sizes, not blocks: ask again with more minutes") % values
+    if experiment.cluster is None:
+        return _("cluster %(cluster)s was removed: there is nothing left to measure") % values
+    if _is_removing(experiment):
+        return _("%(experiment)s is removing what it made: ask for more blocks once that is done") % values
+    return ""
+
+
+def _is_removing(experiment: Experiment) -> bool:
+    if experiment.has_ended:
+        return experiment.resources.filter(removed_at=None).exists()
+    return experiment.phase == Phase.TEARDOWN or experiment.cancel_requested_at is not None
+
+
+def _longer(experiment: Experiment, arms: list[str], blocks: int) -> dict[str, object]:
+    """Return the columns of an experiment with so many blocks more.
+
+    Those that one with a budget had left are counted among them. A block that was cut short is not made up for: its
+    arms would be measured at different times.
+    """
+    width, planned = len(experiment.plan[0]), len(experiment.plan)
+    begun = -(-experiment.step // width)
+    if not experiment.has_ended:
+        wanted = (max(begun, experiment.wanted_blocks) if experiment.budget else planned) + blocks
+        return {**_plan(experiment, arms, max(wanted, planned)), "wanted_blocks": wanted}
+    return {
+        **_plan(experiment, arms, begun + blocks),
+        "wanted_blocks": begun + blocks,
+        "step": begun * width,
+        "state": ExperimentState.QUEUED,
+        "phase": Phase.SETUP,
+        "outcome": "",
+        "reasons": [],
+        "cancel_requested_at": None,
+        "finished_at": None,
+    }
+
+
+def _plan(experiment: Experiment, arms: list[str], total: int) -> dict[str, object]:
+    """Return the plan with this number of blocks; those that follow go on with the order of the seed."""
+    drawn = order.blocks(arms, total, experiment.seed)
+    return {"plan": [*experiment.plan[:total], *drawn[len(experiment.plan) :]], "repeats": total}
