@@ -23,13 +23,19 @@ CLUSTERS_SHOWN = 6
 POOLS_SHOWN = 8
 RUNS_SHOWN = 7
 TROUBLES_SHOWN = 5
-STATE_HAS_ITS_OWN = [EventKind.CLUSTER_DOWN, EventKind.POOLER_DOWN, EventKind.NOT_APPLIED, EventKind.DRIFT]
+STATE_HAS_ITS_OWN = [
+    EventKind.CLUSTER_DOWN,
+    EventKind.POOLER_DOWN,
+    EventKind.NOT_APPLIED,
+    EventKind.DRIFT,
+    EventKind.FAILING,
+]
 SUBJECTS: dict[str, str | Promise] = {
     "cluster": gettext_lazy("cluster %(name)s"),
     "pooler": gettext_lazy("pooler %(name)s"),
     "pool": gettext_lazy("pool %(name)s"),
 }
-UNWELL = [PoolState.FAILED, PoolState.ROLLED_BACK, PoolState.DRIFTED]
+UNWELL = [PoolState.FAILED, PoolState.FAILING, PoolState.ROLLED_BACK, PoolState.DRIFTED]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,9 @@ STATES = {
         "orange", _("rolled back"), _("The pooler rejected it, so its previous configuration was restored")
     ),
     "failed": StateWords("red", _("failed"), _("It failed; the reason is on its page")),
+    "failing": StateWords(
+        "red", _("failing"), _("It was applied, but clients can’t use it now; it is tried again by itself")
+    ),
     "drifted": StateWords("orange", _("drifted"), _("The pooler no longer has what the panel applied")),
     "paused": StateWords("orange", _("paused"), _("Its clients are held back until it is resumed")),
     "disabled": StateWords("orange", _("disabled"), _("New clients are refused until it is enabled")),

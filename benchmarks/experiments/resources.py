@@ -24,7 +24,7 @@ from pools.console import commands
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
 from pools.inventory import budget
 from pools.inventory import pools as pool_changes
-from pools.models import Cluster, Pool, Pooler, PoolerKind, PoolState
+from pools.models import LIVE_STATES, Cluster, Pool, Pooler, PoolerKind, PoolState
 from pools.provisioning import databases, roles
 from pools.provisioning.ddl import changing
 
@@ -32,7 +32,6 @@ log = logging.getLogger(__name__)
 
 SCRAM, MD5 = "scram", "md5"
 MAIN = "main"
-LIVE = (PoolState.APPLIED, PoolState.DRIFTED)
 CLOSED_WITHIN_S = 1.0  # PgBouncer closes idle connections in its janitor, three times a second
 KINDS = {"pgbouncer": PoolerKind.PGBOUNCER, "pgpool": PoolerKind.PGPOOL}
 _COUNTED = """
@@ -262,7 +261,7 @@ def waiting_for(experiment: Experiment) -> tuple[list[Pool], dict[str, str]]:
             refused[row.key] = _("its pool was removed by somebody")
         elif pool.state == PoolState.PENDING:
             pending.append(pool)
-        elif pool.state not in LIVE:
+        elif pool.state not in LIVE_STATES:
             refused[row.key] = pool.state_reason or str(pool.get_state_display())
     return pending, refused
 
@@ -295,7 +294,7 @@ def _are_closed(left: int) -> tuple[bool, int]:
 def _reconnect_pools(experiment: Experiment) -> None:
     for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None):
         pool = _pool_of(row)
-        if pool is not None and pool.pooler.kind == PoolerKind.PGBOUNCER and pool.state in LIVE:
+        if pool is not None and pool.pooler.kind == PoolerKind.PGBOUNCER and pool.state in LIVE_STATES:
             commands.reconnect(pool, experiment.author)
 
 

@@ -13,9 +13,8 @@ from benchmarks.models import ExternalEndpoint, Purpose, Run
 from panel.lib import addresses
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
-from pools.models import Cluster, Pool, PoolState
+from pools.models import LIVE_STATES, Cluster, Pool
 
-LIVE = (PoolState.APPLIED, PoolState.DRIFTED)
 FIELDS = {"cluster", "database", "user", "pool", "external"}
 
 
@@ -108,7 +107,7 @@ def _pool_target(target: dict[str, Any], purpose: str) -> Target:
         raise InvalidTarget({"pool": [_("there is no pool %(id)s: choose one of the list") % {"id": pool_id}]})
     if purpose == Purpose.PREPARE:
         return Target(pool.cluster, pool.database)
-    if pool.state not in LIVE:
+    if pool.state not in LIVE_STATES:
         raise InvalidTarget(
             {
                 "pool": [

@@ -30,7 +30,7 @@ RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
 REST = timedelta(seconds=60)  # after a cluster refused all logins
 MOST_NAMED = 10
 ROWS_AT_ONCE = 2000  # well within the 32,766 parameters that SQLite takes of one statement, and PostgreSQL 65,535
-REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED)
+REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED, PoolState.FAILING)
 ASKED = ("settings", "user_settings", "settings_state", "version", "spec_cause")
 SHOWN_EVERY_S, ALIKE_EVERY_S = 0.25, 1.0
 ALWAYS_WRITTEN = frozenset({"rendered", "writing", "rolling back"})  # they explain the death of a worker after them
@@ -122,7 +122,7 @@ def why_nothing(pooler: Pooler) -> str:
 
 
 def try_again(pooler: Pooler) -> None:
-    """Make everything that was rolled back or failed pending again."""
+    """Make everything that was rolled back, failed, drifted or is failing pending again."""
     pooler.pools.filter(state__in=REFUSED).update(state=PoolState.PENDING, state_reason="")
     own = Pooler.objects.filter(pk=pooler.pk, settings_state__in=REFUSED)
     own.update(settings_state=PoolState.PENDING, settings_reason="")

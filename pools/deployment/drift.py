@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import atomic_write, folder_owner
 from pools.deployment import live_files
 from pools.errors import PoolerUnreachable
-from pools.models import Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
+from pools.models import LIVE_STATES, Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
 
 logger = logging.getLogger(__name__)
@@ -135,8 +135,10 @@ def _restarts_left(pooler: Pooler) -> list[dict[str, str]]:
 
 
 def _record_pools(pooler: Pooler, faults: dict[UUID, str]) -> None:
-    for pool in pooler.pools.filter(state__in=PROVED):
+    for pool in pooler.pools.filter(state__in=LIVE_STATES):
         state, reason = (PoolState.DRIFTED, faults[pool.pk]) if pool.pk in faults else (PoolState.APPLIED, "")
+        if pool.state == PoolState.FAILING and state == PoolState.APPLIED:
+            continue  # only a login through it ends that
         if (pool.state, pool.state_reason) != (state, reason):
             logger.warning("pool %s of pooler %s is %s: %s", pool.pk, pooler.pk, state, reason)
             same = Pool.objects.filter(pk=pool.pk, version=pool.version, state=pool.state)

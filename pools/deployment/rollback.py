@@ -17,7 +17,7 @@ from pools.deployment import snapshots
 from pools.errors import InvalidValues
 from pools.inventory import budget, pool_validation, pooler_settings_validation
 from pools.inventory.budget import Budget
-from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState, Specs
+from pools.models import AS_APPLIED, Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState, Specs
 from pools.poolers.settings_schema import Scope
 
 logger = logging.getLogger(__name__)
@@ -116,7 +116,7 @@ def _planned(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: M
 
 
 def _is_live_as(pool: Pool, record: Mapping[str, Any]) -> bool:
-    settled = pool.state == PoolState.APPLIED and pool.removal_requested_at is None
+    settled = pool.state in AS_APPLIED and pool.removal_requested_at is None
     return settled and snapshots.of_pool(pool) | {"cluster_name": ""} == {**record, "cluster_name": ""}
 
 

@@ -13,7 +13,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from pools.deployment import live_files
-from pools.models import ClusterStatus, Pool, Pooler, PoolState
+from pools.models import AS_APPLIED, ClusterStatus, Pool, Pooler, PoolState
 from pools.poolers import driver
 from pools.poolers.pgbouncer import userlist
 
@@ -37,7 +37,7 @@ def mark(before: Mapping[tuple[UUID, str], str], now: Mapping[tuple[UUID, str], 
     for (cluster_id, role), digest in now.items():
         if before.get((cluster_id, role), digest) == digest:
             continue
-        pools = Pool.objects.wanted().filter(cluster_id=cluster_id, user=role, state=PoolState.APPLIED)
+        pools = Pool.objects.wanted().filter(cluster_id=cluster_id, user=role, state__in=AS_APPLIED)
         poolers = Pooler.objects.filter(pools__in=pools).distinct()
         stale = [pooler for pooler in poolers if _is_stale(pooler, role, digest)]
         if stale:

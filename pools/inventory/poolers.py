@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from panel.lib import addresses
 from pools.config_files import atomic_write, folder_owner
 from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
-from pools.models import Pooler, PoolerKind, PoolerState, PoolState, identifiers
+from pools.models import AS_APPLIED, Pooler, PoolerKind, PoolerState, PoolState, identifiers
 from pools.poolers import KINDS
 from pools.poolers.base import PoolFigures
 
@@ -75,7 +75,7 @@ def change(
     with _names_kept_apart(fields["name"]):
         pooler.edit(expected_version, **fields)
         if elsewhere:
-            pooler.pools.filter(state=PoolState.APPLIED).update(state=PoolState.PENDING)
+            pooler.pools.filter(state__in=AS_APPLIED).update(state=PoolState.PENDING)
             folder_owner.forget(pooler)
     if elsewhere or moved.generator != generator:
         pooler.error = ""  # it may be about the old folder

@@ -10,7 +10,17 @@ from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import uri
 from pools.errors import NoStandby
-from pools.models import Cluster, ClusterCreation, ClusterState, ClusterStatus, NodeRole, Pool, ShelfEntry, SslMode
+from pools.models import (
+    Cluster,
+    ClusterCreation,
+    ClusterState,
+    ClusterStatus,
+    NodeRole,
+    Pool,
+    PoolState,
+    ShelfEntry,
+    SslMode,
+)
 
 ENGINE = "pg"
 REGION = "local"  # of a cluster that was never on the shelf
@@ -58,7 +68,10 @@ def connection(endpoint: Endpoint) -> Shape:
 
 
 def pool(pool: Pool, passwords: Passwords) -> Shape:
-    """Describe a pool; a pool of the inbound user has an empty `user`, and no password."""
+    """Describe a pool; a pool of the inbound user has an empty `user`, and no password.
+
+    The protocol has no word for a pool that clients can't use: only such a pool has `state` and `state_reason`.
+    """
     endpoint = replace(endpoints.address_of_pool(pool), password=passwords.get(pool.user))
     return {
         "name": pool.name,
@@ -68,6 +81,7 @@ def pool(pool: Pool, passwords: Passwords) -> Shape:
         "size": pool.size,
         "connection": connection(endpoint),
         "private_connection": connection(endpoint),
+        **({"state": pool.state, "state_reason": pool.state_reason} if pool.state == PoolState.FAILING else {}),
     }
 
 

@@ -18,9 +18,11 @@ from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
-from pools.models.states import ClusterState, NodeRole, PoolState
+from pools.models.states import AS_APPLIED, LIVE_STATES, ClusterState, NodeRole, PoolState
 
 __all__ = [
+    "AS_APPLIED",
+    "LIVE_STATES",
     "Channel",
     "Cluster",
     "ClusterCreation",

@@ -22,6 +22,7 @@ class EventKind(models.TextChoices):
     UNSEEN = "unseen", _("drift not looked for")
     LAG = "lag", _("standby lags")
     RESTART = "restart", _("restart needed")
+    FAILING = "failing", _("pool failing")
 
 
 class Severity(models.TextChoices):

@@ -12,11 +12,13 @@ from django.db.models.functions import Cast
 from pools.models.clusters import Cluster
 from pools.models.poolers import Pooler
 from pools.models.pools import Pool, PoolQuerySet
-from pools.models.states import PoolState
+from pools.models.states import LIVE_STATES
 
-SETTLED = (PoolState.APPLIED, PoolState.DRIFTED)
+SETTLED = LIVE_STATES
 OF_SETTLED = ("id", "cluster_id", "name")
-UNREAD = frozenset({"pooler_id", "created_at", "updated_at", "state_reason", "paused_until"})  # never rendered
+UNREAD = frozenset(
+    {"pooler_id", "created_at", "updated_at", "state_reason", "paused_until", "proved_at", "proved_digest"}
+)  # never rendered
 OF_OTHERS = tuple(field.attname for field in Pool._meta.concrete_fields if field.attname not in UNREAD)
 AS_TEXT = frozenset({"id", "cluster_id", "through_id", "settings"})  # slow to convert in Django
 

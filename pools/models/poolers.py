@@ -69,6 +69,9 @@ class Pooler(Server):
     apply_holder = models.CharField(
         max_length=150, default="", editable=False
     )  # its process, see pools.deployment.lock_owner
+    refused_amid = models.CharField(
+        max_length=64, default="", editable=False
+    )  # what surrounded the last refusal, see pools.deployment.retries
     rests_until = models.DateTimeField(
         null=True, editable=False
     )  # an apply that waits for a cluster is not retried before

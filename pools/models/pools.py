@@ -61,6 +61,8 @@ class Pool(Versioned):
     over_budget_by = models.CharField(
         max_length=150, default="", editable=False, help_text=_("Who allowed it, if it is")
     )
+    proved_at = models.DateTimeField(null=True, editable=False, help_text=_("When a login through it was last tried"))
+    proved_digest = models.CharField(max_length=64, default="", editable=False)  # of the password that last worked
     paused_until = models.DateTimeField(null=True, editable=False, help_text=_("When a pause ends by itself"))
     removal_requested_at = models.DateTimeField(null=True, editable=False)
 

@@ -27,3 +27,9 @@ class PoolState(models.TextChoices):
     ROLLED_BACK = "rolled_back", _("rolled back")
     FAILED = "failed", _("failed")
     DRIFTED = "drifted", _("drifted")
+    FAILING = "failing", _("failing")  # was applied; a later check or login failed
+
+
+# The pooler has what the panel applied, whether or not it serves clients; `drifted`: in part.
+LIVE_STATES = (PoolState.APPLIED, PoolState.DRIFTED, PoolState.FAILING)
+AS_APPLIED = (PoolState.APPLIED, PoolState.FAILING)

@@ -13,6 +13,7 @@ from pools.inventory import budget
 from pools.models import (
     Cluster,
     ClusterState,
+    ClusterStatus,
     EventKind,
     NodeRole,
     Pool,
@@ -49,7 +50,10 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
     for pooler in poolers:
         yield from _of_pooler(pooler, snapshots.get(pooler.pk), pooler.pk in drifted)
         yield from _of_owner(pooler, kept.get(pooler.pk))
+    down = set(ClusterStatus.objects.filter(state=ClusterState.UNREACHABLE).values_list("cluster_id", flat=True))
     for pool in Pool.objects.wanted().select_related("pooler"):
+        if pool.cluster_id not in down:  # whose own event says why its pools fail
+            yield _of_failing(pool)
         if (snapshot := snapshots.get(pool.pooler_id)) and not snapshot.error:
             yield from _of_pool(pool, snapshot)
     yield from _of_clusters()
@@ -71,6 +75,12 @@ def _of_pool(pool: Pool, snapshot: ConsoleSnapshot) -> Iterator[Value]:
     yield Value(EventKind.WAITING, *subject, waiting, reported, pool.pooler_id)
     reported = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
     yield Value(EventKind.MAXWAIT, *subject, wait_s, reported, pool.pooler_id)
+
+
+def _of_failing(pool: Pool) -> Value:
+    """Return whether clients can't use an applied pool."""
+    subject, is_failing = (SubjectType.POOL, pool.pk, pool.name), pool.state == PoolState.FAILING
+    return Value(EventKind.FAILING, *subject, is_failing, pool.state_reason, pool.pooler_id)
 
 
 def _of_pooler(pooler: Pooler, snapshot: ConsoleSnapshot | None, drifted: bool) -> Iterator[Value]:

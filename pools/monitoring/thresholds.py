@@ -65,6 +65,14 @@ WATCHES = {
             "s",
         ),
         Watch(
+            EventKind.FAILING,
+            Severity.CRITICAL,
+            Rule(1, 1, 15),
+            _("clients can't use a pool that was applied"),
+            "",
+            False,
+        ),
+        Watch(
             EventKind.RESTART, Severity.WARNING, Rule(1, 1, 0), _("a pooler's settings wait for a restart"), "", False
         ),
     )

@@ -45,19 +45,21 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
     checked(a_cluster(name="gone"), state="unreachable", error="connection refused: nothing listens there")
     web = a_pool(name="web", cluster=cluster, pooler=pooler, size=30, state=PoolState.APPLIED)
     a_pool(name="bad", cluster=cluster, pooler=pooler, state=PoolState.ROLLED_BACK, state_reason="the login failed")
+    a_pool(name="shut", cluster=cluster, pooler=pooler, state=PoolState.FAILING, state_reason="no database")
     answer = staff.get("/")
     assert answer.context["totals"] == {
         "clusters": {"all": 2, "well": 1},
         "poolers": {"all": 1, "well": 1},
-        "pools": {"all": 2, "well": 1},
+        "pools": {"all": 3, "well": 1},
         "runs": {"all": 0, "now": 0, "queued": 0},
     }
     assert [(trouble.state, trouble.subject) for trouble in answer.context["troubles"]["shown"]] == [
         ("unreachable", "cluster gone"),
+        ("failing", "pool shut"),
         ("rolled_back", "pool bad"),
     ]
     page = page_of(answer)
-    assert "<strong>40</strong> of 97" in page
+    assert "<strong>50</strong> of 97" in page
     assert f'href="/experiments/advice/{web.pk}/?question=pooling"' in page
 
 

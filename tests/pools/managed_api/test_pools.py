@@ -218,3 +218,9 @@ def test_a_token_that_may_change_pools_sees_no_passwords(cluster, pool, worker):
     assert "app-secret" not in made.content.decode()
     assert made.json()["pool"]["connection"]["password"] == ""
     assert "app-secret" not in client.get(url_of(cluster, "/pools")).content.decode()
+
+
+def test_only_a_pool_that_clients_can_not_use_says_its_state(admin, cluster, pool):
+    Pool.objects.update(state=PoolState.FAILING, state_reason="there is no database 'app'")
+    shown = admin.get(url_of(cluster, f"/pools/{pool.name}")).json()["pool"]
+    assert (shown["state"], shown["state_reason"]) == ("failing", "there is no database 'app'")

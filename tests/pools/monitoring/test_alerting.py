@@ -120,6 +120,7 @@ def test_everything_that_is_looked_after_has_its_value():
         ("restart", name): True,
         ("waiting", "web"): 3,
         ("maxwait", "web"): 1.5,
+        ("failing", "web"): False,
         ("cluster_down", "main"): False,
         ("budget", "main"): 75.0,
     }
@@ -170,6 +171,16 @@ def test_settings_that_were_rolled_back_count_with_the_pools_that_were():
         a_pool(pooler=pooler, state=PoolState.FAILED)
     found = of_kind(EventKind.NOT_APPLIED)
     assert (found.value, found.message) == (3, "not live: 2 pools and its settings; the reasons are on their pages")
+
+
+def test_a_failing_pool_is_an_event_with_its_reason_unless_its_cluster_is_down():
+    cluster = a_cluster()
+    checked(cluster)
+    a_pool(cluster=cluster, state=PoolState.FAILING, state_reason="there is no database 'shop'")
+    found = of_kind(EventKind.FAILING)
+    assert (found.value, found.message) == (True, "there is no database 'shop'")
+    checked(cluster, state="unreachable", error="connection refused")
+    assert EventKind.FAILING not in {value.kind for value in metric_values.all_values({})}
 
 
 def test_a_silent_console_is_down_and_says_nothing_of_its_pools():
