@@ -16,6 +16,7 @@ from panel.rest.examples import FORMATS, add_examples
 from pools.api import example_values as of_pools
 from pools.models import Cluster, Pool, Pooler, Revision, ShelfEntry
 from tests import openapi
+from tests.benchmarks.experiments.records import an_experiment
 from tests.benchmarks.records import a_finished_run
 from tests.callers import bearer
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
@@ -124,6 +125,7 @@ def records() -> APIClient:
     spec = {"database": "orders", "user": "orders_app", "version": 2, "state": "applied"}
     pool = a_pool(pk=of_pools.POOL, name="orders", pooler=pooler, cluster=cluster, **spec)
     a_finished_run(pk=of_benchmarks.RUN, pool=pool, cluster=cluster)
+    an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
     script = Script.objects.create(pk=of_benchmarks.SCRIPT, name="order-lookup")
     script.versions.create(number=1, text="SELECT 1;", author=author)
     SettingsProfile.objects.create(pk=of_benchmarks.PROFILE, name="larger-memory", values={"work_mem": "32MB"})
@@ -138,7 +140,7 @@ def records() -> APIClient:
 def address(path: str) -> str:
     """The address of what the examples refer to; a ceiling has a number, the others the id of their kind."""
     noun = path.removeprefix("/api/v1/").partition("/")[0]
-    key = RECORDS[noun][1] if noun in RECORDS else "2"
+    key = of_benchmarks.EXPERIMENT if noun == "experiments" else RECORDS[noun][1] if noun in RECORDS else "2"
     return path.format(id=key, **PARTS)
 
 
