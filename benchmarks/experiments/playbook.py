@@ -1,11 +1,11 @@
 """What a playbook says: its axes, their matrix of arms, and what was published for each; pure."""
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import product
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields
+from panel.lib import toml_lines
 from panel.lib.toml_lines import line_of, schema_faults
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 MOST_ARMS = 60
+MOST_CELLS = 1000  # of the matrix before `exclude`, which is built to be counted
 SCHEMA_FILE = Path(__file__).parent / "playbooks" / "schema.json"
 # axes whose values are no options of the load program
 ENDPOINT, WORKLOAD, PROFILE, AUTH, HOST = "endpoint", "workload", "profile", "auth", "host"
@@ -177,8 +179,8 @@ def _fitted(engine: str, options: dict[str, Any]) -> dict[str, Any]:
 def parse(text: str) -> PlaybookSpec:
     """Read a playbook; raises `InvalidPlaybook` with each fault, its key and its line."""
     try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        raw = toml_lines.read(text)
+    except toml_lines.NotToml as error:
         raise InvalidPlaybook([_("not TOML: %(reason)s") % {"reason": error}]) from None
     if faults := list(_faults(text, raw)):
         raise InvalidPlaybook(faults)
@@ -280,13 +282,20 @@ def _contradictions(text: str, spec: PlaybookSpec) -> Iterator[str]:
             )
         elif unknown := [key for key in keys if key not in {one.key for one in spec.axes[name]}]:
             yield _named(text, ["axes", name], _("the axis has no value %(key)s") % {"key": ", ".join(unknown)})
+    cells = prod(len(values) for values in spec.axes.values())
+    if cells > MOST_CELLS:
+        yield _named(text, ["axes"], _too_many(cells))
+        return
     for quick in (True, False):
         arms = spec.arms(quick=quick)
         if len(arms) > MOST_ARMS:
-            message = _("%(count)s arms are too many: use at most %(most)s") % {"count": len(arms), "most": MOST_ARMS}
-            yield _named(text, ["axes"], message)
+            yield _named(text, ["axes"], _too_many(len(arms)))
         if len({arm.key for arm in arms}) < len(arms) or len(arms) < 2:
             yield _named(text, ["axes"], _("the matrix needs two arms or more, each with a key of its own"))
+
+
+def _too_many(count: int) -> str:
+    return _("%(count)s arms are too many: use at most %(most)s") % {"count": count, "most": MOST_ARMS}
 
 
 def _referred(spec: PlaybookSpec) -> Iterator[tuple[str, list[str]]]:

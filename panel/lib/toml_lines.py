@@ -1,11 +1,17 @@
-"""Checks what a TOML text says by a JSON schema, and finds the line of a key.
+"""Reads TOML that somebody wrote, checks what it says by a JSON schema, and finds the line of a key.
 
 tomllib reports the line of a syntax error only.
 """
 
+import json
 import re
+import tomllib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
+
+from django.utils.translation import gettext as _
+
+from panel.lib.nesting import MOST_LEVELS, is_too_deep
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -13,6 +19,37 @@ if TYPE_CHECKING:
 Path = Sequence[str | int]
 _HEADER = re.compile(r"^\s*(\[\[?)\s*([^\]]+?)\s*\]")
 _KEY = re.compile(r"^\s*((?:[A-Za-z0-9_-]+|\"[^\"]*\")(?:\s*\.\s*(?:[A-Za-z0-9_-]+|\"[^\"]*\"))*)\s*=")
+
+
+class NotToml(ValueError):
+    """The text is no TOML, or none that can be kept; the message is the reason."""
+
+
+def read(text: str) -> dict[str, Any]:
+    """Parse a text; raises `NotToml`, also for what tomllib itself does not refuse in its own words.
+
+    Those are nested arrays (RecursionError), keys of a thousand dots, and integers of more than 4300 digits (the
+    ValueError of `int`); further what JSON and the database have no place for: `nan`, `inf`, and NUL.
+    """
+    try:
+        parsed = tomllib.loads(text)
+    except RecursionError:
+        raise NotToml(_too_deep()) from None
+    except ValueError as error:
+        raise NotToml(str(error)) from None
+    if is_too_deep(parsed):
+        raise NotToml(_too_deep())
+    try:
+        written = json.dumps(parsed, allow_nan=False, default=str)
+    except ValueError:
+        raise NotToml(_("it holds nan or inf, which can't be stored: write a number")) from None
+    if r"\u0000" in written:
+        raise NotToml(_("it holds the character NUL, which can't be stored: leave it out"))
+    return parsed
+
+
+def _too_deep() -> str:
+    return _("it is nested deeper than %(levels)d levels: flatten it") % {"levels": MOST_LEVELS}
 
 
 def schema_faults(raw: dict[str, Any], schema: dict[str, Any]) -> "list[ValidationError]":

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
 
-MOST_LEVELS = 32
+from panel.lib.nesting import MOST_LEVELS, is_too_deep
 
 
 class StorableJSONParser(JSONParser):
@@ -19,7 +19,7 @@ class StorableJSONParser(JSONParser):
             parsed = super().parse(stream, media_type, parser_context)
         except RecursionError as error:
             raise _too_deep() from error
-        if depth_exceeds(parsed, MOST_LEVELS):
+        if is_too_deep(parsed):
             raise _too_deep()
         try:
             json.dumps(parsed, ensure_ascii=False).encode()
@@ -32,18 +32,3 @@ class StorableJSONParser(JSONParser):
 
 def _too_deep() -> ParseError:
     return ParseError(_("the body is nested deeper than %(levels)d levels: flatten it") % {"levels": MOST_LEVELS})
-
-
-def depth_exceeds(parsed: Any, levels: int) -> bool:
-    """Tell whether lists and objects are nested deeper than `levels`; walks level by level, without recursion."""
-    level = [parsed]
-    for _level in range(levels + 1):
-        level = [
-            value
-            for one in level
-            if isinstance(one, list | dict)
-            for value in (one.values() if isinstance(one, dict) else one)
-        ]
-        if not level:
-            return False
-    return True

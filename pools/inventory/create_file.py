@@ -4,7 +4,6 @@ POOLDECK_CREATE_FILE names a TOML file of tables `[[create]]`. Nothing that a cl
 reads the request as JSON from its standard input.
 """
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from panel.lib import toml_lines
 from panel.lib.toml_lines import line_of, schema_faults
 from pools.errors import PoolsError
 
@@ -101,8 +101,8 @@ def offering(size: str, region: str, version: str) -> CreateEntry | None:
 def parse(text: str) -> list[CreateEntry]:
     """Read the file's text; raises `InvalidCreateFile` with each fault, its key and its line."""
     try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        raw = toml_lines.read(text)
+    except toml_lines.NotToml as error:
         raise InvalidCreateFile(_("POOLDECK_CREATE_FILE is not TOML: %(error)s") % {"error": error}) from None
     if faults := list(_faults(text, raw)) or list(_contradictions(text, raw["create"])):
         raise InvalidCreateFile(_("POOLDECK_CREATE_FILE: %(faults)s") % {"faults": "; ".join(faults)})

@@ -5,7 +5,6 @@ server is up again, as `demo = ["pg_ctlcluster", "15", "main", "restart"]`. Noth
 """
 
 import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
+from panel.lib import toml_lines
 from pools.models import Cluster
 from pools.provisioning import hook_command
 
@@ -31,8 +31,8 @@ def command_for(cluster: Cluster) -> list[str] | None:
                 _("%(path)s can be written by others than its owner, so nothing in it is run: chmod go-w it")
                 % {"path": path}
             )
-        commands: Any = tomllib.loads(path.read_text(encoding="utf-8")).get("restart", {})
-    except (OSError, UnicodeError, tomllib.TOMLDecodeError) as error:
+        commands: Any = toml_lines.read(path.read_text(encoding="utf-8")).get("restart", {})
+    except (OSError, UnicodeError, toml_lines.NotToml) as error:
         raise Refused(
             _("%(path)s, which POOLDECK_RESTART_FILE names, can't be read: %(error)s") % {"path": path, "error": error}
         ) from None

@@ -71,3 +71,36 @@ def test_who_may_not_wrong_methods_and_what_is_not_there(runner):
     assert runner.delete(f"{URL}burst/").status_code in (400, 409)
     assert runner.put(f"{URL}burst/", {}, format="json").status_code == 405
     assert runner.patch(URL, {}, format="json").status_code == 405
+
+
+DEEP = 2000
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        f"deep = {'[' * DEEP}{']' * DEEP}",
+        f"deep = {'{a = ' * DEEP}1{'}' * DEEP}",
+        f"{'.'.join('a' * DEEP)} = 1",
+        f"[{'.'.join('a' * DEEP)}]",
+        f"big = {'9' * 5000}",
+        r'nul = "\u0000"',
+        r'"\U00000000" = 1',
+        "figure = nan",
+        "figure = [-inf]",
+        "when = 1979-05-27T07:32:00Z",
+        "\x00",
+    ],
+    ids=lambda said: said[:12].replace("\0", "NUL"),
+)
+def test_no_text_is_a_server_error(runner, said):
+    for text in (SMALL.replace("[options]", f"[options]\n{said}"), said):
+        answer = runner.post(URL, {"toml": text}, format="json")
+        assert answer.status_code in (201, 400), answer.content
+    assert runner.get(URL).status_code == 200
+
+
+def test_a_matrix_of_millions_of_arms_is_refused_before_it_is_built(runner):
+    axes = "\n".join(f"{name} = {list(range(20))}" for name in ("clients", "threads", "duration", "scale"))
+    answer = runner.post(URL, {"toml": SMALL.replace("clients = [1, 10]", axes)}, format="json")
+    assert (answer.status_code, "320000 arms are too many" in answer.content.decode()) == (400, True)
