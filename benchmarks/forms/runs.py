@@ -238,8 +238,13 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
 
     @property
     def choice(self) -> tuple[Cluster | None, str] | None:
-        """The chosen cluster (None: not registered) and database, even if other fields are invalid."""
+        """The chosen cluster (None: not registered) and database, even if other fields are invalid.
+
+        None while the route or the role is: what would be loaded, and as whom, is not known then.
+        """
         chosen = getattr(self, "cleaned_data", {})
+        if not {"route", "user"} <= set(chosen):
+            return None
         if chosen.get("route") == Route.DIRECT:
             return (chosen["cluster"], chosen["database"]) if chosen.get("cluster") and chosen.get("database") else None
         if chosen.get("route") == Route.EXTERNAL:
