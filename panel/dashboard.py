@@ -64,7 +64,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 
 def _first_pool() -> Pool | None:
     """Return the oldest pool that is live, which the page offers to measure."""
-    live = Pool.objects.wanted().filter(state=PoolState.APPLIED)
+    live = Pool.objects.wanted().of_people().filter(state=PoolState.APPLIED)
     return live.select_related("pooler", "cluster").order_by("created_at").first()
 
 
@@ -80,7 +80,7 @@ def _totals() -> dict[str, dict[str, int]]:
     """Count the records of each kind (`all`), and those that are fine (`well`)."""
     clusters = _counts(Cluster.objects.all(), "status__state")
     poolers = _counts(Pooler.objects.all(), "state")
-    pools = _counts(Pool.objects.wanted(), "state")
+    pools = _counts(Pool.objects.wanted().of_people(), "state")
     runs = _counts(_measurements(), "status")
     return {
         "clusters": {"all": clusters.total(), "well": clusters[ClusterState.ONLINE]},
@@ -105,7 +105,7 @@ def _clusters() -> list[dict[str, Any]]:
 
 
 def _pools() -> QuerySet[Pool]:
-    return Pool.objects.wanted().select_related("pooler", "cluster").order_by("name")[:POOLS_SHOWN]
+    return Pool.objects.wanted().of_people().select_related("pooler", "cluster").order_by("name")[:POOLS_SHOWN]
 
 
 def _runs() -> list[dict[str, Any]]:
@@ -116,8 +116,8 @@ def _runs() -> list[dict[str, Any]]:
 
 
 def _measurements() -> QuerySet[Run]:
-    """Return all runs but preparations of datasets, which measure nothing."""
-    return Run.objects.wholes().exclude(purpose=Purpose.PREPARE)
+    """Return all runs but those of experiments, and preparations of datasets, which measure nothing."""
+    return Run.objects.wholes().of_people().exclude(purpose=Purpose.PREPARE)
 
 
 def _course(points: list[float]) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def _troubles() -> dict[str, Any]:
     poolers = Pooler.objects.exclude(error="")
     changed = Pooler.objects.exclude(drift=[])
     refused = Pooler.objects.filter(settings_state__in=[PoolState.FAILED, PoolState.ROLLED_BACK])
-    pools = Pool.objects.filter(Q(state__in=UNWELL) | ~Q(state_reason="")).order_by("-updated_at")
+    pools = Pool.objects.of_people().filter(Q(state__in=UNWELL) | ~Q(state_reason="")).order_by("-updated_at")
     events = Event.objects.ongoing().exclude(kind__in=STATE_HAS_ITS_OWN).order_by("severity", "-opened_at")
     found = [
         *(_trouble("unreachable", "cluster", one, one.status.error) for one in clusters[:TROUBLES_SHOWN]),

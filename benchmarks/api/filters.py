@@ -1,5 +1,6 @@
 """The filters of the list of runs."""
 
+from typing import Any
 from uuid import UUID
 
 import django_filters
@@ -10,14 +11,20 @@ from benchmarks.engines import ENGINES
 from benchmarks.models import Run, Status
 from benchmarks.models.runs import RunQuerySet
 
+NAME_ONES_OWN = ("experiments", "experiment", "group", "parent", "number")  # whoever asks for these means those
+
 
 class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
-    """`status` may be repeated; `target` is a pool's or a cluster's id; `parent` asks for the parts of a run."""
+    """`status` may be repeated; `target` is a pool's or a cluster's id; `parent` asks for the parts of a run.
+
+    Runs of experiments are left out unless `experiments` is true, or a filter names theirs.
+    """
 
     status = django_filters.MultipleChoiceFilter(choices=Status.choices)
     engine = django_filters.ChoiceFilter(choices=[(name, name) for name in ENGINES])
     target = django_filters.UUIDFilter(method="aimed_at", label=_("A pool's or a cluster's id"))
     experiment = django_filters.UUIDFilter(field_name="experiment_id", label=_("An experiment's id"))
+    experiments = django_filters.BooleanFilter(method="shown", label=_("Also the runs of experiments"))
 
     parent = django_filters.UUIDFilter(label=_("The id of a run over several generators, for its parts"))
 
@@ -41,3 +48,20 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
     def aimed_at(self, runs: RunQuerySet, name: str, target: UUID) -> RunQuerySet:
         """Filter by target: runs against the cluster, directly or through one of its pools, or through the pool."""
         return runs.filter(Q(pool=target) | Q(cluster=target))
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Leave out the runs of experiments where nobody asked for them."""
+        found = super().filter_queryset(queryset)
+        return found if self._asks_for_experiments() else found.of_people()
+
+    def left_out(self) -> RunQuerySet:
+        """Return the runs of experiments that match, where they are left out."""
+        found: RunQuerySet = super().filter_queryset(self.queryset)
+        return found.none() if self._asks_for_experiments() else found.exclude(experiment=None)
+
+    def _asks_for_experiments(self) -> bool:
+        return any(self.form.cleaned_data.get(name) for name in NAME_ONES_OWN)
+
+    def shown(self, runs: RunQuerySet, name: str, value: bool) -> RunQuerySet:
+        """Filter nothing: `filter_queryset` does, where the parameter is not given too."""
+        return runs

@@ -190,7 +190,7 @@ def _make_pool(experiment: Experiment, need: Need) -> Any:
         "size": size_within_budget(cluster, need.values["size"]),
     }
     note_smaller_size(experiment, need.values["size"], values["size"])
-    return pool_changes.create(values, experiment.author).pk
+    return pool_changes.create(values, experiment.author, made_for=f"experiment {experiment.number}").pk
 
 
 MAKERS = {

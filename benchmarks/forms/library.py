@@ -59,7 +59,7 @@ class DryRunForm(Typed):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        pools = Pool.objects.wanted().select_related("cluster", "pooler")
+        pools = Pool.objects.wanted().of_people().select_related("cluster", "pooler")
         self.initial.setdefault("pool", pools.filter(state=PoolState.APPLIED).values_list("pk", flat=True).first())
         offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         offer(self, "cluster", Cluster.objects.all(), str)

@@ -187,7 +187,7 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         route = self["route"].value()
         for name in ("pool", "cluster", "database", "external"):
             self.fields[name].required = name in NEEDED.get(route, ("pool",))
-        pools = Pool.objects.wanted().select_related("cluster", "pooler")
+        pools = Pool.objects.wanted().of_people().select_related("cluster", "pooler")
         offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         offer(self, "cluster", Cluster.objects.all(), str)
         offer(self, "external", ExternalEndpoint.objects.all(), lambda external: external.label)

@@ -92,6 +92,10 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         """Return the runs that people started, without the parts of distributed runs."""
         return self.filter(parent=None)
 
+    def of_people(self) -> "RunQuerySet":
+        """Leave out those that an experiment started, which are listed on its page."""
+        return self.filter(experiment=None)
+
     def due(self) -> "RunQuerySet":
         """Return queued runs that may start: cluster and generators are free, and earlier runs of the group have ended.
 

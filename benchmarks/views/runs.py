@@ -29,7 +29,7 @@ from benchmarks.runs.submission import idempotency, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from benchmarks.views.dataset_facts import facts_of
 from panel.lib.access import staff_only
-from panel.lib.query_params import id_of
+from panel.lib.query_params import id_of, is_set
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.errors import PoolsError
@@ -58,7 +58,8 @@ PREFILLED = (
 def run_list(request: HttpRequest) -> HttpResponse:
     """List runs, newest first, filtered by `RunFilter` and by text (`q`): number, name, target or database."""
     query = request.GET.get("q", "").strip()
-    found = RunFilter(request.GET, queryset=_found(query)).qs
+    wanted = RunFilter(request.GET, queryset=_found(query))
+    found = wanted.qs
     runs = found.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
     page = Paginator(runs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
@@ -74,6 +75,8 @@ def run_list(request: HttpRequest) -> HttpResponse:
         ],
         "target": _target_named(request.GET.get("target", "")),
         "tag": request.GET.get("tag", ""),
+        "shows_experiments": is_set(request.GET.get("experiments")),
+        "hidden": wanted.left_out().count(),
     }
     return render(request, "benchmarks/run_list.html", context)
 
@@ -197,7 +200,7 @@ def _script_named(script: str, number: str) -> str | None:
 
 
 def _first_live_pool() -> UUID | None:
-    return Pool.objects.wanted().filter(state=PoolState.APPLIED).values_list("pk", flat=True).first()
+    return Pool.objects.wanted().of_people().filter(state=PoolState.APPLIED).values_list("pk", flat=True).first()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -1,4 +1,4 @@
-"""Ids in query strings, which may hold anything."""
+"""Ids and flags in query strings, which may hold anything."""
 
 from uuid import UUID
 
@@ -9,3 +9,8 @@ def id_of(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
+
+
+def is_set(text: str | None) -> bool:
+    """Tell whether a flag such as `?experiments=true` is on."""
+    return (text or "").lower() in ("true", "1")

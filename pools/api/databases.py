@@ -13,6 +13,8 @@ from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
 from panel.lib.known_fields import KnownFields
+from panel.lib.query_params import is_set
+from pools.api.filters import EXPERIMENTS
 from pools.models import Cluster, Pool
 from pools.provisioning import databases
 from pools.provisioning.databases import Database
@@ -43,6 +45,7 @@ class DatabaseSerializer(serializers.Serializer[Database]):
     connection_limit = serializers.IntegerField(help_text=LIMIT_HELP)
     connections = serializers.IntegerField(help_text=_("Current ones, without the panel's own"))
     pools = LeadingPoolSerializer(many=True)
+    made_for = serializers.CharField(help_text=_("The experiment that made it for itself; empty: none"))
 
 
 class DatabaseChangeSerializer(KnownFields):
@@ -63,11 +66,12 @@ class NewDatabaseSerializer(DatabaseChangeSerializer):
 class DatabaseActions(GenericViewSet[Cluster]):
     """Actions of a cluster on its databases."""
 
-    @extend_schema(responses=DatabaseSerializer(many=True), filters=False)
+    @extend_schema(parameters=[EXPERIMENTS], responses=DatabaseSerializer(many=True), filters=False)
     @action(detail=True)
     def databases(self, request: Request, pk: str) -> Response:
         """List the databases of the cluster, without templates; 502 when it does not answer."""
-        found: Any = databases.listed(self.get_object())
+        shows_all = is_set(request.query_params.get(EXPERIMENTS.name))
+        found: Any = [one for one in databases.listed(self.get_object()) if shows_all or not one.made_for]
         page: Any = self.paginate_queryset(found)
         return self.get_paginated_response(DatabaseSerializer(page, many=True).data)
 

@@ -144,6 +144,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "reserved_connections": 3,
         "available_connections": 94,
         "allocated_connections": 10,
+        "experiment_connections": 0,
         "used_connections": 22,
         "in_recovery": False,
         "primary": SERVER,

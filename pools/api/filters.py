@@ -1,8 +1,16 @@
-"""The filters of the lists of clusters."""
+"""The filters of the lists of clusters and pools, and the flag that shows what experiments made for themselves."""
+
+from typing import Any
 
 import django_filters
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter
 
-from pools.models import Cluster, ClusterState
+from pools.models import Cluster, ClusterState, Pool
+
+EXPERIMENTS_HELP = _("Also those that experiments made for themselves")
+EXPERIMENTS = OpenApiParameter("experiments", OpenApiTypes.BOOL, default=False, description=EXPERIMENTS_HELP)
 
 
 class ClusterFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
@@ -13,3 +21,22 @@ class ClusterFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-f
     class Meta:
         model = Cluster
         fields = ["name", "host", "protected", "state"]
+
+
+class PoolFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """Pools that experiments made for themselves are left out unless `experiments` is true."""
+
+    experiments = django_filters.BooleanFilter(method="shown", label=EXPERIMENTS_HELP)
+
+    class Meta:
+        model = Pool
+        fields = ["name", "pooler", "cluster", "database", "user", "mode", "state"]
+
+    def filter_queryset(self, queryset: Any) -> Any:
+        """Leave out what nobody asked for."""
+        found = super().filter_queryset(queryset)
+        return found if self.form.cleaned_data.get("experiments") else found.of_people()
+
+    def shown(self, pools: Any, name: str, value: bool) -> Any:
+        """Filter nothing: `filter_queryset` does, where the parameter is not given too."""
+        return pools

@@ -17,6 +17,7 @@ from panel.lib.wait_param import WAIT
 from pools import connection_strings
 from pools.api.client_advice import ModeAdvice
 from pools.api.console import ConsoleVerbs
+from pools.api.filters import PoolFilter
 from pools.api.serializers import ConnectionSerializer, PoolSerializer
 from pools.api.sql_rights import sql_right
 from pools.api.versions import expected_version
@@ -57,7 +58,7 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     lookup_value_converter = "uuid"
     write_scope = "apply"
     action_scopes = {"mode_check": "apply", "logins": "run"}
-    filterset_fields = ["name", "pooler", "cluster", "database", "user", "mode", "state"]
+    filterset_class = PoolFilter
     search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
     ordering_fields = ["name", "size", "state", "created_at", "updated_at"]
 

@@ -13,7 +13,9 @@ from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
 from panel.lib.known_fields import KnownFields
+from panel.lib.query_params import is_set
 from pools.api.databases import LIMIT_HELP, NAME, LeadingPoolSerializer
+from pools.api.filters import EXPERIMENTS
 from pools.models import Cluster
 from pools.provisioning import roles
 from pools.provisioning.grants import Access
@@ -46,6 +48,7 @@ class RoleSerializer(serializers.Serializer[Role]):
     connections = serializers.IntegerField(help_text=_("Current ones, without the panel's own"))
     owns = OwnedSerializer(many=True)
     pools = LeadingPoolSerializer(many=True)
+    made_for = serializers.CharField(help_text=_("The experiment that made it for itself; empty: none"))
 
 
 class RoleChangeSerializer(KnownFields):
@@ -84,11 +87,12 @@ class MadeRoleSerializer(RoleSerializer):
 class RoleActions(GenericViewSet[Cluster]):
     """Actions of a cluster on its roles."""
 
-    @extend_schema(responses=RoleSerializer(many=True), filters=False)
+    @extend_schema(parameters=[EXPERIMENTS], responses=RoleSerializer(many=True), filters=False)
     @action(detail=True)
     def users(self, request: Request, pk: str) -> Response:
         """List the roles of the cluster, without PostgreSQL's own; 502 when it does not answer."""
-        found: Any = roles.listed(self.get_object())
+        shows_all = is_set(request.query_params.get(EXPERIMENTS.name))
+        found: Any = [one for one in roles.listed(self.get_object()) if shows_all or not one.made_for]
         page: Any = self.paginate_queryset(found)
         return self.get_paginated_response(RoleSerializer(page, many=True).data)
 

@@ -78,6 +78,7 @@ class ClusterStatusSerializer(serializers.Serializer[dict[str, Any]]):
     )
     available_connections = serializers.IntegerField(allow_null=True, help_text=_("What all pools together may take"))
     allocated_connections = serializers.IntegerField(help_text=_("What pools were given"))
+    experiment_connections = serializers.IntegerField(help_text=_("Of these, to pools that go with their experiment"))
     used_connections = serializers.IntegerField(allow_null=True)
     in_recovery = serializers.BooleanField(allow_null=True, help_text=_("Of the cluster's own address"))
     primary = AddressSerializer(help_text=_("Where pools and the panel find the primary: a node after a failover"))
@@ -97,6 +98,7 @@ def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
         "reserved_connections": None if None in reserves else sum(reserve or 0 for reserve in reserves),
         "available_connections": given.available,
         "allocated_connections": given.allocated,
+        "experiment_connections": given.for_experiments,
         "used_connections": found.used_connections,
         "in_recovery": found.in_recovery,
         "primary": dict(zip(("host", "port"), topology.primary(cluster).address, strict=True)),
@@ -323,6 +325,7 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
             "size",
             "over_budget_confirm",
             "over_budget_by",
+            "made_for",
             "settings",
             "state",
             "state_reason",

@@ -1,7 +1,7 @@
 """The connections that a cluster can give to pools, how many are given, and the confirmation for more."""
 
-from collections import Counter
-from collections.abc import Collection, Iterable
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -50,6 +50,12 @@ class Budget:
     allocated: int
     free: int | None
     sources: list[tuple[str, int]]
+    for_experiments: int = 0  # of what is allocated: given to pools that go with their experiment
+
+    @property
+    def lasting(self) -> int:
+        """What is given to pools that stay: warnings are about these."""
+        return self.allocated - self.for_experiments
 
     @property
     def over(self) -> int:
@@ -64,7 +70,8 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
     "Hot Standby"), so both are judged by the same figures.
     """
     status = ClusterStatus.objects.filter(cluster=cluster).first()
-    return _budget(cluster, status, _allocated([cluster.pk], target, without)[cluster.pk])
+    given = _allocated([cluster.pk], target, without)
+    return _budget(cluster, status, given[cluster.pk])
 
 
 def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) -> dict[UUID, Budget]:
@@ -92,7 +99,15 @@ def reserve_of(pool: Pool) -> int:
     return int(given) if given.isdigit() else 0
 
 
-def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = None) -> Counter[UUID]:
+@dataclass
+class _Given:
+    """Connections given to all pools of a cluster, and to those of them that no experiment made for itself."""
+
+    to_all: int = 0
+    to_people: int = 0
+
+
+def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = None) -> dict[UUID, _Given]:
     """Count what is given of each cluster: sizes and reserves of pools, and fixed connections of poolers.
 
     A Pgpool-II opens as many to each server of its cluster, whichever its pools lead to.
@@ -100,29 +115,35 @@ def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = N
     pools = Pool.objects.wanted().filter(cluster__in=clusters, through=None).order_by()
     if without is not None:
         pools = pools.exclude(pk=without.pk)
-    routes = list(pools.values_list("pooler", "cluster", "target").distinct())
+    routes = list(pools.values_list("pooler", "cluster", "target", "made_for").distinct())
     poolers = Pooler.objects.in_bulk({pooler for pooler, *_ in routes})
     taken = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
     own = [pk for pk, connections in taken.items() if connections is not None]
-    found = Counter(_sums(pools.filter(target=target).exclude(pooler__in=own)))
-    there = {(pk, cluster) for pk, cluster, its in routes if its == target or driver(poolers[pk]).leads_to_all_nodes}
-    for pooler, cluster in there:
-        found[cluster] += taken[pooler] or 0
+    found: dict[UUID, _Given] = defaultdict(_Given)
+    for cluster, made_for, connections in _sums(pools.filter(target=target).exclude(pooler__in=own)):
+        found[cluster].to_all += connections
+        found[cluster].to_people += 0 if made_for else connections
+    there = [route for route in routes if route[2] == target or driver(poolers[route[0]]).leads_to_all_nodes]
+    for pooler, cluster in {route[:2] for route in there}:
+        found[cluster].to_all += taken[pooler] or 0
+    for pooler, cluster in {route[:2] for route in there if not route[3]}:
+        found[cluster].to_people += taken[pooler] or 0
     return found
 
 
-def _sums(pools: QuerySet[Pool]) -> dict[UUID, int]:
+def _sums(pools: QuerySet[Pool]) -> Iterator[tuple[UUID, str, int]]:
+    """Yield a cluster, the experiment or an empty text, and the connections of its pools there."""
     reserve = Coalesce(Cast(KeyTextTransform("reserve_pool", "settings"), IntegerField()), 0)
-    sums = pools.values_list("cluster").annotate(sizes=Sum("size"), reserves=Sum(reserve))
-    return {cluster: sizes + reserves for cluster, sizes, reserves in sums}
+    sums = pools.values_list("cluster", "made_for").annotate(sizes=Sum("size"), reserves=Sum(reserve))
+    return ((cluster, made_for, sizes + reserves) for cluster, made_for, sizes, reserves in sums)
 
 
-def _budget(cluster: Cluster, status: ClusterStatus | None, allocated: int) -> Budget:
-    sources = _sources(cluster, status)
+def _budget(cluster: Cluster, status: ClusterStatus | None, given: _Given) -> Budget:
+    sources, for_experiments = _sources(cluster, status), given.to_all - given.to_people
     if not sources:
-        return Budget(None, allocated, None, [])
+        return Budget(None, given.to_all, None, [], for_experiments)
     available = max(0, sum(number for _, number in sources))
-    return Budget(available, allocated, available - allocated, sources)
+    return Budget(available, given.to_all, available - given.to_all, sources, for_experiments)
 
 
 def _sources(cluster: Cluster, status: ClusterStatus | None) -> list[tuple[str, int]]:

@@ -45,13 +45,18 @@ class InvalidPool(InvalidValues):
     """The values for a pool are invalid."""
 
 
-def create(values: dict[str, Any], author: models.Model | None = None, right: SqlRight = SqlRight.ANY) -> Pool:
+def create(
+    values: dict[str, Any],
+    author: models.Model | None = None,
+    right: SqlRight = SqlRight.ANY,
+    made_for: str = "",
+) -> Pool:
     """Save a new pool as pending and request its apply.
 
     `values`: name, pooler, cluster (records or their ids), database, user (empty: the inbound user), mode, size,
     settings, user_password where the panel doesn't know it, and over_budget_confirm (the cluster's name) where
-    the pool may exceed the budget. `right`: which SQL the author may set. Raises `InvalidPool` and `NotAllowed`, with
-    nothing changed.
+    the pool may exceed the budget. `right`: which SQL the author may set. `made_for`: the experiment that makes it for
+    itself. Raises `InvalidPool` and `NotAllowed`, with nothing changed.
     """
     pool, confirmed = _spec(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
@@ -65,7 +70,7 @@ def create(values: dict[str, Any], author: models.Model | None = None, right: Sq
         InvalidPool.refuse(chain(*checks))
         # one that waits for its removal under this name is replaced: the pooler knows entries by name only
         Pool.objects.filter(pooler=pool.pooler, name=pool.name).delete()
-        pool.over_budget_by = budget.allowed_by(pool, author)
+        pool.over_budget_by, pool.made_for = budget.allowed_by(pool, author), made_for
         pool.save(force_insert=True)
         _keep_password(pool, password, author)
         task_queue.ask([pool.pooler_id], author)

@@ -18,7 +18,8 @@ class DatabasesView(ClusterView):
 
     def get(self, request: Request, pk: str) -> Response:
         """List the databases as they are now, without templates."""
-        return paged(request, "dbs", [{"name": database.name} for database in databases.listed(self.cluster)])
+        found = [{"name": one.name} for one in databases.listed(self.cluster) if not one.made_for]
+        return paged(request, "dbs", found)
 
     def post(self, request: Request, pk: str) -> Response:
         """Create a database; 409 where there is one of that name."""

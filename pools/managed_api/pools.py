@@ -33,7 +33,7 @@ class PoolsView(ClusterView):
     def get(self, request: Request, pk: str) -> Response:
         """List the pools."""
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
-        found = self.cluster.pools.wanted().select_related("pooler")
+        found = self.cluster.pools.wanted().of_people().select_related("pooler")
         return paged(request, "pools", [shapes.pool(pool, passwords) for pool in found])
 
     def post(self, request: Request, pk: str) -> Response:

@@ -22,7 +22,7 @@ class UsersView(ClusterView):
     def get(self, request: Request, pk: str) -> Response:
         """List the roles that can log in, as they are now."""
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
-        found = [role.name for role in roles.listed(self.cluster) if role.can_login]
+        found = [role.name for role in roles.listed(self.cluster) if role.can_login and not role.made_for]
         return paged(request, "users", [shapes.user(self.cluster, name, passwords) for name in found])
 
     def post(self, request: Request, pk: str) -> Response:

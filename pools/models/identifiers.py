@@ -5,6 +5,7 @@ import re
 from django.utils.translation import gettext as _
 
 POOL_NAME = re.compile(r"[A-Za-z0-9_.-]{1,63}")
+EXPERIMENTS_OWN = re.compile(r"pooldeck_(experiment_[0-9]+)(?![0-9])")
 LINE_BREAKERS = re.compile(r"[\r\n\0]")
 HASHED = re.compile(r"md5[0-9a-fA-F]{32}|SCRAM-SHA-256\$.*", re.DOTALL)
 LONGEST_IDENTIFIER = 63  # bytes, PostgreSQL's NAMEDATALEN - 1
@@ -70,3 +71,12 @@ def new_name_problem(name: str) -> str:
         text = _("%(name)r contains a slash, which URLs of the API can't carry: leave it out")
         return text % {"name": name}
     return identifier_problem(name)
+
+
+def experiment_of(name: str) -> str:
+    """Return the experiment that made a database or role for itself, by its name: `experiment 12`; empty of others'.
+
+    The server has no place for a mark that a role without rights could not write, so the name is the mark.
+    """
+    found = EXPERIMENTS_OWN.match(name)
+    return found[1].replace("_", " ") if found else ""

@@ -27,6 +27,10 @@ class PoolQuerySet(models.QuerySet["Pool"]):
         """Exclude those that are to be removed."""
         return self.filter(removal_requested_at=None)
 
+    def of_people(self) -> "PoolQuerySet":
+        """Exclude those that an experiment made for itself."""
+        return self.filter(made_for="")
+
     def unsettled(self) -> "PoolQuerySet":
         """Return those whose spec is not live yet: pending, or to be removed."""
         return self.filter(Q(state=PoolState.PENDING) | Q(removal_requested_at__isnull=False))
@@ -63,6 +67,12 @@ class Pool(Versioned):
     )
     proved_at = models.DateTimeField(null=True, editable=False, help_text=_("When a login through it was last tried"))
     proved_digest = models.CharField(max_length=64, default="", editable=False)  # of the password that last worked
+    made_for = models.CharField(
+        max_length=60,
+        default="",
+        editable=False,
+        help_text=_("The experiment that made it for itself, if one did"),
+    )
     paused_until = models.DateTimeField(null=True, editable=False, help_text=_("When a pause ends by itself"))
     removal_requested_at = models.DateTimeField(null=True, editable=False)
 

@@ -44,14 +44,15 @@ class Value:
 
 def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
     """Yield every value that is known now, in a handful of queries; a pool of a silent console has none."""
-    poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=Q(pools__state__in=REFUSED))))
+    are_refused = Q(pools__state__in=REFUSED, pools__made_for="")
+    poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=are_refused)))
     drifted = set(Pooler.objects.filter(pools__state=PoolState.DRIFTED).values_list("pk", flat=True))
     kept = folder_owner.of_all(poolers)
     for pooler in poolers:
         yield from _of_pooler(pooler, snapshots.get(pooler.pk), pooler.pk in drifted)
         yield from _of_owner(pooler, kept.get(pooler.pk))
     down = set(ClusterStatus.objects.filter(state=ClusterState.UNREACHABLE).values_list("cluster_id", flat=True))
-    for pool in Pool.objects.wanted().select_related("pooler"):
+    for pool in Pool.objects.wanted().of_people().select_related("pooler"):
         if pool.cluster_id not in down:  # whose own event says why its pools fail
             yield _of_failing(pool)
         if (snapshot := snapshots.get(pool.pooler_id)) and not snapshot.error:
@@ -159,14 +160,17 @@ def _of_clusters() -> Iterator[Value]:
 def _of_budgets(
     subject: tuple[SubjectType, UUID, str], of_primary: budget.Budget, of_standbys: budget.Budget | None
 ) -> Iterable[Value]:
-    """Return one value of a cluster: the share given on its fullest server, each standby judged alone."""
+    """Return one value of a cluster: the share given on its fullest server, each standby judged alone.
+
+    Pools of experiments go by themselves: they are no reason for a warning.
+    """
     judged = [
         (of_primary, _("%(given)s of %(available)s connections are given to pools (%(percent)s %%)")),
         (of_standbys, _("%(given)s of %(available)s connections of each standby are given to pools (%(percent)s %%)")),
     ]
-    found = [(100 * one.allocated / one.available, one, text) for one, text in judged if one and one.available]
+    found = [(100 * one.lasting / one.available, one, text) for one, text in judged if one and one.available]
     if not found:
         return []
     percent, one, text = max(found, key=lambda it: it[0])
-    reported = text % {"given": one.allocated, "available": one.available, "percent": f"{percent:.0f}"}
+    reported = text % {"given": one.lasting, "available": one.available, "percent": f"{percent:.0f}"}
     return [Value(EventKind.BUDGET, *subject, percent, reported)]

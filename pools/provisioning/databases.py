@@ -71,6 +71,11 @@ class Database:
     pools: tuple[Pool, ...] = ()
 
     @property
+    def made_for(self) -> str:
+        """The experiment that made it for itself; empty of others'."""
+        return identifiers.experiment_of(self.name)
+
+    @property
     def is_broken(self) -> bool:
         """Whether an interrupted DROP left it, so that only another DROP helps."""
         return self.connection_limit == BROKEN

@@ -78,6 +78,11 @@ class Role:
     pools: tuple[Pool, ...] = ()
 
     @property
+    def made_for(self) -> str:
+        """The experiment that made it for itself; empty of others'."""
+        return identifiers.experiment_of(self.name)
+
+    @property
     def rights(self) -> list[str]:
         """Its attributes in words, except for `can_login`."""
         held = {

@@ -26,7 +26,7 @@ def database_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     cluster = cluster_of(pk)
     context: dict[str, Any] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
-        context["page"] = page_of(request, databases.listed(cluster))
+        context |= page_of(request, databases.listed(cluster))
     except PoolsError as error:
         context["unreachable"] = str(error)
     return render(request, "pools/database_list.html", context)

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
+from panel.lib.query_params import is_set
 from pools import deployment, task_queue
 from pools.advice import login_cost, modes
 from pools.clusters import health_check, topology
@@ -25,6 +26,7 @@ from pools.deployment import live_files
 from pools.forms.records import FURTHER, PoolForm, edited_pool
 from pools.inventory import budget, pools
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
+from pools.models.pools import PoolQuerySet
 from pools.poolers import KINDS
 from pools.views import mode_check, settings_context
 from pools.views.connections import connection_answer
@@ -40,16 +42,19 @@ RUNS_SHOWN = 6
 @require_safe
 def pool_list(request: HttpRequest) -> HttpResponse:
     """List the pools, filtered by `q` (name, database, user), state, pooler and cluster; htmx polls the rows."""
-    page = Paginator(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
+    found, shows_experiments = _found(request), is_set(request.GET.get("experiments"))
+    listed = found if shows_experiments else found.of_people()
+    page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, Any] = {"page": page, "chosen": request.GET, "states": PoolState.choices}
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return render(request, "pools/includes/pool_rows.html", context | {"rows": pool_rows(page)})
     context |= {"rows": [{"pool": pool} for pool in page]}
     context |= {"poolers": Pooler.objects.all(), "clusters": Cluster.objects.all()}
+    context |= {"shows_experiments": shows_experiments, "hidden": found.exclude(made_for="").count()}
     return render(request, "pools/pool_list.html", context)
 
 
-def _found(request: HttpRequest) -> QuerySet[Pool]:
+def _found(request: HttpRequest) -> PoolQuerySet:
     rows = Pool.objects.select_related("pooler", "cluster")
     if query := request.GET.get("q", "").strip():
         rows = rows.filter(Q(name__icontains=query) | Q(database__icontains=query) | Q(user__icontains=query))

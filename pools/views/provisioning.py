@@ -12,6 +12,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
 from panel.lib.access import View
+from panel.lib.query_params import is_set
 from pools.errors import ClusterUnreachable, IllegalTransition, NotThere
 from pools.models import Cluster
 from pools.provisioning import databases
@@ -39,10 +40,16 @@ def cluster_of(pk: UUID) -> Cluster:
     return get_object_or_404(Cluster.objects.select_related("status"), pk=pk)
 
 
-def page_of(request: HttpRequest, rows: Iterable[Row]) -> Page[Row]:
-    """Return the requested page of the rows whose name contains `q`, whatever the case."""
-    query = request.GET.get("q", "").strip().lower()
-    return Paginator([row for row in rows if query in row.name.lower()], PAGE_SIZE).get_page(request.GET.get("page"))
+def page_of(request: HttpRequest, rows: Iterable[Row]) -> dict[str, Any]:
+    """Return the requested `page` of the rows whose name contains `q`, whatever the case, and how many are `hidden`.
+
+    What experiments made for themselves is listed with `?experiments=true` only.
+    """
+    query, shows_experiments = request.GET.get("q", "").strip().lower(), is_set(request.GET.get("experiments"))
+    found = [row for row in rows if query in row.name.lower()]
+    listed = [row for row in found if shows_experiments or not row.made_for]
+    page: Page[Row] = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
+    return {"page": page, "shows_experiments": shows_experiments, "hidden": len(found) - len(listed)}
 
 
 def choices_of(cluster: Cluster) -> tuple[Choices, dict[str, Any]]:

@@ -27,7 +27,7 @@ def role_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     cluster = cluster_of(pk)
     context: dict[str, Any] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
-        context["page"] = page_of(request, roles.listed(cluster))
+        context |= page_of(request, roles.listed(cluster))
     except PoolsError as error:
         context["unreachable"] = str(error)
     return render(request, "pools/role_list.html", context)

@@ -29,6 +29,7 @@ def test_a_cluster_reads_with_its_status_and_budget_and_without_its_password(adm
         "reserved_connections": 3,
         "available_connections": 97,
         "allocated_connections": 20,
+        "experiment_connections": 0,
         "used_connections": 7,
         "in_recovery": None,
         "primary": {"host": "127.0.0.1", "port": NOBODY_LISTENS},

@@ -16,6 +16,7 @@ from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db
 
+OF_AN_EXPERIMENT = "pooldeck_experiment_12"
 ODD = ['x"; DROP DATABASE app; --', "100% ?#&=+;", "зáказ 🐘", "..", "%2F"]
 
 
@@ -24,7 +25,7 @@ def left_behind(postgres: PostgresServer) -> Iterator[None]:
     """What a test leaves behind is gone in the end."""
     yield
     with postgres.connect() as session:
-        for name in (*ODD, "shop", "till"):
+        for name in (*ODD, "shop", "till", OF_AN_EXPERIMENT):
             session.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
             session.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(name)))
 
@@ -58,6 +59,7 @@ def test_a_database_of_any_name_lives_and_dies_over_its_address(admin: APIClient
         "connection_limit": -1,
         "connections": 0,
         "pools": [],
+        "made_for": "",
     }
     assert name in names(admin, f"{url}databases/")
     assert admin.get(here).json()["name"] == name
@@ -88,6 +90,7 @@ def test_a_role_of_any_name_lives_and_dies_over_its_address(admin: APIClient, ur
         "connections": 0,
         "owns": [],
         "pools": [],
+        "made_for": "",
     }
     changed = admin.patch(here, {"connection_limit": -1, "valid_until": "2040-01-01T00:00:00Z", "can_login": True})
     assert (changed.status_code, changed.json()["valid_until"]) == (200, "2040-01-01T00:00:00Z")
@@ -179,3 +182,11 @@ def test_only_admins_write_and_everybody_reads(url: str) -> None:
     for path in ("databases/app/", "users/app/"):
         assert weak.patch(f"{url}{path}", {"connection_limit": 1}).status_code == 403
         assert weak.delete(f"{url}{path}").status_code == 403
+
+
+@pytest.mark.parametrize("kind", ["databases", "users"])
+def test_what_an_experiment_made_is_listed_where_it_is_asked_for(admin: APIClient, url: str, kind: str) -> None:
+    assert admin.post(f"{url}{kind}/", {"name": OF_AN_EXPERIMENT}).status_code == 201
+    assert OF_AN_EXPERIMENT not in names(admin, f"{url}{kind}/")
+    found = admin.get(f"{url}{kind}/", {"page_size": 200, "experiments": "true"}).json()["results"]
+    assert {row["name"]: row["made_for"] for row in found}[OF_AN_EXPERIMENT] == "experiment 12"
