@@ -26,7 +26,7 @@ class ScriptForm(Typed):
     description = forms.CharField(label=_("Description"), max_length=DESCRIPTION_CHARACTERS, required=False)
     text = script_text_field(
         _("Script"),
-        _("SQL, and pgbench's commands such as \\set, \\sleep, \\if and \\gset; a backslash anywhere else is refused"),
+        _("SQL, and pgbench's commands such as \\set, \\sleep, \\if and \\gset; none that starts a program"),
     )
 
 

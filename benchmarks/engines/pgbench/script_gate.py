@@ -1,16 +1,19 @@
 """Gate for scripts: lets none through that could start a program on the worker's host; pure.
 
-pgbench's `\\shell` and `\\setshell` run a shell in every version, whatever case, blanks, comments or quotes
-surround them, and no flag turns them off. So the gate does not search for them: it knows the few places where a
-backslash may be, and refuses every other one, in literals and comments too. What it lets through runs in
-`benchmarks.processes.sandbox`.
+pgbench's `\\shell` and `\\setshell` run a shell in every version, whatever case, blanks, comments or quotes surround
+them, and no flag turns them off. So the gate does not search for them: it judges the text of
+`script_text.for_pgbench`, in which no comment holds a backslash, and there every backslash begins a command of a
+short list, or is in a literal and can't begin `shell` or `setshell` if the literal were none. What it lets through
+runs in `benchmarks.processes.sandbox`.
 """
 
 import re
+from collections.abc import Iterator
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.engines.pgbench.script_text import Kind, Part, for_pgbench, parts
 from benchmarks.errors import BenchmarksError
 
 MAX_SCRIPTS = 128  # of one run: pgbench's own limit
@@ -19,7 +22,7 @@ MAX_RUN_BYTES = 256 * 1024
 SHOWN_CHARACTERS = 80
 
 # Each with the first major version that knows it; a version before would take it for an error or for SQL.
-STARTING_A_LINE = {
+COMMANDS = {
     "set": 9,
     "sleep": 9,
     "if": 11,
@@ -31,13 +34,16 @@ STARTING_A_LINE = {
     "syncpipeline": 17,
 }
 ENDING_A_STATEMENT = {"gset": 12, "aset": 13}
+STARTING_A_PROGRAM = ("shell", "setshell")
+SHAPES = ("gaussian", "exponential")  # of \\setrandom
 NEWEST = 10**6
 
 _BYTE_ORDER_MARK = "\ufeff"  # pgbench would send it as a part of the first statement
-_LINE_END = re.compile(r"[\n\r]")
 # pgbench takes any white space of C as a blank; here only blank and tab, which a reader can see
-_META_LINE = re.compile(rf"[ \t]*\\(?P<word>{'|'.join(STARTING_A_LINE)})(?![^ \t])[^\\]*")
-_RESULT_END = re.compile(rf"\\(?P<word>{'|'.join(ENDING_A_STATEMENT)})(?:[ \t]+[A-Za-z_][A-Za-z0-9_]*)?[ \t]*")
+_COMMAND = re.compile(r"\\[ \t]*(?P<word>[^\s\\]*)(?P<rest>.*)", re.DOTALL)
+_PREFIX = re.compile(r"(?:[ \t]+[A-Za-z_][A-Za-z0-9_]*)?[ \t]*")
+_PROGRAM_IN_LITERAL = re.compile(r"\\[\s\\]*(?:set)?shell", re.IGNORECASE)
+_NOT_TEXT = re.compile(r"[\x01-\x08\x0e-\x1f\x7f]")
 
 
 class ScriptRefused(BenchmarksError):
@@ -54,14 +60,21 @@ class ScriptRefused(BenchmarksError):
 
 
 def check(text: str, *, major: int = NEWEST) -> None:
-    """Raise `ScriptRefused` unless a pgbench of this major version may be given the script."""
+    """Raise `ScriptRefused` unless a pgbench of this major version may be given the script.
+
+    It is given `script_text.for_pgbench(text)`, which has the same lines.
+    """
     _check_whole(text)
-    for number, line in enumerate(_LINE_END.split(text), start=1):
-        if reason := _why_not(line, major):
-            raise ScriptRefused(reason, number, line)
-    if "\r" in text:
-        number = len(_LINE_END.split(text[: text.index("\r")]))
+    given = for_pgbench(text)
+    lines = given.split("\n")
+    for offset, reason in _faults(given, major):
+        number = given.count("\n", 0, offset) + 1
+        raise ScriptRefused(reason, number, lines[number - 1])
+    if "\r" in given:
+        number = given.count("\n", 0, given.index("\r")) + 1
         raise ScriptRefused(_("a carriage return ends a line for pgbench: end lines by a line feed alone"), number)
+    if all(part.kind is Kind.COMMENT or not part.text.strip() for part in parts(given)):
+        raise ScriptRefused(_("the script holds nothing but comments: write a statement, such as SELECT 1;"))
 
 
 def check_total(texts: list[str]) -> None:
@@ -95,27 +108,44 @@ def _check_whole(text: str) -> None:
         raise ScriptRefused(
             _("a NUL ends the script for pgbench: leave it out"), text.count("\n", 0, text.index("\0")) + 1
         )
+    if found := _NOT_TEXT.search(text):
+        raise ScriptRefused(
+            _("the character %(code)s is not text: is this a script, in UTF-8?") % {"code": f"U+{ord(found[0]):04X}"},
+            text.count("\n", 0, found.start()) + 1,
+        )
     if text.startswith(_BYTE_ORDER_MARK):
         raise ScriptRefused(_("the script begins with a byte order mark, which is not SQL: leave it out"), 1)
     if not text.strip():
         raise ScriptRefused(_("the script is empty: write a statement, such as SELECT 1;"))
 
 
-def _why_not(line: str, major: int) -> str:
-    """Return what is wrong with a line; empty where nothing is."""
-    if "\\" not in line:
-        return ""
-    if meta := _META_LINE.fullmatch(line):
-        return _too_new(meta["word"], STARTING_A_LINE, major)
-    rest = line.replace("\\;", ";")  # a backslash before one of these stays, and is refused
-    statement, backslash, after = rest.partition("\\")
-    if not backslash:
-        return ""
-    if ending := _RESULT_END.fullmatch(backslash + after):
-        return _too_new(ending["word"], ENDING_A_STATEMENT, major)
-    if line.endswith("\\") and ("\\" not in line[:-1] or _META_LINE.fullmatch(line[:-1])):
-        return _("the backslash at its end would continue it on the next line: write it on one line")
-    return _why_refused(statement, after)
+def _faults(given: str, major: int) -> Iterator[tuple[int, str]]:
+    """Yield the offset and the reason of each backslash that pgbench must not be given."""
+    for part in parts(given):
+        if part.kind is Kind.COMMAND and (reason := _why_not(part.text, major)):
+            yield part.start, reason
+        elif part.kind is Kind.LITERAL and (program := _PROGRAM_IN_LITERAL.search(part.text)):
+            yield part.start + program.start(), _("a literal can't hold \\shell, with which pgbench starts programs")
+        elif part.kind is Kind.COMMENT and "\\" in part.text:
+            yield _of_stray(part)
+
+
+def _of_stray(part: Part) -> tuple[int, str]:
+    """Return the fault of a backslash in a comment that was not blanked; there should be none."""
+    return part.start + part.text.index("\\"), _("this backslash could begin a command of pgbench: leave it out")
+
+
+def _why_not(command: str, major: int) -> str:
+    """Return what is wrong with a backslash command; empty where nothing is."""
+    found = _COMMAND.match(command)
+    word = found["word"].lower() if found else ""
+    if not found or not word:
+        return _("no command stands behind this backslash: leave it out")
+    if word in COMMANDS and "\\" not in found["rest"] and found["rest"][:1] in ("", " ", "\t", "\n"):
+        return _too_new(word, COMMANDS, major)
+    if word in ENDING_A_STATEMENT and _PREFIX.fullmatch(found["rest"].rstrip("\n")):
+        return _too_new(word, ENDING_A_STATEMENT, major)
+    return _why_refused(word, found["rest"])
 
 
 def _too_new(word: str, since: dict[str, int], major: int) -> str:
@@ -125,20 +155,43 @@ def _too_new(word: str, since: dict[str, int], major: int) -> str:
     return text % {"word": word, "since": since[word], "major": major}
 
 
-def _why_refused(before: str, after: str) -> str:
-    word = re.match(r"[a-z]*", after)[0]  # type: ignore[index]  # it always matches
-    if word in STARTING_A_LINE and before.strip(" \t"):
-        return _("\\%(word)s must be the first on its line") % {"word": word}
+def _why_refused(word: str, rest: str) -> str:
+    if word == "setrandom":
+        return _setrandom(rest)
     if word in ENDING_A_STATEMENT:
         return _("\\%(word)s must be the last on its line, with at most a prefix of letters and digits after it") % {
             "word": word
         }
-    starting = " ".join(f"\\{word}" for word in STARTING_A_LINE)
-    ending = " ".join(f"\\{word}" for word in ENDING_A_STATEMENT)
-    return _(
-        "this backslash is not allowed, since pgbench starts programs by some: use only %(starting)s "
-        "first on a line, %(ending)s at the end of a statement, and \\;"
-    ) % {"starting": starting, "ending": ending}
+    if word in COMMANDS and rest[:1] not in (" ", "\t", "\\"):
+        return _("behind \\%(word)s a blank must stand, and this is U+%(code)04X") % {
+            "word": word,
+            "code": ord(rest[0]),
+        }
+    if word in COMMANDS:
+        return _("\\%(word)s takes the rest of its line, which can't hold another backslash: begin a new line") % {
+            "word": word
+        }
+    if word in STARTING_A_PROGRAM:
+        return _("\\%(word)s starts a program on the host of the load, which no script may do: leave it out") % {
+            "word": word
+        }
+    allowed = " ".join(f"\\{one}" for one in (*COMMANDS, *ENDING_A_STATEMENT))
+    return _("\\%(word)s is not a command that a script may use here: use %(allowed)s, and \\; between statements") % {
+        "word": word[:SHOWN_CHARACTERS],
+        "allowed": allowed,
+    }
+
+
+def _setrandom(rest: str) -> str:
+    """Say what \\setrandom became with pgbench 9.6 (its release notes), with the words of this line."""
+    words = rest.split()
+    name, low, high = words[:3] if len(words) >= 3 else ("aid", "1", ":naccounts")
+    shape = words[3].lower() if len(words) == 5 else ""
+    function = f"random_{shape}({low}, {high}, {words[4]})" if shape in SHAPES else f"random({low}, {high})"
+    return _("\\setrandom was removed in pgbench 9.6: write \\set %(name)s %(function)s in its place") % {
+        "name": name,
+        "function": function,
+    }
 
 
 def _shown(line: str) -> str:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
 from benchmarks.engines.pgbench import script_gate
+from benchmarks.engines.pgbench.script_text import for_pgbench
 
 WRITING_BUILTINS = frozenset({"tpcb-like", "simple-update"})
 CONTENDING_BUILTIN = "tpcb-like"
@@ -24,7 +25,7 @@ KEYS = ("text", "weight", "name", "version")
 FILE_NAME_CHARACTERS = BEGINNING_CHARACTERS = 40
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]+")
 _READS_SCALE = re.compile(r"(?<!:):scale(?![A-Za-z0-9_])")
-_MAY_SET_SCALE = re.compile(r"\\set[ \t]+scale[ \t]|\\[ga]set")
+_MAY_SET_SCALE = re.compile(r"\\[ \t]*set[ \t]+scale[ \t]|\\[ \t]*[ga]set", re.IGNORECASE)
 _WEIGHED = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<weight>[0-9]{1,7}))?")
 
 
@@ -146,9 +147,9 @@ def _file_name(number: int, script: dict[str, Any]) -> str:
 
 
 def files(options: dict[str, Any]) -> dict[str, str]:
-    """Return the files of users' scripts, name → text."""
+    """Return the files of users' scripts, name → the text that pgbench is given."""
     given = enumerate(options.get("scripts") or [], start=1)
-    return {_file_name(number, script): script["text"] for number, script in given}
+    return {_file_name(number, script): for_pgbench(script["text"]) for number, script in given}
 
 
 def builtin_names(options: dict[str, Any]) -> list[str]:
@@ -189,7 +190,7 @@ def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if counted or scale:
         return
     for one in _of_users(options):
-        text = one.text or ""
+        text = for_pgbench(one.text or "")
         if _READS_SCALE.search(text) and not _MAY_SET_SCALE.search(text):
             yield (
                 "scale",

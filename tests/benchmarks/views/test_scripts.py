@@ -64,7 +64,7 @@ def test_a_refused_script_names_its_line_beside_the_editor_and_stays(staff, addr
     address = f"/scripts/{kept.pk}/edit/" if address == "edit/" else address
     answer = staff.post(address, {"name": "new", "text": REFUSED, "description": "d"})
     form = answer.context["form"]
-    assert form.errors["text"][0].startswith("line 2 ('SELECT 1 \\shell echo'): this backslash is not allowed")
+    assert form.errors["text"][0].startswith("line 2 ('SELECT 1 \\shell echo'): \\shell starts a program")
     assert (form["text"].value(), form["name"].value()) == (REFUSED, "new")
     assert Script.objects.get() == kept
     assert library.newest(kept).number == 1

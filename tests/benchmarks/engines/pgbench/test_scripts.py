@@ -62,9 +62,9 @@ def test_they_are_numbered_as_pgbench_reports_them():
         ),
         (
             {"scripts": [ONE, {"text": "SELECT 1;\n\\settle", "name": "odd"}]},
-            "script 2 (odd), line 2 ('\\settle'): this backslash is not allowed, since pgbench starts programs by "
-            "some: use only \\set \\sleep \\if \\elif \\else \\endif \\startpipeline \\endpipeline \\syncpipeline "
-            "first on a line, \\gset \\aset at the end of a statement, and \\;",
+            "script 2 (odd), line 2 ('\\settle'): \\settle is not a command that a script may use here: use \\set "
+            "\\sleep \\if \\elif \\else \\endif \\startpipeline \\endpipeline \\syncpipeline \\gset \\aset, and \\; "
+            "between statements",
         ),
         ({"scripts": [ONE] * 129}, "129 scripts are more than pgbench takes: use at most 128"),
     ],
