@@ -10,15 +10,16 @@ from pools import deployment, task_queue
 from pools.clusters import health_check
 from pools.config_files import folder_owner
 from pools.console import commands
-from pools.deployment import drift, stale_verifiers
+from pools.deployment import drift, proofs
 from pools.inventory import poolers
-from pools.models import Pooler
-from pools.monitoring import notifications, recorder
+from pools.models import Pooler, PoolerState
+from pools.monitoring import notifications, pool_checks, pool_logins, recorder, redis_store
 from pools.provisioning import cluster_commands
 
 # beat's periods: a message that no worker took by then expires, and beat sends it again
 NEXT_APPLY_S = 5
 NEXT_CHECK_S = 30
+PROOFS_S = 300  # the longest round of them
 OVERWRITE_TRIES = 300  # one per second: the longest apply ends within that time
 
 
@@ -58,11 +59,20 @@ def catch_up() -> None:
 
 @shared_task
 def check_everything() -> None:
-    """Check every cluster and every pooler."""
-    before = stale_verifiers.digests()
+    """Check every cluster and every pooler, and whether clients can use the pools."""
     health_check.check_all()
-    stale_verifiers.mark(before, stale_verifiers.digests())
+    proofs.judge(pool_checks.compare())
     poolers.check_all()
+
+
+@shared_task
+def prove_pools() -> None:
+    """Check again what did not answer or has failing pools, and log in through the pools that are due."""
+    with redis_store.alone("proofs", PROOFS_S) as is_mine:
+        if is_mine:
+            poolers.check_all(Pooler.objects.filter(state=PoolerState.UNREACHABLE))
+            proofs.judge(pool_checks.compare(pool_checks.recheck_troubled()))
+            proofs.judge(pool_logins.log_in())
 
 
 @shared_task

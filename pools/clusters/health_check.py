@@ -34,16 +34,19 @@ FIGURES = """
 """
 DATABASES = """
     SELECT datname AS name, pg_get_userbyid(datdba) AS owner,
+           datallowconn AS allow_connections, datconnlimit AS connection_limit,
            CASE WHEN has_database_privilege(oid, 'CONNECT') OR pg_has_role('pg_read_all_stats', 'MEMBER')
                 THEN pg_database_size(oid) END AS size_bytes
       FROM pg_database WHERE NOT datistemplate ORDER BY datname
 """
 DATABASES_WITHOUT_SIZES = """
-    SELECT datname AS name, pg_get_userbyid(datdba) AS owner, NULL AS size_bytes
+    SELECT datname AS name, pg_get_userbyid(datdba) AS owner,
+           datallowconn AS allow_connections, datconnlimit AS connection_limit, NULL AS size_bytes
       FROM pg_database WHERE NOT datistemplate ORDER BY datname
 """
 ROLES = r"""
-    SELECT rolname AS name, rolcanlogin AS can_login, rolsuper AS superuser, rolconnlimit AS connection_limit
+    SELECT rolname AS name, rolcanlogin AS can_login, rolsuper AS superuser, rolconnlimit AS connection_limit,
+           coalesce(rolvaliduntil < now(), false) AS password_expired
       FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY rolname
 """
 # For those who may read it: whether a role's password was set anew since the last check.

@@ -215,7 +215,7 @@ class Attempt:
         self.renew()
         with transaction.atomic():
             self.revision.finish(RevisionState.APPLIED)
-            mark(self.wanted.pending, state=PoolState.APPLIED, state_reason="")
+            mark(self.wanted.pending, state=PoolState.APPLIED, state_reason="", proved_at=timezone.now())
             if self.wanted.changed_settings:
                 self.wanted.same_settings().update(settings_state=PoolState.APPLIED, settings_reason="")
             forget(self.wanted.leaving)

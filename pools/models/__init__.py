@@ -15,7 +15,7 @@ from pools.models.events import (
 from pools.models.monitoring import PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
-from pools.models.pools import Mode, Pool
+from pools.models.pools import Mode, Pool, PoolFinding
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
 from pools.models.states import AS_APPLIED, LIVE_STATES, ClusterState, NodeRole, PoolState
@@ -37,6 +37,7 @@ __all__ = [
     "NodeRole",
     "Notice",
     "Pool",
+    "PoolFinding",
     "PoolMinute",
     "PoolSet",
     "PoolState",

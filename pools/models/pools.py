@@ -1,5 +1,6 @@
 """Pools: what clients connect to by name."""
 
+from typing import NamedTuple
 from uuid import UUID
 
 from django.db import models
@@ -105,3 +106,17 @@ class Pool(Versioned):
         if not self.user and self.cluster.auth_role and self.pooler.kind == PoolerKind.PGBOUNCER:
             return ""
         return self.user or self.cluster.admin_user
+
+
+class PoolFinding(NamedTuple):
+    """What a check found of an applied pool.
+
+    `fault` says why clients can't use it. `tried`: a login through it was, `served`: and it worked; a pool that was
+    full or shut is neither served nor at fault. `digest` is that of the password that its server was asked about.
+    """
+
+    pool: Pool
+    fault: str = ""
+    tried: bool = False
+    served: bool = False
+    digest: str = ""

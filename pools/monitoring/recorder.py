@@ -12,7 +12,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from pools.models import Event, Pool, Pooler, PoolerMinute, PoolMinute
-from pools.monitoring import alerting, redis_store, rollup, sampler
+from pools.monitoring import alerting, pool_logins, redis_store, rollup, sampler
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.rollup import Snapshot
 from pools.monitoring.sampler import ConsoleSnapshot
@@ -42,6 +42,7 @@ def record() -> None:
         logger.warning("nothing is recorded: Redis can't be reached: %s", error)
     else:
         alerting.judge(snapshots)
+        pool_logins.hasten(snapshots)
 
 
 def fold_minute(minute: int) -> None:

@@ -2,7 +2,8 @@
 
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import redis
@@ -32,6 +33,21 @@ def claim(key: str, for_s: float) -> bool:
 def hold(key: str, for_s: float) -> None:
     """Block claims of the key for so long from now. Raises `SharingDown`."""
     _ask(lambda client: client.set(PREFIX + key, "1", px=max(1, int(for_s * 1000))))
+
+
+@contextmanager
+def alone(key: str, most_s: float) -> Iterator[bool]:
+    """Yield whether no other process is within this block; True without Redis. A lost process blocks it `most_s`."""
+    try:
+        is_first = claim(key, most_s)
+    except SharingDown:
+        is_first = True
+    try:
+        yield is_first
+    finally:
+        if is_first:
+            with suppress(SharingDown):
+                _ask(lambda client: client.delete(PREFIX + key))
 
 
 def keep(key: str, value: Any, for_s: int) -> None:

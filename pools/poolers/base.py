@@ -49,6 +49,10 @@ class Rejected(ApplyFailed):
         return fault
 
 
+class Unproved(Exception):
+    """Whether clients can use a pool can't be told now, since it is full or shut; the message says which."""
+
+
 Route = tuple[UUID, str]  # a cluster, and the role of its servers (Pool.target)
 
 
@@ -271,6 +275,21 @@ class Driver(ABC):
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """Describe how its live settings differ from these files. Raises `PoolerUnreachable`."""
         return []
+
+    def probing_role(self, pool: Pool) -> str:
+        """Return the role that logs in through a pool to prove that it serves clients."""
+        return pool.login
+
+    def needs(self, pool: Pool) -> int:
+        """Return the server connections of its role and database that a pool must be able to open."""
+        return 1 if self.usual_size(pool.pooler) is not None else pool.size  # it shares those of its pooler
+
+    @abstractmethod
+    def probe(self, pool: Pool, role: str, password: str) -> None:
+        """Run a client's first query through a pool; asks no database of the panel, so that threads can call it.
+
+        Raises `Rejected` with the reason where a client would fail, `Unproved`, `PoolerUnreachable`.
+        """
 
     @abstractmethod
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:

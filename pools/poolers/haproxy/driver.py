@@ -141,6 +141,9 @@ class HAProxy(Driver):
         faults += session.differences(pooler, text)
         return dict.fromkeys(render.entries(text), f"HAProxy: {faults[0]}") if faults else {}
 
+    def probe(self, pool: Pool, role: str, password: str) -> None:
+        session.probe(pool, role, password)
+
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         return _("HAProxy forwards logins unchanged: the servers behind it check the client's password.")
 

@@ -8,6 +8,7 @@ import re
 import signal
 import time
 from collections.abc import Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -19,12 +20,13 @@ from pools.clusters import endpoints, topology
 from pools.config_files import atomic_write
 from pools.errors import ClusterUnreachable
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState
-from pools.poolers import direct_login, local_process, settings_schema
-from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected
+from pools.poolers import direct_login, first_query, local_process, settings_schema
+from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected, Unproved
 from pools.poolers.haproxy import preflight, render, stats_socket
 from pools.poolers.haproxy.render import Address, Entry
 from pools.poolers.haproxy.settings_catalog import CATALOGUE, addresses_in
 from pools.poolers.haproxy.stats_socket import MAIN
+from pools.poolers.pgbouncer.console import reason_of
 from pools.poolers.settings_schema import Scope, Version
 
 LIVE_WITHIN_S = 10
@@ -282,15 +284,35 @@ def differences(pooler: Pooler, text: str) -> list[str]:
     return faults
 
 
+def probe(pool: Pool, role: str, password: str) -> None:
+    """Run a client's first query; raises `Rejected`, and `Unproved` while all its connections are taken."""
+    at = (pool.pooler.host, pool.pooler.port)
+    try:
+        first_query.run(partial(_open, pool, at, role, password))
+    except psycopg.Error as error:
+        front = next((row for row in stats_socket.show(pool.pooler, "stat") if _is_frontend(row)), {})
+        if front.get("scur") == front.get("slim"):
+            raise Unproved(_("all %(count)s connections are taken") % {"count": front.get("slim")}) from None
+        raise Rejected(reason_of(error), pool.pk) from None
+
+
+def _is_frontend(row: Mapping[str, object]) -> bool:
+    return (row["pxname"], row["svname"]) == (render.PROXY, "FRONTEND")
+
+
 def _session(pool: Pool, at: Address) -> psycopg.Connection:
-    """Log in to a pool at some address; raises what psycopg raises."""
+    """Log in to a pool as its user at some address; raises what psycopg raises."""
+    return _open(pool, at, pool.login, pool.cluster.password_of(pool.login) or "")
+
+
+def _open(pool: Pool, at: Address, role: str, password: str) -> psycopg.Connection:
     refusing: dict[str, Any] = endpoints.refusing_cleartext(is_chosen=False)
     return psycopg.connect(
         host=at[0],
         port=at[1],
         dbname=pool.name,
-        user=pool.login,
-        password=pool.cluster.password_of(pool.login) or "",
+        user=role,
+        password=password,
         application_name="pooldeck",
         connect_timeout=CONNECT_TIMEOUT_S,
         gssencmode="disable",

@@ -17,8 +17,10 @@ BODY = """
 """Whose secret is told: a role that may log in now, but no superuser and not the role that asks."""
 
 
+MAY_ASK = f"SELECT 1 WHERE has_function_privilege(to_regprocedure('{SCHEMA}.{FUNCTION}(text)'), 'EXECUTE')"
+"""Has a row where the logged-in role may call the function in this database."""
+
+
 def may_ask(connection: Connection) -> bool:
     """Return whether the logged-in role may call the function in this database."""
-    asked = "SELECT has_function_privilege(to_regprocedure(%s), 'EXECUTE')"
-    row = connection.execute(asked, [f"{SCHEMA}.{FUNCTION}(text)"]).fetchone()
-    return bool(row and row[0])
+    return connection.execute(MAY_ASK.encode()).fetchone() is not None

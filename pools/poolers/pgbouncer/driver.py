@@ -126,6 +126,13 @@ class PgBouncer(Driver):
                 faults += global_settings.user_faults(console.rows(connection, "users"), users)
         return faults
 
+    def probing_role(self, pool: Pool) -> str:
+        """Return the fixed user, or the role that looks up inbound users."""
+        return pool.user or database_entries.lookup_role(pool)
+
+    def probe(self, pool: Pool, role: str, password: str) -> None:
+        verify.probe(pool.pooler, pool, role, password)
+
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         return login_messages.compose(pool, texts, notes)
 

@@ -1,9 +1,8 @@
 """Proof that a configuration is live: what SHOW DATABASES says, and a real login through a pool."""
 
-import select
-import time
 from collections.abc import Iterable, Mapping
 from contextlib import closing
+from functools import partial
 from operator import attrgetter
 from uuid import UUID
 
@@ -13,8 +12,9 @@ from django.utils.translation import gettext_lazy
 from psycopg.pq import ExecStatus
 
 from pools.models import Pool, Pooler
-from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer import console, stats
+from pools.poolers import first_query
+from pools.poolers.base import Rejected, Unproved
+from pools.poolers.pgbouncer import auth_query, console, database_entries, stats
 from pools.poolers.pgbouncer.database_entries import Entry
 
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
@@ -101,7 +101,26 @@ def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool)
     )
 
 
-def _connect(pooler: Pooler, pool: Pool, role: str, password: str) -> psycopg.Connection[tuple[object, ...]]:
+def probe(pooler: Pooler, pool: Pool, role: str, password: str) -> None:
+    """Run a client's first query, or for inbound users see that the role may look them up.
+
+    Raises `Rejected` with the reason, `Unproved` for a pool that is full or shut, `PoolerUnreachable`.
+    """
+    query = auth_query.MAY_ASK if database_entries.query_of(pool) else first_query.ANY
+    try:
+        if first_query.run(partial(_connect, pooler, pool, role, password, first_query.WITHIN_S), query):
+            return
+    except psycopg.Error as error:
+        if excuse := _excuse(pooler, pool):
+            raise Unproved(excuse % {"user": role, "pool": pool.name, "size": pool.size}) from None
+        raise Rejected(console.reason_of(error), pool.pk) from None
+    text = _("%(role)s has no function to look up inbound users with in database %(database)s")
+    raise Rejected(text % {"role": role, "database": pool.database}, pool.pk)
+
+
+def _connect(
+    pooler: Pooler, pool: Pool, role: str, password: str, timeout_s: int = LOGIN_TIMEOUT_S
+) -> psycopg.Connection[tuple[object, ...]]:
     """Open a client's session; close it without `with`, whose commit waits behind an unanswered query."""
     return psycopg.connect(
         host=pooler.host,
@@ -110,7 +129,7 @@ def _connect(pooler: Pooler, pool: Pool, role: str, password: str) -> psycopg.Co
         password=password,
         dbname=pool.name,
         application_name="pooldeck",
-        connect_timeout=LOGIN_TIMEOUT_S,
+        connect_timeout=timeout_s,
         gssencmode="disable",
         **console.refusing_cleartext(pooler),
         autocommit=True,
@@ -118,12 +137,9 @@ def _connect(pooler: Pooler, pool: Pool, role: str, password: str) -> psycopg.Co
 
 
 def _answers(connection: psycopg.Connection[tuple[object, ...]], within_s: float) -> bool:
-    """Return whether the query is answered within that time; libpq alone would wait as long as the pool does."""
-    deadline = time.monotonic() + within_s
-    while connection.pgconn.is_busy():
-        if not select.select([connection.pgconn.socket], [], [], max(0.0, deadline - time.monotonic()))[0]:
-            return False
-        connection.pgconn.consume_input()
+    """Return whether the query is answered within that time; raises `psycopg.Error` for its error."""
+    if not first_query.is_answered(connection, within_s):
+        return False
     result = connection.pgconn.get_result()
     if result is None or result.status != ExecStatus.TUPLES_OK:
         raise psycopg.OperationalError(result.error_message.decode(errors="replace") if result else _("no answer"))

@@ -3,15 +3,19 @@
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from uuid import UUID
 
+import psycopg
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pools.models import Mode, Pool, Pooler
+from pools.poolers import first_query
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
-from pools.poolers.base import ConsoleSample, Driver, LiveTable, Problems
+from pools.poolers.base import ConsoleSample, Driver, LiveTable, Problems, Rejected, Unproved
+from pools.poolers.pgbouncer.console import reason_of
 from pools.poolers.pgpool import (
     child_processes,
     config_builder,
@@ -165,6 +169,15 @@ class Pgpool(Driver):
                 }
                 return {one.pool: fault for one in hba_access.read(texts.get(render.HBA, ""))}
         return {}
+
+    def probe(self, pool: Pool, role: str, password: str) -> None:
+        """Take one of its children for a query; one whose children are all taken is unproved."""
+        try:
+            first_query.run(partial(sql.connect, pool.pooler, pool.database, role, password))
+        except psycopg.Error as error:
+            if sql.is_full(error):
+                raise Unproved(reason_of(error)) from None
+            raise Rejected(reason_of(error), pool.pk) from None
 
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         return _("Each login is hashed twice, by the client and by the child that serves it: towards the server too.")

@@ -211,8 +211,7 @@ class PgpoolSession:
         """Raise `ClusterBusy` where it is the server that is full or away, or where all children are taken."""
         with suppress(ClusterUnreachable):
             self._reach(pool)
-        # its own words with reserved_connections; without, clients stand in the kernel's queue
-        if isinstance(error, psycopg.errors.ConnectionTimeout) or "too many clients" in str(error):
+        if sql.is_full(error):
             raise ClusterBusy(
                 {
                     pool.route: _(

@@ -68,6 +68,14 @@ def connect(pooler: Pooler, database: str, user: str, password: str) -> Session:
     )
 
 
+def is_full(error: psycopg.Error) -> bool:
+    """Return whether a login failed because all children are taken.
+
+    Without reserved_connections such clients stand in the kernel's queue; with it, Pgpool-II says so.
+    """
+    return isinstance(error, psycopg.errors.ConnectionTimeout) or "too many clients" in str(error)
+
+
 def show(pooler: Pooler, word: str) -> Rows:
     """Return the rows of a SHOW command, columns by name; `word` is in `STATEMENTS`. Raises `PoolerUnreachable`."""
     with open(pooler) as session:

@@ -1,0 +1,95 @@
+"""Compares the databases and roles that the last check found on a cluster with the pools that need them."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from django.utils.translation import gettext as _
+
+from pools.clusters import topology
+from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole, Pool
+from pools.poolers import driver
+
+Facts = Mapping[str, Mapping[str, Any]]  # by name
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What a cluster has; `silence` says why its primary does not answer. Empty before its first good check."""
+
+    cluster: Cluster
+    silence: str = ""
+    databases: Facts = field(default_factory=dict)
+    roles: Facts = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, cluster: Cluster) -> Self:
+        """Read what the last checks recorded."""
+        status = getattr(cluster, "status", None) or ClusterStatus(cluster=cluster)
+        primary = topology.primary(cluster).found
+        silence = primary.error if primary.state == ClusterState.UNREACHABLE else ""
+        databases, roles = ({one["name"]: one for one in found} for found in (status.databases, status.roles))
+        return cls(cluster, silence, databases, roles)
+
+    def digest(self, role: str) -> str:
+        """Return the digest of what the server keeps of a role's password; empty where that can't be read."""
+        return str(self.roles.get(role, {}).get("password_digest") or "")
+
+    def fault(self, pool: Pool) -> str:
+        """Return why clients can't use a pool for long, whatever its open connections still do; empty for nothing."""
+        if self.silence and pool.target == NodeRole.PRIMARY:
+            return _("cluster %(cluster)s does not answer: %(silence)s") % {
+                "cluster": self.cluster,
+                "silence": self.silence,
+            }
+        return next(self._faults(pool), "") if self.databases else ""
+
+    def _faults(self, pool: Pool) -> Iterator[str]:
+        kind = driver(pool.pooler)
+        name = kind.probing_role(pool)
+        words = {"cluster": self.cluster, "database": pool.database, "role": name, "needs": kind.needs(pool)}
+        database, role = self.databases.get(pool.database), self.roles.get(name)
+        if database is None:
+            yield (
+                _(
+                    "cluster %(cluster)s has no database %(database)s any more: it was dropped or renamed; create it "
+                    "again, or let the pool lead to another"
+                )
+                % words
+            )
+        if role is None:
+            yield (
+                _(
+                    "cluster %(cluster)s has no role %(role)s any more: it was dropped or renamed; create it again, or "
+                    "give the pool another user"
+                )
+                % words
+            )
+        if database is not None and role is not None:
+            yield from _refusals(database, role, words)
+            exempt = bool(role["superuser"])
+            yield from () if exempt else _limits(pool, database, role, words)
+
+
+def _refusals(database: Mapping[str, Any], role: Mapping[str, Any], words: dict[str, Any]) -> Iterator[str]:
+    if database.get("allow_connections") is False:
+        yield _("database %(database)s takes no connections: ALTER DATABASE … ALLOW_CONNECTIONS true") % words
+    if not role["can_login"]:
+        yield _("role %(role)s may not log in any more: ALTER ROLE … LOGIN, or give the pool another user") % words
+    if role.get("password_expired"):
+        yield _("the password of role %(role)s has expired: ALTER ROLE … VALID UNTIL, or set a new one") % words
+
+
+def _limits(pool: Pool, database: Mapping[str, Any], role: Mapping[str, Any], words: dict[str, Any]) -> Iterator[str]:
+    """Yield limits that the server's connections of this pool alone exceed (pg_roles, pg_database; -1: none)."""
+    of_role, of_database = role.get("connection_limit", -1), database.get("connection_limit", -1)
+    if 0 <= of_role < (words["needs"] if pool.user else 1):
+        yield _(
+            "role %(role)s may have %(limit)s connections at once and the pool opens up to %(needs)s: raise its "
+            "CONNECTION LIMIT, or make the pool smaller"
+        ) % {**words, "limit": of_role}
+    if 0 <= of_database < words["needs"]:
+        yield _(
+            "database %(database)s takes %(limit)s connections at once and the pool opens up to %(needs)s: raise its "
+            "CONNECTION LIMIT, or make the pool smaller"
+        ) % {**words, "limit": of_database}
