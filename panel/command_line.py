@@ -8,6 +8,7 @@ import json
 import os
 import ssl
 import sys
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -28,9 +29,10 @@ Record = dict[str, Any]
 
 
 class ApiError(click.ClickException):
-    """The panel refused, or does not answer."""
+    """The panel refused, or does not answer; `retry_after_s` where it is only too busy."""
 
     exit_code = FAILED
+    retry_after_s = 0
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,16 @@ class Api:
         given = {name: value for name, value in query.items() if value not in ("", None)}
         return self._send("GET", f"{path}?{urllib.parse.urlencode(given)}" if given else path)
 
+    def waited_for(self, path: str) -> Any:
+        """GET once it has settled, or after `WAIT_S`; poll instead while the panel has no place for one who waits."""
+        try:
+            return self.get(path, wait=WAIT_S)
+        except ApiError as error:
+            if not error.retry_after_s:
+                raise
+            time.sleep(error.retry_after_s)
+            return self.get(path)
+
     def post(self, path: str, body: Record) -> Any:
         """POST of JSON."""
         return self._send("POST", path, json.dumps(body).encode())
@@ -102,7 +114,9 @@ class Api:
             with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=self.context) as answer:  # noqa: S310
                 return json.load(answer)
         except urllib.error.HTTPError as error:
-            raise ApiError(f"{method} {path}: {error.code}: {_reason(error.read())}") from None
+            refused = ApiError(f"{method} {path}: {error.code}: {_reason(error.read())}")
+            refused.retry_after_s = int(error.headers.get("Retry-After") or 0) if error.code == 503 else 0
+            raise refused from None
         except (OSError, ValueError) as error:
             raise ApiError(f"{self.login.url} does not answer as a panel does: {error}") from None
 
@@ -261,7 +275,7 @@ def _ended(api: Api, run: Record) -> Record:
         percent = run["progress_percent"]
         at = "" if percent is None else f", {percent:.0f} %"
         click.echo(f"run {run['number']}: {run['status']}{at}", err=True)
-        run = api.get(f"runs/{run['id']}/", wait=WAIT_S)
+        run = api.waited_for(f"runs/{run['id']}/")
     return run
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from panel.lib.wait_param import WAIT
+
 EVENTS = """Events of a run as Server-Sent Events: first the history, then live events until the run ends.
 
 Each event has an id `ATTEMPT-SEQ` and JSON as data. `Last-Event-ID` or `after` resumes behind that event; 204 after
@@ -29,13 +31,14 @@ the last event. All `t` are seconds since the load began; a figure that could no
 def describe_events(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Add `runs/{id}/events/`; a hook of drf-spectacular."""
     run = dict(result["paths"]["/api/v1/runs/{id}/"]["get"])
+    own = [given for given in run["parameters"] if given["name"] != WAIT.name]
     result["paths"]["/api/v1/runs/{id}/events/"] = {
         "get": run
         | {
             "operationId": "runs_events_retrieve",
             "summary": "Events of the run, live",
             "description": EVENTS,
-            "parameters": [*run["parameters"], _text("Last-Event-ID", "header"), _text("after", "query")],
+            "parameters": [*own, _text("Last-Event-ID", "header"), _text("after", "query")],
             "responses": {
                 "200": {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "The events"},
                 "503": {"description": "Too many streams are open: try again after `Retry-After` seconds"},

@@ -271,22 +271,28 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return an experiment; with `wait`, once it has ended."""
-        experiment = self.get_object()
-        if seconds := wait_param.seconds_of(request):
-            ended = Experiment.objects.filter(pk=experiment.pk, state__in=ENDED)
-            poll(lambda: (ended.exists(), None), seconds)
-            experiment = self.get_object()
-        return Response(self.get_serializer(experiment).data)
+        with wait_param.waiting(request) as seconds:
+            return Response(self.get_serializer(self._ended(self.get_object(), seconds)).data)
 
-    @extend_schema(request=AskedExperimentSerializer, responses={201: ExperimentSerializer})
+    def _ended(self, experiment: Experiment, seconds: float) -> Experiment:
+        """Wait for the experiment's end as long as the caller asks for."""
+        if not seconds:
+            return experiment
+        ended = Experiment.objects.filter(pk=experiment.pk, state__in=ENDED)
+        poll(lambda: (ended.exists(), None), seconds)
+        return self.get_queryset().get(pk=experiment.pk)
+
+    @extend_schema(request=AskedExperimentSerializer, parameters=[WAIT], responses={201: ExperimentSerializer})
     def create(self, request: Request) -> Response:
         """Start a playbook on a cluster; what its arms need is made before and removed after."""
         asked = AskedExperimentSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        try:
-            experiment = starting.start(ExperimentRequest(**asked.validated_data, author=person(request.user)))
-        except (InvalidExperiment, InvalidGenerators, InvalidOptions) as error:
-            raise serializers.ValidationError(error.errors) from error
+        with wait_param.waiting(request) as seconds:
+            try:
+                experiment = starting.start(ExperimentRequest(**asked.validated_data, author=person(request.user)))
+            except (InvalidExperiment, InvalidGenerators, InvalidOptions) as error:
+                raise serializers.ValidationError(error.errors) from error
+            experiment = self._ended(experiment, seconds)
         return Response(self.get_serializer(experiment).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, responses=ExperimentSerializer)

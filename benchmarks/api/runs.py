@@ -112,19 +112,20 @@ class RunViewSet(
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return a run; with `wait`, once it has ended."""
-        return Response(self.get_serializer(self._ended(self.get_object())).data)
+        with wait_param.waiting(request) as seconds:
+            return Response(self.get_serializer(self._ended(self.get_object(), seconds)).data)
 
     @extend_schema(request=AskedRunSerializer, parameters=[KEY, WAIT], responses={201: RunSerializer, 200: REPLAYED})
     def create(self, request: Request) -> Response:
         """Queue a run. With `pair` or `repeat`, queue several that run one after the other; the first one is returned,
         `runs/?group=` lists them all. With an `Idempotency-Key`, a repeated request starts nothing more."""
-        wait_param.seconds_of(request)  # a bad one is refused before anything is queued
         asked = AskedRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         body, author, key = asked.validated_data, person(request.user), request.headers.get(idempotency.HEADER)
-        with field_errors():
-            run, replayed = idempotency.start(key, author, body, partial(submit, body, author))
-        run = self._ended(run)
+        with wait_param.waiting(request) as seconds:
+            with field_errors():
+                run, replayed = idempotency.start(key, author, body, partial(submit, body, author))
+            run = self._ended(run, seconds)
         return Response(self.get_serializer(run).data, headers=REPEATED) if replayed else self._created(run)
 
     @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
@@ -169,9 +170,9 @@ class RunViewSet(
         output: Any = RunOutput.objects.filter(run=run).first() or RunOutput(run=run)
         return Response(LogSerializer(output).data)
 
-    def _ended(self, run: Run) -> Run:
+    def _ended(self, run: Run, seconds: float) -> Run:
         """Wait for the run's end as long as the caller asks for."""
-        if (seconds := wait_param.seconds_of(self.request)) and not run.is_final:
+        if seconds and not run.is_final:
             poll(lambda: (Run.objects.filter(pk=run.pk, status__in=FINAL).exists(), run), seconds)
             return self.queryset.get(pk=run.pk)
         return run

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from panel.lib.wait_param import WAIT
+
 LIVE = """Stream the current figures as Server-Sent Events: one event `figures` per second.
 
 Its data is `{t, error}` with every figure of `history/`: current counts, rates since the last snapshot, and times in
@@ -20,6 +22,7 @@ def describe_live(result: dict[str, Any], **_: Any) -> dict[str, Any]:
                 "operationId": f"{noun}_live_retrieve",
                 "summary": "Current figures, once a second",
                 "description": LIVE,
+                "parameters": [given for given in one["parameters"] if given["name"] != WAIT.name],
                 "responses": {
                     "200": {
                         "content": {"text/event-stream": {"schema": {"type": "string"}}},

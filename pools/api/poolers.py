@@ -79,10 +79,13 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
         """Request an apply of the pooler's pools; `revisions/` shows its progress."""
-        seconds = wait_param.seconds_of(request)
         asked = AskedApplySerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        pooler, drift = self.get_object(), asked.validated_data.get("drift")
+        with wait_param.waiting(request) as seconds:
+            return self._applied(request, asked.validated_data.get("drift"), seconds)
+
+    def _applied(self, request: Request, drift: str | None, seconds: float) -> Response:
+        pooler = self.get_object()
         deployment.try_again(pooler)
         if drift == "adopt":
             adoption.adopt(pooler, person(request.user))

@@ -65,29 +65,31 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return a pool; with `wait`, once its `state` is no longer pending."""
-        return Response(self.get_serializer(self._settled(self.get_object())).data)
+        with wait_param.waiting(request) as seconds:
+            return Response(self.get_serializer(self._settled(self.get_object(), seconds)).data)
 
     def perform_create(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Create a pool: validated and saved as pending, then applied by a worker."""
-        wait_param.seconds_of(self.request)  # a bad one is refused before anything is saved
-        made = pools.create(serializer.validated_data, person(self.request.user), sql_right(self.request))
-        serializer.instance = self._settled(made)
+        with wait_param.waiting(self.request) as seconds:
+            made = pools.create(serializer.validated_data, person(self.request.user), sql_right(self.request))
+            serializer.instance = self._settled(made, seconds)
 
     def perform_update(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Change a pool in place, unless it was edited since `version`."""
-        wait_param.seconds_of(self.request)
         values = dict(serializer.validated_data)
         version = expected_version(self.request, values)
         author, right = person(self.request.user), sql_right(self.request)
-        serializer.instance = self._settled(pools.change(self.get_object(), values, version, author, right))
+        with wait_param.waiting(self.request) as seconds:
+            changed = pools.change(self.get_object(), values, version, author, right)
+            serializer.instance = self._settled(changed, seconds)
 
     def perform_destroy(self, instance: Pool) -> None:
         """Remove a pool; it disappears here at once, and from the pooler once a worker has verified that."""
         pools.remove(instance, person(self.request.user))
 
-    def _settled(self, pool: Pool) -> Pool:
+    def _settled(self, pool: Pool, seconds: float) -> Pool:
         """Wait as long as the caller asks for; 404 where the pool is removed meanwhile."""
-        if not (seconds := wait_param.seconds_of(self.request)):
+        if not seconds:
             return pool
         if (settled := settlement.wait_for_pool(pool, seconds)) is None:
             raise NotThere(gettext("pool %(pool)s was removed in the meantime") % {"pool": pool})

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from panel.accounts.permissions import person
+from panel.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
 from pools.inventory import applied_settings, pooler_choice
 from pools.managed_api.base import ClusterView
@@ -46,7 +47,9 @@ class ConfigView(ClusterView):
                 _("pooler %(pooler)s is no PgBouncer: change its settings on its page") % {"pooler": pooler}
             )
         if values:
-            pooler = applied_settings.change(pooler, values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
+            author, right = person(request.user), sql_right(request)
+            with place_of(request):
+                pooler = applied_settings.change(pooler, values, author, right, APPLIED_WITHIN_S)
         return Response({"config": {SECTION: _shown(pooler)}})
 
 

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from panel.accounts.models import Scope
 from panel.accounts.permissions import person
+from panel.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
 from pools.inventory import applied_pools, pooler_choice
 from pools.inventory.pools import InvalidPool
@@ -43,9 +44,10 @@ class PoolsView(ClusterView):
         values["pooler"] = pooler = pooler_choice.of_cluster(self.cluster)
         self._refuse_taken(pooler, values["name"])
         try:
-            made = applied_pools.create(
-                values | {"cluster": self.cluster}, person(request.user), sql_right(request), APPLIED_WITHIN_S
-            )
+            with place_of(request):
+                made = applied_pools.create(
+                    values | {"cluster": self.cluster}, person(request.user), sql_right(request), APPLIED_WITHIN_S
+                )
         except InvalidPool:
             self._refuse_taken(pooler, values["name"])  # by a request that came at the same moment
             raise
@@ -76,12 +78,14 @@ class PoolView(ClusterView):
         """
         pool, values = self._pool(name), _changed(Body.of(request))
         _log_mode(pool, values, request)
-        applied_pools.change(pool, values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
+        with place_of(request):
+            applied_pools.change(pool, values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
         return Response(status=204)
 
     def delete(self, request: Request, pk: str, name: str) -> Response:
         """Remove the pool."""
-        applied_pools.remove(self._pool(name), person(request.user), APPLIED_WITHIN_S)
+        with place_of(request):
+            applied_pools.remove(self._pool(name), person(request.user), APPLIED_WITHIN_S)
         return Response(status=204)
 
     def _pool(self, name: str) -> Pool:
