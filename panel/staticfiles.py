@@ -47,6 +47,7 @@ BUNDLES = {
             "pool",
             "dashboard",
             "page_tabs",
+            "table_cards",
             "diff",
             "monitoring",
         )

@@ -28,7 +28,6 @@ function series(name, unit) {
 }
 
 const charts = document.querySelector("[data-charts]");
-charts.hidden = false;
 stack.add(charts.querySelector('[data-chart="tps"]'), gettext("Throughput"), series("tps", "tps"));
 stack.add(charts.querySelector('[data-chart="latency"]'), gettext("Latency"), series("latency_ms", "ms"));
 stack.draw();

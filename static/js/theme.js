@@ -33,8 +33,5 @@
   system.addEventListener("change", show);
   window.addEventListener("storage", show);
   document.addEventListener("click", choose);
-  document.addEventListener("DOMContentLoaded", () => {
-    for (const group of document.querySelectorAll("[data-theme-switch]")) group.hidden = false;
-    show();
-  });
+  document.addEventListener("DOMContentLoaded", show);
 })();

@@ -1,4 +1,4 @@
-"""Pages hold still while they load: the room of what a script draws is there from the first."""
+"""Pages hold still while they load, and fit the window: the room of what a script draws is there from the first."""
 
 from typing import Any
 
@@ -36,3 +36,33 @@ def test_the_page_of_a_run_holds_still(page: Page, run: dict[str, Any]) -> None:
     page.goto(f"/runs/{run['id']}/")
     expect(page.locator("[data-chart=tps]")).to_be_visible()
     assert page.evaluate(SHIFT) < GOOD
+
+
+def test_the_pages_of_a_pool_hold_still(page: Page, run: dict[str, Any]) -> None:
+    for address in (f"/pools/{run['target']['pool']}/", f"/pools/{run['target']['pool']}/monitoring/"):
+        page.goto(address)
+        expect(page.locator("[data-chart=connections]")).to_be_visible()
+        assert page.evaluate(SHIFT) < GOOD, address
+
+
+def test_a_comparison_holds_still(page: Page, run: dict[str, Any], installation: Installation) -> None:
+    pooled = {"target": {"pool": run["target"]["pool"]}, "options": {"duration": 3, "clients": 2, "rate": 100}}
+    again = installation.api.post("runs/", pooled)
+    installation.api.wait(f"runs/{again['id']}/", "status", {"succeeded", "failed"}, 60)
+    page.goto(f"/runs/compare/?run={run['id']}&run={again['id']}")
+    expect(page.locator("[data-chart=tps]")).to_be_visible()
+    assert page.evaluate(SHIFT) < GOOD
+
+
+LISTS = ("/", "/clusters/", "/poolers/", "/pools/", "/events/", "/runs/", "/experiments/", "/generators/", "/tokens/")
+
+
+@pytest.mark.parametrize("width", [720, 1000])  # 720: a window of 1440 at 200 % zoom
+def test_lists_fit_the_window(page: Page, run: dict[str, Any], width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 900})
+    too_wide = {}
+    for address in LISTS:
+        page.goto(address)
+        if (extent := page.evaluate("document.documentElement.scrollWidth")) > width:
+            too_wide[address] = extent
+    assert too_wide == {}
