@@ -3,7 +3,7 @@
 import { Backoff } from "./backoff.js";
 import { rowsOf, withGaps } from "./chart_points.js";
 import { ChartStack } from "./charts.js";
-import { exact, rounded, sized } from "./run_figures.js";
+import { exact, rounded, sized, waited } from "./run_figures.js";
 
 const WINDOW = 300; // s that the live charts show
 const KEPT = 3600; // s of live rows in memory
@@ -89,11 +89,13 @@ function build() {
   stack.draw();
 }
 
+const WRITTEN = { "bytes/s": sized, ms: waited };
+
 function writeTiles(figures) {
   for (const place of root.querySelectorAll("[data-figure]")) {
     const { figure, unit } = place.dataset;
     const value = figures[figure];
-    place.querySelector("span").textContent = unit === "bytes/s" ? sized(value) : rounded(value);
+    place.querySelector("span").textContent = (WRITTEN[unit] ?? rounded)(value);
     place.title = value === null ? gettext("nothing to tell") : exact(value, unit).trim();
     const warns = value > 0 && (figure === "cl_waiting" || figure === "maxwait_ms");
     place.parentElement.classList.toggle("pd-tile-warn", warns);

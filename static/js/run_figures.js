@@ -32,6 +32,12 @@ export function seconds(value) {
   return parts.filter(Boolean).join(" ") || "0 s";
 }
 
+/** Milliseconds as events say them: 0.167 ms, 850 ms, 29.0 s, 2 min 5 s. */
+export function waited(value) {
+  if (!(value >= 1000)) return value === null || value === undefined ? "–" : `${rounded(value)} ms`;
+  return value < 60_000 ? `${(value / 1000).toFixed(1)} s` : seconds(value / 1000);
+}
+
 /** What is left of a time, for who waits for its end. */
 export function left(value) {
   const words = { minutes: Math.floor(value / 60), seconds: value % 60 };

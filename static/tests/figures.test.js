@@ -2,7 +2,7 @@ import "./texts.js";
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { budget, sentence, typed } from "../js/budget_figures.js";
-import { exact, left, rounded, seconds, sized, tick } from "../js/run_figures.js";
+import { exact, left, rounded, seconds, sized, tick, waited } from "../js/run_figures.js";
 
 test("figures are rounded to digits that matter", () => {
   assert.deepEqual([1234.5, 812.44, 9.876, 0.1666, 0, null, Number.NaN].map(rounded), [
@@ -50,4 +50,8 @@ test("a budget tells what a pool leaves, and how long its bar is", () => {
   assert.equal(sentence({ free: 40, left: 30 }), "%(count)s of 40 free ones left after this pool");
   assert.equal(sentence({ free: -3, left: -10 }), "%(count)s over the budget: 0 are free");
   assert.deepEqual(["12", "-4", "x", undefined].map(typed), [12, 0, 0, 0]);
+});
+
+test("a wait is written as events write it", () => {
+  assert.deepEqual([0.1666, 850, 29040, 125_000, null].map(waited), ["0.167 ms", "850 ms", "29.0 s", "2 min 5 s", "–"]);
 });

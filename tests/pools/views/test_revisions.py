@@ -1,5 +1,7 @@
 """The pages of revisions: who did what when, what changed, and the way back."""
 
+import re
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -64,6 +66,13 @@ def test_a_revision_shows_what_it_changed_without_a_secret(reader: Client, poole
     assert "pool_size=7" in text
     assert "secret changed" in text
     assert "-word" not in text
+
+
+def test_a_line_of_a_difference_stands_alone_in_what_keeps_its_white_space(reader: Client, pooler: Pooler) -> None:
+    text = page(reader, "pooler-revision", pooler.pk, 2)
+    lines = re.findall(r'<td class="pd-diff-text">\s*<code>(.*?)</code>', text, re.DOTALL)
+    assert any("pool_size=7" in line for line in lines)
+    assert not any(line.startswith(("\n", " ")) or line.endswith(("\n", " ")) for line in lines)
 
 
 def test_a_revision_is_compared_with_any_other(reader: Client, pooler: Pooler) -> None:
