@@ -61,5 +61,7 @@ STATES = {
     "incomplete": StateWords("secondary", _("incomplete"), _("It ended early: the figures are partial")),
 }
 
+# Names of steps in revisions whose label differs.
+STEPS = {"rehearsed": _("tested on a trial instance")}
 # The steps of pools.deployment that deserve a tick.
 PROOFS = frozenset({"rehearsed", "read back", "logged in", "rolled back"})

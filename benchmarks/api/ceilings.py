@@ -17,7 +17,7 @@ from panel.lib.known_fields import KnownFields
 class SuperuserSets(BasePermission):
     """Everybody may read; only superusers may write, since ceilings limit staff."""
 
-    message = _("only superusers may set ceilings: they hold for staff")
+    message = _("only superusers may set run limits: they hold for staff")
 
     def has_permission(self, request: Request, view: Any) -> bool:
         return request.method in SAFE_METHODS or bool(request.user and request.user.is_superuser)

@@ -38,7 +38,7 @@ class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[Extern
         queryset=Cluster.objects.all(),
         default=None,
         allow_null=True,
-        help_text=_("The registered cluster that it leads to"),
+        help_text=_("The registered cluster that it routes to"),
     )
     cluster_database = serializers.CharField(max_length=63, default="", allow_blank=True, help_text=DATABASE_OF_CLUSTER)
     console_user = serializers.CharField(

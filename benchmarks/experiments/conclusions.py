@@ -41,7 +41,7 @@ class Claim:
             Finding.FASTER: _("Faster: %(text)s."),
             Finding.SLOWER: _("Slower: %(text)s."),
             Finding.NO_DIFFERENCE: _("No difference shown: %(text)s."),
-            Finding.NOT_JUDGED: _("Not to be judged here: %(text)s."),
+            Finding.NOT_JUDGED: _("Inconclusive: %(text)s."),
         }[self.finding] % {"text": self.text}
 
 

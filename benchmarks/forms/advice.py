@@ -68,7 +68,7 @@ class AdviceForm(WithScripts, Typed):
         help_text=_("100,000 accounts each, about 16 MB. Your scripts read it as :scale."),
     )
     minutes = forms.IntegerField(
-        label=_("Minutes to spend"),
+        label=_("Time budget, in minutes"),
         min_value=1,
         max_value=MOST_MINUTES,
         initial=5,

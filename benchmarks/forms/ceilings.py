@@ -52,6 +52,6 @@ def faults(values: dict[str, Any], itself: Ceiling) -> list[tuple[str | None, st
         wrong.append((None, gettext("no limit is set: give at least one of clients, threads, duration and scale")))
     same = Ceiling.objects.filter(cluster=values.get("cluster"), holder=values.get("holder")).exclude(pk=itself.pk)
     if (current := same.first()) is not None:
-        text = gettext("there is a ceiling for %(ceiling)s already: change that one")
+        text = gettext("there is a run limit for %(ceiling)s already: change that one")
         wrong.append((None, text % {"ceiling": current}))
     return wrong

@@ -37,7 +37,7 @@ class ExperimentForm(forms.Form):
         help_text=_("Each block measures every arm once; empty: the playbook's own number."),
     )
     minutes = forms.IntegerField(
-        label=_("Or go on for, in minutes"),
+        label=_("Time budget, in minutes"),
         required=False,
         min_value=1,
         max_value=MOST_MINUTES,

@@ -44,7 +44,7 @@ class ExternalEndpointForm(Typed):
     )
     cluster = forms.ModelChoiceField(
         Cluster.objects.all(),
-        label=_("Leads to cluster"),
+        label=_("Routes to cluster"),
         required=False,
         empty_label=_("One that is not registered"),
         help_text=_("Lets runs be compared with the cluster itself, and its server be monitored"),

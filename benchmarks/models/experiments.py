@@ -48,9 +48,9 @@ ENDED = frozenset({ExperimentState.SUCCEEDED, ExperimentState.FAILED, Experiment
 class Phase(models.TextChoices):
     """What a running experiment does."""
 
-    SETUP = "setup", _("making what the arms need")
+    SETUP = "setup", _("preparing")
     MEASURE = "measure", _("measuring")
-    TEARDOWN = "teardown", _("removing what was made")
+    TEARDOWN = "teardown", _("cleaning up")
 
 
 class ExperimentQuerySet(NumberedQuerySet["Experiment"]):

@@ -21,7 +21,7 @@ def superusers_only(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.user.is_superuser:
-            raise PermissionDenied(_("only superusers may set ceilings: they hold for staff"))
+            raise PermissionDenied(_("only superusers may set run limits: they hold for staff"))
         return view(request, *args, **kwargs)
 
     return guarded
@@ -52,7 +52,7 @@ def ceiling_delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete a ceiling: it no longer limits new runs."""
     ceiling = get_object_or_404(Ceiling, pk=pk)
     ceiling.delete()
-    messages.success(request, _("The ceiling for %(ceiling)s was removed.") % {"ceiling": ceiling})
+    messages.success(request, _("The run limit for %(ceiling)s was removed.") % {"ceiling": ceiling})
     return redirect("ceiling-list")
 
 

@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from panel.state_labels import PROOFS, STATES, UNKNOWN_STATE, StateWords
+from panel.state_labels import PROOFS, STATES, STEPS, UNKNOWN_STATE, StateWords
 from pools.inventory.budget import Budget
 
 register = template.Library()
@@ -131,6 +131,17 @@ def duration(seconds: Number) -> str:
 
 
 @register.filter
+def wait_time(milliseconds: Number) -> str:
+    """Format milliseconds as events do: `0.167 ms`, `850 ms`, `29.0 s`, `2 min 5 s`; a dash when unknown."""
+    if not _known(milliseconds):
+        return "–"
+    if milliseconds < 1000:
+        return f"{figure(milliseconds)} ms"
+    seconds = milliseconds / 1000
+    return f"{seconds:.1f} s" if seconds < MINUTE_S else duration(seconds)
+
+
+@register.filter
 def figure(number: Number) -> str:
     """Format a number with at least three significant digits: `12,346`, `812.4`, `0.167`; a dash when unknown."""
     if not _known(number):
@@ -152,6 +163,12 @@ def allocated_percent(budget: Budget) -> float:
 def proves(step: str) -> bool:
     """Tell whether a step of an apply verified something, rather than only changed something."""
     return step in PROOFS
+
+
+@register.filter
+def step_label(step: str) -> str | Promise:
+    """Return the label of a step of an apply, such as `read back`."""
+    return STEPS.get(step, step)
 
 
 @register.filter

@@ -103,6 +103,6 @@ class DatabaseActions(GenericViewSet[Cluster]):
     @extend_schema(parameters=[NAME], responses={204: None}, filters=False)
     @database.mapping.delete
     def drop_database(self, request: Request, pk: str, name: str) -> Response:
-        """Drop a database for good; 409 with the blockers while a pool leads to it or a session uses it."""
+        """Drop a database for good; 409 with the blockers while a pool routes to it or a session uses it."""
         databases.drop(self.get_object(), name, person(request.user))
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -160,7 +160,7 @@ def _refuse_while_needed(node: ClusterNode) -> None:
     held = pools.filter(target=NodeRole.STANDBY).order_by("name").first()
     if held and not left:
         raise IllegalTransition(
-            _("pool %(pool)s leads to a standby, and %(node)s is the last one: change the pool first")
+            _("pool %(pool)s routes to a standby, and %(node)s is the last one: change the pool first")
             % {"pool": held, "node": node}
         )
 

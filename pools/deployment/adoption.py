@@ -106,9 +106,9 @@ def _made(pooler: Pooler, fields: Mapping[str, Any]) -> Pool:
 
 def _ambiguous(pool: str, address: str, *, is_known: bool) -> str:
     if is_known:
-        message = _("pool %(pool)s leads to %(address)s, where several clusters are registered")
+        message = _("pool %(pool)s routes to %(address)s, where several clusters are registered")
     else:
-        message = _("pool %(pool)s leads to %(address)s, where no cluster is registered")
+        message = _("pool %(pool)s routes to %(address)s, where no cluster is registered")
     return message % {"pool": pool, "address": address}
 
 

@@ -187,7 +187,7 @@ class PoolForm(Typed):
         Pooler.objects.filter(kind__in=kinds_that("is_chainable")),
         required=False,
         empty_label=_("the cluster itself"),
-        label=_("Leads to"),
+        label=_("Routes to"),
         help_text=_("A chain: this PgBouncer, then a Pgpool-II that accepts the same user for the same database"),
     )
     target = forms.ChoiceField(

@@ -165,8 +165,11 @@ def _of_budgets(
     Pools of experiments go by themselves: they are no reason for a warning.
     """
     judged = [
-        (of_primary, _("%(given)s of %(available)s connections are given to pools (%(percent)s %%)")),
-        (of_standbys, _("%(given)s of %(available)s connections of each standby are given to pools (%(percent)s %%)")),
+        (of_primary, _("%(given)s of %(available)s connections are allocated to pools (%(percent)s %%)")),
+        (
+            of_standbys,
+            _("%(given)s of %(available)s connections of each standby are allocated to pools (%(percent)s %%)"),
+        ),
     ]
     found = [(100 * one.lasting / one.available, one, text) for one, text in judged if one and one.available]
     if not found:

@@ -39,7 +39,7 @@ WATCHES = {
             EventKind.BUDGET,
             Severity.WARNING,
             Rule(90, 85, 0),
-            _("connections of a cluster's primary or standbys given to pools"),
+            _("connections of a cluster's primary or standbys allocated to pools"),
             "%",
         ),
         Watch(

@@ -142,7 +142,7 @@ def check_reports(page: Page, folder: Path, verdict: str) -> None:
         files[kind] = folder / download.value.suggested_filename
         download.value.save_as(files[kind])
     check_page(page, files["HTML"], verdict)
-    assert {"Connecting anew, directly and through a pool", "What it shows"} <= titles_of(files["PDF"].read_bytes())
+    assert {"Connecting anew, directly and through a pool", "Result"} <= titles_of(files["PDF"].read_bytes())
     with files["CSV"].open(newline="") as text:
         rows = list(csv.DictReader(text))
     assert [(row["key"], row["n_valid"], row["baseline"]) for row in rows] == [
@@ -233,7 +233,7 @@ def test_without_javascript_one_is_started_and_cancelled_and_keeps_what_was_meas
 ) -> None:
     plain.goto(f"/playbooks/{playbook}/")
     plain.get_by_role("button", name="Start the experiment").click()
-    expect(plain.get_by_role("heading", name="What it shows")).to_be_visible()
+    expect(plain.get_by_role("heading", name="Result")).to_be_visible()
     experiment = plain.url.rstrip("/").rsplit("/", 1)[1]
     wait_for_runs(installation, experiment, 1)
     plain.get_by_role("link", name="Reload for the figures by now").click()

@@ -52,7 +52,7 @@ def make_the_pool(page: Page, database: str, user: str) -> None:
     expect(page.get_by_label("Database")).to_have_value(database)
     page.locator("[name=user]").select_option(user)
     page.get_by_label("Size", exact=True).fill("2")
-    page.get_by_role("button", name="Make the pool").click()
+    page.get_by_role("button", name="Create pool").click()
     expect(page.locator("#pool-state")).to_have_text("applied")
 
 

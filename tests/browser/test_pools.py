@@ -31,7 +31,7 @@ def test_a_new_pool_is_pending_first_and_then_applied_with_what_proved_it(
 ) -> None:
     fill_pool_form(page, "proved", 3)
     with page.expect_response(lambda answer: bool(POOL_PAGE.search(answer.url)) and answer.ok) as shown:
-        page.get_by_role("button", name="Make the pool").click()
+        page.get_by_role("button", name="Create pool").click()
     assert re.search(r'id="pool-state"\s*>.{0,400}?pending\s*</span>', shown.value.text(), re.DOTALL)
     expect(page.locator("#pool-state")).to_have_text("applied")
     expect(page.locator(".pd-step-proof")).to_contain_text(["logged in"])
@@ -42,7 +42,7 @@ def test_a_new_pool_is_pending_first_and_then_applied_with_what_proved_it(
 def test_a_size_over_the_budget_is_refused_beside_its_field(page: Page) -> None:
     fill_pool_form(page, "far-too-large", 5000)
     expect(page.locator("[data-budget-line]")).to_contain_text("over the budget")
-    page.get_by_role("button", name="Make the pool").click()
+    page.get_by_role("button", name="Create pool").click()
     size = page.get_by_label("Size", exact=True)
     expect(page.locator(".pd-field-invalid")).to_contain_text(
         "size 5000 is over the budget of cluster demo: 97 available"
@@ -55,7 +55,7 @@ def test_a_size_over_the_budget_is_refused_beside_its_field(page: Page) -> None:
 
 def test_an_answer_that_makes_the_form_longer_leaves_its_button_where_it_is(page: Page) -> None:
     page.goto("/pools/new/")
-    button = page.get_by_role("button", name="Make the pool")
+    button = page.get_by_role("button", name="Create pool")
     length, place = page.evaluate("document.body.scrollHeight"), button.bounding_box()
     with page.expect_response(lambda answer: "mode-check" in answer.url):
         page.get_by_label("Database").select_option("app")
@@ -156,7 +156,7 @@ def test_without_javascript_a_pool_is_made_and_a_run_through_it_started(
     page = visit(java_script_enabled=False)
     log_in(page, installation)
     fill_pool_form(page, "plain", 3)
-    page.get_by_role("button", name="Make the pool").click()
+    page.get_by_role("button", name="Create pool").click()
     pool_id = id_at(page, POOL_PAGE)
     installation.api.wait(f"pools/{pool_id}/", "state", {"applied"}, 30)
     page.reload()

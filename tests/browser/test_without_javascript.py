@@ -76,7 +76,7 @@ def test_a_role_is_made_and_dropped(page: Page, installation: Installation) -> N
 def test_a_pool_is_made_copied_and_measured(page: Page, installation: Installation) -> None:
     page.goto("/pools/new/")
     fill_pool_form(page, "by-hand", 3)
-    page.get_by_role("button", name="Make the pool").click()
+    page.get_by_role("button", name="Create pool").click()
     pool_id = id_at(page, POOL_PAGE)
     installation.api.wait(f"pools/{pool_id}/", "state", {"applied"}, 30)
     page.reload()

@@ -113,3 +113,18 @@ def test_a_budget_of_nothing_is_not_an_unknown_one(available, words):
     budget = Budget(available, 5, None if available is None else -5, [])
     page = Template('{% include "includes/budget_bar.html" with compact=True %}').render(Context({"budget": budget}))
     assert words in page
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"),
+    [(0, "0 ms"), (0.1666, "0.167 ms"), (850, "850 ms"), (29_040, "29.0 s"), (125_000, "2 min 5 s"), (None, "–")],
+)
+def test_waits_are_written_as_events_write_them(milliseconds, text):
+    assert pooldeck.wait_time(milliseconds) == text
+
+
+def test_a_stored_step_is_shown_by_its_label():
+    assert [str(pooldeck.step_label(step)) for step in ("rehearsed", "read back")] == [
+        "tested on a trial instance",
+        "read back",
+    ]

@@ -138,7 +138,7 @@ def login_to_existing(cluster: Cluster, pool: Pool | None, database: str, user: 
     `ClusterUnreachable`.
     """
     if pool is not None and pool.target != NodeRole.PRIMARY:
-        text = _("pool %(pool)s leads to standbys, and the sweep's pools to the primary: use the sweep's tables")
+        text = _("pool %(pool)s routes to standbys, and the sweep's pools to the primary: use the sweep's tables")
         raise InvalidExperiment({"tables": [text % {"pool": pool}]})
     login = {"database": pool.database if pool else database, "user": (pool.user if pool else "") or user}
     for name, value in login.items():

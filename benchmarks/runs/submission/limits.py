@@ -56,14 +56,14 @@ def _above(lowest: dict[str, Ceiling], options: dict[str, Any]) -> Iterator[tupl
             value = options.get(option)
             if value is not None and value > most:
                 text = _(
-                    "%(value)s is above the ceiling of %(most)s (%(name)s) for %(holder)s: "
+                    "%(value)s is above the run limit of %(most)s (%(name)s) for %(holder)s: "
                     "use at most %(most)s, or ask an admin to raise it"
                 )
                 yield option, text % (words | {"value": f"{value:,}{unit}"})
         counted = next((option for option in ENDLESS if options.get(option)), None)
         if name == "duration" and counted and not options.get("duration"):
             text = _(
-                "counting %(counted)s sets no time limit, but there is a ceiling of %(most)s (%(name)s) for "
+                "counting %(counted)s sets no time limit, but there is a run limit of %(most)s (%(name)s) for "
                 "%(holder)s: set a duration instead"
             )
             yield counted, text % (words | {"counted": counted})

@@ -229,7 +229,7 @@ def another_route(pooler: Pooler, one: Pool, other: Pool) -> str:
     """Return why two pools can't be on one HAProxy."""
     return _(
         "pooler %(pooler)s is an HAProxy, which does not know databases and leads all its pools to the same servers: "
-        "pool %(one)s leads to cluster %(cluster)s (%(target)s), pool %(other)s to cluster %(other_cluster)s "
+        "pool %(one)s routes to cluster %(cluster)s (%(target)s), pool %(other)s to cluster %(other_cluster)s "
         "(%(other_target)s); register another HAProxy for it, or give the PgBouncers behind it (servers)"
     ) % {
         "pooler": pooler,

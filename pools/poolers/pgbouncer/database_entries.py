@@ -187,7 +187,7 @@ def address_of(pool: Pool) -> tuple[str, int, str]:
     if not found:
         raise Rejected(
             _(
-                "pool %(pool)s leads to the standbys of %(cluster)s, which has none in recovery: "
+                "pool %(pool)s routes to the standbys of %(cluster)s, which has none in recovery: "
                 "register them as its nodes, or let the pool lead to the primary"
             )
             % {"pool": pool, "cluster": pool.cluster},

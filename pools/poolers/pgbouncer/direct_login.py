@@ -153,7 +153,7 @@ class Direct:
         for words in silent:
             self.progress.step(
                 "noted",
-                _("pool %(pool)s leads to a standby that does not answer: %(words)s") % {"pool": pool, "words": words},
+                _("pool %(pool)s routes to a standby that does not answer: %(words)s") % {"pool": pool, "words": words},
             )
 
     def _try_server(self, pool: Pool, at: Address) -> None:

@@ -58,7 +58,7 @@ def test_others_read_only():
         ({"holder": "guests", "clients": 1}, {"holder": ['"guests" is not a valid choice.']}),
         (
             {"holder": "everyone", "clients": 1},
-            {"non_field_errors": ["there is a ceiling for every cluster, everyone already: change that one"]},
+            {"non_field_errors": ["there is a run limit for every cluster, everyone already: change that one"]},
         ),
     ],
 )

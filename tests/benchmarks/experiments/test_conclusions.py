@@ -64,7 +64,7 @@ def test_a_pooler_that_is_slower_is_not_reproduced() -> None:
         ([200, 210, 195], "Faster: 1 client, pool: ×2.02 its baseline (95 % interval"),
         ([50, 51, 49], "Slower: 1 client, pool: ×0.50 its baseline"),
         ([100, 100, 101], "No difference shown: 1 client, pool: ×1.0"),
-        ([200], "Not to be judged here: 1 client, pool: ×2.00 its baseline."),
+        ([200], "Inconclusive: 1 client, pool: ×2.00 its baseline."),
     ],
 )
 def test_where_nothing_was_published_the_verdict_is_the_finding(pooled: list[int], begins: str) -> None:

@@ -147,7 +147,7 @@ def test_a_role_that_reaches_the_host_is_refused(monkeypatch: pytest.MonkeyPatch
 
 def test_the_ceilings_of_runs_hold() -> None:
     Ceiling.objects.create(holder=Holder.EVERYONE, clients=16)
-    with pytest.raises(InvalidOptions, match="32 is above the ceiling of 16"):
+    with pytest.raises(InvalidOptions, match="32 is above the run limit of 16"):
         sweep.ask(ask(workload={"clients": 32}))
     assert sweep.ask(ask(workload={"clients": 16}))  # arms of more clients are left out with the reason
 

@@ -25,7 +25,7 @@ def a_ceiling(**fields: object) -> Ceiling:
 
 
 def test_a_superuser_sets_changes_and_removes_one(superuser: Client):
-    assert "Set the first ceiling" in page_of(superuser.get("/ceilings/"))
+    assert "Set the first run limit" in page_of(superuser.get("/ceilings/"))
     assert superuser.post("/ceilings/new/", NEW).headers["Location"] == "/ceilings/"
     made = Ceiling.objects.get()
     assert (made.cluster, made.holder, made.clients, made.threads, made.duration) == (None, "staff", 100, None, 600)
@@ -50,7 +50,7 @@ def test_staff_look_and_change_nothing(staff: Client):
 
 
 def test_readers_look(reader: Client):
-    assert "Superusers may set ceilings." in page_of(reader.get("/ceilings/"))
+    assert "Superusers may set run limits." in page_of(reader.get("/ceilings/"))
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_can_not_be_a_ceiling_is_told_and_stays_typed(superuser: Client, ch
 def test_a_second_one_of_the_same_cluster_and_holder_is_refused(superuser: Client):
     a_ceiling()
     page = page_of(superuser.post("/ceilings/new/", NEW))
-    assert "there is a ceiling for every cluster, staff who are no superusers already: change that one" in page
+    assert "there is a run limit for every cluster, staff who are no superusers already: change that one" in page
 
 
 def test_wrong_methods_and_ids_and_strangers(superuser: Client):

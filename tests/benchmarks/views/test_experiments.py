@@ -45,9 +45,9 @@ def test_the_list_asks_as_often_for_three_as_for_one(staff) -> None:
 def test_the_page_shows_the_verdict_first_and_the_published_figures_beside_the_measured(staff) -> None:
     page = page_of(staff.get(f"/experiments/{a_measured_experiment(FIGURES).pk}/"))
     assert "Reproduced: 10 clients, SCRAM, PgBouncer: ×2.02 its baseline" in page
-    assert page.index("What it shows") < page.index("Published beside measured")
+    assert page.index("Result") < page.index("Published beside measured")
     assert "◆ 16.96" in page
-    assert "hx-get" not in page[page.index("experiment-live") : page.index("What it shows")]
+    assert "hx-get" not in page[page.index("experiment-live") : page.index("Result")]
 
 
 def test_the_page_says_that_the_warm_up_was_thrown_away(staff) -> None:
@@ -155,8 +155,8 @@ def test_until_the_end_only_what_can_be_judged_is_claimed(staff) -> None:
     part = {"HX-Request": "true", "HX-Target": "experiment-live"}
     page = page_of(staff.get(f"/experiments/{experiment.pk}/", headers=part))
     assert "too few runs for a verdict" in page
-    assert "Not to be judged here" not in page
+    assert "Inconclusive" not in page
     experiment.write(state="cancelled")
     page = page_of(staff.get(f"/experiments/{experiment.pk}/", headers=part))
-    assert "Not to be judged here" in page
+    assert "Inconclusive" in page
     assert "Run again" in page  # which takes the place of the button that cancels

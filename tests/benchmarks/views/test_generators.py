@@ -31,7 +31,7 @@ def test_the_list_shows_what_each_has_and_does(staff, seen):
     Run.objects.enqueue(cluster=cluster, generator="near", wanted_generators=["near"])
     seen("far", ago_s=60)
     text = page_of(staff.get(LIST))
-    parts = ("near.example", "8 cores", "pgbench", "15.18", "jmeter", "demo", "0.25", "alive", "gone", "Forget")
+    parts = ("near.example", "8 cores", "pgbench", "15.18", "jmeter", "demo", "0.25", "alive", "gone", "Unregister")
     for part in (*parts, "2 JMeter plans", "it holds a listener"):
         assert part in text
     assert f'href="/runs/{run.pk}/"' in text
@@ -58,7 +58,7 @@ def test_without_redis_the_page_says_that_nobody_knows_who_lives(staff, settings
     Generator.objects.create(name="near")
     text = page_of(staff.get(LIST))
     assert "unknown which generators live" in text
-    assert "Forget" not in text
+    assert "Unregister" not in text
 
 
 def test_one_that_is_gone_is_forgotten(staff, seen):

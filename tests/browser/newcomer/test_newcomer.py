@@ -24,7 +24,7 @@ def make_pool(page: Page, name: str) -> None:
         page.get_by_label(re.compile("^User")).select_option("app")
     page.get_by_label("Size", exact=True).fill("5")
     expect(page.locator("[data-budget-line]")).to_contain_text("free")
-    page.get_by_role("button", name="Make the pool").click()
+    page.get_by_role("button", name="Create pool").click()
     expect(page.get_by_role("heading", name=re.compile(name))).to_be_visible()
     expect(page.locator("main")).to_contain_text("applied")
 
@@ -87,7 +87,7 @@ def test_a_refused_pool_keeps_what_was_typed_and_names_the_figures(page: Page, i
         page.get_by_label("Cluster").select_option(label="demo")
     page.get_by_label("Database").select_option("app")
     page.get_by_label("Size", exact=True).fill("5000")
-    page.get_by_role("button", name="Make the pool").click()
+    page.get_by_role("button", name="Create pool").click()
     expect(page.locator("main")).to_contain_text("size 5000 is over the budget of cluster demo")
     expect(page.get_by_label("Name", exact=True)).to_have_value("far-too-large")
     expect(page.get_by_label("Size", exact=True)).to_have_value("5000")

@@ -82,7 +82,7 @@ def test_all_servers_of_a_cluster_are_checked(cluster: Cluster) -> None:
 def test_a_node_that_pools_need_stays(cluster: Cluster) -> None:
     node = a_node(cluster)
     pool = a_pool(cluster=cluster, name="reading", target=NodeRole.STANDBY)
-    with pytest.raises(IllegalTransition, match=r"pool reading leads to a standby, and 127.0.0.1:2 is the last"):
+    with pytest.raises(IllegalTransition, match=r"pool reading routes to a standby, and 127.0.0.1:2 is the last"):
         nodes.remove(node)
     other = a_node(cluster, port=3)
     nodes.remove(other)

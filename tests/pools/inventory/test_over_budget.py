@@ -11,7 +11,7 @@ from tests.callers import person
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
 
 pytestmark = pytest.mark.django_db
-FIGURES = "over the budget of cluster demo: 97 available, 40 given to pools, 57 free"
+FIGURES = "over the budget of cluster demo: 97 available, 40 allocated to pools, 57 free"
 
 
 @pytest.fixture
@@ -62,7 +62,9 @@ def test_the_mark_goes_when_it_fits_and_stays_when_it_only_shrinks(typed: dict[s
 def test_the_budget_of_the_standbys_is_called_by_its_name(typed: dict[str, Any]) -> None:
     a_node(typed["cluster"])
     assert refused(typed | {"target": "standby", "size": 98}) == {
-        "size": ["size 98 is over the budget of each standby of cluster demo: 97 available, 0 given to pools, 97 free"]
+        "size": [
+            "size 98 is over the budget of each standby of cluster demo: 97 available, 0 allocated to pools, 97 free"
+        ]
     }
 
 
@@ -72,5 +74,7 @@ def test_a_pgpool_must_fit_on_the_standbys_too(typed: dict[str, Any]) -> None:
     a_pool(cluster=cluster, size=90, target="standby")
     pgpool = a_pooler(name="spread", kind="pgpool", pcp_port=1, facts={"num_init_children": 8, "max_pool": 1})
     assert refused(typed | {"name": "shop", "pooler": pgpool, "size": 8}) == {
-        "size": ["size 8 is over the budget of each standby of cluster demo: 97 available, 90 given to pools, 7 free"]
+        "size": [
+            "size 8 is over the budget of each standby of cluster demo: 97 available, 90 allocated to pools, 7 free"
+        ]
     }

@@ -97,7 +97,7 @@ def test_a_pool_that_waits_for_its_removal_is_replaced(typed: dict[str, Any]) ->
 def test_over_budget_names_the_figures(typed: dict[str, Any]) -> None:
     a_pool(cluster=typed["cluster"], size=40)
     assert errors(typed | {"size": 60}) == {
-        "size": ["size 60 is over the budget of cluster demo: 97 available, 40 given to pools, 57 free"]
+        "size": ["size 60 is over the budget of cluster demo: 97 available, 40 allocated to pools, 57 free"]
     }
     assert pools.create(typed | {"size": 57}).size == 57
 

@@ -136,10 +136,10 @@ def test_the_budget_is_that_of_the_servers_of_which_the_most_is_given():
     a_node(cluster)
     a_pool(cluster=cluster, size=30)
     found = of_kind(EventKind.BUDGET)
-    assert (found.value, found.message) == (30, "30 of 100 connections are given to pools (30 %)")
+    assert (found.value, found.message) == (30, "30 of 100 connections are allocated to pools (30 %)")
     a_pool(cluster=cluster, size=95, target=NodeRole.STANDBY)
     found = of_kind(EventKind.BUDGET)
-    assert (found.value, found.message) == (95, "95 of 100 connections of each standby are given to pools (95 %)")
+    assert (found.value, found.message) == (95, "95 of 100 connections of each standby are allocated to pools (95 %)")
     alerting.judge_values([found], {EventKind.BUDGET: thresholds.bounds()[EventKind.BUDGET]})
     alerting.judge_values([found], {EventKind.BUDGET: thresholds.bounds()[EventKind.BUDGET]})
     assert Event.objects.ongoing().get().message == found.message

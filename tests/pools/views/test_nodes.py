@@ -117,7 +117,7 @@ def test_a_node_is_forgotten_unless_pools_need_it(staff: Client, cluster: Cluste
     node = a_node(cluster)
     remove = reverse("cluster-node-remove", args=[cluster.pk, node.pk])
     pool = a_pool(cluster=cluster, name="reading", target=NodeRole.STANDBY)
-    assert "pool reading leads to a standby" in page_of(staff.post(remove, follow=True))
+    assert "pool reading routes to a standby" in page_of(staff.post(remove, follow=True))
     pool.delete()
     assert "127.0.0.1:2 was removed from the panel" in page_of(staff.post(remove, follow=True))
     assert not ClusterNode.objects.exists()

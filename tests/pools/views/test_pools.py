@@ -126,7 +126,7 @@ def test_a_size_over_the_budget_is_refused_with_the_figures_and_all_typed_stays(
     answer = staff.post("/pools/new/", typed(place, size="98", mode="session"))
     form = answer.context["form"]
     assert form.errors == {
-        "size": ["size 98 is over the budget of cluster orders: 97 available, 0 given to pools, 97 free"]
+        "size": ["size 98 is over the budget of cluster orders: 97 available, 0 allocated to pools, 97 free"]
     }
     assert (form["name"].value(), form["database"].value(), form["mode"].value()) == ("web", "shop", "session")
     assert not Pool.objects.exists()

@@ -46,11 +46,11 @@ def test_what_is_above_names_the_figure_the_ceiling_and_whose_it_is(cluster: Clu
     assert refused(author, cluster, clients=100, duration=60) == {}
     assert refused(author, cluster, clients=1_200, duration=61) == {
         "clients": [
-            f"1,200 is above the ceiling of 100 (clients) for {cluster}, staff who are no superusers: use at most 100, "
-            "or ask an admin to raise it"
+            f"1,200 is above the run limit of 100 (clients) for {cluster}, staff who are no superusers: use at most "
+            "100, or ask an admin to raise it"
         ],
         "duration": [
-            f"61 s is above the ceiling of 60 s (duration) for {cluster}, staff who are no superusers: use at most "
+            f"61 s is above the run limit of 60 s (duration) for {cluster}, staff who are no superusers: use at most "
             "60 s, or ask an admin to raise it"
         ],
     }
@@ -66,7 +66,7 @@ def test_what_holds_for_everyone_holds_for_all(cluster: Cluster):
     Ceiling.objects.create(holder=Holder.EVERYONE, scale=50)
     for author in (staff(), superuser(), None):
         assert refused(author, cluster, scale=51)["scale"][0].startswith(
-            "51 is above the ceiling of 50 (scale) for every cluster, everyone"
+            "51 is above the run limit of 50 (scale) for every cluster, everyone"
         )
 
 
@@ -77,8 +77,8 @@ def test_the_lowest_of_several_holds_and_other_clusters_count_not(cluster: Clust
     Ceiling.objects.create(cluster=a_cluster(name="other"), holder=Holder.EVERYONE, clients=1)
     author = staff()
     assert refused(author, cluster, clients=30, threads=2) == {}
-    assert "ceiling of 30" in refused(author, cluster, clients=31)["clients"][0]
-    assert "ceiling of 2 (threads)" in refused(author, cluster, threads=3)["threads"][0]
+    assert "run limit of 30" in refused(author, cluster, clients=31)["clients"][0]
+    assert "run limit of 2 (threads)" in refused(author, cluster, threads=3)["threads"][0]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_number_of_transactions_does_not_pass_a_ceiling_of_time(cluster: Clust
     Ceiling.objects.create(cluster=cluster, holder=Holder.EVERYONE, duration=60)
     assert refused(None, cluster, transactions=10**9, duration=None) == {
         "transactions": [
-            "counting transactions sets no time limit, but there is a ceiling of 60 s (duration) for "
+            "counting transactions sets no time limit, but there is a run limit of 60 s (duration) for "
             f"{cluster}, everyone: set a duration instead"
         ]
     }
@@ -123,6 +123,6 @@ def test_a_run_above_is_refused_before_anything_is_asked_or_saved(
     monkeypatch.setattr("pools.clusters.connect.connect", touched)
     Ceiling.objects.create(holder=Holder.EVERYONE, clients=3)
     asked = {"target": {"cluster": str(cluster.pk), "database": "shop"}, "options": {"clients": 4}, "author": staff()}
-    with pytest.raises(InvalidOptions, match="4 is above the ceiling of 3"):
+    with pytest.raises(InvalidOptions, match="4 is above the run limit of 3"):
         submit.submit(submit.RunRequest(**asked, repeat=repeat))
     assert not Run.objects.exists()

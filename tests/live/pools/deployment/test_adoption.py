@@ -119,7 +119,7 @@ def test_a_changed_password_is_adopted_where_it_works(
             "pooldeck.ini",
             "orders = ",
             "stock = host=10.0.0.1 port=5432 pool_size=1 pool_mode=session max_db_connections=1\norders = ",
-            "stock leads to 10.0.0.1:5432, where no cluster is",
+            "stock routes to 10.0.0.1:5432, where no cluster is",
         ),
         ("pooldeck.ini", "orders = ", "orders : ", "line 4: it is not an entry of name = key=value pairs"),
         ("pooldeck_settings.ini", "query_wait_timeout = 33", "query_wait_timeout = soon", "query_wait_timeout"),

@@ -197,6 +197,6 @@ def test_pools_created_at_the_same_moment_never_share_a_connection(metadata: dic
     )  # of 5 connections each, where 22 are available
     refused = {message for what, message in reported if what == "refused"}
     assert refused == {
-        "size 5 is over the budget of cluster demo: 22 available, 20 given to pools, 2 free",
+        "size 5 is over the budget of cluster demo: 22 available, 20 allocated to pools, 2 free",
     }
     assert len(reported) == 12

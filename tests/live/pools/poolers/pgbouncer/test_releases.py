@@ -163,5 +163,5 @@ def test_a_standby_that_is_down_is_told_and_does_not_keep_the_others_waiting(
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     (note,) = [step["detail"] for step in revision.steps if step["step"] == "noted"]
-    assert note.startswith("pool reads leads to a standby that does not answer: ")
+    assert note.startswith("pool reads routes to a standby that does not answer: ")
     assert f"127.0.0.3:{node.port}" in note
