@@ -153,7 +153,7 @@ def figure(number: Number) -> str:
 
 @register.filter
 def allocated_percent(budget: Budget) -> float:
-    """Return the share of a budget that is given to pools that stay, in percent, 0 to 100."""
+    """Return the share of a budget that is allocated to pools that stay, in percent, 0 to 100."""
     if not budget.available:
         return 100.0 if budget.lasting else 0.0
     return round(min(100.0, 100 * budget.lasting / budget.available), 1)
