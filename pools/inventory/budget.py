@@ -50,11 +50,11 @@ class Budget:
     allocated: int
     free: int | None
     sources: list[tuple[str, int]]
-    for_experiments: int = 0  # of what is allocated: allocated to pools that go with their experiment
+    for_experiments: int = 0  # of what is allocated, to pools that go with their experiment
 
     @property
     def lasting(self) -> int:
-        """What is allocated to pools that stay: warnings are about these."""
+        """What is allocated to pools that stay; warnings are about these."""
         return self.allocated - self.for_experiments
 
     @property
