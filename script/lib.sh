@@ -5,7 +5,8 @@ ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 VENV=$ROOT/.venv
 TOOLS=$VENV/tools
 MODULES=$ROOT/static/node_modules
-DEBIAN_13=/var/tmp/pooldeck-debian-13  # where script/debian-13-poolers puts it, and script/test finds it
+# where script/debian-13-poolers puts them, and script/test finds them
+DEBIAN_13=/var/tmp/pooldeck-debian-13 DEBIAN_SID=/var/tmp/pooldeck-sid
 STARTED=$(date +%s)
 export UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$VENV" PIP_DISABLE_PIP_VERSION_CHECK=1
 unset VIRTUAL_ENV

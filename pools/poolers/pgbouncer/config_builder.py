@@ -13,6 +13,7 @@ from pools.poolers.base import Files, Rejected
 from pools.poolers.pgbouncer import auth_query, database_entries, global_settings, render, userlist
 from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Spec
+from pools.poolers.pgbouncer.operators_config import Operators, shortened
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.pgbouncer.userlist import Verifiers
 from pools.poolers.settings_schema import Version
@@ -24,7 +25,8 @@ STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # the strictness of e
 class Drafting:
     """One rendering: `disk` are the files in config_dir, `settled` those of the last apply.
 
-    `folder` is config_dir as PgBouncer sees it, `known_users` are those in its memory, `config` is SHOW CONFIG.
+    `folder` is config_dir as PgBouncer sees it, `known_users` are those in its memory, `config` is SHOW CONFIG,
+    `operators` is what is not the panel's.
     """
 
     pooler: Pooler
@@ -35,6 +37,7 @@ class Drafting:
     folder: str
     known_users: list[str]
     config: Mapping[str, str] = field(default_factory=dict)
+    operators: Operators = field(default_factory=Operators)
     found: Found = field(default_factory=Found)
     reader: database_entries.Reader = field(default_factory=database_entries.Reader)
 
@@ -67,17 +70,13 @@ class Drafting:
     @cached_property
     def asked(self) -> list[tuple[Pool, Entry]]:
         """The pending pools with their entries."""
-        own = render.own_keys(self.main, "databases")
         found = {entry.name for entry in self.staying}
         asked = []
         for pool in self.pool_set.others:
             if stays(pool):
                 continue
-            if pool.name in own:
-                raise Rejected(
-                    _("pgbouncer.ini already has an entry %(name)s: give the pool another name") % {"name": pool.name},
-                    pool.pk,
-                )
+            if claim := self.operators.claim_on(pool.name):
+                raise Rejected(claim, pool.pk)
             if pool.name in found:
                 raise Rejected(
                     _("%(name)s is still the live name of another pool: change that one first") % {"name": pool.name},
@@ -100,10 +99,11 @@ class Drafting:
         before = global_settings.users_of(self.settled.get(DATABASES, ""))
         if self.settings_changed:
             spec = global_settings.desired(self.pooler, self.folder, self.version, before)
-            if own := render.own_keys(self.main, "users").keys() & spec.users.keys():
-                listed = ", ".join(sorted(own))
+            if own := self.operators.users.keys() & spec.users.keys():
+                file = ", ".join(sorted({shortened(self.operators.users[user].file) for user in own}))
                 raise Rejected(
-                    _("pgbouncer.ini already has limits for %(listed)s: change them there") % {"listed": listed},
+                    _("%(file)s already has limits for %(listed)s: change them there")
+                    % {"file": file, "listed": ", ".join(sorted(own))},
                     settings=True,
                 )
         else:

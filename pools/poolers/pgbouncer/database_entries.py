@@ -339,8 +339,8 @@ def deadly(
     wanted: Iterable[Entry],
     listed: Collection[str],
     listed_after: Collection[str],
-) -> set[str]:
-    """Return the names of entries, the operator's too, with a pool whose user will be found otherwise.
+) -> set[tuple[str, str]]:
+    """Return entries, the operator's too, each with a user who has a pool there and will be found otherwise.
 
     `listed` are the users that PgBouncer knows now (SHOW USERS), `listed_after` those that it will know.
     """
@@ -350,7 +350,7 @@ def deadly(
     forced = {name: forced[name] for name in names if name in forced}
     becoming = forced | {entry.name: entry.user or None for entry in wanted if entry.name in names}
     return {
-        str(row["database"])
+        (str(row["database"]), str(row["user"]))
         for row in pools
         if _found(row, forced, listed) != _found(row, becoming, {*listed, *listed_after})
     }

@@ -21,7 +21,7 @@ from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
 from pools.poolers.base import ClusterBusy, Progress, Rejected, Route
 from pools.poolers.direct_login import NOBODY_THERE, busy_described, connected, report_unreachable
-from pools.poolers.pgbouncer import auth_query, database_entries, global_settings, render
+from pools.poolers.pgbouncer import auth_query, database_entries, global_settings
 from pools.poolers.pgbouncer.config_builder import Drafting, stays, text_of
 from pools.poolers.pgbouncer.database_entries import Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS
@@ -259,7 +259,7 @@ def _cluster(pool: Pool) -> tuple[object, ...]:
 
 def _desired_encryption(drafted: Drafting) -> ServerTls:
     """Return the encryption that the drafted files ask for."""
-    own = render.own_keys(drafted.main, "pgbouncer")
+    own = drafted.operators.reading.values("pgbouncer")
     before = global_settings.written(drafted.settled.get(SETTINGS, ""))
     values = {}
     for name in NAMES:

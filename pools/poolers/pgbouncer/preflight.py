@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from django.utils.translation import gettext as _
 
@@ -17,12 +17,17 @@ from pools.poolers import local_process, program_trust
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
 from pools.poolers.local_process import SEARCH_PATH, handed_over
-from pools.poolers.pgbouncer import console, global_settings, releases, render, values
+from pools.poolers.pgbouncer import console, global_settings, operators_config, releases, render, values
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 START_TIMEOUT_S = 10
 PREFIX = ".pooldeck-preflight-"
+INCLUDE = re.compile(r"^[ \t]*%include[ \t]+([^\n]*?)[ \t\r]*$", re.MULTILINE)
+OF_THE_REAL_ONE = re.compile(
+    r"^[ \t]*(?:listen_addr|listen_port|unix_socket_dir|logfile|pidfile|auth_file|so_reuseport|syslog|user)[ \t]*=.*$",
+    re.MULTILINE,
+)
 LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
 
 
@@ -33,14 +38,15 @@ def find(pooler: Pooler, version_text: str) -> str | None:
     )
 
 
-def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> None:
+def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str, included: Mapping[str, str]) -> None:
     """Start a trial instance on these texts and stop it; raises `Rejected` with its errors where it would not start.
 
     It listens only on a free port of 127.0.0.1, as the folder's owner, and connects to no server, so that no password
-    has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it.
+    has to leave config_dir for it. `folder_there` is config_dir as the real pooler sees it, `included` are the texts of
+    files that the operator includes, by the paths in their lines.
     """
     try:
-        reported = _trial_error(path, texts, config_dir, folder_there)
+        reported = _trial_error(path, texts, config_dir, folder_there, included)
     except OSError as error:
         raise Rejected(
             _("a trial instance of PgBouncer could not be started: %(reason)s") % {"reason": error.strerror}
@@ -52,14 +58,17 @@ def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: st
         )
 
 
-def _trial_error(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> str:
+def _trial_error(
+    path: str, texts: Mapping[str, str], config_dir: str, folder_there: str, included: Mapping[str, str]
+) -> str:
     """Return the program's error where it would not start on these texts, else ''; raises `OSError`."""
     # a private key has to be there: in the folder that it belongs to
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
         folder, owner = Path(name), Path(config_dir).stat()
         # by a relative path, since only the panel may be let into the folders above config_dir
         path_there = folder.name if folder.parent == Path(config_dir) else name
-        for file_name, text in _moved(texts, path_there, folder_there, owner.st_uid).items():
+        moved = _moved(texts, path_there, folder_there, owner.st_uid)
+        for file_name, text in _with_copies(moved, included, path_there).items():
             (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
         reported = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
     return reported.replace(f"{path_there}/", "")
@@ -84,6 +93,22 @@ def _moved(texts: Mapping[str, str], folder: str, folder_there: str, uid: int) -
         DATABASES: databases,
         MAIN: _ending(main, folder),
     }
+
+
+def _with_copies(texts: Mapping[str, str], included: Mapping[str, str], folder: str) -> dict[str, str]:
+    """Add copies of included files, and lead the lines that include them there.
+
+    The real ones may be out of the reach of the folder's owner, or relative to another working directory; and what they
+    say of sockets and files would come after the trial's own, so it is left out.
+    """
+    names = {path: f"included-{number}-{PurePosixPath(path).name}" for number, path in enumerate(included, start=1)}
+
+    def led(found: re.Match[str]) -> str:
+        return f"%include {folder}/{names[found[1]]}" if found[1] in names else found[0]
+
+    copies = {names[path]: OF_THE_REAL_ONE.sub("", text) for path, text in included.items()}
+    main = {MAIN: texts[MAIN]}
+    return {**texts, **{name: INCLUDE.sub(led, text) for name, text in (main | render.masked(copies)).items()}}
 
 
 def _ending(main: str, folder: str) -> str:
@@ -154,14 +179,16 @@ def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
     if path is None:
         return ""
     try:
-        return _trial_error(path, texts, pooler.config_dir, pooler.config_dir)
+        reading = operators_config.of_folder(pooler, texts.get(MAIN, ""), texts, pooler.config_dir)
+        return _trial_error(path, texts, pooler.config_dir, pooler.config_dir, reading.files)
     except OSError:
         return ""
 
 
 def reload_changes(pooler: Pooler, texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield how pgbouncer.ini's own part differs from SHOW CONFIG; raises `PoolerUnreachable`."""
-    own, ours = render.own_keys(texts.get(MAIN, ""), "pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
+    """Yield how the operator's own settings, included ones too, differ from SHOW CONFIG; raises `PoolerUnreachable`."""
+    reading = operators_config.of_folder(pooler, texts.get(MAIN, ""), texts, pooler.config_dir)
+    own, ours = reading.values("pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
     version = releases.version_of(pooler.server_version)
     for row in console.show(pooler, "config"):
         name, setting = str(row["key"]), global_settings.setting_of(str(row["key"]), version)

@@ -17,7 +17,6 @@ USER = re.compile(r'^\s*"((?:[^"\n]|"")*)"\s+"((?:[^"\n]|"")*)"', re.MULTILINE)
 INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(DATABASES)}\s*$", re.MULTILINE)
 SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$", re.MULTILINE)
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
-KEY = re.compile(r"^\s*([A-Za-z0-9_.*-]+)\s*=[ \t]*(.*?)[ \t]*$", re.MULTILINE)
 SECRETS = re.compile(
     # a set of first letters, and not a word that begins anywhere: six times as fast
     r"""([pP](?i:assw(?:(?<!\w.....)ord|d))\s*=\s*)(?:'(?:[^'\n]|'')*(?:'|$)|"[^"\n]*(?:"|$)|\S+)""",
@@ -90,13 +89,6 @@ def with_last_lines(main: str, *lines: str) -> str:
     at = after + len("".join(body))
     head, tail = main[:at].rstrip("\n"), main[at:].lstrip("\n")
     return "\n".join([head, *lines, ""]) + (f"\n{tail}" if tail else "")
-
-
-def own_keys(main: str, section: str) -> dict[str, str]:
-    """Return key → value of the operator's own lines of a section in pgbouncer.ini."""
-    sections = SECTION.split(main)
-    inside = "\n".join(body for name, body in zip(sections[1::2], sections[2::2], strict=True) if name == section)
-    return dict(KEY.findall(inside))
 
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:

@@ -4,7 +4,7 @@ import socket
 import ssl
 import struct
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import PurePosixPath
 
@@ -21,15 +21,18 @@ from pools.poolers.pgbouncer import (
     database_entries,
     direct_login,
     global_settings,
+    operators_config,
     preflight,
     releases,
     render,
+    userlist,
     verify,
 )
-from pools.poolers.pgbouncer.config_builder import Drafting, text_of
+from pools.poolers.pgbouncer.config_builder import Drafting, stays, text_of
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.direct_login import Direct
 from pools.poolers.pgbouncer.global_settings import SETTINGS
+from pools.poolers.pgbouncer.operators_config import Operators
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 MOST_LOGINS = 200
@@ -60,6 +63,7 @@ class PgBouncerSession:
         drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, known_users, config)
         drafting.reader = self.reader
         self._remember_names(drafting, trust_disk)
+        drafting.operators = self._operators(drafting)
         self.drafting, self.trust_disk = drafting, trust_disk
         return Draft(
             texts=drafting.texts,
@@ -71,7 +75,10 @@ class PgBouncerSession:
         )
 
     def preflight(self, draft: Draft, progress: Progress) -> None:
-        """Log in directly to the servers of changed pools, and start a trial instance on the files."""
+        """Log in directly to the servers of changed pools, and start a trial instance on the files.
+
+        Refuses what would end the pooler itself, too; `go_live` looks again, for whoever has logged in since.
+        """
         drafted = self._drafted
         logins = Direct(drafted, progress)
         changed = [pool for pool, _ in drafted.asked]
@@ -80,10 +87,12 @@ class PgBouncerSession:
         program_path = preflight.find(self.pooler, self.version_text)
         if program_path:
             texts = {MAIN: drafted.main, **draft.texts}
-            preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder)
+            included = drafted.operators.reading.files
+            preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder, included)
             where = local_process.trial_started(program_path)
         else:
             where = local_process.no_trial(self.pooler, "pgbouncer", self.version_text)
+        self._leaving_first(self.reader.read(draft.texts[DATABASES]), {**drafted.disk, **draft.files})
         if draft.settings_changed:
             self._call_canary_pools(logins, draft, progress)
         progress.step("rehearsed", f"{counted(tried)}; {where}")
@@ -105,15 +114,17 @@ class PgBouncerSession:
         atomic_write.replace(self.pooler.config_dir, contents)
         console.reload(self.connection)
         self.written = {**old, **contents}
+        for note in self._kept_until_restart(wanted, old):
+            progress.step("noted", note)
         if _server_tls(self.written) != _server_tls(old):
             console.command(self.connection, "RECONNECT")  # a connection keeps the encryption that it was made with
 
     def read_back(self, contents: Files) -> None:
         """Require that SHOW matches the files and that the console admits its admin."""
         wanted = self.reader.read(text_of(contents, DATABASES))
-        own = render.own_keys(self._drafted.main, "databases")
-        gone = self.names - {entry.name for entry in wanted} - own.keys()
-        verify.read_back(console.table(self.connection, "databases"), wanted, () if "*" in own else gone)
+        operators = self._drafted.operators
+        gone = self.names - {entry.name for entry in wanted} - operators.entries.keys()
+        verify.read_back(console.table(self.connection, "databases"), wanted, () if operators.serves_any else gone)
         self._read_back_program(contents)
         try:
             console.open(self.pooler).close()
@@ -140,7 +151,7 @@ class PgBouncerSession:
         wanted = global_settings.written(text_of(self.written, SETTINGS))
         touched = {str(one["name"]) for one in self.pooler.needs_restart}
         touched |= global_settings.written(self._drafted.settled.get(SETTINGS, "")).keys()
-        own = render.own_keys(text_of(self.written, MAIN), "pgbouncer")
+        own = self._drafted.operators.reading.values("pgbouncer")
         return global_settings.restarts_needed(
             console.rows(self.connection, "config"), wanted, own, touched, self.version
         )
@@ -162,16 +173,47 @@ class PgBouncerSession:
         leaving = database_entries.losing_their_user(forced, wanted)
         known = {str(row["name"]) for row in listed}
         deadly = database_entries.deadly(self.version, pools, forced, wanted, known, _listed(contents))
-        own = deadly & render.own_keys(text_of(contents, MAIN), "databases").keys()
-        if own:
-            raise Rejected(
-                _(
-                    "%(version_text)s would die at the next login to %(own)s of pgbouncer.ini, whose users were "
-                    "looked up and would now be in userlist.txt: restart it right before the next try"
-                )
-                % {"version_text": self.version_text, "own": ", ".join(sorted(own))}
+        fixed = {entry.name for entry in wanted if entry.user and forced.get(entry.name)}  # one for another, in place
+        if own := {one for one in deadly if one[0] not in fixed and self._is_operators(one[0])}:
+            self._refuse_death(own)
+        return leaving | {name for name, _user in deadly}
+
+    def _kept_until_restart(self, wanted: list[Entry], old: Files) -> Iterator[str]:
+        """Yield what PgBouncer keeps of removed pools under whose names the operator has entries: those came back."""
+        operators, secrets = self._drafted.operators, render.users(text_of(old, USERLIST))
+        before = {entry.name: entry for entry in self.reader.read(text_of(old, DATABASES))}
+        for name in before.keys() & operators.entries.keys() - {entry.name for entry in wanted}:
+            line, user = operators.entries[name], before[name].user
+            keeps_keys = self.version < userlist.FORGETS_KEYS and userlist.is_verifier(secrets.get(user, ""))
+            if user and (keeps_keys or "user" not in line.pairs):
+                yield _(
+                    "entry %(name)s of %(file)s is served again, but PgBouncer keeps what it knows of %(user)s there "
+                    "until it is restarted"
+                ) % {"name": name, "file": operators_config.shortened(line.file), "user": user}
+
+    def _is_operators(self, name: str) -> bool:
+        """Return whether a name goes on being served while the panel's entry of it is absent for one reload."""
+        operators = self._drafted.operators
+        return operators.serves_any or name in operators.entries or name not in self.names
+
+    def _refuse_death(self, own: Collection[tuple[str, str]]) -> None:
+        """Raise `Rejected` for the pools that bring users whom the operator's entries have looked up."""
+        names, users = ({one[at] for one in own} for at in (0, 1))
+        blamed = [pool.pk for pool, entry in self._drafted.asked if entry.name in names or entry.role in users]
+        raise Rejected(
+            _(
+                "%(version)s would die at the next login of %(users)s to %(names)s, where it has looked them up and "
+                "would now find them otherwise: update it to %(mended)s or later, or give the pool another user"
             )
-        return leaving | deadly
+            % {
+                "version": self.version_text,
+                "users": ", ".join(sorted(users)),
+                "names": ", ".join(sorted(names)),
+                "mended": ".".join(map(str, database_entries.TOLERANT)),
+            },
+            *blamed,
+            settings=self._drafted.settings_changed and not blamed,
+        )
 
     def _finds_users_as_before(self, contents: Files) -> bool:
         """Return whether entries, fixed users and the list of users are as last verified.
@@ -251,6 +293,14 @@ class PgBouncerSession:
                 % {"config_dir": self.pooler.config_dir, "main": MAIN, "path": path, "userlist": USERLIST}
             )
         return str(path.parent)
+
+    def _operators(self, drafting: Drafting) -> Operators:
+        """Return what is the operator's; entries are listed only where a pool asks for a name of its own."""
+        texts = {name: text_of(drafting.disk, name) for name in (DATABASES, SETTINGS)}
+        reading = operators_config.of_folder(self.pooler, drafting.main, texts, drafting.folder)
+        asked = {pool.name for pool in drafting.pool_set.others if not stays(pool)} - self.names
+        shown = {str(row["name"]): row for row in console.rows(self.connection, "databases")} if asked else {}
+        return Operators(reading, shown, frozenset(self.names), str(drafting.config.get("auth_user") or ""))
 
     def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
         """Remember the names that an apply may remove; raises `Rejected` for another panel's pools."""

@@ -35,6 +35,7 @@ from pools.poolers.settings_schema import Version
 logger = logging.getLogger(__name__)
 Secrets = dict[str, str]
 KEEPS_KEYS = (1, 25)
+FORGETS_KEYS = (1, 26)  # those of a verifier, once an entry has another user or password
 SCRAM = "SCRAM-SHA-256$"
 SHAPE = re.compile(r"SCRAM-SHA-256\$(\d+):([A-Za-z0-9+/=]+)\$([A-Za-z0-9+/=]+):[A-Za-z0-9+/=]+")
 CLIENTS_SCRAM = ("scram-sha-256", "md5", "hba")  # auth_type by which clients of a verifier log in by SCRAM

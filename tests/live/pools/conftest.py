@@ -16,6 +16,7 @@ LogIn = Callable[..., str]
 Live = Callable[[], dict[str, tuple[object, ...]]]
 ConfigBytes = Callable[[], dict[str, bytes]]
 TRIXIE = os.environ.get("POOLDECK_TEST_TRIXIE", "")
+SID = os.environ.get("POOLDECK_TEST_SID", "")
 
 
 @pytest.fixture(scope="session")
@@ -24,6 +25,14 @@ def trixie_pgbouncer() -> Path:
     if not (TRIXIE and Path(TRIXIE, "usr/sbin/pgbouncer").exists()):
         pytest.skip("POOLDECK_TEST_TRIXIE names no folder of a Debian 13 with pgbouncer (debootstrap trixie)")
     return in_folder(TRIXIE)
+
+
+@pytest.fixture(scope="session")
+def sid_pgbouncer() -> Path:
+    """A program that starts Debian unstable's PgBouncer out of the debootstrap folder POOLDECK_TEST_SID."""
+    if not SID or not Path(SID, "usr/sbin/pgbouncer").exists():
+        pytest.skip("POOLDECK_TEST_SID names no folder of a Debian unstable with pgbouncer (debootstrap sid)")
+    return in_folder(SID)
 
 
 def in_folder(debian: str) -> Path:

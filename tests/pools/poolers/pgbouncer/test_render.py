@@ -71,14 +71,6 @@ def test_a_commented_include_is_none() -> None:
     assert render.with_include(MAIN + ";%include /x/pooldeck.ini\n", "/x").endswith("\n%include /x/pooldeck.ini\n")
 
 
-def test_the_operators_own_names_are_those_of_its_databases_sections() -> None:
-    assert render.own_keys(MAIN + "[databases]\nsecond = host=x\n", "databases") == {
-        "mine": "host=h",
-        "*": "host=f",
-        "second": "host=x",
-    }
-
-
 def test_masking_leaves_no_secret_behind() -> None:
     texts = {
         "userlist.txt": render.userlist(OPERATORS, {'a"b': 's3cret"1', "b": "s3cret2"}),

@@ -1,4 +1,4 @@
-"""Each release of PgBouncer at hand: this system's, and that of a Debian 13 where there is one."""
+"""Each release of PgBouncer at hand: this system's, and those of a Debian 13 and unstable where there are any."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,14 +10,15 @@ from pools.models import Pooler
 from pools.poolers.pgbouncer import preflight
 from tests.live.conftest import TestPgBouncer
 
-HERE, THERE = "this system's", "Debian 13's"
+HERE, THERE, NEWEST = "this system's", "Debian 13's", "Debian unstable's"
+IN_FOLDERS = {THERE: "trixie_pgbouncer", NEWEST: "sid_pgbouncer"}
 Config = Callable[[], dict[str, str]]
 
 
-@pytest.fixture(params=[HERE, THERE])
+@pytest.fixture(params=[HERE, *IN_FOLDERS])
 def program(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The path of a PgBouncer, on which the panel runs preflights too."""
-    path = binary("pgbouncer") if request.param == HERE else str(request.getfixturevalue("trixie_pgbouncer"))
+    path = binary("pgbouncer") if request.param == HERE else str(request.getfixturevalue(IN_FOLDERS[request.param]))
     monkeypatch.setattr(preflight, "SEARCH_PATH", f"{Path(path).parent}:{preflight.SEARCH_PATH}")
     return path
 

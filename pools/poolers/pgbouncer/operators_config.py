@@ -1,0 +1,220 @@
+"""What of a PgBouncer is its operator's: all that it reads and shows, but for the panel's own files.
+
+PgBouncer reads its main file and, where an `%include` stands, another file as if its text stood there: up to ten deep,
+in the section that includes it, by a relative path from its working directory (cfparser.c of libusual; its manual,
+"Include directive"). Of an entry that is written twice it takes the last one. Files that can't be read here are named
+in `Reading.unread`; what they say is then known from SHOW alone.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
+
+import psutil
+from django.utils.translation import gettext as _
+
+from pools.models import Pooler
+from pools.poolers import local_process
+from pools.poolers.pgbouncer import console
+from pools.poolers.pgbouncer.global_settings import SETTINGS
+from pools.poolers.pgbouncer.render import DATABASES, MAIN
+
+DEEPEST = 10  # includes within includes (MAX_INCLUDE of cfparser.c)
+LARGEST_BYTES = 32 * 1024 * 1024
+CONSOLE = "pgbouncer"  # the name of its own database
+ANY = "*"  # the entry that serves every name without one: SHOW DATABASES lists what it served, never itself
+TOKEN = re.compile(
+    r"[ \t\n\v\f\r]*(?:"
+    r"%include[ \t]+(?P<include>[^\n]*)"
+    r"|[#;][^\n]*"
+    r"|\[(?P<section>[^\]\n]*)\]"
+    r"|(?P<key>'[^'\n]*'|[A-Za-z0-9_.*-]+)[ \t]*=[ \t]*(?P<value>[^\n]*)"
+    r")"
+)
+PAIR = re.compile(r"(\w+)\s*=\s*(?:'((?:[^']|'')*)'|(\S+))")
+Load = Callable[[str], str]  # raises OSError
+
+
+class Line(NamedTuple):
+    """One `key = value` of the operator's, with the file that has it, as PgBouncer names it."""
+
+    section: str
+    key: str
+    value: str
+    file: str
+
+    @property
+    def pairs(self) -> dict[str, str]:
+        """The connection string of an entry, or the limits of a user, by key."""
+        return {key: bare or inside.replace("''", "'") for key, inside, bare in PAIR.findall(self.value)}
+
+
+@dataclass
+class Reading:
+    """The operator's lines in the order in which PgBouncer reads them, and included files that can't be read here."""
+
+    lines: list[Line] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)  # path → why
+    files: dict[str, str] = field(default_factory=dict)  # path → text of the included files that are the operator's
+
+    def of(self, section: str) -> dict[str, Line]:
+        """Return key → the line that counts, of one section."""
+        return {line.key: line for line in self.lines if line.section == section}
+
+    def values(self, section: str) -> dict[str, str]:
+        """Return key → value of one section."""
+        return {key: line.value for key, line in self.of(section).items()}
+
+
+@dataclass(frozen=True)
+class Operators:
+    """What the operator has: by `reading` the files, and by what PgBouncer shows of entries that the panel never wrote.
+
+    `shown` are rows of SHOW DATABASES by name, `panels` the names in the panel's last files, `auth_user` is that of
+    SHOW CONFIG.
+    """
+
+    reading: Reading = field(default_factory=Reading)
+    shown: Mapping[str, console.Row] = field(default_factory=dict)
+    panels: Collection[str] = ()
+    auth_user: str = ""
+
+    @cached_property
+    def entries(self) -> Mapping[str, Line]:
+        """Return name → line of the entries in files; that of `*` too."""
+        return self.reading.of("databases")
+
+    @cached_property
+    def users(self) -> Mapping[str, Line]:
+        """Return name → line of the users with limits of their own."""
+        return self.reading.of("users")
+
+    @property
+    def serves_any(self) -> bool:
+        """Whether `*` serves, or may serve, the names that have no entry."""
+        return ANY in self.entries or bool(self.reading.unread)
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether any of its entries looks up users, or may do so."""
+        looking = (line for line in self.entries.values() if "auth_user" in line.pairs)
+        return bool(self.auth_user or self.reading.unread or next(looking, None))
+
+    def claim_on(self, name: str) -> str:
+        """Return a sentence of what the operator has by that name; empty where a pool may have it."""
+        if line := self.entries.get(name):
+            described = {"file": shortened(line.file), "name": name}
+            return _("%(file)s already has an entry %(name)s: give the pool another name") % described
+        row = self.shown.get(name)
+        if row is None or name in self.panels or self._is_automatic(row):
+            return ""
+        return _(
+            "PgBouncer already serves an entry %(name)s, which the panel never wrote: give the pool another name, or "
+            "RELOAD it if that entry was taken out of its files"
+        ) % {"name": name}
+
+    def _is_automatic(self, row: console.Row) -> bool:
+        """Return whether `*` made it for a client: it then has what the line of `*` says, and its own name."""
+        if ANY not in self.entries:
+            return False
+        pairs = self.entries[ANY].pairs
+        made = (pairs.get("host"), int(pairs.get("port", 5432)), pairs.get("dbname", row["name"]), pairs.get("user"))
+        return made == (row["host"] or None, row["port"], row["database"], row["force_user"])
+
+
+def read(main: str, ours: Mapping[str, str], load: Load) -> Reading:
+    """Read a main file and all that it includes; `ours` are texts of the panel's files, whose lines are left out."""
+    reading = Reading()
+    _read_file(reading, main, MAIN, "", ours, load, 0)
+    return reading
+
+
+def of_folder(pooler: Pooler, main: str, ours: Mapping[str, str], folder_there: str) -> Reading:
+    """Read from the main file in a pooler's folder, which is `folder_there` for PgBouncer itself."""
+    start = working_folder(pooler)
+
+    def load(path: str) -> str:
+        return _text(here(path, start, pooler.config_dir, folder_there))
+
+    return read(main, ours, load)
+
+
+def working_folder(pooler: Pooler) -> str:
+    """Return the working directory of its process; empty where that can't be seen from here."""
+    for pid in local_process.pids(pooler, "pgbouncer"):
+        with suppress(psutil.Error, OSError):
+            return psutil.Process(pid).cwd()
+    return ""
+
+
+def here(path: str, start: str, config_dir: str, folder_there: str) -> str:
+    """Return a path of PgBouncer's as it is here; raises `OSError` for one that is elsewhere."""
+    whole = PurePosixPath(start or folder_there, path)
+    within = PurePosixPath(os.path.normpath(whole))
+    if within.is_relative_to(folder_there):
+        return str(PurePosixPath(config_dir, within.relative_to(folder_there)))
+    if folder_there != config_dir:
+        raise OSError(_("it lies in the file system of another host or container"))
+    return str(whole)
+
+
+def shortened(file: str) -> str:
+    """Return the name of a file for a sentence."""
+    return file if "/" not in file else PurePosixPath(file).name
+
+
+def _read_file(
+    reading: Reading, text: str, file: str, section: str, ours: Mapping[str, str], load: Load, depth: int
+) -> str:
+    """Add the lines of a text; return the section in which the file that includes it goes on."""
+    is_ours = PurePosixPath(file).name in (DATABASES, SETTINGS)
+    for found in _tokens(text):
+        if found["include"] is not None:
+            path = found["include"].rstrip()
+            if (included := _included(reading, path, ours, load, depth + 1)) is not None:
+                section = _read_file(reading, included, path, section, ours, load, depth + 1)
+        elif found["section"] is not None:
+            section = found["section"]
+            if section == "pgbouncer":  # each such header sets every setting to its default again
+                reading.lines = [line for line in reading.lines if line.section != section]
+        elif found["key"] and not is_ours:
+            reading.lines.append(Line(section, found["key"].strip("'"), found["value"].rstrip(), file))
+    return section
+
+
+def _included(reading: Reading, path: str, ours: Mapping[str, str], load: Load, depth: int) -> str | None:
+    """Return the text of an included file; None where it can't be read, or where PgBouncer would not go on."""
+    name = PurePosixPath(path).name
+    if name in (DATABASES, SETTINGS):
+        return ours.get(name, "")
+    if depth > DEEPEST:
+        reading.unread[path] = _("PgBouncer reads no file that is included so deep")
+        return None
+    try:
+        return reading.files.setdefault(path, load(path))
+    except OSError as error:
+        reading.unread[path] = error.strerror or str(error)
+        return None
+
+
+def _tokens(text: str) -> Iterator[re.Match[str]]:
+    """Yield what cfparser.c tells apart, up to the line at which it would stop."""
+    at = 0
+    while found := TOKEN.match(text, at):
+        at = found.end()
+        yield found
+
+
+def _text(path: str) -> str:
+    """Return the text of a regular file; raises `OSError`. Nothing else is waited for, such as a pipe."""
+    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    with os.fdopen(file, "rb") as opened:
+        if not stat.S_ISREG(os.fstat(file).st_mode):
+            raise OSError(_("%(path)s is not a regular file") % {"path": Path(path).name})
+        return opened.read(LARGEST_BYTES).decode(errors="surrogateescape")

@@ -1,0 +1,173 @@
+"""What the operator's PgBouncer serves already, from any file and by any look-up, outlives each apply."""
+
+from collections.abc import Callable
+
+import pytest
+
+from panel.quickstart import account
+from panel.quickstart.servers import PgBouncerServer, PostgresServer
+from pools import deployment
+from pools.inventory import pools
+from pools.models import Pool, Pooler, PoolState
+from pools.poolers.pgbouncer import operators_config, preflight
+from tests.live.pools.conftest import LogIn, MakePool, state_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+QUERY = "SELECT usename, passwd FROM pg_shadow WHERE usename=$1"
+Configure = Callable[..., None]
+
+
+@pytest.fixture
+def configure(pgbouncer: PgBouncerServer, postgres: PostgresServer) -> Configure:
+    """Writes entries and settings of the operator's own, and has them read."""
+
+    def write(entries: str, settings: str = "", more: str = "", **files: str) -> None:
+        folder = pgbouncer.config_dir
+        place = {"SERVER": f"host=127.0.0.1 port={postgres.port}", "DIR": str(folder), "ROLE": postgres.superuser}
+        place["PASSWORD"] = postgres.password
+        for name, text in {**files, "pgbouncer": _main(pgbouncer, entries, settings, more)}.items():
+            for word, value in place.items():
+                text = text.replace(f"@{word}@", value)
+            account.write_private(folder / f"{name}.ini", text)
+        users = (folder / "userlist.txt").read_text()
+        account.write_private(folder / "userlist.txt", f'"{postgres.superuser}" "{postgres.password}"\n{users}')
+        with pgbouncer.connect() as console:
+            console.execute(b"RELOAD")
+
+    return write
+
+
+def _main(pgbouncer: PgBouncerServer, entries: str, settings: str, more: str) -> str:
+    main = (pgbouncer.config_dir / "pgbouncer.ini").read_text()
+    return main.replace("[databases]\n", f"[databases]\n{entries}\n") + settings + more
+
+
+LOOK_UPS = {
+    "any": {"entries": "* = @SERVER@ auth_user=@ROLE@", "settings": f"auth_query = {QUERY}\n"},
+    "entry": {"entries": "app = @SERVER@ auth_user=@ROLE@", "settings": f"auth_query = {QUERY}\n"},
+    "included": {
+        "entries": "%include @DIR@/databases.ini",
+        "settings": f"auth_query = {QUERY}\n",
+        "databases": "app = @SERVER@ dbname=app auth_user=@ROLE@\n",
+    },
+    "global": {"entries": "app = @SERVER@", "settings": f"auth_user = @ROLE@\nauth_query = {QUERY}\n"},
+}
+
+
+@pytest.fixture(params=LOOK_UPS)
+def looked_up(request: pytest.FixtureRequest, configure: Configure, log_in: LogIn) -> str:
+    """`app` has logged in through an operator's entry, called app, that looks its users up."""
+    configure(**LOOK_UPS[request.param])
+    assert log_in("app") == "app"
+    return str(request.param)
+
+
+@pytest.mark.parametrize(("name", "fields"), [("app", {}), ("app", {"settings": {"min_pool_size": 1}}), ("other", {})])
+def test_a_release_that_would_die_of_a_looked_up_user_is_not_given_one(
+    name: str,
+    fields: dict[str, object],
+    looked_up: str,
+    make_pool: MakePool,
+    pooler: Pooler,
+    log_in: LogIn,
+    version: tuple[int, int],
+) -> None:
+    pool = make_pool(name, **fields)
+    deployment.apply_pooler(pooler)
+    state, reason = state_of(pool)
+    assert [log_in("app") for _ in range(2)] == ["app", "app"], reason
+    if name == "app" and looked_up != "any":
+        assert (state, reason.endswith("already has an entry app: give the pool another name")) == ("rolled_back", True)
+    elif version < (1, 24):
+        assert state == PoolState.ROLLED_BACK
+        assert "would die at the next login of app to app, where it has looked them up" in reason
+        assert "update it to 1.24 or later, or give the pool another user" in reason
+    else:
+        assert (state, reason) == (PoolState.APPLIED, "")
+        assert log_in(name) == "app"
+
+
+INCLUDED = {
+    "entries": "%include @DIR@/databases.ini",
+    "databases": "orders = @SERVER@ dbname=postgres user=@ROLE@ password=@PASSWORD@ pool_size=4\n",
+}
+
+
+def test_an_entry_of_an_included_file_is_not_replaced(
+    configure: Configure, make_pool: MakePool, pooler: Pooler, log_in: LogIn
+) -> None:
+    configure(**INCLUDED)
+    pool, other = make_pool("orders"), make_pool("sales")
+    deployment.apply_pooler(pooler)
+    reason = "databases.ini already has an entry orders: give the pool another name"
+    assert (state_of(pool), state_of(other)) == ((PoolState.ROLLED_BACK, reason), (PoolState.APPLIED, ""))
+    assert log_in("orders", "postgres", "super-secret") == "postgres"
+
+
+def test_an_entry_of_a_file_that_cant_be_read_here_is_not_replaced(
+    configure: Configure,
+    make_pool: MakePool,
+    pooler: Pooler,
+    log_in: LogIn,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    configure(**INCLUDED)
+    monkeypatch.setattr(operators_config, "_text", _unreadable)
+    monkeypatch.setattr(preflight, "find", lambda *_: None)
+    pool = make_pool("orders")
+    deployment.apply_pooler(pooler)
+    state, reason = state_of(pool)
+    assert (state, "PgBouncer already serves an entry orders" in reason) == (PoolState.ROLLED_BACK, True)
+    assert log_in("orders", "postgres", "super-secret") == "postgres"
+
+
+def _unreadable(path: str) -> str:
+    raise PermissionError(13, "Permission denied", path)
+
+
+def test_a_pool_that_an_earlier_version_put_over_an_included_entry_can_be_removed(
+    configure: Configure,
+    make_pool: MakePool,
+    pooler: Pooler,
+    log_in: LogIn,
+    pgbouncer: PgBouncerServer,
+    version: tuple[int, int],
+) -> None:
+    pool = make_pool("orders")
+    deployment.apply_pooler(pooler)
+    configure(**INCLUDED)
+    assert log_in("orders") == "app"
+    pools.remove(pool)
+    revision = deployment.apply_pooler(pooler)
+    assert not Pool.objects.exists()
+    if version < (1, 26):
+        notes = [step["detail"] for step in revision.steps if step["step"] == "noted"]
+        assert notes[0].startswith("entry orders of databases.ini is served again, but PgBouncer keeps what it knows")
+        pgbouncer.stop()
+        pgbouncer.start()
+    assert log_in("orders", "postgres", "super-secret") == "postgres"
+
+
+def test_limits_of_an_included_file_are_not_replaced(configure: Configure, pooler: Pooler) -> None:
+    configure("%include @DIR@/databases.ini", databases="[users]\napp = max_user_connections=7\n[databases]\n")
+    asked = {"app": {"max_user_connections": 3}}
+    pooler.edit(None, user_settings=asked, settings_state=PoolState.PENDING)
+    deployment.apply_pooler(pooler)
+    pooler.refresh_from_db()
+    reason = "databases.ini already has limits for app: change them there"
+    assert (pooler.settings_state, pooler.settings_reason) == (PoolState.ROLLED_BACK, reason)
+
+
+def test_a_name_that_the_operators_fallback_serves_may_become_a_pool_and_leave_again(
+    configure: Configure, make_pool: MakePool, pooler: Pooler, log_in: LogIn, version: tuple[int, int]
+) -> None:
+    configure("* = @SERVER@ user=@ROLE@ password=@PASSWORD@")
+    assert log_in("app", "postgres", "super-secret") == "postgres"
+    pool = make_pool("app")
+    deployment.apply_pooler(pooler)
+    assert (state_of(pool), [log_in("app") for _ in range(3)]) == ((PoolState.APPLIED, ""), ["app"] * 3)
+    assert log_in("postgres", "postgres", "super-secret") == "postgres"
+    pools.remove(pool)
+    deployment.apply_pooler(pooler)
+    assert not Pool.objects.exists()
+    assert log_in("app", "postgres", "super-secret") == "postgres"
