@@ -232,17 +232,17 @@ def _idle_clients(run: Evidence) -> Iterator[str]:
     """Apply the same law as a lower bound, where a client has nothing to do but its next transaction.
 
     Under -R a client waits for its start, under -C for its turn (a thread makes one connection at a time). No program
-    prints the time of failed transactions or of aborted clients. In a run of few transactions, its beginning and end
-    are most of its time.
+    prints the time of failed transactions or of aborted clients: a failed one may have kept one client busy all the
+    time, and not more. In a run of few transactions, its beginning and end are most of its time.
     """
     if (counted := run.options.get("transactions") or run.figure("transactions_per_client")) and counted < FEW:
         return
     busy, clients = run.figure("effective_clients"), run.clients
     reconnects = run.options.get("connect") or run.figure("average_connection_ms") is not None
     scheduled = run.figure("lag_avg_ms") is not None or bool(run.options.get("rate"))
-    if busy is None or not clients or reconnects or scheduled or run.figure("failed") or run.output.aborted:
+    if busy is None or not clients or reconnects or scheduled or run.output.aborted:
         return
-    if busy < clients * _least_busy_share(run, clients, busy):
+    if busy + (run.figure("failed") or 0) < clients * _least_busy_share(run, clients, busy):
         names = {"program": run.terms.program, "remedy": run.terms.busier}
         yield run.terms.workers.idle % (names | {"busy": f"{busy:,.1f}", "all": f"{clients:,}"})
 

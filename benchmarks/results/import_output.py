@@ -15,6 +15,7 @@ from benchmarks.engines.base import Output, Progress
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run, RunOutput, Sample, Status
 from benchmarks.models.metrics import SAMPLE_KEYS
+from benchmarks.results import pasted_text
 
 NAME_CHARACTERS = 200
 
@@ -79,10 +80,13 @@ def _read(text: str) -> tuple[str, Output]:
             "leave out --debug lines, or raise POOLDECK_OUTPUT_CAP_BYTES"
         )
         raise NotImportable(message % {"size": f"{size:,}", "most": f"{settings.OUTPUT_CAP_BYTES:,}"})
+    plain = pasted_text.without_prefix(text)
     readers = {name: one for name, one in ENGINES.items() if one.imports_output}
-    outputs = {name: one.read_output(text) for name, one in readers.items()}
+    outputs = {name: one.read_output(plain) for name, one in readers.items()}
     best = max(outputs, key=lambda name: outputs[name].recognised)
     output: Output = outputs[best]
+    if not output.recognised and pasted_text.is_binary(text):
+        raise NotImportable(_("this is binary data and no text: paste what the load program printed"))
     if not output.recognised:
         message = _(
             "this text holds no output of a load program (%(programs)s): paste what it printed, its summary (stdout) "

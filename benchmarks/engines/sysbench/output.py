@@ -1,6 +1,7 @@
 """Parses what sysbench prints: interval lines, the summary with its latency histogram, errors; pure.
 
-The formats are those of sysbench 1.0.20 (src/sysbench.c, src/sb_histogram.c, src/lua/internal/sysbench.cmdline.lua).
+The formats are those of sysbench 1.0.20 and of 1.1.0, its master branch (src/sysbench.c, src/sb_histogram.c,
+src/lua/internal/sysbench.cmdline.lua).
 """
 
 import re
@@ -28,7 +29,7 @@ _INTERVAL = re.compile(
 _QUEUE = re.compile(r"\[ [0-9]{1,9}s \] queue length: [0-9]+, concurrency: [0-9]+")
 _FILLED = re.compile(rf"filled (?P<done>{_COUNT}) of (?P<all>{_COUNT}) rows")
 _BUCKET = re.compile(rf"(?P<value>{_COUNT}\.[0-9]{{3}}) \|\**\s+(?P<count>{_COUNT})")
-_VERSION = re.compile(r"sysbench (?P<version>[0-9]+\.[0-9.]+[0-9])(?: \(.*\))?")
+_VERSION = re.compile(r"sysbench (?P<version>[0-9]+\.[0-9.]+[0-9](?:-[0-9a-z]+)?)(?: \(.*\))?")
 _ERROR = re.compile(r"(?:FATAL|ALERT|ERROR): .+|PANIC: .+")
 _TABLE = re.compile(r"Creating table '\w+'\.\.\.|Inserting [0-9]+ records into '\w+'|Creating a secondary index on .*")
 _RULES = {
@@ -43,7 +44,7 @@ _RULES = {
         "reads": rf"read:\s+({_COUNT})",
         "writes": rf"write:\s+({_COUNT})",
         "other_queries": rf"other:\s+({_COUNT})",
-        "elapsed_s": rf"total time:\s+({_COUNT}\.[0-9]{{4}})s",
+        "elapsed_s": rf"(?:total time|time elapsed):\s+({_COUNT}\.[0-9]{{4}})s",
         "latency_min_ms": rf"min:\s+({_N})",
         "latency_avg_ms": rf"avg:\s+({_N})",
         "latency_max_ms": rf"max:\s+({_N})",

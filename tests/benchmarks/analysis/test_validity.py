@@ -247,7 +247,7 @@ def test_clients_of_fast_transactions_wait_for_their_thread(clients, threads, tp
     [
         {"lag_avg_ms": 0.5},  # on a schedule clients wait
         {"average_connection_ms": 2.0},  # under -C they wait for their turn
-        {"failed": 1},  # how long failed ones took is not told
+        {"failed": 3},  # how long failed ones took is not told: each may have kept a client busy all the time
     ],
 )
 def test_littles_law_is_not_held_where_clients_wait_by_design(case: dict[str, Any]) -> None:
