@@ -15,6 +15,7 @@ from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
 from benchmarks.experiments.start import arms_of
+from benchmarks.library.settings_profiles import shared
 from benchmarks.models import FINAL, Experiment, ExperimentState, Phase, Purpose, ResourceKind, Run, Status
 from benchmarks.runs.submission import cancel, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
@@ -25,6 +26,7 @@ log = logging.getLogger(__name__)
 APPLIED_WITHIN = timedelta(seconds=120)
 RELEASED_WITHIN = timedelta(seconds=15)
 REMOVED_WITHIN = timedelta(seconds=120)
+RESTARTED_WITHIN = timedelta(seconds=150)  # longer than the panel's own deadline for the command that restarts
 DATASET = "dataset"
 
 
@@ -260,7 +262,8 @@ def _tear_down(experiment: Experiment) -> bool:
     """Remove what was made; what resists is named, and tried again after the end."""
     if experiment.runs.exclude(status__in=FINAL).exists():
         return False
-    left = resources.remove_all(experiment)
+    experiment.renew(RESTARTED_WITHIN)
+    left = [*shared.end_of(experiment), *resources.remove_all(experiment)]
     since = experiment.runs.order_by("-finished_at").values_list("finished_at", flat=True).first()
     waited = timezone.now() - (since or experiment.started_at or experiment.created_at)
     if left and waited < REMOVED_WITHIN:

@@ -1,6 +1,7 @@
 """Server settings that a playbook needs beyond those of its arms: `max_connections`, where the server has fewer."""
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from benchmarks.errors import Refused
 from benchmarks.experiments.playbook import PlaybookSpec
@@ -9,6 +10,12 @@ from pools.clusters import connect
 from pools.models import Cluster, ClusterStatus
 
 MAX_CONNECTIONS = "max_connections"
+MOST_SHOWN = 6
+_CONNECTED = """
+    SELECT usename, application_name, count(*) FROM pg_stat_activity
+     WHERE backend_type = 'client backend' AND application_name NOT LIKE 'pooldeck%'
+     GROUP BY usename, application_name ORDER BY count(*) DESC, usename, application_name
+"""
 
 
 def raised(spec: PlaybookSpec, cluster: Cluster) -> tuple[dict[str, str], list[str]]:
@@ -29,9 +36,30 @@ def raised(spec: PlaybookSpec, cluster: Cluster) -> tuple[dict[str, str], list[s
         )
         return {}, [note % (values | {"reason": why_not})]
     note = _(
-        "max_connections of %(cluster)s is %(most)s instead of %(now)s during each run, by a restart before and after"
+        "max_connections of %(cluster)s is %(most)s instead of %(now)s during the runs, by a restart before the first "
+        "and another one after the last"
     )
-    return {MAX_CONNECTIONS: str(most)}, [note % values]
+    who = connected(cluster)
+    return {MAX_CONNECTIONS: str(most)}, [note % values, *([who] if who else [])]
+
+
+def connected(cluster: Cluster) -> str:
+    """Return whose sessions a restart ends now, as a sentence; empty where there are none. Raises `ClusterUnreachable`.
+
+    Those of the panel itself are not counted; a pooler's are, for its clients see the restart.
+    """
+    with connect.connect(cluster, application_name="pooldeck-experiments") as connection:
+        rows = connection.execute(_CONNECTED).fetchall()
+    if not rows:
+        return ""
+    text = ngettext(
+        "A restart ends %(count)s session that is connected now: %(who)s.",
+        "A restart ends %(count)s sessions that are connected now: %(who)s.",
+        total := sum(count for *_words, count in rows),
+    )
+    who = [f"{user} ({program}): {count}" if program else f"{user}: {count}" for user, program, count in rows]
+    shown = [*who[:MOST_SHOWN], *(["…"] if len(who) > MOST_SHOWN else [])]
+    return text % {"count": total, "who": ", ".join(shown)}
 
 
 def may_be_raised(spec: PlaybookSpec, cluster: Cluster) -> bool:

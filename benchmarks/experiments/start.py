@@ -18,6 +18,7 @@ from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
 from benchmarks.runs.submission import options as load_options
 from benchmarks.runs.submission.submit import require_queue
+from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pooler, PoolerKind
 
 MOST_REPEATS, MOST_MINUTES = 50, 24 * 60
@@ -114,11 +115,23 @@ def changes(
     settings = sorted({name for arm in arms for name in arm.profile})
     if spec.needs.get("max_connections") and (cluster is None or server_settings.may_be_raised(spec, cluster)):
         settings = sorted({*settings, "max_connections"})
-        found.append(_("The server restarts before and after a run where it has fewer max_connections than needed."))
+        found.append(_("The server restarts before the runs and after them where it has too few max_connections."))
+        found += connected_in_words(spec, cluster)
     if settings:
         listed = {"settings": ", ".join(settings)}
         found.append(_("ALTER SYSTEM changes server settings for the time of a run: %(settings)s") % listed)
     return found
+
+
+def connected_in_words(spec: PlaybookSpec, cluster: Cluster | None) -> list[str]:
+    """Return whose sessions the restart of a cluster would end; nothing where there is none, or it can't be asked."""
+    if cluster is None or not server_settings.may_be_raised(spec, cluster):
+        return []
+    try:
+        who = server_settings.connected(cluster)
+    except ClusterUnreachable:
+        return []
+    return [who] if who else []
 
 
 def _load_in_words(clients: int) -> str:

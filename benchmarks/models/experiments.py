@@ -61,6 +61,10 @@ class ExperimentQuerySet(NumberedQuerySet["Experiment"]):
         left = Q(resources__removed_at=None, resources__isnull=False)
         return self.filter(~Q(state__in=ENDED) | left).distinct().order_by("number")
 
+    def measuring(self) -> "ExperimentQuerySet":
+        """Those that submit runs: neither set up yet, nor at their end."""
+        return self.filter(state=ExperimentState.RUNNING, phase=Phase.MEASURE, cancel_requested_at=None)
+
     def claim(self, pk: uuid.UUID) -> "Experiment | None":
         """Lease the experiment to this worker; None while another worker has it."""
         now = timezone.now()
@@ -138,9 +142,9 @@ class Experiment(models.Model):
         """Whether blocks are left of those that somebody asked for."""
         return self.step < self.wanted_blocks * len(self.plan[0])
 
-    def renew(self) -> None:
+    def renew(self, lasting: timedelta = LEASE) -> None:
         """Keep the lease for another while."""
-        self.lease_until = timezone.now() + LEASE
+        self.lease_until = timezone.now() + lasting
         Experiment.objects.filter(pk=self.pk).update(lease_until=self.lease_until)
 
     def release(self) -> None:

@@ -30,13 +30,15 @@ class AppliedProfile(models.Model):
     """A profile that a run put in force; saved before the server is touched, and closed once all is restored.
 
     `before` holds what ALTER SYSTEM had set for each name (None: nothing), which has to be restored. `error` says why
-    it is not restored yet; after that, which settings were left since somebody else had changed them.
+    it is not restored yet; after that, which settings were left since somebody else had changed them. One that the
+    server `restarted` for stays between the runs of an experiment (`settings_profiles.shared`).
     """
 
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="applied_profile", primary_key=True)
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL)
     values = models.JSONField(default=dict)
     before = models.JSONField(default=dict)
+    restarted = models.BooleanField(default=False)
     applied_at = models.DateTimeField(auto_now_add=True)
     restored_at = models.DateTimeField(null=True, db_index=True)
     error = models.TextField(default="")

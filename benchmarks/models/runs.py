@@ -96,16 +96,26 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         """Leave out those that an experiment started, which are listed on its page."""
         return self.filter(experiment=None)
 
+    def keeping_settings(self) -> "RunQuerySet":
+        """Return the runs whose settings stay in force for the next run of their experiment."""
+        measuring = {"experiment__state": "running", "experiment__phase": "measure"}
+        kept = {"applied_profile__restarted": True, "applied_profile__restored_at": None}
+        return Run.objects.filter(**measuring, **kept)
+
     def due(self) -> "RunQuerySet":
         """Return queued runs that may start: cluster and generators are free, and earlier runs of the group have ended.
 
-        A run asked for alongside others waits for its group only. A part never starts by itself.
+        A run asked for alongside others waits for its group only. A part never starts by itself. An experiment that
+        keeps settings in force between its runs has the cluster for itself.
         """
         active = Run.objects.filter(status__in=ACTIVE)
         there = active.filter(cluster=OuterRef("cluster"))
         on_its_generator = active.filter(generator=OuterRef("generator")).exclude(generator="")
         on_a_parts_generator = Run.objects.filter(parent=OuterRef("pk"), generator__in=active.values("generator"))
-        is_free = ~Exists(there) & ~Exists(on_its_generator) & ~Exists(on_a_parts_generator)
+        keeping = self.keeping_settings().filter(cluster=OuterRef("cluster"))
+        of_its_experiment = keeping.filter(experiment=OuterRef("experiment"))
+        has_it = ~Exists(keeping) | Exists(of_its_experiment)
+        is_free = ~Exists(there) & ~Exists(on_its_generator) & ~Exists(on_a_parts_generator) & has_it
         earlier_in_group = Run.objects.filter(
             group=OuterRef("group"), group__isnull=False, number__lt=OuterRef("number")
         ).exclude(status__in=FINAL)

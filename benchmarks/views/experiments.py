@@ -123,11 +123,17 @@ def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentFor
         ],
         "needs": library.needs_in_words(spec),
         "other_host": other_host.describe(spec),
-        "changes": start.changes(spec, quick),
+        "changes": [*start.changes(spec, quick), *start.connected_in_words(spec, _chosen_cluster(form))],
         "is_built_in": spec.name in library.BUILT_IN,
         "past": Experiment.objects.filter(playbook=spec.name, advice={})[:PAST],
     }
     return render(request, "benchmarks/playbook_detail.html", context, status=status)
+
+
+def _chosen_cluster(form: ExperimentForm) -> Cluster | None:
+    """Return the cluster that the form names: the one typed, else the one that it begins with."""
+    chosen = form.cleaned_data.get("cluster") if form.is_bound else form.initial.get("cluster")
+    return chosen if isinstance(chosen, Cluster) else None
 
 
 @staff_only

@@ -69,7 +69,8 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
         )
     with _session(cluster) as connection:
         before = _in_auto_conf(connection, list(values))
-    row = AppliedProfile.objects.create(run=run, cluster=cluster, values=dict(values), before=before)
+    kept = {"values": dict(values), "before": before, "restarted": bool(verdict.to_restart)}
+    row = AppliedProfile.objects.create(run=run, cluster=cluster, **kept)
     try:
         reported_at = _report(cluster, values)
         if verdict.to_restart:
@@ -79,6 +80,13 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
         take_back(row)
         raise
     return row
+
+
+def follows(cluster: Cluster, values: Mapping[str, str]) -> bool:
+    """Whether ALTER SYSTEM and the running server hold these values; False where the server does not answer."""
+    with suppress(ClusterUnreachable, psycopg.OperationalError), _session(cluster) as connection:
+        return not _unsupported(connection, values)
+    return False
 
 
 def take_back(row: AppliedProfile) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from benchmarks.generators.heartbeats import asking_redis
-from benchmarks.library.settings_profiles import apply
+from benchmarks.library.settings_profiles import apply, shared
 from benchmarks.models import FINAL, AppliedProfile, Purpose, Run, Validity
 from benchmarks.models.runs import LEASE
 from benchmarks.processes import workdir
@@ -111,9 +111,10 @@ def remove_left_homes() -> None:
 
 
 def take_settings_back() -> None:
-    """Restore the server settings of ended runs that did not do so themselves."""
+    """Restore the server settings of ended runs that did not do so themselves, but what an experiment keeps."""
     for row in AppliedProfile.objects.filter(restored_at=None, run__status__in=FINAL).select_related("cluster", "run"):
-        apply.take_back(row)
+        if not shared.stays(row):
+            apply.take_back(row)
 
 
 def _is_old(folder: Path) -> bool:

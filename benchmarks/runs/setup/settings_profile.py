@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidOptions, Refused
-from benchmarks.library.settings_profiles import apply, restart, validation
+from benchmarks.library.settings_profiles import apply, restart, shared, validation
 from benchmarks.models import SettingsProfile
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets.resolve import Target
@@ -49,9 +49,13 @@ def _why_no_restart(name: str, verdict: validation.Verdict, target: Target) -> s
 
 @contextmanager
 def in_force(held: SetupContext) -> Iterator[None]:
-    """Put a profile in force where one was named; the reaper restores what a dead worker left. Raises `Refused`."""
+    """Put a profile in force where one was named; the reaper restores what a dead worker left. Raises `Refused`.
+
+    Where it took a restart, the runs of an experiment share it.
+    """
     name = held.run.options.get("settings_profile")
     if not name:
+        shared.end_before(held.run)
         yield
         return
     profile = SettingsProfile.objects.filter(name=name).first()
@@ -59,12 +63,14 @@ def in_force(held: SetupContext) -> Iterator[None]:
         raise Refused(_("there is no settings profile %(name)s any more: choose another one") % {"name": repr(name)})
     held.report(_("putting the settings profile %(name)s in force") % {"name": name})
     warnings = validation.check(held.run.cluster, profile.values).warnings
-    row = apply.put_in_force(held.run, held.run.cluster, profile.values)
+    row = shared.take_over(held.run, held.run.cluster, profile.values)
+    row = row or apply.put_in_force(held.run, held.run.cluster, profile.values)
     try:
         noted = {"name": name, "values": profile.values, "before": row.before}
         held.note("settings_profile", noted | ({"warnings": warnings} if warnings else {}))
         yield
     finally:
-        apply.take_back(row)
+        if not shared.stays(row):
+            apply.take_back(row)
         if row.error:
             held.report(row.error)

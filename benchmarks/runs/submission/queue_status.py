@@ -83,7 +83,7 @@ def waits_for(run: Run) -> Waiting | None:
     first, shared, name = next(_before(run, known, earlier), (None, Shared.NOT_KNOWN, ""))
     if pausing.is_paused():
         return Waiting(None, 0, None, missing=(str(pausing.PAUSED),))
-    missing = () if unknown else tuple(_missing(run, known))
+    missing = (*_keeps_settings(run), *(() if unknown else _missing(run, known)))
     if first is None and not missing:
         return None
     return Waiting(first, earlier.count(), left_s(first) if first else None, shared, name, missing)
@@ -114,6 +114,16 @@ def _before(run: Run, known: list[Known], earlier: QuerySet[Run]) -> Iterator[tu
 
 def _first(runs: QuerySet[Run]) -> QuerySet[Run]:
     return runs.select_related("cluster").order_by("number")[:1]
+
+
+def _keeps_settings(run: Run) -> Iterator[str]:
+    """Yield the experiment that has the run's cluster for itself, where one does."""
+    keeping = Run.objects.keeping_settings().filter(cluster=run.cluster_id).select_related("cluster", "experiment")
+    if run.alongside or not run.cluster_id or (run.experiment_id and keeping.filter(experiment=run.experiment_id)):
+        return
+    for one in keeping[:1]:
+        text = _("waits for %(experiment)s, which keeps its settings in force on cluster %(name)s until it ends")
+        yield text % {"experiment": one.experiment, "name": one.cluster}
 
 
 def _missing(run: Run, known: list[Known]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.generators import host_files, selection
 from benchmarks.library.scripts import dry_run, privileges
+from benchmarks.library.settings_profiles import shared
 from benchmarks.models import Experiment, Purpose, Run, ScriptVersion
 from benchmarks.runs import setup
 from benchmarks.runs.setup import connection_headroom
@@ -80,7 +81,7 @@ def submit(request: RunRequest) -> list[Run]:
     (of the pools app) and `QueueDown`.
     """
     direct = resolve.past_the_pooler(resolve.find(request.target)) if request.pair else None
-    aim, checked = _checked(request)
+    aim, checked = _checked_once_up(request)
     require_queue()
     aims = _in_turn(direct, aim, request.repeat) if direct else [aim] * request.repeat
     fields = _fields(request, request.group or (uuid.uuid4() if len(aims) > 1 else None))
@@ -102,6 +103,17 @@ def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
     fields |= {"name": request.name[:NAME_CAP], "thresholds": list(request.thresholds)}
     fields |= {"experiment": request.experiment, "arm": request.arm}
     return fields | request.place.fields(request.engine, request.purpose)
+
+
+def _checked_once_up(request: RunRequest) -> tuple[Target, dict[str, Any]]:
+    """Check the request; a server that the panel restarts for an experiment is waited for."""
+    try:
+        return _checked(request)
+    except ClusterUnreachable:
+        cluster = resolve.find(request.target, purpose=request.purpose).cluster
+        if request.experiment or cluster is None or not shared.is_up_again(cluster):
+            raise
+        return _checked(request)
 
 
 def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:

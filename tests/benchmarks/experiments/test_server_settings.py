@@ -18,11 +18,13 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def server(monkeypatch):
     """A server of 100 connections that the panel may restart, and that a profile can change."""
-    found = SimpleNamespace(most=100, problems=[], command=["restart"])
+    found = SimpleNamespace(most=100, sessions=[("app", "", 3)], problems=[], command=["restart"])
 
     @contextmanager
     def connected(cluster, **_):
-        yield SimpleNamespace(execute=lambda _: SimpleNamespace(fetchone=lambda: (found.most,)))
+        yield SimpleNamespace(
+            execute=lambda _: SimpleNamespace(fetchone=lambda: (found.most,), fetchall=lambda: found.sessions)
+        )
 
     monkeypatch.setattr(connect, "connect", connected)
     monkeypatch.setattr(validation, "check", lambda *_: SimpleNamespace(problems=found.problems))
@@ -37,8 +39,8 @@ def raised():
 def test_every_arm_gets_what_the_server_is_short_of(server):
     settings, notes = raised()
     assert settings == {"max_connections": "1150"}
-    assert len(notes) == 1
     assert "1,150 instead of 100" in notes[0]
+    assert notes[1:] == ["A restart ends 3 sessions that are connected now: app: 3."]
     arms = start.arms_of(an_experiment("idle-tax", server_settings=settings))
     assert {arm.profile["max_connections"] for arm in arms} == {"1150"}
     tuned = start.arms_of(an_experiment("tuning", server_settings=settings, cluster=a_cluster(name="two")))
