@@ -22,7 +22,7 @@ from pools.api.serializers import ConnectionSerializer, PoolSerializer
 from pools.api.sql_rights import sql_right
 from pools.api.versions import expected_version
 from pools.clusters import endpoints
-from pools.errors import NotThere
+from pools.errors import IllegalTransition, NotThere
 from pools.inventory import pools, settlement
 from pools.models import Pool
 
@@ -100,6 +100,9 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     def connection(self, request: Request, pk: str) -> Response:
         """Return what a client needs to log in, in its syntax."""
         pool, as_ = self.get_object(), request.query_params.get("as", "uri")
+        if pool.was_never_live:
+            text = gettext("pool %(pool)s was refused before it was ever live: %(reason)s")
+            raise IllegalTransition(text % {"pool": pool, "reason": pool.state_reason})
         reveal = request.query_params.get("reveal") == "1"
         endpoint = endpoints.of_pool(pool, asked_role(request))
         text = connection_strings.render(endpoint, as_, reveal)

@@ -157,15 +157,17 @@ def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     """Return the box of a pool and of the cluster behind it: its primary and, where it has one, a standby."""
     roles = endpoints.roles_shown(pool)
     role = shown.role if shown.role in roles else ""
-    notes = [*_of_inbound_user(pool, role), str(modes.of(pool.mode).asks), *_of_prepared(pool)]
     through = endpoints.of_pool(pool, role)
-    pooled = ConnectionTarget("pooled", _("Through the pool"), " ".join(notes), through, TABS)
+    notes = [*_of_inbound_user(pool, role), str(modes.of(pool.mode).asks), *_of_prepared(pool)]
+    pooled = [ConnectionTarget("pooled", _("Through the pool"), " ".join(notes), through, TABS)]
     note = _("Directly to cluster %(cluster)s, bypassing the pool.") % {"cluster": pool.cluster}
-    straight = _as_in(pooled, endpoints.of_cluster(pool.cluster, pool.database))
-    targets = [pooled, ConnectionTarget("direct", _("Direct"), note, straight, TABS)]
+    if pool.was_never_live:
+        pooled, note = [], f"{_not_through(pool)} {note}"  # two sentences
+    straight = _as_in(through, endpoints.of_cluster(pool.cluster, pool.database))
+    targets = [*pooled, ConnectionTarget("direct", _("Direct"), note, straight, TABS)]
     if standby := _standby(pool.cluster, pool.database):
         read_only = f"{note} {READ_ONLY}"  # two sentences
-        targets.append(ConnectionTarget("standby", _("Standby"), read_only, _as_in(pooled, standby), TABS))
+        targets.append(ConnectionTarget("standby", _("Standby"), read_only, _as_in(through, standby), TABS))
     return ConnectionBox(reverse("pool-connection", args=[pool.pk]), targets, replace(shown, role=role), roles)
 
 
@@ -191,8 +193,13 @@ def _of_prepared(pool: Pool) -> Iterator[str]:
         yield _("Statements that a driver prepares are kept while max_prepared_statements is above 0.")
 
 
-def _as_in(pooled: ConnectionTarget, straight: Endpoint) -> Endpoint:
-    return replace(straight, user=pooled.endpoint.user, password=pooled.endpoint.password)
+def _as_in(through: Endpoint, straight: Endpoint) -> Endpoint:
+    return replace(straight, user=through.user, password=through.password)
+
+
+def _not_through(pool: Pool) -> str:
+    text = _("Pool %(pool)s was refused before it was ever live, so it has no connection string.")
+    return text % {"pool": pool}
 
 
 def _standby(cluster: Cluster, database: str) -> Endpoint | None:

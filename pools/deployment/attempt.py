@@ -215,7 +215,8 @@ class Attempt:
         self.renew()
         with transaction.atomic():
             self.revision.finish(RevisionState.APPLIED)
-            mark(self.wanted.pending, state=PoolState.APPLIED, state_reason="", proved_at=timezone.now())
+            now = timezone.now()
+            mark(self.wanted.pending, state=PoolState.APPLIED, state_reason="", applied_at=now, proved_at=now)
             if self.wanted.changed_settings:
                 self.wanted.same_settings().update(settings_state=PoolState.APPLIED, settings_reason="")
             forget(self.wanted.leaving)

@@ -89,7 +89,7 @@ def needed_by(pool: Pool) -> int:
     own = KINDS[pool.pooler.kind].connections_of(pool.pooler)
     if own is None:
         return pool.size + reserve_of(pool)
-    others = Pool.objects.wanted().filter(pooler=pool.pooler, cluster=pool.cluster).exclude(pk=pool.pk)
+    others = Pool.objects.with_connections().filter(pooler=pool.pooler, cluster=pool.cluster).exclude(pk=pool.pk)
     return 0 if others.exists() else own
 
 
@@ -112,7 +112,7 @@ def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = N
 
     A Pgpool-II opens as many to each server of its cluster, whichever its pools lead to.
     """
-    pools = Pool.objects.wanted().filter(cluster__in=clusters, through=None).order_by()
+    pools = Pool.objects.with_connections().filter(cluster__in=clusters, through=None).order_by()
     if without is not None:
         pools = pools.exclude(pk=without.pk)
     routes = list(pools.values_list("pooler", "cluster", "target", "made_for").distinct())

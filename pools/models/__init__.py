@@ -18,11 +18,12 @@ from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
 from pools.models.pools import Mode, Pool, PoolFinding
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
-from pools.models.states import AS_APPLIED, LIVE_STATES, ClusterState, NodeRole, PoolState
+from pools.models.states import AS_APPLIED, LIVE_STATES, REFUSED_STATES, ClusterState, NodeRole, PoolState
 
 __all__ = [
     "AS_APPLIED",
     "LIVE_STATES",
+    "REFUSED_STATES",
     "Channel",
     "Cluster",
     "ClusterCreation",

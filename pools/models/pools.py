@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from pools.models.base import Versioned
 from pools.models.clusters import Cluster
 from pools.models.poolers import Pooler, PoolerKind
-from pools.models.states import NodeRole, PoolState
+from pools.models.states import REFUSED_STATES, NodeRole, PoolState
 
 
 class Mode(models.TextChoices):
@@ -27,6 +27,10 @@ class PoolQuerySet(models.QuerySet["Pool"]):
     def wanted(self) -> "PoolQuerySet":
         """Exclude those that are to be removed."""
         return self.filter(removal_requested_at=None)
+
+    def with_connections(self) -> "PoolQuerySet":
+        """Exclude those that can't open a connection: to be removed, or refused before they were ever live."""
+        return self.wanted().exclude(state__in=REFUSED_STATES, applied_at=None)
 
     def of_people(self) -> "PoolQuerySet":
         """Exclude those that an experiment made for itself."""
@@ -66,6 +70,7 @@ class Pool(Versioned):
     over_budget_by = models.CharField(
         max_length=150, default="", editable=False, help_text=_("Who allowed it, if it is")
     )
+    applied_at = models.DateTimeField(null=True, editable=False, help_text=_("When an apply of it was last verified"))
     proved_at = models.DateTimeField(null=True, editable=False, help_text=_("When a login through it was last tried"))
     proved_digest = models.CharField(max_length=64, default="", editable=False)  # of the password that last worked
     made_for = models.CharField(
@@ -95,6 +100,11 @@ class Pool(Versioned):
     def route(self) -> tuple[UUID, str]:
         """The servers that it leads to: its cluster, and which of its servers."""
         return self.cluster_id, self.target
+
+    @property
+    def was_never_live(self) -> bool:
+        """Whether it was refused before any apply of it was verified: the pooler may have another entry of its name."""
+        return self.applied_at is None and self.state in REFUSED_STATES
 
     @property
     def login(self) -> str:

@@ -32,4 +32,5 @@ class PoolState(models.TextChoices):
 
 # The pooler has what the panel applied, whether or not it serves clients; `drifted`: in part.
 LIVE_STATES = (PoolState.APPLIED, PoolState.DRIFTED, PoolState.FAILING)
+REFUSED_STATES = (PoolState.ROLLED_BACK, PoolState.FAILED)  # an older spec is live, or none
 AS_APPLIED = (PoolState.APPLIED, PoolState.FAILING)

@@ -2,9 +2,11 @@
 
 import pytest
 from django.http import QueryDict
+from django.utils import timezone
 
 from pools.connection_strings import box as connection_box
 from pools.connection_strings.box import MASK, Row, Shown
+from pools.models import PoolState
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
 
@@ -80,3 +82,12 @@ def test_a_pool_of_inbound_users_is_shown_for_no_role_or_for_the_one_chosen(db):
     assert [(target.endpoint.user, target.endpoint.password) for target in box.targets.values()] == [
         ("app", "app-secret")
     ] * 2
+
+
+def test_a_pool_refused_before_it_was_ever_live_is_shown_its_cluster_only(db):
+    pool = a_pool(cluster=a_cluster("admin-secret"), pooler=a_pooler(port=1), state=PoolState.ROLLED_BACK)
+    box = connection_box.of_pool(pool, Shown())
+    assert [(key, target.endpoint.database) for key, target in box.targets.items()] == [("direct", "shop")]
+    assert box.endpoints[0]["note"].startswith(f"Pool {pool} was refused before it was ever live")
+    pool.applied_at = timezone.now()  # its older spec is live
+    assert list(connection_box.of_pool(pool, Shown()).targets) == ["pooled", "direct"]

@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from pools.inventory import pools
 from pools.inventory.pools import InvalidPool
-from pools.models import Pool
+from pools.models import Pool, PoolState
 from tests.callers import person
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
 
@@ -78,3 +79,13 @@ def test_a_pgpool_must_fit_on_the_standbys_too(typed: dict[str, Any]) -> None:
             "size 8 is over the budget of each standby of cluster demo: 97 available, 90 allocated to pools, 7 free"
         ]
     }
+
+
+def test_a_pool_refused_before_it_was_ever_live_takes_nothing(typed: dict[str, Any]) -> None:
+    Pool.objects.update(state=PoolState.ROLLED_BACK)
+    assert pools.create(typed | {"size": 97}).size == 97
+
+
+def test_a_pool_whose_change_was_refused_keeps_what_it_has(typed: dict[str, Any]) -> None:
+    Pool.objects.update(state=PoolState.ROLLED_BACK, applied_at=timezone.now())
+    assert refused(typed) == {"size": [f"size 60 is {FIGURES}"]}
