@@ -10,7 +10,8 @@ from rest_framework.viewsets import ViewSet
 
 from benchmarks.experiments import library
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
-from panel.accounts.permissions import person
+from panel.accounts.models import Scope
+from panel.accounts.permissions import holds, person
 from panel.lib.known_fields import KnownFields
 from panel.rest.pagination_and_errors import Pages
 
@@ -123,7 +124,8 @@ class PlaybookViewSet(ViewSet):
         asked = AskedPlaybookSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         try:
-            spec = library.add(asked.validated_data["toml"], person(request.user))
+            is_admin = holds(request.user, request.auth, Scope.ADMIN)
+            spec = library.add(asked.validated_data["toml"], person(request.user), is_admin=is_admin)
         except InvalidPlaybook as error:
             raise serializers.ValidationError(error.errors) from error
         return Response(shown(spec), status=status.HTTP_201_CREATED)

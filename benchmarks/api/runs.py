@@ -39,7 +39,8 @@ from benchmarks.runs.submission import idempotency
 from benchmarks.runs.submission import queue_status as queue
 from benchmarks.runs.submission import submit as submission
 from benchmarks.runs.submission.submit import Placement, RunRequest
-from panel.accounts.permissions import person
+from panel.accounts.models import Scope
+from panel.accounts.permissions import holds, person
 from panel.lib import wait_param
 from panel.lib.polling import poll
 from panel.lib.wait_param import WAIT
@@ -76,12 +77,13 @@ def field_errors() -> Iterator[None]:
         raise ValidationError({"text": [str(error)]}) from error
 
 
-def submit(asked: dict[str, Any], author: User, run_id: UUID | None = None) -> Run:
+def submit(asked: dict[str, Any], author: User, is_admin: bool, run_id: UUID | None = None) -> Run:
     """Queue the requested runs; return the first, which gets `run_id` if one is given."""
     same = ("target", "options", "engine", "purpose", "name", "confirm", "thresholds", "tags", "repeat", "pair")
     request = RunRequest(
         **{name: asked[name] for name in same},
         author=author,
+        is_admin=is_admin,
         run_id=run_id,
         place=Placement(asked["generators"], asked["alongside"]),
     )
@@ -122,9 +124,10 @@ class RunViewSet(
         asked = AskedRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         body, author, key = asked.validated_data, person(request.user), request.headers.get(idempotency.HEADER)
+        begin = partial(submit, body, author, holds(author, request.auth, Scope.ADMIN))
         with wait_param.waiting(request) as seconds:
             with field_errors():
-                run, replayed = idempotency.start(key, author, body, partial(submit, body, author))
+                run, replayed = idempotency.start(key, author, body, begin)
             run = self._ended(run, seconds)
         return Response(self.get_serializer(run).data, headers=REPEATED) if replayed else self._created(run)
 

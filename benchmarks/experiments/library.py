@@ -1,5 +1,6 @@
 """The playbooks there are: those that come with the panel, and those that users added."""
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,8 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec, parse
+from benchmarks.experiments.playbook import ArmSpec, InvalidPlaybook, PlaybookSpec, parse
+from benchmarks.library.settings_profiles import gate
 from benchmarks.models import Experiment, Playbook
 
 FOLDER = Path(__file__).parent / "playbooks"
@@ -43,20 +45,27 @@ def find(name: str) -> PlaybookSpec:
     return parse(own.text)
 
 
-def add(text: str, author: Any = None) -> PlaybookSpec:
-    """Keep a user's playbook under the name that it gives itself; raises `InvalidPlaybook`."""
+def add(text: str, author: Any = None, *, is_admin: bool) -> PlaybookSpec:
+    """Keep a user's playbook under the name that it gives itself; raises `InvalidPlaybook` and `NotAllowed`."""
     if len(text) > MOST_CHARACTERS:
         raise InvalidPlaybook([_("the text is too long: use at most %(most)s characters") % {"most": MOST_CHARACTERS}])
     spec = parse(text)
     taken = _("line 1, name: there is a playbook %(name)s already: choose another name") % {"name": spec.name}
     if spec.name in built_in():
         raise InvalidPlaybook([taken])
+    refuse_settings([*spec.arms(quick=False), *spec.arms(quick=True)], is_admin=is_admin)
     try:
         with transaction.atomic():
             Playbook.objects.create(name=spec.name, text=text, author=author)
     except IntegrityError:
         raise InvalidPlaybook([taken]) from None
     return spec
+
+
+def refuse_settings(arms: Sequence[ArmSpec], *, is_admin: bool) -> None:
+    """Raise `NotAllowed` where an arm's server settings need the scope admin, and whoever asks does not hold it."""
+    for arm in arms:
+        gate.refuse(arm.profile, is_admin=is_admin, field="playbook")
 
 
 def remove(name: str) -> None:

@@ -106,7 +106,8 @@ def _set_up(experiment: Experiment) -> bool:
 
 def _begin(experiment: Experiment) -> None:
     """Decide, once, which settings the server falls short of: every arm runs under the same ones."""
-    settings, notes = server_settings.raised(library.spec_of(experiment), resources.cluster_of(experiment))
+    spec, cluster = library.spec_of(experiment), resources.cluster_of(experiment)
+    settings, notes = server_settings.raised(spec, cluster, is_admin=experiment.by_admin)
     experiment.write(
         state=ExperimentState.RUNNING,
         started_at=timezone.now(),
@@ -230,6 +231,7 @@ def _submit(
         target={"pool": pool} if pool else direct,
         options=dict(options),
         author=experiment.author,
+        is_admin=experiment.by_admin,
         engine=library.spec_of(experiment).engine,
         purpose=purpose,
         name=name or f"{experiment} · {key}",

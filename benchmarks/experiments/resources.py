@@ -173,7 +173,13 @@ def _make_database(experiment: Experiment, need: Need) -> None:
 
 def _make_profile(experiment: Experiment, need: Need) -> Any:
     description = _("Made for %(experiment)s, removed after it") % {"experiment": experiment}
-    return store.create(name=need.name, values=need.values, description=description, author=experiment.author).pk
+    return store.create(
+        name=need.name,
+        values=need.values,
+        description=description,
+        author=experiment.author,
+        is_admin=experiment.by_admin,
+    ).pk
 
 
 def _make_pool(experiment: Experiment, need: Need) -> Any:

@@ -18,7 +18,7 @@ _CONNECTED = """
 """
 
 
-def raised(spec: PlaybookSpec, cluster: Cluster) -> tuple[dict[str, str], list[str]]:
+def raised(spec: PlaybookSpec, cluster: Cluster, *, is_admin: bool) -> tuple[dict[str, str], list[str]]:
     """Return the settings to put in force for every run, and notes on them, from the running server.
 
     Raises `ClusterUnreachable`. Without a way to raise a setting it is left as it is, and a note says why.
@@ -30,7 +30,7 @@ def raised(spec: PlaybookSpec, cluster: Cluster) -> tuple[dict[str, str], list[s
     if now >= most:
         return {}, []
     values = {"most": f"{most:,}", "now": f"{now:,}", "cluster": cluster.name}
-    if why_not := _why_not(cluster, most):
+    if why_not := _why_not(cluster, most, is_admin):
         note = _(
             "%(cluster)s has max_connections %(now)s, and the playbook needs %(most)s: it stays so, for %(reason)s"
         )
@@ -70,9 +70,11 @@ def may_be_raised(spec: PlaybookSpec, cluster: Cluster) -> bool:
     return most > (now or 0) and not _why_no_restart(cluster)
 
 
-def _why_not(cluster: Cluster, most: int) -> str:
+def _why_not(cluster: Cluster, most: int, is_admin: bool) -> str:
     """Return why the panel can't raise it; empty where it can."""
-    return _why_no_restart(cluster) or "; ".join(validation.check(cluster, {MAX_CONNECTIONS: str(most)}).problems)
+    if why_not := _why_no_restart(cluster):
+        return why_not
+    return "; ".join(validation.check(cluster, {MAX_CONNECTIONS: str(most)}, is_admin=is_admin).problems)
 
 
 def _why_no_restart(cluster: Cluster) -> str:

@@ -37,12 +37,14 @@ class ExperimentRequest:
     `minutes` asks for the sequential mode: blocks go on until the intervals are narrow enough or the budget is spent;
     `seconds` for the same. Without either, and without `repeats`, a quick form takes the seconds of its playbook.
     `options` replace the playbook's in every arm, such as a shorter duration, `dataset` those of the tables; `arms`
-    names those that take part (none: all); `confirm` is the cluster's name, which a protected cluster asks for.
+    names those that take part (none: all); `confirm` is the cluster's name, which a protected cluster asks for;
+    `is_admin` is whether whoever starts it holds the scope admin, which some settings of profiles need.
     """
 
     playbook: str
     cluster: Cluster
     author: Any
+    is_admin: bool = False
     pooler: Pooler | None = None
     generators: Sequence[str] = ()
     quick: bool = True
@@ -58,11 +60,12 @@ class ExperimentRequest:
 
 
 def start(request: ExperimentRequest) -> Experiment:
-    """Queue an experiment; raises `InvalidExperiment`, `Unconfirmed` with the changes, and `QueueDown`."""
+    """Queue one; raises `InvalidExperiment`, `NotAllowed`, `Unconfirmed` with the changes, and `QueueDown`."""
     spec = library.find(request.playbook)
     arms = _arms(spec, request)
     _check(spec, request)
     _check_options(spec, request, arms)
+    library.refuse_settings(arms, is_admin=request.is_admin)
     if request.cluster.protected and request.confirm != request.cluster.name:
         raise unconfirmed(request.cluster, changes(spec, arms, request.cluster))
     require_queue()
@@ -90,6 +93,7 @@ def start(request: ExperimentRequest) -> Experiment:
             dataset=_dataset(spec, request),
             plan=order.blocks([arm.key for arm in arms], repeats, seed),
             author=request.author,
+            by_admin=request.is_admin,
         )
         transaction.on_commit(dispatch.request_advance)
     return experiment

@@ -95,6 +95,7 @@ class Experiment(models.Model):
     step = models.PositiveIntegerField(default=0)  # runs of the plan that have been submitted
     advice = models.JSONField(default=dict)  # of a sweep for a pool: what was asked, and the recommendation
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    by_admin = models.BooleanField(default=False)  # whether its starter held the scope admin
 
     state = models.CharField(
         max_length=10, choices=ExperimentState.choices, default=ExperimentState.QUEUED, db_index=True

@@ -203,6 +203,7 @@ class Run(models.Model):
     options = models.JSONField(default=dict)
     group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
+    by_admin = models.BooleanField(default=False)  # whether its starter held the scope admin
     experiment = models.ForeignKey("benchmarks.Experiment", null=True, on_delete=models.SET_NULL, related_name="runs")
     arm = models.CharField(max_length=100, default="", blank=True)  # the key of its arm there
 

@@ -19,7 +19,8 @@ from benchmarks.experiments.start import ExperimentRequest
 from benchmarks.forms import form_errors
 from benchmarks.forms.experiments import ExperimentForm, PlaybookForm
 from benchmarks.models import Experiment
-from panel.accounts.permissions import person
+from panel.accounts.models import Scope
+from panel.accounts.permissions import person, user_holds
 from panel.lib.access import staff_only
 from pools.errors import PoolsError
 from pools.models import Cluster
@@ -100,7 +101,8 @@ def playbook_detail(request: HttpRequest, name: str) -> HttpResponse:
 def _started(request: HttpRequest, spec: PlaybookSpec, form: ExperimentForm) -> HttpResponse:
     if form.is_valid():
         try:
-            experiment = start.start(ExperimentRequest(**form.request(spec.name, person(request.user))))
+            asked = form.request(spec.name, person(request.user))
+            experiment = start.start(ExperimentRequest(**asked, is_admin=user_holds(request.user, Scope.ADMIN)))
         except (BenchmarksError, PoolsError) as error:
             form_errors.add_to(form, error)
         else:
@@ -142,7 +144,9 @@ def playbook_create(request: HttpRequest) -> HttpResponse:
     form = PlaybookForm(request.POST or None, request.FILES or None, initial={"toml": _like(request)})
     if request.method == "POST" and form.is_valid():
         try:
-            return redirect("playbook-detail", library.add(form.text(), person(request.user)).name)
+            is_admin = user_holds(request.user, Scope.ADMIN)
+            spec = library.add(form.text(), person(request.user), is_admin=is_admin)
+            return redirect("playbook-detail", spec.name)
         except InvalidPlaybook as error:
             form_errors.add_to(form, error)
     context = {"form": form, "playbooks": library.listed()}

@@ -13,10 +13,13 @@ from django.views.decorators.http import require_safe
 from benchmarks.errors import IllegalTransition
 from benchmarks.forms.profiles import CONNECTIONS, ProfileForm, ProposalForm, initial_of
 from benchmarks.library.settings_profiles import restart, store, validation
+from benchmarks.library.settings_profiles.gate import NotAllowed
 from benchmarks.library.settings_profiles.parsing import written
 from benchmarks.library.settings_profiles.store import InvalidProfile
 from benchmarks.library.settings_profiles.suggestion import propose
 from benchmarks.models import AppliedProfile, SettingsProfile
+from panel.accounts.models import Scope
+from panel.accounts.permissions import user_holds
 from panel.lib.access import staff_only
 from panel.lib.query_params import id_of
 from pools.errors import ClusterUnreachable
@@ -40,7 +43,7 @@ def profile_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     context: dict[str, Any] = {"profile": profile, "clusters": Cluster.objects.all()[:200]}
     cluster = _cluster_asked(request)
     if cluster is not None:
-        context |= {"cluster": cluster} | _judged(cluster, profile)
+        context |= {"cluster": cluster} | _judged(cluster, profile, user_holds(request.user, Scope.ADMIN))
     return render(request, "benchmarks/profile_detail.html", context)
 
 
@@ -49,9 +52,9 @@ def _cluster_asked(request: HttpRequest) -> Cluster | None:
     return Cluster.objects.filter(pk=key).first() if key else None
 
 
-def _judged(cluster: Cluster, profile: SettingsProfile) -> dict[str, Any]:
+def _judged(cluster: Cluster, profile: SettingsProfile, is_admin: bool) -> dict[str, Any]:
     try:
-        verdict = validation.check(cluster, profile.values)
+        verdict = validation.check(cluster, profile.values, is_admin=is_admin)
         return {"verdict": verdict, "may_restart": restart.command_for(cluster) is not None}
     except ClusterUnreachable as error:
         return {"unreachable": str(error)}
@@ -129,8 +132,11 @@ def _proposed(request: HttpRequest) -> dict[str, Any]:
 def _saved(form: ProfileForm, profile: SettingsProfile | None, author: Any) -> SettingsProfile | None:
     """Save the profile; return None and add the errors to the form if it is invalid."""
     given = {name: form.cleaned_data[name] for name in ("name", "values", "description")}
+    is_admin = user_holds(author, Scope.ADMIN)
     try:
-        return store.change(profile, **given) if profile else store.create(**given, author=author)
-    except InvalidProfile as error:
+        if profile:
+            return store.change(profile, **given, is_admin=is_admin)
+        return store.create(**given, author=author, is_admin=is_admin)
+    except (InvalidProfile, NotAllowed) as error:
         form.take(error.errors)
         return None

@@ -28,6 +28,8 @@ from benchmarks.models.runs import Gate, RunQuerySet
 from benchmarks.runs.submission import idempotency, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from benchmarks.views.dataset_facts import facts_of
+from panel.accounts.models import Scope
+from panel.accounts.permissions import user_holds
 from panel.lib.access import staff_only
 from panel.lib.query_params import id_of, is_set
 from pools.clusters import endpoints
@@ -153,6 +155,7 @@ def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID |
         target=form.target(),
         options=chosen["options"],
         author=author,
+        is_admin=user_holds(author, Scope.ADMIN),
         run_id=run_id,
         repeat=chosen["repeat"],
         pair=form.is_pair,
@@ -273,4 +276,5 @@ def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
     target = {"external": str(old.external_id)} if old.external_id else target
     again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
     again |= {"place": Placement(old.wanted_generators, old.alongside), "tags": [tag.name for tag in old.tags.all()]}
-    return submit.submit(RunRequest(target=target, author=author, run_id=run_id, **again))[0]
+    is_admin = user_holds(author, Scope.ADMIN)
+    return submit.submit(RunRequest(target=target, author=author, is_admin=is_admin, run_id=run_id, **again))[0]

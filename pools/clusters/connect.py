@@ -1,11 +1,13 @@
 """Logs in to PostgreSQL, to a cluster or through a pool, and reports the cause of a failure."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 import psycopg
 from django.conf import settings
 from django.utils.translation import gettext as _
+from psycopg import sql
 
 from panel.lib import addresses
 from panel.lib.crypto import SealBroken
@@ -16,7 +18,19 @@ from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 
 CONNECT_TIMEOUT_S = 5
+# A time-out of the whole cluster, of a database or of the admin role must not end what the panel does there: a
+# restoration least of all. As start-up options, these hold before the first statement.
+TIMEOUTS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
+LATER_TIMEOUTS = {140_000: "idle_session_timeout", 170_000: "transaction_timeout"}
+NO_OPTIONS = "unsupported startup parameter"  # of a pooler before the server, which passes no options on
 Connection = psycopg.Connection[tuple[Any, ...]]
+
+
+class Given(TypedDict):
+    """What callers say of a session beside its endpoint."""
+
+    application_name: str
+    connect_timeout: int
 
 
 def connect(
@@ -37,14 +51,48 @@ def connect(
     endpoint = _admin_endpoint(cluster, at, database)
     if user is not None:
         endpoint = replace(endpoint, user=user, password=password or cluster.password_of(user))
-    return connect_endpoint(endpoint, application_name=application_name, connect_timeout=connect_timeout)
+    given: Given = {"application_name": application_name, "connect_timeout": connect_timeout}
+    try:
+        connection = connect_endpoint(endpoint, **given, options=_zero(TIMEOUTS))
+    except ClusterUnreachable as error:
+        if NO_OPTIONS not in error.words:
+            raise
+        return _without(connect_endpoint(endpoint, **given), TIMEOUTS)
+    later = [name for since, name in LATER_TIMEOUTS.items() if connection.info.server_version >= since]
+    try:
+        return _without(connection, later)
+    except ClusterUnreachable:  # it was quicker than the first statement
+        return connect_endpoint(endpoint, **given, options=_zero([*TIMEOUTS, *later]))
+
+
+def _zero(names: Iterable[str]) -> str:
+    return " ".join(f"-c {name}=0" for name in names)
+
+
+def _without(connection: Connection, names: Sequence[str]) -> Connection:
+    """Switch these time-outs off; raises `ClusterUnreachable` where one of them ended the session first."""
+    try:
+        if names:
+            connection.execute(sql.SQL("; ").join(sql.SQL("SET {} = 0").format(sql.Identifier(name)) for name in names))
+    except psycopg.Error as error:
+        connection.close()
+        raise ClusterUnreachable(_("the server ended the session at once: %(error)s") % {"error": error}) from None
+    return connection
 
 
 def connect_endpoint(
-    endpoint: Endpoint, *, application_name: str = "pooldeck", connect_timeout: int = CONNECT_TIMEOUT_S
+    endpoint: Endpoint,
+    *,
+    application_name: str = "pooldeck",
+    connect_timeout: int = CONNECT_TIMEOUT_S,
+    options: str = "",
 ) -> Connection:
-    """Open an autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`."""
+    """Open an autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`.
+
+    `options` are the server's start-up options; poolers refuse them.
+    """
     parameters = _parameters(endpoint) | {"application_name": application_name, "connect_timeout": connect_timeout}
+    parameters |= {"options": options} if options else {}
     reported = []
     for pinned in _pinned(endpoint):
         try:

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from psycopg import sql
 
 from benchmarks.errors import Refused
-from benchmarks.library.settings_profiles import conflicts, privileges, validation
+from benchmarks.library.settings_profiles import conflicts, dry_start, privileges, validation
 from benchmarks.library.settings_profiles import restart as server_restart
 from benchmarks.library.settings_profiles.guc_values import read
 from benchmarks.models import AppliedProfile, Run
@@ -51,7 +51,7 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
     `take_back` closes the row that it returns.
     """
     login = Target(cluster, run.database, pool=run.pool, role=run.role).login
-    verdict = validation.check(cluster, values, role=login, database=run.database)
+    verdict = validation.check(cluster, values, is_admin=run.by_admin, role=login, database=run.database)
     if verdict.problems:
         raise Refused("; ".join(verdict.problems))
     if other := applied_on(cluster):
@@ -69,12 +69,17 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
         )
     with _session(cluster) as connection:
         before = _in_auto_conf(connection, list(values))
+        if verdict.to_restart and (reported := dry_start.problem(connection, values)):
+            raise Refused(
+                _("%(name)s would not start with these settings (a dry start reports: %(reported)s)")
+                % {"name": cluster.name, "reported": reported}
+            )
     kept = {"values": dict(values), "before": before, "restarted": bool(verdict.to_restart)}
     row = AppliedProfile.objects.create(run=run, cluster=cluster, **kept)
     try:
         reported_at = _report(cluster, values)
         if verdict.to_restart:
-            _restart(cluster, values)
+            _restart(cluster, before)
         _verify(cluster, values, reported_at, UP_WITHIN_S if verdict.to_restart else IN_FORCE_WITHIN_S)
     except BaseException:
         take_back(row)
@@ -160,16 +165,29 @@ def _report(cluster: Cluster, wanted: Wanted) -> datetime:
     return reported_at
 
 
-def _restart(cluster: Cluster, wanted: Wanted) -> None:
-    """Restart the server; where it does not start, the error says which settings people have to remove."""
+def _restart(cluster: Cluster, before: Wanted) -> None:
+    """Restart the server; where it does not start, have `before` put back, or say which settings people must remove."""
     try:
         server_restart.restart(cluster)
     except Refused as error:
-        names = ", ".join(wanted)
+        named = {"error": error, "names": ", ".join(before)}
+        if _undone(cluster, before):
+            raise Refused(
+                _("%(error)s; %(names)s were put back as they were, and the server runs again") % named
+            ) from None
         raise Refused(
             _("%(error)s; if the server stays down, take %(names)s out of postgresql.auto.conf in its data directory")
-            % {"error": error, "names": names}
+            % named
         ) from None
+
+
+def _undone(cluster: Cluster, before: Wanted) -> bool:
+    """Return whether the operator's command put the settings back and started the server."""
+    try:
+        return server_restart.undo(cluster, before)
+    except Refused as error:
+        log.warning("cluster %s: %s", cluster.pk, error)
+        return False
 
 
 def _alter(cluster: Cluster, connection: connect.Connection, name: str, value: str | None) -> None:

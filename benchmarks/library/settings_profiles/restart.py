@@ -2,9 +2,14 @@
 
 POOLDECK_RESTART_FILE names a TOML file with a table `restart`: cluster name → words of a command that returns once the
 server is up again, as `demo = ["pg_ctlcluster", "15", "main", "restart"]`. Nothing typed in the panel reaches it.
+
+A table `undo` names the command for a server that did not start with a profile: it gets the settings as they were
+before as a JSON object on its standard input, puts them into postgresql.auto.conf and starts the server (`auto_conf`).
 """
 
+import json
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +22,11 @@ from pools.models import Cluster
 from pools.provisioning import hook_command
 
 RESTART_WITHIN_S = 120
+RESTART, UNDO = "restart", "undo"
 WRITABLE_BY_OTHERS = 0o022
 
 
-def command_for(cluster: Cluster) -> list[str] | None:
+def command_for(cluster: Cluster, table: str = RESTART) -> list[str] | None:
     """Return the words that restart this cluster; None where the panel may not. Raises `Refused` for a wrong file."""
     if not settings.RESTART_FILE:
         return None
@@ -31,7 +37,7 @@ def command_for(cluster: Cluster) -> list[str] | None:
                 _("%(path)s can be written by others than its owner, so nothing in it is run: chmod go-w it")
                 % {"path": path}
             )
-        commands: Any = toml_lines.read(path.read_text(encoding="utf-8")).get("restart", {})
+        commands: Any = toml_lines.read(path.read_text(encoding="utf-8")).get(table, {})
     except (OSError, UnicodeError, toml_lines.NotToml) as error:
         raise Refused(
             _("%(path)s, which POOLDECK_RESTART_FILE names, can't be read: %(error)s") % {"path": path, "error": error}
@@ -41,8 +47,8 @@ def command_for(cluster: Cluster) -> list[str] | None:
         return None
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise Refused(
-            _('%(path)s: restart.%(name)s is no list of words, as ["pg_ctlcluster", "15", "main", "restart"]')
-            % {"path": path, "name": cluster.name}
+            _('%(path)s: %(table)s.%(name)s is no list of words, as ["pg_ctlcluster", "15", "main", "restart"]')
+            % {"path": path, "table": table, "name": cluster.name}
         )
     return words
 
@@ -55,11 +61,27 @@ def restart(cluster: Cluster) -> None:
             _("the panel may not restart cluster %(name)s: name a command for it in POOLDECK_RESTART_FILE")
             % {"name": cluster.name}
         )
+    _run(words, cluster)
+
+
+def undo(cluster: Cluster, before: Mapping[str, str | None]) -> bool:
+    """Have the settings put back that kept the server from starting; return whether there is a command for it.
+
+    `before` is what ALTER SYSTEM held by name (None: nothing). Raises `Refused` as `restart`.
+    """
+    words = command_for(cluster, UNDO)
+    if words is None:
+        return False
+    _run(words, cluster, json.dumps(before))
+    return True
+
+
+def _run(words: list[str], cluster: Cluster, given: str = "") -> None:
     try:
         done = subprocess.run(
             words,
             env=hook_command.environment(),
-            stdin=subprocess.DEVNULL,
+            input=given,
             capture_output=True,
             text=True,
             timeout=RESTART_WITHIN_S,

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import IllegalTransition, InvalidFields
-from benchmarks.library.settings_profiles import tuning
+from benchmarks.library.settings_profiles import gate, tuning
 from benchmarks.library.settings_profiles.parsing import MOST_SETTINGS
 from benchmarks.models import AppliedProfile, SettingsProfile
 
@@ -22,32 +22,18 @@ class InvalidProfile(InvalidFields):
     """Input that is not a profile."""
 
 
-class NotAllowed(InvalidProfile):
-    """A profile with more than the settings of tuning, which requires an admin."""
-
-    status = 403
-
-
 def create(
-    *, name: str, values: Mapping[str, str], description: str = "", author: Any = None, is_admin: bool = True
+    *, name: str, values: Mapping[str, str], description: str = "", author: Any = None, is_admin: bool
 ) -> SettingsProfile:
-    """Create a profile; raise `InvalidProfile`, and `NotAllowed` for more than tuning by somebody who is no admin."""
+    """Create a profile; raise `InvalidProfile`, and `gate.NotAllowed` for more than tuning by one who is no admin."""
     return _save(SettingsProfile(author=author), name, values, description, is_admin)
 
 
 def change(
-    profile: SettingsProfile, *, name: str, values: Mapping[str, str], description: str = "", is_admin: bool = True
+    profile: SettingsProfile, *, name: str, values: Mapping[str, str], description: str = "", is_admin: bool
 ) -> SettingsProfile:
     """Change name or values, for runs to come; a run keeps what it put in force. Raises as `create`."""
     return _save(profile, name, values, description, is_admin)
-
-
-def _refuse_beyond_tuning(before: Mapping[str, str], values: Mapping[str, str], is_admin: bool) -> None:
-    new = [name for name, value in values.items() if before.get(name) != value]
-    if names := [] if is_admin else tuning.for_admins(new):
-        listed = ", ".join(names)
-        text = _("%(names)s: more than tuning, which asks for the scope admin; leave it out")
-        raise NotAllowed({"values": [text % {"names": listed}]})
 
 
 def remove(profile: SettingsProfile) -> None:
@@ -73,7 +59,9 @@ def _save(
         errors["values"] = faults
     if errors:
         raise InvalidProfile(errors)
-    _refuse_beyond_tuning(profile.values or {}, values, is_admin)
+    before = profile.values or {}
+    new = {name: value for name, value in values.items() if before.get(name) != value}
+    gate.refuse(new, is_admin=is_admin, field="values")
     profile.name, profile.description, profile.values = name, description.strip()[:500], dict(values)
     try:
         with transaction.atomic():

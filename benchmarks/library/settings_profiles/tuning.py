@@ -15,7 +15,8 @@ SPOILING = frozenset(
     {"zero_damaged_pages", "ignore_checksum_failure", "ignore_invalid_pages", "allow_system_table_mods"}
 )
 FORBIDDEN = frozenset({"listen_addresses", "port", "ssl", "password_encryption", "primary_conninfo", "search_path"})
-# PostgreSQL's manual, chapter "Server Configuration": memory, disk, workers, WAL's pace, the planner, autovacuum
+# PostgreSQL's manual, chapter "Server Configuration": memory, disk, workers, WAL's pace, the planner, autovacuum. No
+# time-outs: a statement_timeout of 1 ms ends the work of every client of the cluster.
 _TUNING = re.compile(
     r"""
     shared_buffers | huge_pages | huge_page_size | temp_buffers | work_mem | hash_mem_multiplier | maintenance_work_mem
@@ -25,10 +26,10 @@ _TUNING = re.compile(
     | wal_compression | wal_recycle | wal_init_zero | wal_sync_method | commit_(delay|siblings) | synchronous_commit
     | (random|seq)_page_cost | cpu_\w+_cost | effective_cache_size | jit | jit_\w*cost | enable_\w+ | geqo(_\w+)?
     | default_statistics_target | constraint_exclusion | cursor_tuple_fraction | (from|join)_collapse_limit
-    | plan_cache_mode | recursive_worktable_factor | max_connections | max_(pred_)?locks_per_\w+ | deadlock_timeout
+    | plan_cache_mode | recursive_worktable_factor | max_connections | max_prepared_transactions
+    | max_(pred_)?locks_per_\w+
     | autovacuum(_\w+)? | vacuum_\w+ | track_(activities|counts|functions|io_timing|wal_io_timing|cost_delay_timing)
-    | compute_query_id | default_toast_compression | max_files_per_process | default_transaction_isolation
-    | (statement|lock|idle_in_transaction_session|idle_session|transaction)_timeout | synchronize_seqscans
+    | compute_query_id | default_toast_compression | max_files_per_process | synchronize_seqscans
     """,
     re.VERBOSE,
 )

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.library.settings_profiles import conflicts, privileges, tuning
+from benchmarks.library.settings_profiles import conflicts, gate, limits, privileges, tuning
 from benchmarks.library.settings_profiles.conflicts import Own
 from benchmarks.library.settings_profiles.guc_values import Known, read
-from pools.clusters import connect, memory_budget
+from pools.clusters import connect, memory_budget, process_memory
 from pools.clusters.memory_budget import MemoryBudget, Settings
 from pools.models import Cluster
 
@@ -17,6 +17,10 @@ PG_SETTINGS = """
     SELECT name, setting, coalesce(unit, ''), context, vartype, coalesce(enumvals, '{}'), coalesce(min_val, ''),
            coalesce(max_val, ''), source, pending_restart
       FROM pg_settings WHERE name = ANY(%s)
+"""
+STANDBYS = """
+    SELECT EXISTS (SELECT FROM pg_stat_replication),
+           (SELECT nullif(client_port, -1) FROM pg_stat_activity WHERE pid = pg_backend_pid())
 """
 OWN_LISTED = 3  # roles and databases with a value of their own, named for each setting
 BUDGET = ("max_connections", "work_mem", "shared_buffers", "temp_buffers", "maintenance_work_mem")
@@ -79,8 +83,12 @@ def _known(row: tuple[Any, ...]) -> Known:
     return Known(name, setting, unit, context, vartype, tuple(choices), minimum, maximum, source, pending_restart)
 
 
-def check(cluster: Cluster, values: Mapping[str, str], *, role: str = "", database: str = "") -> Verdict:
+def check(
+    cluster: Cluster, values: Mapping[str, str], *, is_admin: bool, role: str = "", database: str = ""
+) -> Verdict:
     """Return the verdict of the cluster's primary for a load of that role in that database; raise `ClusterUnreachable`.
+
+    For one who is no admin, settings and values that need the scope are problems.
 
     Without role and database it warns of all values that roles and databases have of their own.
     """
@@ -88,7 +96,8 @@ def check(cluster: Cluster, values: Mapping[str, str], *, role: str = "", databa
         known = known_settings(connection, [*values, *BUDGET])
         own = conflicts.own_values(connection, values)
         refusal = privileges.why_not(connection, values)
-    findings = (judge(known.get(name), name, value) for name, value in values.items())
+        server = None if is_admin else _limits_of(cluster, connection)
+    findings = (judge(known.get(name), name, value, server) for name, value in values.items())
     seen = tuple(_beside(one, known.get(one.name), own, role, database) for one in findings)
     return Verdict(seen, _budget(cluster, known, values), refusal)
 
@@ -122,8 +131,19 @@ def _without_effect(own: Own) -> str:
     }
 
 
-def judge(known: Known | None, name: str, value: str) -> Finding:
-    """Check one setting against pg_settings."""
+def _limits_of(cluster: Cluster, connection: connect.Connection) -> limits.Server:
+    """Return what the limits depend on; the memory as it was registered, else of this host if the server is here."""
+    row = connection.execute(STANDBYS).fetchone()
+    info = connection.info
+    session = process_memory.Session(info.backend_pid, info.user, info.dbname, row[1] if row else None)
+    memory = cluster.memory_mb * memory_budget.MB if cluster.memory_mb else None
+    if memory is None and process_memory.is_here(session):
+        memory = process_memory.memory_of_host()
+    return limits.Server(memory, bool(row and row[0]))
+
+
+def judge(known: Known | None, name: str, value: str, server: limits.Server | None = None) -> Finding:
+    """Check one setting against pg_settings, and against the limits on a server for one who is no admin."""
     forbidden = tuning.why_forbidden(name)
     if known is None or forbidden:
         return Finding(
@@ -143,7 +163,14 @@ def judge(known: Known | None, name: str, value: str) -> Finding:
         normal = read(known, value)
     except ValueError as error:
         return replace(finding, problem=str(error))
-    return replace(finding, changes=normal != known.setting, warning=tuning.warning(name, normal))
+    problem = _beyond(known, normal, server) if server else ""
+    return replace(finding, changes=normal != known.setting, warning=tuning.warning(name, normal), problem=problem)
+
+
+def _beyond(known: Known, normal: str, server: limits.Server) -> str:
+    if normal == known.setting:
+        return ""
+    return "; ".join(gate.beyond_tuning({known.name: normal})) or limits.beyond(known, normal, server)
 
 
 def _budget(cluster: Cluster, known: Mapping[str, Known], values: Mapping[str, str]) -> MemoryBudget | None:

@@ -36,7 +36,7 @@ OF_PARTS = (pinged, served)
 NEED_CLUSTER = ("checkpoint", "vacuum", "settings_profile")
 
 
-def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
+def guard(target: Target, options: dict[str, Any], confirm: str = "", *, is_admin: bool) -> None:
     """Refuse what no server would take, or a protected one must not be given; raise `InvalidOptions` and `Refused`.
 
     The cluster is queried for a profile or a checkpoint only.
@@ -46,7 +46,7 @@ def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
     if options.get("checkpoint") and (why_not := vacuum_checkpoint.why_no_checkpoint(target.cluster)):
         raise InvalidOptions({"checkpoint": [why_not]})
     if name := options.get("settings_profile"):
-        settings_profile.guard(target, target.cluster, name, confirm)
+        settings_profile.guard(target, target.cluster, name, confirm, is_admin=is_admin)
 
 
 def _refuse_without_cluster(target: Target, options: dict[str, Any]) -> None:

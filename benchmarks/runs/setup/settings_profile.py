@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidOptions, Refused
-from benchmarks.library.settings_profiles import apply, restart, shared, validation
+from benchmarks.library.settings_profiles import apply, gate, restart, shared, validation
 from benchmarks.models import SettingsProfile
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets.resolve import Target
 from pools.models import Cluster
 
 
-def guard(target: Target, cluster: Cluster, name: str, confirm: str) -> None:
-    """Raise `InvalidOptions` and `Refused` for a profile that the run may not have; query the cluster."""
+def guard(target: Target, cluster: Cluster, name: str, confirm: str, *, is_admin: bool) -> None:
+    """Raise `InvalidOptions`, `NotAllowed` and `Refused` for a profile that the run may not have; query the cluster."""
     profile = SettingsProfile.objects.filter(name=name).first()
     if profile is None:
         raise InvalidOptions({"settings_profile": [_why_unknown(name)]})
@@ -26,7 +26,8 @@ def guard(target: Target, cluster: Cluster, name: str, confirm: str) -> None:
             )
             % {"cluster": cluster.name, "profile": name, "database": target.database}
         )
-    verdict = validation.check(cluster, profile.values, role=target.login, database=target.database)
+    gate.refuse(profile.values, is_admin=is_admin, field="settings_profile")
+    verdict = validation.check(cluster, profile.values, is_admin=is_admin, role=target.login, database=target.database)
     if verdict.problems:
         raise InvalidOptions({"settings_profile": [f"{name}: {problem}" for problem in verdict.problems]})
     if verdict.to_restart and restart.command_for(cluster) is None:
@@ -62,7 +63,7 @@ def in_force(held: SetupContext) -> Iterator[None]:
     if profile is None or held.run.cluster is None:
         raise Refused(_("there is no settings profile %(name)s any more: choose another one") % {"name": repr(name)})
     held.report(_("putting the settings profile %(name)s in force") % {"name": name})
-    warnings = validation.check(held.run.cluster, profile.values).warnings
+    warnings = validation.check(held.run.cluster, profile.values, is_admin=held.run.by_admin).warnings
     row = shared.take_over(held.run, held.run.cluster, profile.values)
     row = row or apply.put_in_force(held.run, held.run.cluster, profile.values)
     try:

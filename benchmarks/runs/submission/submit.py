@@ -53,12 +53,14 @@ class RunRequest:
 
     `target` is what `targets.resolve.find` takes; `confirm` is the database's name where it had to be typed;
     `thresholds` are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it was
-    chosen before; `arm` is the key of the arm of the `experiment` that it is a run of.
+    chosen before; `arm` is the key of the arm of the `experiment` that it is a run of; `is_admin` is whether whoever
+    starts it holds the scope admin, which some settings of a profile need.
     """
 
     target: dict[str, Any]
     options: dict[str, Any]
     author: Any
+    is_admin: bool = False
     engine: str = DEFAULT_ENGINE
     purpose: str = Purpose.LOAD
     name: str = ""
@@ -101,7 +103,7 @@ def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
     """Return the columns that all runs of a request share."""
     fields = {"author": request.author, "purpose": request.purpose, "engine": request.engine, "group": group}
     fields |= {"name": request.name[:NAME_CAP], "thresholds": list(request.thresholds)}
-    fields |= {"experiment": request.experiment, "arm": request.arm}
+    fields |= {"experiment": request.experiment, "arm": request.arm, "by_admin": request.is_admin}
     return fields | request.place.fields(request.engine, request.purpose)
 
 
@@ -140,7 +142,7 @@ def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:
         connection_headroom.guard(aim, engine, checked)
         if wanted is not None:
             datasets.guard_load(aim, wanted, confirm)
-        setup.guard(aim, checked, confirm)
+        setup.guard(aim, checked, confirm, is_admin=request.is_admin)
     except ClusterUnreachable as error:
         if error.cause == Cause.NO_DATABASE:
             raise InvalidTarget({"database": [str(error)]}) from None

@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from benchmarks.experiments import dispatch, more_blocks, start
 from benchmarks.experiments.advice import sweep
-from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind
+from benchmarks.models import Experiment, ExperimentState, Phase, Playbook, ResourceKind
+from tests.benchmarks.api.test_playbooks import ATTACK
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.callers import anonymous, bearer, queries_of
 from tests.pools.records import a_cluster
@@ -41,6 +42,17 @@ def open_cluster():
 
 def one(experiment, verb=""):
     return f"{URL}{experiment.pk}/{verb}"
+
+
+def test_an_admins_playbook_changes_no_server_for_others(dba):
+    Playbook.objects.create(name="small", text=ATTACK)
+    asked = {"playbook": "small", "cluster": str(open_cluster().pk)}
+    answer = dba.post(URL, asked, format="json")
+    assert answer.status_code == 403
+    assert "session_replication_role: more than tuning" in str(answer.json())
+    assert not Experiment.objects.exists()
+    assert bearer("admin", "apply").post(URL, asked, format="json").status_code == 201
+    assert Experiment.objects.get().by_admin
 
 
 def test_a_playbook_is_started_with_its_arms_planned(dba):

@@ -36,6 +36,20 @@ def test_one_of_ones_own_is_added_read_and_removed(runner):
     assert not Playbook.objects.exists()
 
 
+ATTACK = f"""{SMALL}
+[[axes.profile]]
+key = "replica"
+profile = {{ session_replication_role = "replica" }}
+"""
+
+
+def test_server_settings_beyond_tuning_need_an_admin(runner):
+    answer = runner.post(URL, {"toml": ATTACK}, format="json")
+    assert answer.status_code == 403
+    assert "session_replication_role: more than tuning" in str(answer.json())
+    assert bearer("admin").post(URL, {"toml": ATTACK}, format="json").status_code == 201
+
+
 def test_a_list_asks_as_often_for_three_as_for_one(runner):
     runner.post(URL, {"toml": SMALL}, format="json")
     first = queries_of(runner, URL)

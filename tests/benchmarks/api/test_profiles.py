@@ -4,7 +4,10 @@ import uuid
 
 import pytest
 
+from benchmarks.library.settings_profiles import gate
 from benchmarks.models import SettingsProfile
+from benchmarks.runs.setup import settings_profile
+from benchmarks.targets.resolve import Target
 from tests.callers import anonymous, bearer, queries_of
 from tests.pools.records import a_cluster
 
@@ -59,6 +62,32 @@ def test_bad_input_is_named(body, errors):
     answer = bearer("run").post(URL, body, format="json")
     assert (answer.status_code, answer.json()) == (400, errors)
     assert not SettingsProfile.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"statement_timeout": "1ms"}, "statement_timeout: more than tuning, which asks for the scope admin"),
+        ({"transaction_timeout": "1"}, "transaction_timeout: more than tuning, which asks for the scope admin"),
+        ({"deadlock_timeout": "1d"}, "deadlock_timeout: more than tuning, which asks for the scope admin"),
+        ({"huge_pages": "on"}, "huge_pages: without the scope admin, use off / try"),
+        ({"huge_pages": "1"}, "huge_pages: without the scope admin, use off / try"),
+    ],
+)
+def test_what_takes_a_cluster_out_needs_an_admin(values, reason):
+    body = {"name": "attack", "values": values}
+    refused = bearer("run", "apply").post(URL, body, format="json")
+    assert refused.status_code == 403
+    assert refused.json()["values"][0].startswith(reason)
+    assert bearer("admin").post(URL, body, format="json").status_code == 201
+
+
+def test_an_admins_profile_is_not_put_in_force_by_others(monkeypatch):
+    one(name="of an admin", values={"session_replication_role": "replica"})
+    cluster = a_cluster(protected=False)
+    target = Target(cluster, "app")
+    with pytest.raises(gate.NotAllowed, match="session_replication_role: more than tuning"):
+        settings_profile.guard(target, cluster, "of an admin", "", is_admin=False)
 
 
 def test_who_may_do_what():

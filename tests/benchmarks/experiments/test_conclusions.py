@@ -68,7 +68,7 @@ def test_a_pooler_that_is_slower_is_not_reproduced() -> None:
     ],
 )
 def test_where_nothing_was_published_the_verdict_is_the_finding(pooled: list[int], begins: str) -> None:
-    library.add(SMALL)
+    library.add(SMALL, is_admin=True)
     figures = {"1-none": [100, 101, 99][: len(pooled)], "1-pool": pooled}
     experiment = a_measured_experiment(figures, "small")
     assert conclusions.text_of(results.of(experiment)).startswith(begins)
@@ -84,7 +84,7 @@ def test_where_nothing_was_published_the_verdict_is_the_finding(pooled: list[int
     ],
 )
 def test_runs_that_do_not_count_are_told_in_a_sentence(ended: list[Status], text: str) -> None:
-    library.add(SMALL)
+    library.add(SMALL, is_admin=True)
     experiment = an_experiment("small")
     for status in ended:
         counts = status == Status.SUCCEEDED

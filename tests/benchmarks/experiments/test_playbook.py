@@ -87,11 +87,11 @@ def test_each_built_in_playbook_can_be_carried_out_in_both_sizes(name: str) -> N
 
 @pytest.mark.django_db
 def test_a_playbook_of_ones_own_is_kept_found_and_removed() -> None:
-    library.add(SMALL)
+    library.add(SMALL, is_admin=True)
     assert library.find("small").title == "Small"
     assert [spec.name for spec in library.listed()][-1] == "small"
     with pytest.raises(InvalidPlaybook, match="already"):
-        library.add(SMALL)
+        library.add(SMALL, is_admin=True)
     library.remove("small")
     with pytest.raises(library.UnknownPlaybook):
         library.find("small")

@@ -27,13 +27,13 @@ def server(monkeypatch):
         )
 
     monkeypatch.setattr(connect, "connect", connected)
-    monkeypatch.setattr(validation, "check", lambda *_: SimpleNamespace(problems=found.problems))
+    monkeypatch.setattr(validation, "check", lambda *_, **__: SimpleNamespace(problems=found.problems))
     monkeypatch.setattr(restart, "command_for", lambda _: found.command)
     return found
 
 
 def raised():
-    return server_settings.raised(library.find("idle-tax"), a_cluster())
+    return server_settings.raised(library.find("idle-tax"), a_cluster(), is_admin=False)
 
 
 def test_every_arm_gets_what_the_server_is_short_of(server):

@@ -74,7 +74,7 @@ def submit(cluster: Cluster, dataset: str) -> Submit:
 
     def submit_run(pool: Pool | None = None, **options: Any) -> Run:
         target = {"pool": str(pool.pk)} if pool else {"cluster": str(cluster.pk), "database": dataset}
-        return submit_one(target=target, options=short(**options), author=None)
+        return submit_one(target=target, options=short(**options), author=None, is_admin=True)
 
     return submit_run
 

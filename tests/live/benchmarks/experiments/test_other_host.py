@@ -61,7 +61,7 @@ def test_another_generator_runs_the_arm_of_another_host(
     Generator.objects.get_or_create(
         name="local", defaults={"host": socket.gethostname(), "engines": {"pgbench": "any"}}
     )
-    library.add(PLAYBOOK)
+    library.add(PLAYBOOK, is_admin=True)
     found = carry_out("hosts", options={"duration": 2})
     runs = found.experiment.runs.filter(purpose=Purpose.LOAD)
     assert dict(runs.values_list("arm", "generator")) == {"here": "local", "there": "east"}

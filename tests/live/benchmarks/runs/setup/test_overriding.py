@@ -38,7 +38,7 @@ def alter(postgres: PostgresServer) -> Iterator[Alter]:
 
 @pytest.fixture
 def run(cluster: Cluster) -> Run:
-    return Run.objects.enqueue(cluster=cluster, database="loaded", options={"settings_profile": "tuned"})
+    return Run.objects.enqueue(cluster=cluster, database="loaded", options={"settings_profile": "tuned"}, by_admin=True)
 
 
 def held_by(postgres: PostgresServer) -> dict[str, str]:
@@ -153,7 +153,9 @@ def test_a_setting_that_the_loads_role_has_of_its_own_is_refused_before_the_run(
     submit: Any, cluster: Cluster, dataset: str, postgres: PostgresServer
 ) -> None:
     profile = SettingsProfile.objects.create(name="tuned", values=VALUES)
-    found = {one.name: one for one in validation.check(cluster, VALUES, role="app", database=dataset).findings}
+    found = {
+        one.name: one for one in validation.check(cluster, VALUES, is_admin=True, role="app", database=dataset).findings
+    }
     described = (
         "work_mem would have no effect on the load (role app has 3MB of its own): leave it out, or run "
         "ALTER ROLE app RESET work_mem"
@@ -163,8 +165,10 @@ def test_a_setting_that_the_loads_role_has_of_its_own_is_refused_before_the_run(
     with pytest.raises(InvalidOptions) as caught:
         submitted(target, settings_profile=profile.name)
     assert caught.value.errors == {"settings_profile": [f"tuned: {described}"]}
-    assert validation.check(cluster, VALUES, role="postgres", database=dataset).problems == []  # 7168kB are 7MB
-    assert [one.warning for one in validation.check(cluster, VALUES).findings] == [
+    assert (
+        validation.check(cluster, VALUES, is_admin=True, role="postgres", database=dataset).problems == []
+    )  # 7168kB are 7MB
+    assert [one.warning for one in validation.check(cluster, VALUES, is_admin=True).findings] == [
         "not in effect everywhere: role app has 3MB of its own",
         "",
     ]
@@ -204,7 +208,7 @@ def test_a_role_with_the_rights_granted_needs_no_superuser(run: Run, cluster: Cl
         session.execute("GRANT SELECT ON pg_file_settings TO plain; GRANT pg_read_all_settings TO plain")
         session.execute("GRANT EXECUTE ON FUNCTION pg_show_all_file_settings(), pg_reload_conf() TO plain")
         session.execute("GRANT ALTER SYSTEM ON PARAMETER work_mem TO plain")
-    assert validation.check(cluster, VALUES).refusal == (
+    assert validation.check(cluster, VALUES, is_admin=True).refusal == (
         "the panel's role may not use ALTER SYSTEM of checkpoint_timeout: GRANT ALTER SYSTEM ON PARAMETER "
         "checkpoint_timeout to it, or use a superuser"
     )
@@ -216,6 +220,6 @@ def test_a_server_that_refuses_alter_system_is_said_before(db: None, tmp_path_fa
     home, settings = tmp_path_factory.mktemp("fixed"), {"allow_alter_system": "off"}
     with PostgresServer(home, free_port(), password="own-secret", bindir=bindirs()["18"], settings=settings) as server:
         cluster = registered(server)
-        assert validation.check(cluster, VALUES).refusal == privileges.SWITCHED_OFF
+        assert validation.check(cluster, VALUES, is_admin=True).refusal == privileges.SWITCHED_OFF
         with pytest.raises(Refused, match="refuses ALTER SYSTEM altogether"):
-            apply.put_in_force(Run.objects.enqueue(cluster=cluster), cluster, VALUES)
+            apply.put_in_force(Run.objects.enqueue(cluster=cluster, by_admin=True), cluster, VALUES)

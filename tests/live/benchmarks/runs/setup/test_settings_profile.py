@@ -1,11 +1,15 @@
 """Settings profiles on a real server: in force while the load is on, all as it was afterwards, whatever happened."""
 
+import json
+import sys
+import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from benchmarks.errors import InvalidOptions, Refused
-from benchmarks.library.settings_profiles import apply, restart
+from benchmarks.library.settings_profiles import apply, dry_start, restart, validation
 from benchmarks.models import AppliedProfile, Run, SettingsProfile, Status
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import reaper, runner
@@ -123,7 +127,7 @@ def show(cluster: Cluster, name: str) -> str:
 
 
 def test_a_restart_level_setting_is_put_in_force_and_taken_back_by_restarts(restartable):
-    run = Run.objects.enqueue(cluster=restartable, database="app")
+    run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
     row = apply.put_in_force(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
     assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("55", "9MB")
     assert apply.take_back(row)
@@ -138,7 +142,7 @@ def alter(cluster: Cluster, name: str, value: str) -> None:
 
 
 def test_a_restart_level_setting_that_somebody_else_changed_waits_for_their_restart(restartable):
-    run = Run.objects.enqueue(cluster=restartable, database="app")
+    run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
     row = apply.put_in_force(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
     alter(restartable, "max_connections", "77")
     assert apply.take_back(row)
@@ -149,7 +153,7 @@ def test_a_restart_level_setting_that_somebody_else_changed_waits_for_their_rest
 
 
 def test_a_restart_that_failed_once_is_not_tried_again_by_itself(restartable, monkeypatch):
-    run = Run.objects.enqueue(cluster=restartable, database="app")
+    run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
     row = apply.put_in_force(run, restartable, {"max_connections": "55"})
     tried: list[Cluster] = []
 
@@ -165,8 +169,14 @@ def test_a_restart_that_failed_once_is_not_tried_again_by_itself(restartable, mo
     assert (apply.take_back(row), show(restartable, "max_connections")) == (True, "100")
 
 
-def test_a_server_that_does_not_start_with_it_leaves_the_profile_open_and_says_what_to_do(restartable):
-    run = Run.objects.enqueue(cluster=restartable, database="app")
+@pytest.fixture
+def untried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No dry start, as where the server runs on another host."""
+    monkeypatch.setattr(dry_start, "problem", lambda *_: "")
+
+
+def test_a_server_that_does_not_start_with_it_leaves_the_profile_open_and_says_what_to_do(restartable, untried):
+    run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
     auto = restartable_folder(restartable) / "postgresql.auto.conf"
     with pytest.raises(Refused, match=r"take shared_buffers out of postgresql.auto.conf in its data directory"):
         apply.put_in_force(run, restartable, {"shared_buffers": "7TB"})
@@ -176,6 +186,79 @@ def test_a_server_that_does_not_start_with_it_leaves_the_profile_open_and_says_w
     auto.write_text("".join(line for line in auto.read_text().splitlines(True) if "shared_buffers" not in line))
     restart.restart(restartable)
     assert (apply.take_back(row), show(restartable, "shared_buffers")) == (True, "128MB")
+
+
+def test_a_server_that_does_not_start_with_it_is_started_as_it_was(restartable, untried, settings):
+    folder = restartable_folder(restartable)
+    alter(restartable, "work_mem", "6MB")
+    file = Path(settings.RESTART_FILE)
+    (restart_words,) = tomllib.loads(file.read_text())["restart"].values()
+    module = [sys.executable, "-m", "benchmarks.library.settings_profiles.auto_conf", str(folder), *restart_words]
+    words = ["env", f"--chdir={settings.BASE_DIR}", *module]
+    file.write_text(f"{file.read_text()}[undo]\nrestartable = {json.dumps(words)}\n")
+    run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
+    with pytest.raises(
+        Refused, match=r"shared_buffers, work_mem were put back as they were, and the server runs again"
+    ):
+        apply.put_in_force(run, restartable, {"shared_buffers": "7TB", "work_mem": "9MB"})
+    assert (show(restartable, "shared_buffers"), show(restartable, "work_mem")) == ("128MB", "6MB")
+    assert apply.applied_on(restartable) is None
+
+
+@pytest.mark.parametrize(
+    "values", [{"shared_buffers": "500GB"}, {"huge_pages": "on"}, {"max_locks_per_transaction": "200000000"}]
+)
+def test_what_the_server_would_not_start_with_is_refused_by_a_dry_start(restartable, values):
+    run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
+    started = show_start(restartable)
+    reason = r"restartable would not start with these settings \(a dry start reports: .*FATAL"
+    with pytest.raises(Refused, match=reason):
+        apply.put_in_force(run, restartable, values)
+    assert show_start(restartable) == started
+    assert not AppliedProfile.objects.exists()
+
+
+def show_start(cluster: Cluster) -> object:
+    with pg_connect.connect(cluster) as session:
+        return session.execute("SELECT pg_postmaster_start_time()").fetchone()[0]
+
+
+@pytest.mark.parametrize("name", ["statement_timeout", "lock_timeout", "idle_session_timeout"])
+def test_a_time_out_of_the_cluster_does_not_end_the_panels_sessions(restartable, name):
+    run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
+    row = apply.put_in_force(run, restartable, {name: "1ms"})
+    with pg_connect.connect(restartable) as session:
+        session.execute("SELECT pg_sleep(0.05)")
+        time.sleep(0.05)
+        assert session.execute(f"SHOW {name}").fetchone() == ("0",)
+    assert apply.take_back(row)
+    assert show_file(restartable, name) is None
+
+
+def show_file(cluster: Cluster, name: str) -> object:
+    with pg_connect.connect(cluster) as session:
+        return session.execute("SELECT setting FROM pg_file_settings WHERE name = %s", (name,)).fetchone()
+
+
+@pytest.mark.parametrize(
+    ("values", "problem"),
+    [
+        ({"shared_buffers": "500GB"}, "shared_buffers: without the scope admin, use "),
+        ({"work_mem": "1TB"}, "work_mem: without the scope admin, use "),
+        ({"huge_pages": "on"}, "huge_pages: without the scope admin, use off / try"),
+        ({"max_connections": "20"}, "max_connections: without the scope admin, use 100…10000"),
+        ({"statement_timeout": "1ms"}, "statement_timeout: more than tuning"),
+        ({"session_replication_role": "replica"}, "session_replication_role: more than tuning"),
+    ],
+)
+def test_a_starter_without_the_scope_admin_gets_tuning_only(restartable, values, problem):
+    found = validation.check(restartable, values, is_admin=False).problems
+    assert len(found) == 1
+    assert found[0].startswith(problem)
+    assert validation.check(restartable, values, is_admin=True).problems == []
+    run = Run.objects.enqueue(cluster=restartable, database="app")
+    with pytest.raises(Refused):
+        apply.put_in_force(run, restartable, values)
 
 
 def test_without_a_command_a_restart_is_refused_before_anything_is_touched(submit, cluster, profile):
