@@ -9,6 +9,16 @@ from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 
 CONNECT_TIMEOUT_S = 10
+# of the words that an endpoint may have beside its login (libpq-envars)
+_VARIABLES = {
+    "channel_binding": "PGCHANNELBINDING",
+    "client_encoding": "PGCLIENTENCODING",
+    "gssencmode": "PGGSSENCMODE",
+    "ssl_max_protocol_version": "PGSSLMAXPROTOCOLVERSION",
+    "ssl_min_protocol_version": "PGSSLMINPROTOCOLVERSION",
+    "sslsni": "PGSSLSNI",
+    "target_session_attrs": "PGTARGETSESSIONATTRS",
+}
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
@@ -18,16 +28,21 @@ def bare(home: Path, locale: str = "C") -> dict[str, str]:
 
 
 def of_libpq(home: Path, application_name: str, endpoint: Endpoint) -> dict[str, str]:
-    """Return libpq's variables beside the endpoint: password file, connect timeout, and a name for the sessions.
+    """Return libpq's variables beside the endpoint's address: password file, connect timeout, a name for the sessions.
 
     PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
     """
     refused = endpoints.refusing_cleartext(endpoint.is_verified).get("require_auth")
-    return ({"PGREQUIREAUTH": refused} if refused else {}) | {
-        "PGPASSFILE": str(home / PASSFILE),
-        "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
-        "PGAPPNAME": application_name,
-    }
+    given = {_VARIABLES[name]: value for name, value in endpoint.parameters}
+    return (
+        ({"PGREQUIREAUTH": refused} if refused else {})
+        | given
+        | {
+            "PGPASSFILE": str(home / PASSFILE),
+            "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),
+            "PGAPPNAME": application_name,
+        }
+    )
 
 
 def of_python(home: Path) -> dict[str, str]:

@@ -27,6 +27,7 @@ class ExternalEndpoint(models.Model):
     user = models.CharField(max_length=63)
     sslmode = models.CharField(max_length=12, choices=SslMode.choices, default=SslMode.PREFER)
     sslrootcert = models.TextField(default="", blank=True)
+    parameters = models.JSONField(default=dict, blank=True)  # further words of libpq, see targets.external.TAKEN_ALONG
     cluster = models.ForeignKey(
         Cluster, null=True, blank=True, on_delete=models.SET_NULL, related_name="external_endpoints"
     )
@@ -81,6 +82,7 @@ class ExternalEndpoint(models.Model):
             password=self.password or None,
             sslmode=self.sslmode,
             sslrootcert=ca_files.path_of(self.sslrootcert) if self.sslrootcert else "",
+            parameters=tuple(sorted(self.parameters.items())),
         )
 
     @property

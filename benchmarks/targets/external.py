@@ -1,10 +1,13 @@
 """Saves external endpoints: parsed from a URI, validated, and logged in to before they are saved."""
 
+from dataclasses import replace
 from typing import Any
+from urllib.parse import parse_qsl
 
 import psycopg
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from psycopg.conninfo import conninfo_to_dict
 
 from benchmarks.errors import InvalidTarget
@@ -13,25 +16,56 @@ from panel.lib import addresses
 from pools.clusters import ca_files, connect
 from pools.connection_strings import uri as connection_uri
 from pools.errors import ClusterUnreachable, PoolerUnreachable
-from pools.models import SslMode
+from pools.models import SslMode, identifiers
 from pools.poolers import KINDS
 
 EXAMPLE = "postgresql://user:password@host:6432/database?sslmode=require"
 TAKEN = {"host", "port", "dbname", "user", "password", "sslmode"}
+# Words of libpq 14 and later, and of all load programs at hand, that a run can have as well as not.
+TAKEN_ALONG = (
+    "channel_binding",
+    "client_encoding",
+    "gssencmode",
+    "ssl_max_protocol_version",
+    "ssl_min_protocol_version",
+    "sslsni",
+    "target_session_attrs",
+)
+_NAMED = gettext_lazy("a run names its own sessions, by which the panel finds them")
+_TIMED = gettext_lazy("the panel and its load programs set their own")
+_FILE = gettext_lazy("it names a file, which a generator's host may not have")
+REFUSED_BECAUSE = {
+    "application_name": _NAMED,
+    "fallback_application_name": _NAMED,
+    "connect_timeout": _TIMED,
+    "keepalives": _TIMED,
+    "keepalives_count": _TIMED,
+    "keepalives_idle": _TIMED,
+    "keepalives_interval": _TIMED,
+    "tcp_user_timeout": _TIMED,
+    "options": gettext_lazy("a run's settings come from its settings profile, and poolers refuse it"),
+    "hostaddr": gettext_lazy("give the address as the host"),
+    "replication": gettext_lazy("a replication session takes no load"),
+    "sslrootcert": gettext_lazy("paste the certificate into its own field"),
+    "passfile": gettext_lazy("give the password in the URI"),
+    **dict.fromkeys(("service", "servicefile", "sslcert", "sslcrl", "sslcrldir", "sslkey", "sslpassword"), _FILE),
+}
+_UNKNOWN_TO_SOME = gettext_lazy("not every load program's libpq knows it")
 VERIFYING = (SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
 IDENTIFIER_BYTES = 63
 
 
 def read_uri(uri: str) -> dict[str, Any]:
-    """Return `{host, port, database, user, password, sslmode}` of a URI as libpq reads it; raise `InvalidTarget`."""
+    """Return `{host, port, database, user, password, sslmode, parameters}` of a URI as libpq reads it.
+
+    Raises `InvalidTarget`.
+    """
     if not uri.startswith(("postgresql://", "postgres://")):
         raise InvalidTarget({"uri": [_("it begins with postgresql://, as in %(example)s") % {"example": EXAMPLE}]})
     try:
         found = {name: str(value) for name, value in conninfo_to_dict(uri).items()}
     except psycopg.ProgrammingError:  # its words may hold the password
-        raise InvalidTarget(
-            {"uri": [_("libpq can't read it; write it as in %(example)s") % {"example": EXAMPLE}]}
-        ) from None
+        raise InvalidTarget({"uri": [_why_unreadable(uri)]}) from None
     if problems := _problems(found):
         raise InvalidTarget({"uri": problems})
     return {
@@ -41,15 +75,28 @@ def read_uri(uri: str) -> dict[str, Any]:
         "user": found["user"],
         "password": found.get("password", ""),
         "sslmode": found.get("sslmode", SslMode.PREFER.value),
+        "parameters": {name: found[name] for name in TAKEN_ALONG if name in found},
     }
+
+
+def _why_unreadable(uri: str) -> str:
+    """Name the words of the URI that are none of libpq's, as another driver's are; else show how one is written."""
+    known = {option.keyword.decode() for option in psycopg.pq.Conninfo.get_defaults()}
+    strange = sorted({name for name, _value in parse_qsl(uri.partition("?")[2], keep_blank_values=True)} - known)
+    if strange:
+        return _("libpq does not know %(names)s: leave it out") % {"names": ", ".join(strange)}
+    return _("libpq can't read it; write it as in %(example)s") % {"example": EXAMPLE}
 
 
 def _problems(found: dict[str, str]) -> list[str]:
     problems = [
         _("it lacks the %(name)s") % {"name": name} for name in ("host", "user", "dbname") if not found.get(name)
     ]
-    if unknown := sorted(set(found) - TAKEN):
-        problems.append(_("leave out %(unknown)s: a run sets its own") % {"unknown": ", ".join(unknown)})
+    for name in sorted(set(found) - TAKEN - set(TAKEN_ALONG)):
+        because = REFUSED_BECAUSE.get(name, _UNKNOWN_TO_SOME)
+        problems.append(_("leave out %(name)s: %(because)s") % {"name": name, "because": because})
+    if (host := found.get("host", "")) and "," not in host and (problem := identifiers.host_problem(host)):
+        problems.append(problem)
     if "," in found.get("host", "") + found.get("port", ""):
         problems.append(_("name one host: a run loads one endpoint"))
     elif not found.get("port", "5432").isdecimal() or not 0 < int(found.get("port", "5432")) < 65536:
@@ -65,8 +112,8 @@ def _problems(found: dict[str, str]) -> list[str]:
 
 
 def uri_of(external: ExternalEndpoint) -> str:
-    """Return the endpoint's URI without the password."""
-    return connection_uri.render(external.endpoint.without_password())
+    """Return the endpoint's URI without the password, and without the certificate's file, which `read_uri` refuses."""
+    return connection_uri.render(replace(external.endpoint.without_password(), sslrootcert=""))
 
 
 def save(external: ExternalEndpoint, uri: str, *, console_password: str = "", **values: Any) -> ExternalEndpoint:

@@ -153,4 +153,4 @@ def _parameters(endpoint: Endpoint) -> dict[str, Any]:
         "sslmode": endpoint.sslmode,
     }
     files = {name: path for name in ("sslrootcert", "sslcert", "sslkey") if (path := getattr(endpoint, name))}
-    return pinned | login | files | endpoints.refusing_cleartext(endpoint.is_verified)
+    return pinned | login | files | dict(endpoint.parameters) | endpoints.refusing_cleartext(endpoint.is_verified)

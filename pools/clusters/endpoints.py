@@ -18,7 +18,10 @@ DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # of PgBouncer's client
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where to log in and as whom; `sslrootcert` and its like are paths or empty, no `repr` shows the password."""
+    """Where to log in and as whom; `sslrootcert` and its like are paths or empty, no `repr` shows the password.
+
+    `parameters` are further words of libpq with their values, which a user gave with the endpoint.
+    """
 
     host: str
     port: int
@@ -29,6 +32,7 @@ class Endpoint:
     sslrootcert: str = ""
     sslcert: str = ""
     sslkey: str = ""
+    parameters: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_socket(self) -> bool:

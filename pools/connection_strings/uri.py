@@ -10,7 +10,7 @@ def render(endpoint: Endpoint) -> str:
     """Return `postgresql://user:password@host:port/database?…`, percent-encoded; sockets use `?host=`."""
     secret = f":{quote(endpoint.password, safe='')}" if endpoint.password else ""
     login = f"{quote(endpoint.user, safe='')}{secret}@" if endpoint.user else ""
-    options = socket(endpoint) | tls(endpoint)
+    options = socket(endpoint) | tls(endpoint) | dict(endpoint.parameters)
     query = "&".join(f"{name}={quote(value, safe='')}" for name, value in options.items())
     return f"postgresql://{login}{authority(endpoint)}/{quote(endpoint.database, safe='')}" + (query and f"?{query}")
 

@@ -45,6 +45,9 @@ def host_problem(host: str) -> str:
         return _("a host name, an address or a socket directory is needed")
     if "," in host:
         return _("%(host)r names several hosts: register each as a cluster of its own") % {"host": host}
+    if host.startswith("[") or host.endswith("]"):
+        text = _("%(host)r has brackets, which only URLs need: write %(plain)s")
+        return text % {"host": host, "plain": host.strip("[]").partition("]")[0] or "::1"}
     if "://" in host or "@" in host:
         text = _("%(host)r is more than a host: give the host alone, the port and the user have fields of their own")
         return text % {"host": host}

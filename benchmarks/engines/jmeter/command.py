@@ -18,6 +18,8 @@ from pools.clusters.endpoints import Endpoint
 
 PLAN, PROPERTIES, HOSTS = "plan.jmx", "target.properties", "hosts"
 DEBIANS_DRIVER = Path("/usr/share/java/postgresql.jar")
+# libpq's word → that of pgjdbc, which takes the same values; it has none for the others
+IN_JDBC = {"channel_binding": "channelBinding", "gssencmode": "gssEncMode"}
 _RESULTS = {  # what the follower reads
     "jmeter.save.saveservice.output_format": "csv",
     "jmeter.save.saveservice.print_field_names": "true",
@@ -84,6 +86,7 @@ def _words(options: dict[str, Any]) -> list[str]:
 def _properties(endpoint: Endpoint, application_name: str) -> str:
     """Return a file of Java properties: the target of JDBC plans, and the format of the results."""
     targets = {"sslmode": endpoint.sslmode, "sslrootcert": endpoint.sslrootcert}
+    targets |= {IN_JDBC[name]: value for name, value in endpoint.parameters if name in IN_JDBC}
     # prepareThreshold=0: nothing is prepared, so that any pool mode works
     fixed = {"ApplicationName": application_name, "prepareThreshold": "0", "connectTimeout": str(CONNECT_TIMEOUT_S)}
     query = urlencode({name: value for name, value in targets.items() if value} | fixed, quote_via=quote)

@@ -91,4 +91,5 @@ def _connection_string(endpoint: Endpoint) -> str:
         dbname=endpoint.database,
         sslmode=endpoint.sslmode or None,
         sslrootcert=endpoint.sslrootcert or None,
+        **dict(endpoint.parameters),
     )

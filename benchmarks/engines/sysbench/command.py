@@ -59,7 +59,10 @@ def _connection(endpoint: Endpoint) -> Iterator[str]:
     yield f"--pgsql-port={endpoint.port}"
     yield f"--pgsql-user={endpoint.user}"
     database = make_conninfo(
-        dbname=endpoint.database, sslmode=endpoint.sslmode or None, sslrootcert=endpoint.sslrootcert or None
+        dbname=endpoint.database,
+        sslmode=endpoint.sslmode or None,
+        sslrootcert=endpoint.sslrootcert or None,
+        **dict(endpoint.parameters),
     )
     yield f"--pgsql-db={database}"
 

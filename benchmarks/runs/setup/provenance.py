@@ -84,6 +84,7 @@ def of_external(external: ExternalEndpoint) -> dict[str, Any]:
         "kind": external.pooled_by,
         "address": external.endpoint.address,
         "sslmode": external.sslmode,
+        **external.parameters,
     }
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from ipaddress import ip_address, ip_network
+from ipaddress import IPv6Address, ip_address, ip_network
 from itertools import takewhile
 
 from django.utils.translation import gettext as _
@@ -13,6 +13,7 @@ from pools.poolers.settings_schema import Version
 TOKEN = re.compile(
     r'\s*(?:(?P<end>#|$)|(?P<comma>,)|"(?P<quoted>(?:[^"]|"")*)"|(?P<word>[^\s,#"][^\s,#"]*))', re.DOTALL
 )
+IPV6_BITS = 128
 COMMA, QUOTE, MAP = ",", '"', "map="
 TYPES = ("local", "host", "hostssl", "hostnossl")
 METHODS = ("trust", "reject", "md5", "password", "peer", "cert", "scram-sha-256")
@@ -164,8 +165,20 @@ def _after_address(fields: Fields, version: Version) -> Fields:
             _("%(reported)s is no address: write numbers such as 10.0.0.0/8 or ::1/128")
             % {"reported": _reported(address)}
         ) from None
-    _check_network(f"{address}/{fields[1][0]}")
+    _check_network(f"{address}/{_prefix_length(address, fields[1][0])}")
     return fields[2:]
+
+
+def _prefix_length(address: str, mask: str) -> str:
+    """Return the number of bits of an IPv6 address's mask, which `ip_network` does not take; others as they are."""
+    if ":" not in address:
+        return mask
+    try:
+        bits = int(IPv6Address(mask))
+    except ValueError:
+        return mask
+    length = bits.bit_count()
+    return str(length) if bits == (1 << IPV6_BITS) - (1 << IPV6_BITS - length) else mask
 
 
 def _check_network(network: str) -> None:

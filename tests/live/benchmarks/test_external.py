@@ -20,11 +20,12 @@ from tests.pages import page_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_this_process")]
 URL = "/api/v1/external-endpoints/"
+WORDS = "channel_binding=prefer&target_session_attrs=read-write"  # of a provider's URI
 READS = {"builtin": "select-only"}
 
 
 def uri_of(pgbouncer: PgBouncerServer, password: str = APP_PASSWORD) -> str:
-    return f"postgresql://{APP_ROLE}:{password}@{pgbouncer.host}:{pgbouncer.port}/orders?sslmode=disable"
+    return f"postgresql://{APP_ROLE}:{password}@{pgbouncer.host}:{pgbouncer.port}/orders?sslmode=disable&{WORDS}"
 
 
 @pytest.fixture
@@ -48,6 +49,7 @@ def test_a_uri_is_all_that_a_run_needs(endpoint: ExternalEndpoint) -> None:
     assert run.server_version
     assert run.evidence["pooler"]["kind"] == "Odyssey"
     assert APP_PASSWORD not in str(run.command)
+    assert WORDS.replace("&", " ") in str(run.command)
 
 
 def test_its_cluster_lets_it_be_compared_and_its_console_be_watched(

@@ -54,6 +54,9 @@ def test_hosts(host: str) -> None:
             "'postgresql://db' is more than a host: "
             "give the host alone, the port and the user have fields of their own",
         ),
+        ("[::1]", "'[::1]' has brackets, which only URLs need: write ::1"),
+        ("[fe80::1%eth0]", "'[fe80::1%eth0]' has brackets, which only URLs need: write fe80::1%eth0"),
+        ("[::1]:5432", "'[::1]:5432' has brackets, which only URLs need: write ::1"),
         ("a b", "'a b' contains a space: a host name or an address has none"),
         ("/run\n/x", "'/run\\n/x' contains a line break or a NUL: leave it out"),
     ],
