@@ -14,7 +14,7 @@ from pools.poolers.pgbouncer import auth_query, database_entries, global_setting
 from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Operators, shortened
-from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST
 from pools.poolers.pgbouncer.userlist import Verifiers
 from pools.poolers.settings_schema import Version
 
@@ -118,7 +118,8 @@ class Drafting:
         found: dict[str, str] = dict(self.spec.files)
         if self.spec.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
             found[SETTINGS] = self.spec.text
-        found[USERLIST] = render.userlist(kept, self._secrets(render.users(kept)))
+        secrets = self._secrets(render.users(kept))
+        found[USERLIST] = render.userlist(kept, secrets, self._still_looked_up({*secrets, *render.users(kept)}))
         found[DATABASES] = render.databases(self.entries, self.spec.users, self.reader.line)
         self.reader.know(found[DATABASES], self.entries)
         included = render.with_include(self.main, self.folder)
@@ -137,6 +138,8 @@ class Drafting:
         """Return the files that a rollback restores, each after those it refers to."""
         names = [*self.texts, *self.gone]
         old: dict[str, bytes | None] = {name: self.disk[name] for name in names}
+        if self.operators.looks_up:
+            old[USERLIST] = self._old_userlist().encode(errors="surrogateescape")
         if not trust_disk:
             given = {name: self.settled.get(name) for name in global_settings.GIVEN.values() if name in names}
             old |= {name: text.encode() if text is not None else None for name, text in given.items()}
@@ -145,10 +148,19 @@ class Drafting:
                 old[name] = self.settled.get(name, empty).encode()
         return dict(sorted(old.items(), key=lambda one: one[1] is None))
 
+    def _old_userlist(self) -> str:
+        """Return userlist.txt of before, with the users that it would get now: PgBouncer may have read them by then."""
+        text = text_of(self.disk, USERLIST)
+        above, _, below = text.partition(KEPT)
+        before, now = render.users(text), render.users(self.texts[USERLIST])
+        came = {user: secret for user, secret in now.items() if user not in before}
+        return render.with_kept(above, render.users(below) | came)
+
     @cached_property
     def verifiers(self) -> Verifiers:
         """What stands in userlist.txt in the place of passwords; asks the clusters of the pools that are asked for."""
-        if not userlist.verifiers_are_of_use(self.version, self._auth_type) or self.inbound:
+        is_of_use = userlist.verifiers_are_of_use(self.version, self._auth_type)
+        if not is_of_use or self.inbound or self.operators.looks_up:  # which may be on a server with other salts
             return Verifiers()
         homes: dict[str, set[tuple[UUID, bool]]] = {}
         wanted = Pool.objects.wanted().filter(pooler=self.pooler).exclude(user="")
@@ -304,11 +316,19 @@ class Drafting:
         inbound = {pool.cluster for pool in self.inbound}
         secrets = userlist.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
         secrets = userlist.remembered([*self.known_users, *self.spec.users], inbound) | secrets
-        if inbound and self.version < database_entries.TOLERANT:
+        if (inbound or self.operators.looks_up) and self.version < database_entries.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})
         own = {self.pooler.admin_user, *kept}
         secrets |= {role: one for role, one in self.verifiers.of.items() if role in secrets and role not in own}
         return {role: secret for role, secret in secrets.items() if role not in kept}
+
+    def _still_looked_up(self, listed: Collection[str]) -> userlist.Secrets:
+        """Return users of the files before that no pool needs, but look-ups of the operator's may serve."""
+        if not self.operators.looks_up:
+            return {}
+        on_disk = text_of(self.disk, USERLIST).partition(MARK)[2]
+        had = {user: one for user, one in render.users(on_disk).items() if user not in listed}
+        return userlist.still_looked_up(self.known_users, had) if had else {}
 
     def _refuse_unlisted(self, listed: Collection[str]) -> None:
         """Raise `Rejected` for limits of a user who is looked up: known by its limits, it is never looked up."""

@@ -1,8 +1,9 @@
 """The files of a PgBouncer: those the panel writes whole, userlist.txt (shared) and two lines of pgbouncer.ini."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from operator import attrgetter
+from types import MappingProxyType
 
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.global_settings import FILES as PROGRAM_FILES
@@ -11,6 +12,9 @@ from pools.poolers.pgbouncer.global_settings import SETTINGS, Limits, users_sect
 DATABASES, USERLIST, MAIN = "pooldeck.ini", "userlist.txt", "pgbouncer.ini"
 FILES = (*PROGRAM_FILES, USERLIST, DATABASES, MAIN)  # each after those it leads to: a crash between is whole
 MARK = "; ---- Pooldeck writes what follows and replaces it with each apply; what stands above is kept ----\n"
+KEPT = (
+    "; ---- Users of removed pools whom other entries look up: PgBouncer asks no more for one that it had here ----\n"
+)
 HEAD = "; Pooldeck writes this file and replaces it with each apply; entries of your own belong into pgbouncer.ini.\n"
 DOTS = "••••"
 USER = re.compile(r'^\s*"((?:[^"\n]|"")*)"\s+"((?:[^"\n]|"")*)"', re.MULTILINE)
@@ -31,17 +35,33 @@ def databases(entries: Iterable[Entry], users: Limits, line: Callable[[Entry], s
     return "\n".join([HEAD + "[databases]", *lines]) + "\n" + users_section(users)
 
 
-def userlist(kept: str, secrets: Mapping[str, str]) -> str:
-    """Render userlist.txt: the operator's part unchanged, then the panel's users and their passwords."""
+def userlist(kept: str, secrets: Mapping[str, str], looked_up: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Render userlist.txt: the operator's part unchanged, then the panel's users and their passwords.
+
+    Last come users that no pool needs any more, and whom look-ups serve (`userlist.still_looked_up`).
+    """
     if kept and not kept.endswith("\n"):
         kept += "\n"
-    lines = [f"{_doubled(user)} {_doubled(secret)}\n" for user, secret in sorted(secrets.items())]
-    return kept + MARK + "".join(lines)
+    return with_kept(kept + MARK + _user_lines(secrets), looked_up)
 
 
 def kept_part(text: str) -> str:
     """Return the operator's part of userlist.txt: all of it before the first apply, else what is above the mark."""
     return text.split(MARK)[0].removeprefix("\ufeff")
+
+
+def with_kept(text: str, looked_up: Mapping[str, str]) -> str:
+    """Add the users of removed pools to a userlist.txt without any."""
+    if not looked_up:
+        return text
+    whole = text if MARK in text else userlist(text, {})
+    return whole + KEPT + _user_lines(looked_up)
+
+
+def without_unknown(text: str, known: Collection[str]) -> str:
+    """Return a userlist.txt that keeps of removed pools only users whom PgBouncer has had there."""
+    above, _, below = text.partition(KEPT)
+    return with_kept(above, {user: secret for user, secret in users(below).items() if user in known})
 
 
 def users(text: str) -> dict[str, str]:
@@ -99,7 +119,7 @@ def masked(texts: Mapping[str, str]) -> dict[str, str]:
 def ours(name: str, text: str) -> str:
     """Return the part of a file that an apply replaces."""
     if name == USERLIST:
-        return text.partition(MARK)[2]
+        return text.partition(MARK)[2].partition(KEPT)[0]
     return "" if name == MAIN else text
 
 
@@ -113,6 +133,10 @@ def _masked_user(line: str) -> str:
     if found := USER.match(line):
         return f'"{found[1]}" "{DOTS}"'
     return line if '"' not in line else DOTS
+
+
+def _user_lines(secrets: Mapping[str, str]) -> str:
+    return "".join(f"{_doubled(user)} {_doubled(secret)}\n" for user, secret in sorted(secrets.items()))
 
 
 def _doubled(value: str) -> str:

@@ -1,11 +1,7 @@
 """One apply to a PgBouncer over one console login, which stays valid whatever the new files change about logins."""
 
-import socket
-import ssl
-import struct
 import time
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
@@ -23,16 +19,16 @@ from pools.poolers.pgbouncer import (
     global_settings,
     operators_config,
     preflight,
+    presented_certificate,
     releases,
     render,
-    userlist,
     verify,
 )
 from pools.poolers.pgbouncer.config_builder import Drafting, stays, text_of
-from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.direct_login import Direct
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.operators_config import Operators
+from pools.poolers.pgbouncer.reload_hazards import Hazards
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 MOST_LOGINS = 200
@@ -92,7 +88,8 @@ class PgBouncerSession:
             where = local_process.trial_started(program_path)
         else:
             where = local_process.no_trial(self.pooler, "pgbouncer", self.version_text)
-        self._leaving_first(self.reader.read(draft.texts[DATABASES]), {**drafted.disk, **draft.files})
+        self._hazards.refuse_lockout()
+        self._hazards.leaving_first(self.reader.read(draft.texts[DATABASES]), {**drafted.disk, **draft.files})
         if draft.settings_changed:
             self._call_canary_pools(logins, draft, progress)
         progress.step("rehearsed", f"{counted(tried)}; {where}")
@@ -102,9 +99,10 @@ class PgBouncerSession:
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, RELOAD; first without the entries that can't be changed in place."""
         old = atomic_write.read(self.pooler.config_dir, list(render.FILES))
+        contents = {**contents, **self._users_to_keep(contents)}
         databases = text_of(contents, DATABASES)
         wanted = self.reader.read(databases)
-        leaving = self._leaving_first(wanted, {**old, **contents}) | self._drafted.rehashed
+        leaving = self._hazards.leaving_first(wanted, {**old, **contents}) | self._drafted.rehashed
         if leaving:
             staying = [entry for entry in wanted if entry.name not in leaving]
             first = render.databases(staying, global_settings.users_of(databases)).encode()
@@ -114,10 +112,17 @@ class PgBouncerSession:
         atomic_write.replace(self.pooler.config_dir, contents)
         console.reload(self.connection)
         self.written = {**old, **contents}
-        for note in self._kept_until_restart(wanted, old):
+        for note in self._hazards.kept_until_restart(wanted, old):
             progress.step("noted", note)
         if _server_tls(self.written) != _server_tls(old):
             console.command(self.connection, "RECONNECT")  # a connection keeps the encryption that it was made with
+
+    def _users_to_keep(self, contents: Files) -> Files:
+        """Return userlist.txt without users of removed or refused pools whom this PgBouncer has never read there."""
+        if render.KEPT not in (text := text_of(contents, USERLIST)):
+            return {}
+        known = {str(row["name"]) for row in console.rows(self.connection, "users")}
+        return {USERLIST: render.without_unknown(text, known).encode(errors="surrogateescape")}
 
     def read_back(self, contents: Files) -> None:
         """Require that SHOW matches the files and that the console admits its admin."""
@@ -162,71 +167,9 @@ class PgBouncerSession:
             raise RuntimeError("a session is asked for its draft first")
         return self.drafting
 
-    def _leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
-        """Return the names of entries that one reload must omit; raises `Rejected` for the operator's own."""
-        if not database_entries.may_have_to_leave(self.version, wanted) or self._finds_users_as_before(contents):
-            return set()
-        shown = console.table(self.connection, "databases")
-        name, user = (shown.columns.index(column) for column in ("name", "force_user"))
-        forced = {row[name]: row[user] for row in shown.rows}
-        pools, listed = (console.rows(self.connection, word) for word in ("pools", "users"))
-        leaving = database_entries.losing_their_user(forced, wanted)
-        known = {str(row["name"]) for row in listed}
-        deadly = database_entries.deadly(self.version, pools, forced, wanted, known, _listed(contents))
-        fixed = {entry.name for entry in wanted if entry.user and forced.get(entry.name)}  # one for another, in place
-        if own := {one for one in deadly if one[0] not in fixed and self._is_operators(one[0])}:
-            self._refuse_death(own)
-        return leaving | {name for name, _user in deadly}
-
-    def _kept_until_restart(self, wanted: list[Entry], old: Files) -> Iterator[str]:
-        """Yield what PgBouncer keeps of removed pools under whose names the operator has entries: those came back."""
-        operators, secrets = self._drafted.operators, render.users(text_of(old, USERLIST))
-        before = {entry.name: entry for entry in self.reader.read(text_of(old, DATABASES))}
-        for name in before.keys() & operators.entries.keys() - {entry.name for entry in wanted}:
-            line, user = operators.entries[name], before[name].user
-            keeps_keys = self.version < userlist.FORGETS_KEYS and userlist.is_verifier(secrets.get(user, ""))
-            if user and (keeps_keys or "user" not in line.pairs):
-                yield _(
-                    "entry %(name)s of %(file)s is served again, but PgBouncer keeps what it knows of %(user)s there "
-                    "until it is restarted"
-                ) % {"name": name, "file": operators_config.shortened(line.file), "user": user}
-
-    def _is_operators(self, name: str) -> bool:
-        """Return whether a name goes on being served while the panel's entry of it is absent for one reload."""
-        operators = self._drafted.operators
-        return operators.serves_any or name in operators.entries or name not in self.names
-
-    def _refuse_death(self, own: Collection[tuple[str, str]]) -> None:
-        """Raise `Rejected` for the pools that bring users whom the operator's entries have looked up."""
-        names, users = ({one[at] for one in own} for at in (0, 1))
-        blamed = [pool.pk for pool, entry in self._drafted.asked if entry.name in names or entry.role in users]
-        raise Rejected(
-            _(
-                "%(version)s would die at the next login of %(users)s to %(names)s, where it has looked them up and "
-                "would now find them otherwise: update it to %(mended)s or later, or give the pool another user"
-            )
-            % {
-                "version": self.version_text,
-                "users": ", ".join(sorted(users)),
-                "names": ", ".join(sorted(names)),
-                "mended": ".".join(map(str, database_entries.TOLERANT)),
-            },
-            *blamed,
-            settings=self._drafted.settings_changed and not blamed,
-        )
-
-    def _finds_users_as_before(self, contents: Files) -> bool:
-        """Return whether entries, fixed users and the list of users are as last verified.
-
-        That is what PgBouncer runs where it still lies on the disk: no need to have ten thousand entries listed.
-        """
-        drafted = self._drafted
-        if not self.trust_disk or text_of(drafted.disk, DATABASES) != drafted.settled.get(DATABASES):
-            return False
-        before = ((drafted.before.get(entry.pool), entry) for _, entry in drafted.asked)
-        same = all(old and (old.name, old.user) == (entry.name, entry.user) for old, entry in before)
-        settled = {name: drafted.settled.get(name, "").encode() for name in (USERLIST, DATABASES)}
-        return same and _listed(contents) <= _listed(settled)
+    @property
+    def _hazards(self) -> Hazards:
+        return Hazards(self._drafted, [self.connection], self.version_text, self.names, self.trust_disk)
 
     def _read_back_program(self, contents: Files) -> None:
         wanted = global_settings.written(text_of(contents, SETTINGS))
@@ -235,7 +178,7 @@ class PgBouncerSession:
         if users:
             faults += global_settings.user_faults(console.rows(self.connection, "users"), users)
         if not faults and (pem := _certificate_of_clients(contents, wanted)):
-            faults += _certificate_faults(self.pooler, pem)
+            faults += presented_certificate.faults(self.pooler, pem)
         if faults:
             raise Rejected(_("after RELOAD: %(faults)s") % {"faults": "; ".join(faults)}, settings=True)
 
@@ -319,11 +262,6 @@ class PgBouncerSession:
         self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())}
 
 
-def _listed(contents: Files) -> set[str]:
-    """Return the users that PgBouncer knows without a look-up."""
-    return {*render.users(text_of(contents, USERLIST)), *global_settings.users_of(text_of(contents, DATABASES))}
-
-
 def _server_tls(contents: Files) -> dict[str, object]:
     """Return all that determines the encryption of connections to servers."""
     lines = global_settings.written(text_of(contents, SETTINGS))
@@ -337,39 +275,3 @@ def _certificate_of_clients(contents: Files, wanted: Mapping[str, str]) -> str:
     return (
         text_of(contents, PurePosixPath(path).name) if wanted.get("client_tls_sslmode") not in (None, "disable") else ""
     )
-
-
-TIMEOUT_S = 5
-SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's protocol, "SSLRequest"
-
-
-def _certificate_faults(pooler: Pooler, pem: str) -> list[str]:
-    """List why the pooler does not present the first certificate of this text."""
-    if pooler.host.startswith(("/", "@")):
-        return []  # a socket has no TLS
-    try:
-        shown = _shown(pooler.host, pooler.port)
-    except OSError as error:
-        return [_("the pooler does not offer an encrypted connection: %(error)s") % {"error": error}]
-    return [] if shown == _first(pem) else [_("the pooler presents another certificate than the given one to clients")]
-
-
-def _shown(host: str, port: int) -> bytes | None:
-    """Return the certificate of an encrypted connection, in DER; None where the pooler offers no encryption."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is compared, byte for byte
-    with socket.create_connection((host, port), timeout=TIMEOUT_S) as line:
-        line.sendall(SSL_REQUEST)
-        if line.recv(1) != b"S":
-            return None
-        with context.wrap_socket(line) as encrypted:
-            shown = encrypted.getpeercert(binary_form=True)
-            with suppress(OSError):
-                encrypted.unwrap()
-            return shown
-
-
-def _first(pem: str) -> bytes:
-    begin = pem.index("-----BEGIN CERTIFICATE-----")
-    end = pem.index("-----END CERTIFICATE-----", begin) + len("-----END CERTIFICATE-----")
-    return ssl.PEM_cert_to_DER_cert(pem[begin:end])

@@ -93,6 +93,21 @@ def remembered(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:
     return {one.role: one.password for one in roles if not identifiers.password_problem(one.password)}
 
 
+def still_looked_up(known: Collection[str], had: Mapping[str, str]) -> Secrets:
+    """Return users that PgBouncer has had in userlist.txt (`had`: with the secret there) and would not look up again.
+
+    It keeps such a user in memory without a password, and never asks an auth_query for it (seen on 1.18 and 1.24; on
+    1.26 if it was listed before its first login): whoever's look-up serves it, it must stay in the file. A password
+    that the panel knows of now goes first.
+    """
+    found = {user: secret for user, secret in had.items() if user in known}
+    now: dict[str, set[str]] = {}
+    for one in RolePassword.objects.filter(role__in=list(found)):
+        now.setdefault(one.role, set()).add(one.password)
+    sure = {role: password for role, (password, *others) in now.items() if not others}
+    return found | {role: one for role, one in sure.items() if not identifiers.password_problem(one)}
+
+
 @dataclass(frozen=True)
 class Verifiers:
     """Role → verifier for userlist.txt, and role → why its password stays there in clear."""

@@ -71,6 +71,15 @@ def test_a_commented_include_is_none() -> None:
     assert render.with_include(MAIN + ";%include /x/pooldeck.ini\n", "/x").endswith("\n%include /x/pooldeck.ini\n")
 
 
+def test_users_of_removed_pools_stand_last_and_are_no_part_that_is_compared() -> None:
+    text = render.userlist('"mine" "x"\n', {"app": "y"}, {"gone": "z"})
+    assert render.users(text) == {"mine": "x", "app": "y", "gone": "z"}
+    assert render.ours("userlist.txt", text) == '"app" "y"\n'
+    assert render.without_unknown(text, ["gone"]) == text
+    assert render.without_unknown(text, ["app"]) == render.userlist('"mine" "x"\n', {"app": "y"})
+    assert render.kept_part(render.with_kept('"mine" "x"', {"gone": "z"})) == '"mine" "x"\n'
+
+
 def test_masking_leaves_no_secret_behind() -> None:
     texts = {
         "userlist.txt": render.userlist(OPERATORS, {'a"b': 's3cret"1', "b": "s3cret2"}),

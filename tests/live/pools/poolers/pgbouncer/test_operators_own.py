@@ -2,14 +2,19 @@
 
 from collections.abc import Callable
 
+import psycopg
 import pytest
 
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
 from pools.inventory import pools
-from pools.models import Pool, Pooler, PoolState
+from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import operators_config, preflight
+from pools.poolers.pgbouncer.direct_login import Direct
+from pools.poolers.pgbouncer.render import KEPT
+from pools.poolers.pgbouncer.session import PgBouncerSession
 from tests.live.pools.conftest import LogIn, MakePool, state_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -171,3 +176,72 @@ def test_a_name_that_the_operators_fallback_serves_may_become_a_pool_and_leave_a
     deployment.apply_pooler(pooler)
     assert not Pool.objects.exists()
     assert log_in("app", "postgres", "super-secret") == "postgres"
+
+
+def test_a_looked_up_user_is_let_in_after_a_pool_of_it_was_removed(
+    looked_up: str,
+    make_pool: MakePool,
+    pooler: Pooler,
+    log_in: LogIn,
+    pgbouncer: PgBouncerServer,
+    version: tuple[int, int],
+) -> None:
+    if version < (1, 24):  # it has to forget who logged in, before it may be told of them
+        pgbouncer.stop()
+        pgbouncer.start()
+    pool = make_pool("other")
+    deployment.apply_pooler(pooler)
+    assert state_of(pool) == (PoolState.APPLIED, "")
+    assert [log_in("other"), log_in("app")] == ["app", "app"]
+    pools.remove(pool)
+    deployment.apply_pooler(pooler)
+    assert not Pool.objects.exists()
+    assert log_in("app") == "app"
+    with pytest.raises(psycopg.OperationalError):
+        log_in("app", password="wrong")
+    assert '"app"' in (pgbouncer.config_dir / "userlist.txt").read_text().partition(KEPT)[2]
+
+
+def test_a_looked_up_user_is_let_in_after_a_pool_of_it_was_rolled_back(
+    configure: Configure, make_pool: MakePool, pooler: Pooler, log_in: LogIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure(**LOOK_UPS["entry"])
+
+    def refuse(*_: object) -> None:
+        raise Rejected("after RELOAD: it was refused")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PgBouncerSession, "log_in", refuse)
+        pool = make_pool("other")
+        deployment.apply_pooler(pooler)
+    assert state_of(pool) == (PoolState.ROLLED_BACK, "after RELOAD: it was refused")
+    assert log_in("app") == "app"
+    make_pool("third", user="postgres")
+    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
+    assert log_in("app") == "app"
+
+
+def test_a_user_whom_an_entry_looks_up_with_another_password_is_not_listed(
+    configure: Configure,
+    make_pool: MakePool,
+    pooler: Pooler,
+    cluster: Cluster,
+    log_in: LogIn,
+    postgres: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+    version: tuple[int, int],
+) -> None:
+    if version < (1, 24):
+        pytest.skip("refused for another reason")
+    configure(**LOOK_UPS["entry"])
+    assert log_in("app") == "app"
+    cluster.role_passwords.filter(role="app").delete()
+    known = cluster.role_passwords.model(cluster=cluster, role="app")
+    known.password = "of-another-server"
+    known.save(force_insert=True)
+    monkeypatch.setattr(Direct, "try_changed", lambda *_: 1)  # there, it is the password
+    pool = make_pool("other")
+    deployment.apply_pooler(pooler)
+    state, reason = state_of(pool)
+    assert (state, "entry app, which is not the panel's, looks up app" in reason) == (PoolState.ROLLED_BACK, True)
+    assert log_in("app") == "app"

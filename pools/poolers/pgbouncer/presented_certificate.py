@@ -1,0 +1,45 @@
+"""The certificate that a PgBouncer presents to its clients, compared with the one that it was given."""
+
+import socket
+import ssl
+import struct
+from contextlib import suppress
+
+from django.utils.translation import gettext as _
+
+from pools.models import Pooler
+
+TIMEOUT_S = 5
+SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's protocol, "SSLRequest"
+
+
+def faults(pooler: Pooler, pem: str) -> list[str]:
+    """List why the pooler does not present the first certificate of this text."""
+    if pooler.host.startswith(("/", "@")):
+        return []  # a socket has no TLS
+    try:
+        shown = _shown(pooler.host, pooler.port)
+    except OSError as error:
+        return [_("the pooler does not offer an encrypted connection: %(error)s") % {"error": error}]
+    return [] if shown == _first(pem) else [_("the pooler presents another certificate than the given one to clients")]
+
+
+def _shown(host: str, port: int) -> bytes | None:
+    """Return the certificate of an encrypted connection, in DER; None where the pooler offers no encryption."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is compared, byte for byte
+    with socket.create_connection((host, port), timeout=TIMEOUT_S) as line:
+        line.sendall(SSL_REQUEST)
+        if line.recv(1) != b"S":
+            return None
+        with context.wrap_socket(line) as encrypted:
+            shown = encrypted.getpeercert(binary_form=True)
+            with suppress(OSError):
+                encrypted.unwrap()
+            return shown
+
+
+def _first(pem: str) -> bytes:
+    begin = pem.index("-----BEGIN CERTIFICATE-----")
+    end = pem.index("-----END CERTIFICATE-----", begin) + len("-----END CERTIFICATE-----")
+    return ssl.PEM_cert_to_DER_cert(pem[begin:end])
