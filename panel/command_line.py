@@ -226,6 +226,7 @@ class Gate:
 @click.option("--repeat", type=click.IntRange(1, 20), help=f"Runs, or pairs; with --pair {PAIRS}, else 1.")
 @click.option("--wait", is_flag=True, help="Wait until all have ended; implied by the limits.")
 @click.option("--fail-under", multiple=True, metavar="[METRIC=]NUMBER", help="Exit code 1 below; of the ratio or tps.")
+@click.option("--point-ratio", is_flag=True, help="Judge the ratio itself, not the end of its interval: luck may pass.")
 @click.option("--fail-over", multiple=True, metavar="METRIC=NUMBER", help="Exit code 1 above.")
 @as_json
 def run(pool: str, **asked: Any) -> None:
@@ -243,7 +244,7 @@ def run(pool: str, **asked: Any) -> None:
     ended = [_ended(api, one) for one in found]
     comparison = api.get("comparisons/", group=first["group"]) if asked["pair"] else None
     _report(ended, comparison, asked["as_json"])
-    _leave(_faults(ended, comparison, gates))
+    _leave(_faults(ended) + ratio_faults(comparison, gates, is_point=asked["point_ratio"]))
 
 
 def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> Record:
@@ -279,8 +280,8 @@ def _ended(api: Api, run: Record) -> Record:
     return run
 
 
-def _faults(runs: Sequence[Record], comparison: Record | None, gates: Sequence[Gate]) -> list[str]:
-    """Return why the gate is closed: runs that are not valid or miss a limit, and the ratio."""
+def _faults(runs: Sequence[Record]) -> list[str]:
+    """Return why the runs close the gate: those that are not valid, or miss a limit."""
     found = []
     for one in runs:
         if one["validity"] != "valid":
@@ -288,14 +289,33 @@ def _faults(runs: Sequence[Record], comparison: Record | None, gates: Sequence[G
             found.append(f"run {one['number']} is {one['validity'] or one['status']}: {reasons}")
         missed = [Gate.of(limit).judge(limit["value"]) for limit in one["thresholds"] if not limit["passed"]]
         found += [f"run {one['number']}: {reason}" for reason in missed]
-    found += [gate.judge(_ratio(comparison)) for gate in gates if gate.metric == RATIO]
+    return found
+
+
+def ratio_faults(comparison: Record | None, gates: Sequence[Gate], *, is_point: bool) -> list[str]:
+    """Return why the pooled arm's ratio to the direct one closes the gate.
+
+    Judged is the end of its interval that has to hold, so that luck passes no gate; with `is_point` the ratio itself.
+    """
+    judged = [gate for gate in gates if gate.metric == RATIO]
+    arms = (comparison or {"arms": []})["arms"]
+    arm = next((one for one in arms if one["ratio"] is not None and one["verdict"] is not None), None)
+    if is_point or arm is None:
+        found = [gate.judge(arm["ratio"] if arm else None) for gate in judged]
+    else:
+        found = [_interval_fault(gate, arm) for gate in judged]
     return [fault for fault in found if fault]
 
 
-def _ratio(comparison: Record | None) -> float | None:
-    """Return the pooled arm's ratio to the direct one."""
-    arms = (comparison or {"arms": []})["arms"]
-    return next((arm["ratio"] for arm in arms if arm["ratio"] is not None and arm["verdict"] is not None), None)
+def _interval_fault(gate: Gate, arm: Record) -> str:
+    """Return why the end of the interval does not meet the limit; empty where it does."""
+    if arm["interval"] is None:
+        limit = f"{RATIO} {gate.bound.replace('_', ' ')} {gate.limit:g}"
+        return f"{limit}: it is {arm['ratio']:g} without an interval: ask for more pairs with --repeat"
+    low, high = arm["interval"]
+    fault = gate.judge(low if gate.bound == "at_least" else high)
+    end = "lower" if gate.bound == "at_least" else "upper"
+    return f"{fault}, the {end} end of the 95 % interval of {arm['ratio']:g}" if fault else ""
 
 
 @pooldeck.command()

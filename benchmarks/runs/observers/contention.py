@@ -1,15 +1,18 @@
-"""Processor time that others took on the load's host: not the load, its pooler and server, or the panel.
+"""Processor time that others took on the load's host: not the load, its other parts, pooler and server, or the panel.
 
 Time stolen by the hypervisor is counted apart. Time of interrupts belongs to nobody and is left out.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 from django.utils.translation import gettext as _
 
+from benchmarks.models import Run
+from benchmarks.processes import workdir
 from benchmarks.runs.observers import procfs
 
 SERVERS = frozenset({"postgres", "pgbouncer", "pgpool", "haproxy", "redis-server"})
@@ -40,20 +43,36 @@ class Crowd:
     ours: Mapping[Id, Own]
 
 
-def read(load: Iterable[int]) -> Crowd:
-    """Read the times of all processes, given the load's; takes some milliseconds, so it is called rarely."""
+def read(load: Iterable[int], homes: Collection[str] = ()) -> Crowd:
+    """Read the times of all processes, given the load's; takes some milliseconds, so it is called rarely.
+
+    What works in a folder whose name begins like one of `homes` is the load of another part of the same run.
+    """
     host, mine = procfs.host_times(), set(load)
-    ours = {found[0]: found[1] for process in psutil.process_iter() if (found := _own(process, mine))}
+    ours = {found[0]: found[1] for process in psutil.process_iter() if (found := _own(process, mine, homes))}
     return Crowd(host.worked, host.stolen, host.total, ours)
 
 
-def _own(process: psutil.Process, load: set[int]) -> tuple[Id, Own] | None:
+def homes_of_parts(run: Run) -> tuple[str, ...]:
+    """Return how the names of the folders begin that the other parts of a run over several generators work in."""
+    if run.parent_id is None:
+        return ()
+    parts = Run.objects.filter(parent=run.parent_id).exclude(pk=run.pk).values_list("pk", flat=True)
+    return tuple(f"{workdir.PREFIX}{pk.hex}-" for pk in parts)
+
+
+def _own(process: psutil.Process, load: set[int], homes: Collection[str]) -> tuple[Id, Own] | None:
     """Return one of our own processes; None for any other."""
     with suppress(psutil.Error), process.oneshot():
         name = process.name()
-        if process.pid in load or name in SERVERS or _is_the_panels(process, name):
+        is_ours = process.pid in load or name in SERVERS or _is_the_panels(process, name)
+        if is_ours or (homes and _works_in(process, homes)):
             return (process.pid, process.create_time()), Own(sum(process.cpu_times()[:4]), process.ppid())
     return None
+
+
+def _works_in(process: psutil.Process, homes: Collection[str]) -> bool:
+    return any(part.startswith(home) for part in Path(process.cwd()).parts for home in homes)
 
 
 def _is_the_panels(process: psutil.Process, name: str) -> bool:

@@ -48,6 +48,7 @@ class _Generator:
     def __init__(self, overlay: Overlay) -> None:
         self.overlay, self.cores = overlay, os.cpu_count() or 1
         self.pids: tuple[int, ...] = ()
+        self.homes = contention.homes_of_parts(overlay.run)
         self.service = _pid_in(overlay.home / SERVICE_PID)
         self.listed_at, self.observations = 0.0, 0
         self.before: Reading | None = None
@@ -63,7 +64,7 @@ class _Generator:
 
     def _around(self) -> Figures:
         """Return what others took since the processes were last listed."""
-        before, self.crowd = self.crowd, contention.read(self.pids)
+        before, self.crowd = self.crowd, contention.read(self.pids, self.homes)
         return contention.figures(before, self.crowd) if before else {}
 
     def _read(self) -> Reading:

@@ -3,9 +3,11 @@
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from benchmarks.models import Run
 from benchmarks.runs.observers import contention
 from benchmarks.runs.observers.contention import Crowd, Own
 
@@ -65,3 +67,21 @@ def test_a_stranger_at_work_is_seen_and_the_load_is_not_taken_for_one() -> None:
     others = contention.figures(before, now)["others_percent"]
     assert isinstance(others, float)
     assert others > 5
+
+
+@pytest.mark.django_db
+def test_the_load_of_another_part_of_the_run_is_no_work_of_others(tmp_path: Path) -> None:
+    """Each of two generators of one host called its part suspect for the other's load."""
+    whole = Run.objects.enqueue(wanted_generators=["east", "west"])
+    part, other = (Run.objects.enqueue(parent=whole, generator=name) for name in ("east", "west"))
+    folder = tmp_path / f"pooldeck-run-{other.pk.hex}-1-abc"
+    folder.mkdir()
+    load = subprocess.Popen(["sleep", "60"], cwd=folder)
+    try:
+        homes = contention.homes_of_parts(part)
+        assert any(pid == load.pid for pid, _started in contention.read((), homes).ours)
+        assert not any(pid == load.pid for pid, _started in contention.read(()).ours)
+        assert contention.homes_of_parts(whole) == ()
+    finally:
+        load.kill()
+        load.wait()
