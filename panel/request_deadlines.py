@@ -1,12 +1,20 @@
-"""Deadlines for request headers and bodies, so that a client which sends slowly holds no connection for ever."""
+"""Deadlines for request headers and bodies, so that a client which sends slowly holds no connection for ever.
+
+A request line or headers of more than `HEAD_BYTES` are answered with the status that says so.
+"""
 
 import asyncio
+import sys
+from http import HTTPStatus
 from typing import Any
 
+import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_WITHIN_S = 20.0
+HEAD_BYTES = 65536  # of a request line and its headers; h11's own limit is 16 KB
 BODY_WITHIN_S = 60.0
+DRAINED_WITHIN_S = 5.0  # what a refused client still sends; closing at once would reset its connection
 TOO_SLOW = b"the request body did not arrive within 60 s: send it again\n"
 
 
@@ -17,6 +25,7 @@ class HeaderDeadline(H11Protocol):
     """
 
     _deadline: asyncio.TimerHandle | None = None
+    _is_refused = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the deadline of the first request."""
@@ -25,12 +34,38 @@ class HeaderDeadline(H11Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Stop the deadline at the end of the headers; start it at the first byte of a further request."""
+        if self._is_refused:
+            return
         requests = self.cycle
         super().data_received(data)
         if self.cycle is not requests:
             self._unwatch()
         elif self.cycle is None or self.cycle.response_complete:
             self._watch()
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what can't be parsed; a request line or headers that are too long with 414 or 431.
+
+        The rest of what the client sends is read and dropped, since unread bytes make the kernel reset the connection
+        before the client has read the answer. Overrides a method of uvicorn's, which answers 400 and closes.
+        """
+        status, reason = self._refusal(msg)
+        headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
+        answer = [h11.Response(status_code=status, headers=headers, reason=status.phrase.encode())]
+        for event in (*answer, h11.Data(data=f"{reason}\n".encode()), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+        self._is_refused = True
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.loop.call_later(DRAINED_WITHIN_S, self.transport.close)
+
+    def _refusal(self, otherwise: str) -> tuple[HTTPStatus, str]:
+        """Return the status and the sentence; called while h11's error is handled, which knows what was too long."""
+        if getattr(sys.exc_info()[1], "error_status_hint", 400) != HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
+            return HTTPStatus.BAD_REQUEST, otherwise
+        if b"\n" not in self.conn.trailing_data[0]:
+            return HTTPStatus.REQUEST_URI_TOO_LONG, "the address is longer than 64 KB: send less in its query"
+        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are larger than 64 KB: send fewer cookies"
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the deadline."""

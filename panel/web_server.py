@@ -1,7 +1,7 @@
 """The web process: `python -m panel.web_server --host 0.0.0.0 --port 8000`.
 
-It is uvicorn with two additions that its own command has no options for: requests that do not arrive in full are
-closed, and only proxies in POOLDECK_TRUSTED_PROXIES are trusted.
+It is uvicorn with three additions that its own command has no options for: requests that do not arrive in full are
+closed, requests with too long an address are told so, and only proxies in POOLDECK_TRUSTED_PROXIES are trusted.
 """
 
 import argparse
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import uvicorn
 
 from panel.lib import gc_tuning
-from panel.request_deadlines import HeaderDeadline
+from panel.request_deadlines import HEAD_BYTES, HeaderDeadline
 
 STREAMS_END_WITHIN_S = 2  # open event streams are cut at shutdown; browsers reconnect
 
@@ -38,6 +38,7 @@ def main() -> None:
         ssl_certfile=where.certificate,
         ssl_keyfile=where.key,
         http=HeaderDeadline,
+        h11_max_incomplete_event_size=HEAD_BYTES,
         proxy_headers=False,
         lifespan="off",
         access_log=False,

@@ -14,6 +14,7 @@ from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_sche
 from rest_framework import mixins, status
 from rest_framework.decorators import action
 from rest_framework.exceptions import ValidationError
+from rest_framework.parsers import MultiPartParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -44,6 +45,7 @@ from panel.accounts.permissions import holds, person
 from panel.lib import wait_param
 from panel.lib.polling import poll
 from panel.lib.wait_param import WAIT
+from panel.rest.parsers import StorableJSONParser
 
 REPEATED = {"Idempotent-Replayed": "true"}
 REPLAYED = OpenApiResponse(
@@ -132,13 +134,18 @@ class RunViewSet(
         return Response(self.get_serializer(run).data, headers=REPEATED) if replayed else self._created(run)
 
     @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
-    @action(detail=False, methods=["post"], url_path="import")
+    @action(detail=False, methods=["post"], url_path="import", parser_classes=[StorableJSONParser, MultiPartParser])
     def import_(self, request: Request) -> Response:
-        """Make a finished run from the output of any pgbench or sysbench."""
+        """Make a finished run from the output of any pgbench or sysbench.
+
+        JSON is limited to 2.5 MB as everywhere; a `file` in multipart/form-data to POOLDECK_OUTPUT_CAP_BYTES.
+        """
         asked = ImportSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
+        given, author = asked.validated_data, person(request.user)
+        make = import_output.import_file if "file" in given else import_output.import_output
         with field_errors():
-            return self._created(import_output.import_output(**asked.validated_data, author=person(request.user)))
+            return self._created(make(**given, author=author))
 
     @extend_schema(request=None, responses=RunSerializer)
     @action(detail=True, methods=["post"])

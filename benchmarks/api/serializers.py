@@ -252,10 +252,17 @@ class AskedRunSerializer(KnownFields):
 
 
 class ImportSerializer(KnownFields):
-    """Output of any pgbench or sysbench, standard output and error together or separate."""
+    """Output of any pgbench or sysbench, standard output and error together: as `text`, or as the `file` of a form."""
 
-    text = serializers.CharField(trim_whitespace=False)
+    text = serializers.CharField(trim_whitespace=False, required=False)
+    file = serializers.FileField(required=False, write_only=True)
     name = serializers.CharField(default="", allow_blank=True, max_length=200)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if len({"text", "file"} & set(attrs)) != 1:
+            text = _("send the output as text in JSON, or as file in multipart/form-data")
+            raise serializers.ValidationError({"text": [text]})
+        return attrs
 
 
 class SampleSerializer(serializers.ModelSerializer[Sample]):

@@ -313,11 +313,18 @@ class ImportForm(Typed):
     text = forms.CharField(
         label=_("Output"),
         strip=False,
+        required=False,
         help_text=_(
             "Complete output of pgbench (9.5 to 19) or sysbench (1.0), progress lines and summary in any order"
         ),
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "run-paste", "wrap": "off"}),
     )
+    file = forms.FileField(label=_("Or upload a file"), required=False)
+
+    def clean(self) -> dict[str, Any]:
+        if not self.cleaned_data.get("file") and not self.cleaned_data.get("text"):
+            self.add_error("text", _("output is needed: paste it, or choose a file"))
+        return self.cleaned_data
 
 
 def initial_of(run: Run) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """Makes a finished run from pasted output of a load program."""
 
 from datetime import UTC, datetime
+from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser
+from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -66,20 +68,29 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
     return run
 
 
+def import_file(file: "UploadedFile[Any]", name: str = "", author: AbstractBaseUser | None = None) -> Run:
+    """Import an uploaded file, of which no more is read than may be imported; see `import_output`."""
+    _refuse_long(file.size or 0)
+    return import_output(file.read().decode(errors="replace"), name, author)
+
+
 def _storable(text: str) -> str:
     """Replace what databases refuse: NUL and lone surrogates, which JSON can contain."""
     return text.encode("utf-8", "replace").decode().replace("\x00", "\ufffd")
 
 
-def _read(text: str) -> tuple[str, Output]:
-    """Return the engine that recognises most lines of the text, and its parsed output."""
-    size = len(text.encode())
+def _refuse_long(size: int) -> None:
     if size > settings.OUTPUT_CAP_BYTES:
         message = _(
             "the text has %(size)s bytes, more than the %(most)s allowed: "
             "leave out --debug lines, or raise POOLDECK_OUTPUT_CAP_BYTES"
         )
         raise NotImportable(message % {"size": f"{size:,}", "most": f"{settings.OUTPUT_CAP_BYTES:,}"})
+
+
+def _read(text: str) -> tuple[str, Output]:
+    """Return the engine that recognises most lines of the text, and its parsed output."""
+    _refuse_long(len(text.encode()))
     plain = pasted_text.without_prefix(text)
     readers = {name: one for name, one in ENGINES.items() if one.imports_output}
     outputs = {name: one.read_output(plain) for name, one in readers.items()}

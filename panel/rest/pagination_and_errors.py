@@ -4,6 +4,8 @@ import logging
 import sys
 from typing import Any
 
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
@@ -57,6 +59,8 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         logger.error("the metadata database does not answer: %s", error)
         connection.close_if_unusable_or_obsolete()
         return Response({"detail": OUTAGE}, status=503, headers={"Retry-After": str(RETRY_AFTER_S)})
+    if isinstance(error, RequestDataTooBig):
+        return Response({"detail": _too_large()}, status=413)
     return exception_handler(error, context)
 
 
@@ -91,6 +95,23 @@ def _outage(error: BaseException | None) -> tuple[int, str]:
 
 def _retry_after(error: BaseException | None) -> dict[str, str]:
     return {"Retry-After": str(RETRY_AFTER_S)} if isinstance(error, DATABASE_AWAY) else {}
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 413 for a body that is too large and 400 for others, as JSON from the APIs, else as a page."""
+    is_large = isinstance(exception, RequestDataTooBig)
+    status, detail = (413, _too_large()) if is_large else (400, _("the request can't be read: correct it"))
+    if request.path.startswith("/api/"):
+        return JsonResponse({"detail": detail}, status=status)
+    if request.path.startswith(MANAGED):
+        return managed_errors.response(status, detail)
+    return HttpResponse(loader.get_template("400.html").render({"reason": detail}), status=status)
+
+
+def _too_large() -> str:
+    return _(
+        "the body is larger than %(most)s bytes: send less at once; the output of a load program is imported as a file"
+    ) % {"most": f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,}"}
 
 
 def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:

@@ -10,7 +10,7 @@ import uvicorn
 
 from panel import request_deadlines
 from panel.quickstart.ports import LOOPBACK, free_port
-from panel.request_deadlines import BodyDeadline, HeaderDeadline
+from panel.request_deadlines import HEAD_BYTES, BodyDeadline, HeaderDeadline
 
 Connection = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -38,7 +38,13 @@ async def echo(scope: Any, receive: Any, send: Any) -> None:
 async def serving() -> AsyncIterator[int]:
     port = free_port()
     config = uvicorn.Config(
-        BodyDeadline(echo), host=LOOPBACK, port=port, http=HeaderDeadline, lifespan="off", log_config=None
+        BodyDeadline(echo),
+        host=LOOPBACK,
+        port=port,
+        http=HeaderDeadline,
+        h11_max_incomplete_event_size=HEAD_BYTES,
+        lifespan="off",
+        log_config=None,
     )
     server = uvicorn.Server(config)
     server.install_signal_handlers = lambda: None  # type: ignore[method-assign,attr-defined]
@@ -104,3 +110,28 @@ def test_a_slow_request_that_arrives_is_answered():
         return await reader.read()
 
     assert with_server(visit).endswith(b"whol")
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET /?q=%s HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 414 "),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nCookie: %s\r\n\r\n", b"HTTP/1.1 431 "),
+    ],
+)
+@pytest.mark.parametrize("size", [200_000, 5_000_000])
+def test_a_head_that_is_too_long_is_answered_and_not_reset(head: bytes, status: bytes, size: int):
+    async def visit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(head % (b"x" * size))
+        await writer.drain()  # all of it is sent before the answer is read, as urllib and curl do
+        return await reader.read()
+
+    assert with_server(visit).startswith(status)
+
+
+def test_an_address_of_50_kb_is_served():
+    async def visit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(b"GET /?q=%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % (b"x" * 50_000))
+        return await reader.read()
+
+    assert with_server(visit).startswith(b"HTTP/1.1 200 ")

@@ -40,7 +40,9 @@ def test_what_is_no_output_stays_in_the_box_with_the_reason(staff):
 
 
 def test_an_empty_box_asks_for_a_text(staff):
-    assert staff.post(IMPORT, {"text": ""}).context["form"].errors == {"text": ["output is needed: enter it"]}
+    assert staff.post(IMPORT, {"text": ""}).context["form"].errors == {
+        "text": ["output is needed: paste it, or choose a file"]
+    }
 
 
 def test_readers_may_not_import(reader):
