@@ -7,11 +7,13 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models.numbering import NumberedQuerySet
+from panel.lib import database_clock
 from pools.models import Cluster, Pooler
 
 LEASE = timedelta(seconds=30)
@@ -67,9 +69,8 @@ class ExperimentQuerySet(NumberedQuerySet["Experiment"]):
 
     def claim(self, pk: uuid.UUID) -> "Experiment | None":
         """Lease the experiment to this worker; None while another worker has it."""
-        now = timezone.now()
-        free = self.filter(pk=pk).filter(Q(lease_until=None) | Q(lease_until__lt=now))
-        return self.get(pk=pk) if free.update(lease_until=now + LEASE) else None
+        free = self.filter(pk=pk).filter(Q(lease_until=None) | Q(lease_until__lt=Now()))
+        return self.get(pk=pk) if free.update(lease_until=database_clock.after(LEASE)) else None
 
 
 class Experiment(models.Model):
@@ -145,8 +146,7 @@ class Experiment(models.Model):
 
     def renew(self, lasting: timedelta = LEASE) -> None:
         """Keep the lease for another while."""
-        self.lease_until = timezone.now() + lasting
-        Experiment.objects.filter(pk=self.pk).update(lease_until=self.lease_until)
+        Experiment.objects.filter(pk=self.pk).update(lease_until=database_clock.after(lasting))
 
     def release(self) -> None:
         """Let any worker go on with it."""

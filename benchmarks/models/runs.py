@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
 from django.db.models import Exists, OuterRef, Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +17,7 @@ from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.endpoints import ExternalEndpoint
 from benchmarks.models.numbering import NumberedQuerySet
+from panel.lib import database_clock
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
@@ -138,8 +140,8 @@ class RunQuerySet(NumberedQuerySet["Run"]):
 
     def _take_up(self, part_id: str, generator: str) -> int:
         waits = self.filter(parent__isnull=False, status=Status.STARTING, started_at=None, cancel_requested_at=None)
-        now = timezone.now()
-        return waits.filter(pk=part_id, generator=generator).update(started_at=now, lease_until=now + LEASE)
+        values = {"started_at": timezone.now(), "lease_until": database_clock.after(LEASE)}
+        return waits.filter(pk=part_id, generator=generator).update(**values)
 
     def _start_if_due(self, run_id: str, generator: str) -> int:
         run = self.due().filter(pk=run_id, cancel_requested_at=None).first()
@@ -164,23 +166,22 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         started = self._start(run, led(run.wanted_generators))
         if started:
             parts = self.filter(parent=run.pk, status=Status.QUEUED)
-            until = timezone.now() + TAKEN_UP_WITHIN
+            until = database_clock.after(TAKEN_UP_WITHIN)
             parts.update(status=Status.STARTING, attempt=models.F("attempt") + 1, lease_until=until)
         return started
 
     def _start(self, run: "Run", generator: str) -> int:
-        now = timezone.now()
         return self.filter(pk=run.pk, status=Status.QUEUED, cancel_requested_at=None).update(
             status=Status.STARTING,
             generator=generator,
             attempt=models.F("attempt") + 1,
-            lease_until=now + LEASE,
-            started_at=now,
+            lease_until=database_clock.after(LEASE),
+            started_at=timezone.now(),
         )
 
     def expired(self) -> "RunQuerySet":
         """Return active runs whose lease ran out: their worker is gone."""
-        return self.filter(status__in=ACTIVE, lease_until__lt=timezone.now())
+        return self.filter(status__in=ACTIVE, lease_until__lt=Now())
 
 
 class Run(models.Model):
@@ -318,7 +319,7 @@ class Run(models.Model):
 
     def write(self, **values: Any) -> None:
         """Write as the holder of this attempt and renew the lease; raise `Fenced` where the attempt has ended."""
-        if not self.held().update(lease_until=timezone.now() + LEASE, **values):
+        if not self.held().update(lease_until=database_clock.after(LEASE), **values):
             raise Fenced(gettext("attempt %(attempt)s of %(run)s has ended") % {"attempt": self.attempt, "run": self})
         for name, value in values.items():
             setattr(self, name, value)

@@ -99,7 +99,7 @@ def report_missing_workers(pooler: Pooler) -> None:
     """Set the reason of pools and settings whose apply no worker took within a minute; no-op while an apply runs."""
     now = timezone.now()
     lately = now - TAKEN_UP_WITHIN
-    if Pooler.objects.filter(pk=pooler.pk, apply_lease_until__gt=now).exists():
+    if pooler.is_being_applied():
         return
     reason = _("no worker of generator %(generator)s has taken it: make sure that it runs") % {
         "generator": of(pooler).generator

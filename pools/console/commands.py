@@ -312,7 +312,7 @@ def _with(blocker: Blocker, row: tuple[Any, ...] | None) -> Blocker:
 
 def _refuse_while_applied(pool: Pool) -> None:
     """Raise `IllegalTransition` during an apply: it logs in through the pool, and a pause would roll it back."""
-    if Pooler.objects.filter(pk=pool.pooler_id, apply_token__isnull=False, apply_lease_until__gt=timezone.now()):
+    if pool.pooler.is_being_applied():
         busy = _("pooler %(pooler)s is being applied right now: try again in a moment")
         raise IllegalTransition(busy % {"pooler": pool.pooler})
 

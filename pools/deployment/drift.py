@@ -176,8 +176,8 @@ def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -
 
 def _moment(pooler: Pooler) -> tuple[object, ...] | None:
     """Return values that change with every apply; None while one is running."""
-    names = ["apply_token", "apply_lease_until", "drift", "drift_seen_at", "needs_restart", "state"]
+    names = ["apply_token", "drift", "drift_seen_at", "needs_restart", "state"]
     pooler.refresh_from_db(fields=names)
-    if pooler.apply_lease_until and pooler.apply_lease_until > timezone.now():
+    if pooler.is_being_applied():
         return None
     return pooler.apply_token, pooler.revisions.values_list("pk", "state").first()

@@ -7,6 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -52,11 +53,11 @@ class CreationQuerySet(models.QuerySet["ClusterCreation"]):
 
     def running(self) -> "CreationQuerySet":
         """Return those whose command a worker supervises."""
-        return self.filter(state__in=DUE, leased_until__gte=timezone.now())
+        return self.filter(state__in=DUE, leased_until__gte=Now())
 
     def abandoned(self) -> "CreationQuerySet":
         """Return those whose worker has not renewed its lease."""
-        return self.filter(state__in=DUE, leased_until__lt=timezone.now())
+        return self.filter(state__in=DUE, leased_until__lt=Now())
 
 
 class ClusterCreation(models.Model):

@@ -7,10 +7,11 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from panel.lib import crypto
+from panel.lib import crypto, database_clock
 from pools.models.base import Server
 from pools.models.states import PoolState
 
@@ -86,9 +87,9 @@ class Pooler(Server):
 
         A lock that the `dead` process holds is free.
         """
-        now, token = timezone.now(), uuid.uuid4()
-        free = Q(apply_token=None) | Q(apply_lease_until__lt=now) | (Q(apply_holder=dead) if dead else Q())
-        lease = {"apply_token": token, "apply_holder": holder, "apply_lease_until": now + APPLY_LEASE}
+        token, until = uuid.uuid4(), database_clock.after(APPLY_LEASE)
+        free = Q(apply_token=None) | Q(apply_lease_until__lt=Now()) | (Q(apply_holder=dead) if dead else Q())
+        lease = {"apply_token": token, "apply_holder": holder, "apply_lease_until": until}
         if not Pooler.objects.filter(free, pk=self.pk).update(**lease):
             return False
         self.apply_token = token
@@ -97,7 +98,11 @@ class Pooler(Server):
     def holds_apply_lock(self) -> bool:
         """Renew the lock; return False when the lease expired and another process took it (then write nothing)."""
         mine = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
-        return bool(mine.update(apply_lease_until=timezone.now() + APPLY_LEASE))
+        return bool(mine.update(apply_lease_until=database_clock.after(APPLY_LEASE)))
+
+    def is_being_applied(self) -> bool:
+        """Return whether a process holds the lock now."""
+        return Pooler.objects.filter(pk=self.pk, apply_lease_until__gt=Now()).exists()
 
     def release_apply_lock(self) -> None:
         """Release the lock if this process still holds it."""

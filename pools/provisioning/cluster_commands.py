@@ -13,6 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from panel.lib import database_clock
 from pools.errors import ClusterUnreachable, InvalidValues, PoolsError
 from pools.inventory import clusters, creations
 from pools.inventory.create_file import CreateEntry
@@ -112,7 +113,7 @@ class Command:
         if time.monotonic() >= self._renewed + RENEWED_EVERY_S:
             self._renewed = time.monotonic()
             leased = ClusterCreation.objects.filter(pk=self.creation.pk, token=self.creation.token)
-            leased.update(leased_until=timezone.now() + LEASE)
+            leased.update(leased_until=database_clock.after(LEASE))
 
 
 def _advance(commands: list[Command]) -> bool:
@@ -121,7 +122,7 @@ def _advance(commands: list[Command]) -> bool:
         if not command.goes_on():
             commands.remove(command)
     for creation in ClusterCreation.objects.queued()[: AT_ONCE - len(commands)]:
-        if creation.lease(uuid4(), timezone.now() + LEASE) and (started := _started(creation)):
+        if creation.lease(uuid4(), database_clock.after(LEASE)) and (started := _started(creation)):
             commands.append(started)
     return bool(commands)
 

@@ -5,7 +5,6 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db.models import Q
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Progress
@@ -95,8 +94,7 @@ class Participants:
     def _after_reaping(self) -> list[Run]:
         """Return the parts, after ending those whose worker's lease ran out."""
         parts = self.parts()
-        now = timezone.now()
-        if any(part.lease_until and part.lease_until < now for part in parts):
+        if Run.objects.expired().filter(pk__in=[part.pk for part in parts]).exists():
             reaper.reap()
             return self.parts()
         return parts

@@ -12,7 +12,9 @@ from benchmarks.models import Run, Sample, Status, Validity
 from benchmarks.processes import workdir
 from benchmarks.runs.execution import reaper
 from panel.quickstart.ports import free_port
+from pools.models import Pooler
 from tests.pools.api.conftest import make_cluster
+from tests.pools.records import a_pooler
 
 pytestmark = pytest.mark.django_db
 
@@ -53,6 +55,18 @@ def test_a_run_whose_lease_ran_out_is_lost_with_its_reason_and_its_samples(runni
 def test_a_run_that_is_well_is_left_alone(running):
     assert reaper.reap() == []
     assert Run.objects.get().status == Status.RUNNING
+
+
+@pytest.mark.parametrize("ahead_s", [60, -60])
+def test_a_worker_whose_clock_is_wrong_ends_no_healthy_run_and_takes_no_lock(running, monkeypatch, ahead_s):
+    pooler = a_pooler()
+    assert pooler.take_apply_lock()
+    right = timezone.now
+    monkeypatch.setattr(timezone, "now", lambda: right() + timedelta(seconds=ahead_s))
+    assert (reaper.reap(), Pooler.objects.get(pk=pooler.pk).take_apply_lock()) == ([], False)
+    running.write(status=Status.RUNNING)
+    monkeypatch.undo()
+    assert (reaper.reap(), Run.objects.get().status) == ([], Status.RUNNING)
 
 
 def test_a_folder_is_removed_once_its_attempt_has_ended(running):
