@@ -1,6 +1,7 @@
 """Checks clusters: the roles of their servers, their databases and roles, and the connections in use."""
 
 import logging
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
@@ -9,7 +10,7 @@ import psycopg
 from django.utils.translation import gettext as _
 from psycopg.rows import dict_row
 
-from pools.clusters import connect, failover, replication, topology
+from pools.clusters import connect, endpoints, failover, replication, session_deadline, topology
 from pools.clusters.topology import Place
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus
@@ -20,6 +21,7 @@ Finding = dict[str, Any]  # fields of ClusterStatus, or of ClusterNode, by name
 
 AT_ONCE = 32
 STATEMENT_TIMEOUT_MS = 10_000
+PAUSE_S = 0.01  # between the first steps of a client
 
 # A role without pg_read_all_stats sees other sessions with an empty backend_type; clients have a role and a database.
 FIGURES = """
@@ -141,12 +143,42 @@ def _answer(place: Place, ask: Callable[[Cursor], Finding]) -> Finding:
         with connect.connect(place.cluster, at=place.address) as connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
             with connection.cursor(row_factory=dict_row) as cursor:
-                return {"state": ClusterState.ONLINE, "error": "", **ask(cursor)}
+                found = ask(cursor)
+        _query_as_a_client(place)
     except ClusterUnreachable as error:
-        return replication.nothing_known(str(error))
+        return replication.nothing_known(_with_remedy(error))
     except psycopg.Error as error:
         words = " ".join(str(error).split())
         return replication.nothing_known(_("logged in, but the query failed: %(words)s") % {"words": words})
+    return {"state": ClusterState.ONLINE, "error": "", **found}
+
+
+def _query_as_a_client(place: Place) -> None:
+    """Run a query of 10 ms in a session with the server's own settings; raises what psycopg and `connect` raise.
+
+    The panel's other sessions set time-outs of their own: with `statement_timeout` or `idle_session_timeout` at 1 ms
+    they work while every client fails.
+    """
+    with (
+        connect.connect_endpoint(endpoints.at(place.cluster, place.address)) as session,
+        session_deadline.within(session, STATEMENT_TIMEOUT_MS / 1000) as gave_up,
+    ):
+        time.sleep(PAUSE_S)
+        try:
+            session.execute("SELECT pg_sleep(%s)", [PAUSE_S])
+        except psycopg.Error as error:
+            words = " ".join(str(error).split()) if not gave_up.is_set() else _("no answer")
+            text = _("a client's session fails: %(words)s; see the server's settings, such as its time-outs")
+            raise ClusterUnreachable(text % {"words": words}) from None
+
+
+def _with_remedy(error: ClusterUnreachable) -> str:
+    if "shutting down" not in error.words:
+        return str(error)
+    return _(
+        "%(error)s; a smart shutdown (SIGTERM) waits until all sessions have ended, the idle ones of poolers too: end "
+        "them, or stop it with pg_ctl stop -m fast"
+    ) % {"error": error}
 
 
 def _part_and_figures_of_primary(cursor: Cursor) -> Finding:

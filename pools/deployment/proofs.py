@@ -45,5 +45,5 @@ def _set(pool: Pool, state: PoolState, reason: str) -> None:
     if (pool.state, pool.state_reason) == (state, reason):
         return
     same = Pool.objects.filter(pk=pool.pk, version=pool.version, state=pool.state)
-    if same.update(state=state, state_reason=reason):
+    if same.update(state=state, state_reason=reason, proved_at=None):  # the next login is due at once
         logger.warning("pool %s of pooler %s is %s: %s", pool.pk, pool.pooler_id, state, reason or "-")

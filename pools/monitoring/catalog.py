@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Self
 
 from django.utils.translation import gettext as _
@@ -15,10 +16,11 @@ Facts = Mapping[str, Mapping[str, Any]]  # by name
 
 @dataclass(frozen=True)
 class Catalog:
-    """What a cluster has; `silence` says why its primary does not answer. Empty before its first good check."""
+    """What a cluster had at its last good check; `silence` says why its primary does not answer now."""
 
     cluster: Cluster
     silence: str = ""
+    checked_at: datetime | None = None
     databases: Facts = field(default_factory=dict)
     roles: Facts = field(default_factory=dict)
 
@@ -29,7 +31,7 @@ class Catalog:
         primary = topology.primary(cluster).found
         silence = primary.error if primary.state == ClusterState.UNREACHABLE else ""
         databases, roles = ({one["name"]: one for one in found} for found in (status.databases, status.roles))
-        return cls(cluster, silence, databases, roles)
+        return cls(cluster, silence, status.checked_at, databases, roles)
 
     def digest(self, role: str) -> str:
         """Return the digest of what the server keeps of a role's password; empty where that can't be read."""
@@ -42,7 +44,13 @@ class Catalog:
                 "cluster": self.cluster,
                 "silence": self.silence,
             }
-        return next(self._faults(pool), "") if self.databases else ""
+        return next(self._faults(pool), "") if self._is_later_than(pool.proved_at) else ""
+
+    def _is_later_than(self, proved_at: datetime | None) -> bool:
+        """Return whether the check is newer than the last login through a pool: what it needs may be newer too."""
+        if self.silence or self.checked_at is None or not self.databases:
+            return False
+        return proved_at is None or proved_at <= self.checked_at
 
     def _faults(self, pool: Pool) -> Iterator[str]:
         kind = driver(pool.pooler)

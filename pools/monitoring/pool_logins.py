@@ -37,7 +37,8 @@ def log_in() -> Iterator[PoolFinding]:
     """Log in through the pools that are due, those longest unproved first, and yield what came of it."""
     by_pooler: dict[UUID, list[Login]] = defaultdict(list)
     for login in logins_of(_due()):
-        if login.password and not login.catalog.fault(login.pool):
+        is_hopeless = login.pool.state == PoolState.FAILING and login.catalog.fault(login.pool)
+        if login.password and not is_hopeless:
             by_pooler[login.pool.pooler_id].append(login)
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="probe") as threads:
         for findings in threads.map(_log_in_within_share, by_pooler.values()):

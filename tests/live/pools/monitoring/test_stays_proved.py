@@ -1,13 +1,19 @@
 """Pools after something was changed behind the panel: failing with the reason, and applied again once it is mended."""
 
+import time
 from collections.abc import Callable, Iterator
 
 import psycopg
 import pytest
+from django.utils import timezone
+from psycopg import sql
 
-from panel.quickstart.servers import PostgresServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment, tasks
-from pools.models import Cluster, Pool, Pooler, PoolState
+from pools.models import Cluster, ClusterState, ClusterStatus, Mode, Pool, Pooler, PoolState
+from pools.monitoring import metric_values, pool_logins
+from pools.provisioning import auth_query
+from tests.live.conftest import CHILDREN
 from tests.live.pools.conftest import state_of
 from tests.live.standbys import until
 
@@ -119,3 +125,105 @@ def test_what_is_changed_behind_the_panel_is_said_at_the_next_check_and_mended_b
     alter(mended)
     assert until(lambda: goes_back(shop), GOES_BACK_WITHIN_S)
     enter(shop)
+
+
+@pytest.mark.parametrize("setting", ["statement_timeout", "idle_session_timeout"])
+def test_a_cluster_whose_every_session_fails_is_not_online_and_its_pools_and_events_say_why(
+    shop: Pool, alter: Alter, setting: str
+) -> None:
+    alter(f"ALTER SYSTEM SET {setting} = '1ms'", "SELECT pg_reload_conf()")
+    time.sleep(0.5)  # until each process has read it
+    try:
+        tasks.check_everything()
+        status = ClusterStatus.objects.get()
+        assert (status.state, status.error == "") == (ClusterState.UNREACHABLE, False)
+        assert state_of(shop)[0] == PoolState.FAILING
+        assert any(value.kind == "cluster_down" and value.value for value in metric_values.all_values({}))
+    finally:
+        _reset(shop.cluster, setting)
+    assert until(lambda: goes_back(shop), GOES_BACK_WITHIN_S)
+
+
+def _reset(cluster: Cluster, setting: str) -> None:
+    options = f"-c {setting}=0"
+    words = {"host": cluster.host, "port": cluster.port, "user": cluster.admin_user, "password": cluster.admin_password}
+    with psycopg.connect(dbname="postgres", autocommit=True, options=options, **words) as session:
+        session.execute(sql.SQL("ALTER SYSTEM RESET {}").format(sql.Identifier(setting)))
+        session.execute("SELECT pg_reload_conf()")
+
+
+def test_a_role_that_may_not_connect_any_more_is_found_by_the_next_login_through_the_pool(
+    shop: Pool, alter: Alter
+) -> None:
+    alter("REVOKE CONNECT ON DATABASE shop FROM PUBLIC, shopper")
+    tasks.check_everything()
+    assert state_of(shop) == (PoolState.APPLIED, "")  # no catalogue says it
+    Pool.objects.update(proved_at=timezone.now() - pool_logins.EVERY_IDLE)
+    tasks.prove_pools()
+    address = f"{shop.cluster.host}:{shop.cluster.port}"
+    reason = f"user 'shopper' may not connect to database 'shop' at {address}: GRANT CONNECT to it or choose another"
+    assert state_of(shop) == (PoolState.FAILING, reason)
+    alter("GRANT CONNECT ON DATABASE shop TO shopper")
+    assert until(lambda: goes_back(shop), GOES_BACK_WITHIN_S)
+
+
+def test_a_pool_that_is_full_or_paused_is_not_failing(shop: Pool, pgbouncer: PgBouncerServer) -> None:
+    with pgbouncer.connect() as console:
+        console.execute(b"PAUSE shop")
+        Pool.objects.update(proved_at=None)
+        tasks.prove_pools()
+        console.execute(b"RESUME shop")
+    assert state_of(shop) == (PoolState.APPLIED, "")
+    shop.refresh_from_db()
+    assert shop.proved_at is not None
+
+
+def test_inbound_users_need_their_look_up(
+    shop: Pool, pooler: Pooler, cluster: Cluster, alter: Alter, postgres: PostgresServer
+) -> None:
+    auth_query.install(cluster)
+    inbound = Pool.objects.create(name="inbound", pooler=pooler, cluster=cluster, database="shop", user="", size=3)
+    deployment.apply_pooler(pooler)
+    assert state_of(inbound) == (PoolState.APPLIED, "")
+    with postgres.connect("shop") as session:
+        session.execute("ALTER FUNCTION pooldeck.user_lookup(text) RENAME TO user_lookup_old")
+    Pool.objects.filter(pk=inbound.pk).update(proved_at=None)
+    assert until(lambda: [tasks.prove_pools()] and state_of(inbound)[0] == PoolState.FAILING)
+    assert "has no function to look up inbound users with in database shop" in state_of(inbound)[1]
+    with postgres.connect("shop") as session:
+        session.execute("ALTER FUNCTION pooldeck.user_lookup_old(text) RENAME TO user_lookup")
+    assert until(lambda: goes_back(inbound), GOES_BACK_WITHIN_S)
+
+
+@pytest.mark.parametrize("pgpool_binary", ["installed"], indirect=True)
+def test_a_pool_of_pgpool_fails_and_goes_back(
+    pgpool_pooler: Pooler, cluster: Cluster, alter: Alter, without_trial: None
+) -> None:
+    _fails_and_goes_back(_a_pool_of("shop", pgpool_pooler, cluster, alter, size=CHILDREN), alter)
+
+
+def test_a_pool_of_haproxy_fails_and_goes_back(haproxy_pooler: Pooler, cluster: Cluster, alter: Alter) -> None:
+    _fails_and_goes_back(_a_pool_of("shop", haproxy_pooler, cluster, alter, size=100), alter)
+
+
+def _a_pool_of(name: str, pooler: Pooler, cluster: Cluster, alter: Alter, size: int) -> Pool:
+    alter("CREATE ROLE shopper LOGIN PASSWORD 'first'", "CREATE DATABASE shop OWNER shopper")
+    cluster.keep_password("shopper", "first")
+    values = {"database": "shop", "user": "shopper", "mode": Mode.SESSION, "size": size}
+    pool = Pool.objects.create(name=name, pooler=pooler, cluster=cluster, **values)
+    deployment.apply_pooler(pooler)
+    tasks.check_everything()
+    assert state_of(pool) == (PoolState.APPLIED, "")
+    return pool
+
+
+def _fails_and_goes_back(pool: Pool, alter: Alter) -> None:
+    alter("ALTER ROLE shopper NOLOGIN")
+    tasks.check_everything()
+    assert state_of(pool)[0] == PoolState.FAILING
+    alter("ALTER ROLE shopper LOGIN", "REVOKE CONNECT ON DATABASE shop FROM PUBLIC, shopper")
+    tasks.prove_pools()
+    state, reason = state_of(pool)
+    assert (state, "may not connect to database 'shop'" in reason) == (PoolState.FAILING, True)
+    alter("GRANT CONNECT ON DATABASE shop TO shopper")
+    assert until(lambda: goes_back(pool), GOES_BACK_WITHIN_S)
