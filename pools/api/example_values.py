@@ -268,6 +268,13 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "detail": "Pool orders accepts new clients.",
     },
     "Password": {"name": "orders_app", "password": "SHOWN-ONCE"},
+    "OpenPool": {
+        "pool": POOL,
+        "name": "orders",
+        "user": "orders_app",
+        "refused": ["orders_batch", "reporting"],
+        "connected": ["reporting"],
+    },
     "Pause": {"deadline_s": 10, "hold_s": 300},
     "Point": {"at": "2026-03-05T16:11:00Z", "looks": 60},
     "Pool": {
@@ -281,6 +288,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "database": "orders",
         "user": "orders_app",
         "user_password": "ROLE-PASSWORD",
+        "allowed_users": ["orders_batch"],
         "mode": "transaction",
         "size": 10,
         "over_budget_confirm": "",
@@ -291,6 +299,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "paused_until": None,
     },
     "Pooler": POOLER_FIELDS,
+    "PoolAccess": {"obstacle": ""},
     "PoolerNode": {
         "number": 1,
         "host": "db2.example.org",
@@ -303,6 +312,8 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "delay": "0",
         "changed_at": "2026-03-05 15:58:03",
     },
+    "RestrictPools": {"confirm": "pgbouncer-1"},
+    "Restricted": {"pools": [POOL]},
     "Revision": REVISION,
     "RevisionDetail": REVISION | {"wishes": {"orders": {"mode": "transaction", "size": 10}}, "against": 11},
     "Role": ROLE,

@@ -83,6 +83,7 @@ POOLERS: dict[str, Any] = {
         (_("Apply what is pending"), {}),
         (_("Replace manual edits of the files"), {"drift": "overwrite"}),
     ],
+    "poolers_restrict_pools_create": [(_("Let in only the pools' own users"), {"confirm": "pgbouncer-1"})],
     "poolers_rollback_create": [(_("Return to revision 11"), {"revision": 11})],
 }
 POOLS: dict[str, Any] = {

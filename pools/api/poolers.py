@@ -18,6 +18,7 @@ from panel.lib import wait_param
 from panel.lib.wait_param import WAIT
 from pools import deployment, task_queue
 from pools.api import pooler_settings
+from pools.api.pool_access import AccessActions
 from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
 from pools.api.revisions import RevisionActions
@@ -32,13 +33,13 @@ from pools.poolers import KINDS
 SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
 
-class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, ModelViewSet[Pooler]):
+class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, AccessActions, ModelViewSet[Pooler]):
     """Running PgBouncers and Pgpool-IIs."""
 
     queryset = Pooler.objects.all()
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
-    action_scopes = {"apply": "apply", "rollback": "apply", "attach_node": "apply", "detach_node": "apply"}
+    action_scopes = dict.fromkeys(("apply", "rollback", "attach_node", "detach_node", "restrict_pools"), "apply")
     filterset_fields = ["name", "kind", "host", "state", "generator"]
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]

@@ -34,6 +34,10 @@ def password_field(help_text: "StrOrPromise" = "") -> serializers.CharField:
 
 
 OF_PROGRAM = _("Of the program; null removes one, and so does an empty text unless it is a value (may_be_empty)")
+OF_ALLOWED_USERS = _(
+    "Roles that may log in besides `user`, and then work as it; of an inbound pool, the only ones; `*`: every user "
+    "that the pooler knows. PgBouncer only"
+)
 OF_CHILDREN = _("Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet")
 
 
@@ -297,12 +301,23 @@ class EndpointSerializer(serializers.Serializer[Endpoint]):
         return connection_strings.render(endpoint, "uri", reveal=False)
 
 
+class UsersField(serializers.ListField):
+    """Role names, which a pool keeps one a line."""
+
+    child = serializers.CharField(max_length=63)
+
+    def to_representation(self, data: Any) -> list[Any]:
+        """Return the list of a pool's text."""
+        return data.split("\n") if data else []
+
+
 class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
     """A pool; an empty `user` is the inbound user, `state` is whether the spec is live."""
 
     version = serializers.IntegerField(required=False, min_value=1)
     user_password = password_field(help_text=_("Of `user`, where the panel does not know it; verified by a login"))
     settings = serializers.DictField(required=False)
+    allowed_users = UsersField(required=False, help_text=OF_ALLOWED_USERS)
     over_budget_confirm = serializers.CharField(
         write_only=True, required=False, allow_blank=True, help_text=_("The cluster's name, to exceed its budget")
     )
@@ -321,6 +336,7 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
             "database",
             "user",
             "user_password",
+            "allowed_users",
             "mode",
             "size",
             "over_budget_confirm",

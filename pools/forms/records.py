@@ -199,6 +199,14 @@ class PoolForm(Typed):
     database = forms.CharField(label=_("Database"))
     user = forms.CharField(label=_("User"), required=False)
     user_password = password_field(_("Password of that user"), _("Verified by a login before it is stored"))
+    allowed_users = forms.CharField(
+        label=_("Who else may log in"),
+        required=False,
+        help_text=_(
+            "Roles that the pooler knows, with commas between; all work as the pool's user. Empty: only that user "
+            "itself. * lets in every user that the pooler knows"
+        ),
+    )
     mode = forms.ChoiceField(label=_("Mode"), choices=Mode.choices, widget=forms.RadioSelect, initial=Mode.TRANSACTION)
     size = forms.IntegerField(
         label=_("Size"),
@@ -213,7 +221,9 @@ class PoolForm(Typed):
     def __init__(self, *args: Any, pool: Pool | None = None, **kwargs: Any) -> None:
         if pool is not None:
             names = ("version", "name", "pooler", "cluster", "through", "target", "database", "user", "mode", "size")
-            kwargs["initial"] = {name: getattr(pool, name) for name in names} | (kwargs.get("initial") or {})
+            own = {name: getattr(pool, name) for name in names}
+            own["allowed_users"] = ", ".join(pool.allowed_users.split("\n"))
+            kwargs["initial"] = own | (kwargs.get("initial") or {})
         super().__init__(*args, **kwargs)
         self.pool = pool
         if pool is not None:
@@ -238,6 +248,10 @@ class PoolForm(Typed):
             for name, message in pool_validation.value_problems(self.cleaned_data):
                 self.add_error(name, message)
         return self.cleaned_data
+
+    def clean_allowed_users(self) -> str:
+        """Return the roles as a pool keeps them; names with a comma can be given by the API alone."""
+        return pool_validation.written_users(self.cleaned_data["allowed_users"].split(","))
 
     def clean_target(self) -> str:
         """Return the chosen target, or the pool's own where no choice was shown."""
@@ -302,6 +316,8 @@ class PoolForm(Typed):
         kind = driver(pooler)
         if not kind.can_chain:
             self.fields["through"] = forms.ModelChoiceField(Pooler.objects.none(), required=False)
+        if not kind.admits_others:
+            self.fields["allowed_users"].widget = forms.HiddenInput()
         if kind.usual_mode == Mode.SESSION:
             self.initial["mode"] = Mode.SESSION
         if size := kind.usual_size(pooler):

@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from pools.clusters import connect, topology
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
-from pools.models import Cluster, ClusterStatus, Mode, NodeRole, Pool, Pooler, identifiers
+from pools.models import EVERYONE, Cluster, ClusterStatus, Mode, NodeRole, Pool, Pooler, identifiers
 from pools.poolers import KINDS, driver
 from pools.poolers.base import Problems
 
@@ -65,6 +65,7 @@ def problems(spec: Pool) -> Problems:
     """Yield (field, message) for every invalid value of an unsaved pool; queries no server."""
     yield from value_problems({name: getattr(spec, name) for name in _VALUE_CHECKS})
     yield from _target_problems(spec)
+    yield from _allowed_users_problems(spec)
     if spec.mode not in Mode.values:
         text = _("%(mode)r is no mode: choose one of %(choices)s")
         yield "mode", text % {"mode": spec.mode, "choices": ", ".join(Mode.values)}
@@ -117,6 +118,24 @@ def _target_problems(spec: Pool) -> Problems:
     elif not topology.standbys(spec.cluster):
         text = _("cluster %(cluster)s has no standby that the panel knows: add it among the cluster's nodes")
         yield "target", text % {"cluster": spec.cluster}
+
+
+def written_users(given: Any) -> str:
+    """Return role names as a pool keeps them, sorted and one a line; `given` is a list of them, or such a text."""
+    names = given.split("\n") if isinstance(given, str) else given or []
+    return "\n".join(sorted({str(name).strip() for name in names} - {""}))
+
+
+def _allowed_users_problems(spec: Pool) -> Problems:
+    names = spec.allowed_users.split("\n") if spec.allowed_users else []
+    if names and not driver(spec.pooler).admits_others:
+        text = _("pooler %(pooler)s is no PgBouncer, and lets in a pool's own user only: leave it empty")
+        yield "allowed_users", text % {"pooler": spec.pooler}
+    elif EVERYONE in names and len(names) > 1:
+        yield "allowed_users", _("%(everyone)s admits everyone: leave the other names out") % {"everyone": EVERYONE}
+    for name in names:
+        if message := identifiers.identifier_problem(name):
+            yield "allowed_users", message
 
 
 def _size_problem(size: Any) -> str:

@@ -22,7 +22,7 @@ from pools.poolers import KINDS, kinds_that
 logger = logging.getLogger(__name__)
 
 Problems = Iterator[tuple[str, str]]
-FIELDS = ("name", "through", "target", "database", "user", "mode", "size", "settings")
+FIELDS = ("name", "through", "target", "database", "user", "mode", "size", "allowed_users", "settings")
 FIXED = ("pooler", "cluster")
 Record = TypeVar("Record", Pooler, Cluster)
 _CHOOSE = {
@@ -54,9 +54,10 @@ def create(
     """Save a new pool as pending and request its apply.
 
     `values`: name, pooler, cluster (records or their ids), database, user (empty: the inbound user), mode, size,
-    settings, user_password where the panel doesn't know it, and over_budget_confirm (the cluster's name) where
-    the pool may exceed the budget. `right`: which SQL the author may set. `made_for`: the experiment that makes it for
-    itself. Raises `InvalidPool` and `NotAllowed`, with nothing changed.
+    allowed_users (a list, or one a line), settings, user_password where the panel doesn't know it, and
+    over_budget_confirm (the cluster's name) where the pool may exceed the budget. `right`: which SQL and which roles
+    the author may set. `made_for`: the experiment that makes it for itself. Raises `InvalidPool` and `NotAllowed`, with
+    nothing changed.
     """
     pool, confirmed = _spec(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
@@ -64,6 +65,7 @@ def create(
     sql_settings.refuse_for_pool(pool, None, right)
     InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))  # before any server is queried
     InvalidPool.refuse(pool_validation.server_problems(pool, password))
+    sql_settings.refuse_powerful(pool, None, right)
     with transaction.atomic():
         _lock(pool)
         checks = (_clashes(pool), budget.problems(pool, confirmed), other_passwords(pool, password))
@@ -98,6 +100,7 @@ def change(
     InvalidPool.refuse(chain(_moved(pool_set, spec), pool_validation.problems(spec)))
     sql_settings.refuse_for_pool(spec, pool_set, right)
     InvalidPool.refuse(pool_validation.server_problems(spec, password))
+    sql_settings.refuse_powerful(spec, pool_set, right)
     with transaction.atomic():
         _lock(spec)
         pool_set.refresh_from_db()
@@ -156,6 +159,7 @@ def _spec(values: dict[str, Any]) -> Pool:
         user=values.get("user") or "",
         mode=values.get("mode") or KINDS[pooler.kind].usual_mode,
         size=values.get("size") or KINDS[pooler.kind].usual_size(pooler) or 0,
+        allowed_users=pool_validation.written_users(values.get("allowed_users")),
         settings=values.get("settings") or {},
     )
 

@@ -1,4 +1,6 @@
-"""Settings that carry SQL: it runs as every role whose connections use the setting, so setting one needs a right.
+"""What runs as a role of a cluster, and so needs a right: SQL in settings, and pools of a fixed user.
+
+SQL in a setting runs as every role whose connections use the setting; whoever may log in to a pool works as its user.
 
 `COPY (SELECT 1) TO PROGRAM …` as the first query of a superuser's pool is a command on the database host.
 """
@@ -14,7 +16,7 @@ from django.utils.translation import gettext_lazy
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable, InvalidValues
 from pools.inventory.pooler_settings_validation import Values
-from pools.models import Cluster, Pool, Pooler
+from pools.models import Cluster, ClusterStatus, Pool, Pooler
 from pools.poolers import KINDS
 from pools.poolers.settings_schema import Scope
 
@@ -35,8 +37,9 @@ _HARMLESS_STATEMENT = re.compile(
 )
 _POWERFUL = """
     SELECT r.rolname FROM pg_roles r WHERE EXISTS (
-        SELECT FROM pg_roles s WHERE pg_has_role(r.oid, s.oid, 'MEMBER') AND (s.rolsuper OR s.rolname = ANY(
-            ARRAY['pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files']))
+        SELECT FROM pg_roles s WHERE pg_has_role(r.oid, s.oid, 'MEMBER') AND (s.rolsuper OR s.rolreplication
+            OR (s.rolcreaterole AND current_setting('server_version_num')::int < 160000)
+            OR s.rolname = ANY(ARRAY['pg_execute_server_program', 'pg_read_server_files', 'pg_write_server_files']))
     )
 """
 
@@ -52,6 +55,16 @@ _UNKNOWN_ROLE = gettext_lazy(
 _AS_SUPERUSER = gettext_lazy(
     "%(setting)s runs SQL as %(role)s, which is as good as a superuser on cluster %(cluster)s: "
     "only a person may set it, in the browser, with their own password"
+)
+
+
+_POOL_OF_SUPERUSER = gettext_lazy(
+    "%(role)s is as good as a superuser on cluster %(cluster)s, and whoever may log in to the pool works as it: only a "
+    "person with the scope admin may make it, in the browser, with their own password"
+)
+_POOL_OF_UNKNOWN = gettext_lazy(
+    "cluster %(cluster)s can't be asked whether %(role)s is as good as a superuser: try again once it answers, or make "
+    "the pool in the browser, with your own password"
 )
 
 
@@ -76,6 +89,37 @@ def refuse_for_pool(spec: Pool, pool_set: Pool | None, right: SqlRight) -> None:
     runner = {name: _does_lookup(spec) if name == "auth_query" else spec.user for name in given}
     problems = (problem for name in given for problem in _problems(name, [(spec.cluster, runner[name])], right))
     NotAllowed.refuse(("settings", message) for _, message in problems)
+
+
+def refuse_powerful(spec: Pool, pool_set: Pool | None, right: SqlRight) -> None:
+    """Raise `NotAllowed` for a pool whose clients would work as a role that is as good as a superuser.
+
+    Asked where the pool is new, or its role or those who may log in are. Only a pooler that logs in to the server
+    itself gives a role away; behind others clients prove themselves to the server.
+    """
+    is_new = pool_set is None or not _runs_alike(spec, pool_set) or spec.allowed_users != pool_set.allowed_users
+    if right < SqlRight.ANY and is_new and spec.user and KINDS[spec.pooler.kind].admits_others:
+        NotAllowed.refuse(("user", message) for message in [_power_of(spec.cluster, spec.user)] if message)
+
+
+def _power_of(cluster: Cluster, role: str) -> str:
+    """Return why a pool of this role needs a person; empty where it does not. A silent cluster is as last checked."""
+    words = {"cluster": cluster, "role": role}
+    powerful = _powerful_roles(cluster)
+    if powerful is None:
+        roles = ClusterStatus.objects.filter(cluster=cluster).values_list("roles", flat=True).first() or []
+        is_ordinary = any(one["name"] == role and not one.get("superuser", True) for one in roles)
+        return "" if is_ordinary else _POOL_OF_UNKNOWN % words
+    return _POOL_OF_SUPERUSER % words if role in powerful else ""
+
+
+def _powerful_roles(cluster: Cluster) -> set[str] | None:
+    """Return the roles that are as good as a superuser; None where the cluster can't be asked."""
+    try:
+        with connect.connect(cluster) as connection:
+            return {rolname for (rolname,) in connection.execute(_POWERFUL)}
+    except (ClusterUnreachable, psycopg.Error):
+        return None
 
 
 def refuse_for_program(pooler: Pooler, merged: Values, right: SqlRight) -> None:
@@ -125,9 +169,6 @@ def _powerful_message(name: str, cluster: Cluster, role: str) -> str:
     words = {"setting": name, "cluster": cluster, "role": role}
     if not role:
         return _SUPERUSERS_TOO % words
-    try:
-        with connect.connect(cluster) as connection:
-            powerful = {rolname for (rolname,) in connection.execute(_POWERFUL)}
-    except (ClusterUnreachable, psycopg.Error):
+    if (powerful := _powerful_roles(cluster)) is None:
         return _UNKNOWN_ROLE % words
     return _AS_SUPERUSER % words if role in powerful else ""

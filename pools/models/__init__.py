@@ -15,13 +15,14 @@ from pools.models.events import (
 from pools.models.monitoring import PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
-from pools.models.pools import Mode, Pool, PoolFinding
+from pools.models.pools import EVERYONE, Mode, Pool, PoolFinding
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
 from pools.models.states import AS_APPLIED, LIVE_STATES, REFUSED_STATES, ClusterState, NodeRole, PoolState
 
 __all__ = [
     "AS_APPLIED",
+    "EVERYONE",
     "LIVE_STATES",
     "REFUSED_STATES",
     "Channel",

@@ -12,6 +12,8 @@ from pools.models.clusters import Cluster
 from pools.models.poolers import Pooler, PoolerKind
 from pools.models.states import REFUSED_STATES, NodeRole, PoolState
 
+EVERYONE = "*"
+
 
 class Mode(models.TextChoices):
     """When a server connection goes back to the pool."""
@@ -64,6 +66,9 @@ class Pool(Versioned):
     mode = models.CharField(max_length=12, choices=Mode.choices, default=Mode.TRANSACTION)
     size = models.PositiveIntegerField()
     target = models.CharField(max_length=8, choices=NodeRole.choices, default=NodeRole.PRIMARY)
+    allowed_users = models.TextField(
+        default="", blank=True, help_text=_("Roles besides its user, one a line; *: every user that the pooler knows")
+    )
     settings = models.JSONField(default=dict, blank=True)
     state = models.CharField(max_length=12, choices=PoolState.choices, default=PoolState.PENDING, editable=False)
     state_reason = models.TextField(default="", editable=False)
@@ -105,6 +110,14 @@ class Pool(Versioned):
     def was_never_live(self) -> bool:
         """Whether it was refused before any apply of it was verified: the pooler may have another entry of its name."""
         return self.applied_at is None and self.state in REFUSED_STATES
+
+    @property
+    def admitted(self) -> tuple[str, ...]:
+        """The roles that may log in to it; none where every user that its pooler knows may."""
+        named = self.allowed_users.split("\n") if self.allowed_users else []
+        if EVERYONE in named or not (self.user or named):
+            return ()
+        return tuple(sorted({*named, self.user} - {""}))
 
     @property
     def login(self) -> str:

@@ -191,6 +191,7 @@ class Driver(ABC):
     has_console_login = True  # its console asks for a password
     needs_folder = True  # without one it can't even be monitored
     control_port = ""  # its manual's name of the port that takes the reload command; empty where it has none
+    admits_others = False  # its pools can let in roles besides their own user, who then work as that user
     leads_to_all_nodes = False  # its pools take connections to each server of their cluster, whatever their target
     can_chain = False  # its pools can lead through one of a kind that `is_chainable`
     is_chainable = False
@@ -294,6 +295,10 @@ class Driver(ABC):
     @abstractmethod
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         """Describe in a sentence how clients authenticate and what that costs it; `notes`: role → why it is costly."""
+
+    def access_obstacle(self, texts: Mapping[str, str]) -> str:
+        """Return why its pools let in users beyond those they name, by its files; empty where they don't."""
+        return ""
 
     def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
         """Return what its files hold of a role's password, as a verifier or in clear; empty for nothing."""

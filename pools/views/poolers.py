@@ -21,7 +21,7 @@ from pools.config_files import folder_owner
 from pools.deployment import drift, live_files
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms.records import PoolerForm
-from pools.inventory import poolers
+from pools.inventory import pool_access, poolers
 from pools.models import Pooler, PoolerState, PoolState
 from pools.poolers import KINDS
 from pools.views.form_submit import attempt
@@ -61,6 +61,8 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "refused": [pool for pool in pools if pool.state in (PoolState.ROLLED_BACK, PoolState.FAILED)],
         "live": live_files.live_files(pooler),
         "owner": folder_owner.of(pooler),
+        "open_pools": pool_access.open_pools(pooler).count(),
+        "access_obstacle": pool_access.obstacle(pooler),
         "twins": duplicates.of_pooler(pooler),
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),

@@ -24,7 +24,7 @@ from pools.connection_strings import box
 from pools.connection_strings.box import Shown
 from pools.deployment import live_files
 from pools.forms.records import FURTHER, PoolForm, edited_pool
-from pools.inventory import budget, pools
+from pools.inventory import budget, pool_access, pools
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.models.pools import PoolQuerySet
 from pools.poolers import KINDS
@@ -85,6 +85,8 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         "live": live_files.live_files(pool.pooler),
         "runs": pool.runs.filter(parent=None).select_related("cluster")[:RUNS_SHOWN],
         "further": settings_context.pool_rows(pool),
+        "shows_access": KINDS[pool.pooler.kind].admits_others,
+        "access_obstacle": pool_access.obstacle(pool.pooler) if pool.admitted else "",
         "logins": login_cost.client_auth_note(pool),
         **pool_state(pool),
         **condition_context(pool),

@@ -1,7 +1,7 @@
 """Builds the files of a PgBouncer from its desired state; reads no console and writes nothing."""
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from operator import attrgetter
 from uuid import UUID
@@ -10,9 +10,19 @@ from django.utils.translation import gettext as _
 
 from pools.models import Pool, Pooler, PoolSet, PoolState
 from pools.poolers.base import Files, Rejected
-from pools.poolers.pgbouncer import auth_query, database_entries, global_settings, render, userlist
+from pools.poolers.pgbouncer import (
+    access,
+    access_rules,
+    auth_query,
+    database_entries,
+    global_settings,
+    render,
+    userlist,
+)
+from pools.poolers.pgbouncer.access import Access, Place
+from pools.poolers.pgbouncer.access_rules import Door
 from pools.poolers.pgbouncer.database_entries import Entry, Found
-from pools.poolers.pgbouncer.global_settings import SETTINGS, Spec
+from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Operators, shortened
 from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST
 from pools.poolers.pgbouncer.userlist import Verifiers
@@ -94,8 +104,38 @@ class Drafting:
         return sorted(found, key=lambda pool: not stays(pool))
 
     @cached_property
+    def doors(self) -> dict[str, Door]:
+        """Who may log in to the pools that are not open to all, by their keys."""
+        before = access_rules.read(self.settled.get(ACCESS, ""))
+        found = {entry.pool: before[entry.pool] for entry in self.staying if entry.pool in before}
+        return found | {pool.key: door for pool, _ in self.asked if (door := access_rules.door_of(pool))}
+
+    @cached_property
+    def access(self) -> Access:
+        """The rules of who may log in, and the operator's way to log in, which they take along."""
+        doors = sorted(self.doors.values(), key=attrgetter("name"))
+        reading, place = self.operators.reading, Place(self.pooler, self.folder)
+        values = access.own_values(reading.values("pgbouncer"), self.settled, self.config)
+        return access.of(doors, values, self._asked_spec, place, self._no_section or access.overridden(reading))
+
+    @property
+    def _no_section(self) -> str:
+        """Why settings of the panel's can't be included; empty where they can."""
+        included = render.with_settings_include(self.main, self.folder)
+        if not render.SETTINGS_INCLUDE.search(included):
+            return _("pgbouncer.ini has no [pgbouncer] section of its own, at whose end settings could be included")
+        return ""
+
+    @cached_property
     def spec(self) -> Spec:
-        """The settings, limits and files besides the pools."""
+        """The settings, limits and files besides the pools, with what the pools need of the program."""
+        asked, rules = self._asked_spec, self.access
+        derived = asked.deriving(auth_query=self._one_query(asked), **rules.settings)
+        return replace(derived, files={**asked.files, **rules.files})
+
+    @cached_property
+    def _asked_spec(self) -> Spec:
+        """The settings, limits and files that were asked for."""
         before = global_settings.users_of(self.settled.get(DATABASES, ""))
         if self.settings_changed:
             spec = global_settings.desired(self.pooler, self.folder, self.version, before)
@@ -106,9 +146,8 @@ class Drafting:
                     % {"file": file, "listed": ", ".join(sorted(own))},
                     settings=True,
                 )
-        else:
-            spec = global_settings.settled(self.settled, before)
-        return spec.deriving(auth_query=self._one_query(spec))
+            return spec
+        return global_settings.settled(self.settled, before)
 
     @cached_property
     def texts(self) -> dict[str, str]:
@@ -129,10 +168,9 @@ class Drafting:
 
     @property
     def gone(self) -> frozenset[str]:
-        """Given files that nothing refers to any more."""
-        return frozenset(
-            name for name in global_settings.GIVEN.values() if name in self._on_disk and name not in self.texts
-        )
+        """Given files, and rules, that nothing refers to any more."""
+        names = (ACCESS, *global_settings.GIVEN.values())
+        return frozenset(name for name in names if name in self._on_disk and name not in self.texts)
 
     def old(self, *, trust_disk: bool) -> Files:
         """Return the files that a rollback restores, each after those it refers to."""
@@ -141,7 +179,9 @@ class Drafting:
         if self.operators.looks_up:
             old[USERLIST] = self._old_userlist().encode(errors="surrogateescape")
         if not trust_disk:
-            given = {name: self.settled.get(name) for name in global_settings.GIVEN.values() if name in names}
+            given = {
+                name: self.settled.get(name) for name in (ACCESS, *global_settings.GIVEN.values()) if name in names
+            }
             old |= {name: text.encode() if text is not None else None for name, text in given.items()}
         for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Spec().text)):
             if name in old and (not trust_disk or old[name] is None):
@@ -159,7 +199,7 @@ class Drafting:
     @cached_property
     def verifiers(self) -> Verifiers:
         """What stands in userlist.txt in the place of passwords; asks the clusters of the pools that are asked for."""
-        is_of_use = userlist.verifiers_are_of_use(self.version, self._auth_type)
+        is_of_use = userlist.verifiers_are_of_use(self.version, self.access.auth_type)
         if not is_of_use or self.inbound or self.operators.looks_up:  # which may be on a server with other salts
             return Verifiers()
         homes: dict[str, set[tuple[UUID, bool]]] = {}
@@ -204,6 +244,10 @@ class Drafting:
         """Yield each remark about the pending pools once."""
         pools = [pool for pool, _ in self.asked]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
+        if self.access.obstacle and any(pool.key in self.doors for pool in pools):
+            yield _("the pools stay open to every user that PgBouncer knows: %(obstacle)s") % {
+                "obstacle": self.access.obstacle
+            }
         for role, why in sorted(self.verifiers.in_clear.items()):
             yield userlist.IN_CLEAR % {"role": role, "why": why}
         limited = {user for user, own in self.spec.users.items() if "max_user_connections" in own}
@@ -231,18 +275,12 @@ class Drafting:
     def _require_client_names(self) -> None:
         """Refuse pools of the inbound user under auth_type any, where PgBouncer takes no name from a client."""
         nameless = [pool for pool, _entry in self.asked if not pool.user]
-        if nameless and self._auth_type == "any":
+        if nameless and self.access.auth_type == "any":
             text = _(
                 "the pooler's auth_type is any, under which clients have no name, so the pool needs a fixed user: "
                 "give it one, or change auth_type"
             )
             raise Rejected(text, *(pool.pk for pool in nameless))
-
-    @property
-    def _auth_type(self) -> str:
-        """The method by which clients log in after the apply."""
-        live = str(self.config.get("auth_type", ""))
-        return str(self.spec.lines.get("auth_type", live))
 
     @cached_property
     def _panels_users(self) -> dict[str, str]:
@@ -315,7 +353,8 @@ class Drafting:
         """Return the secrets of the panel's part of userlist.txt."""
         inbound = {pool.cluster for pool in self.inbound}
         secrets = userlist.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
-        secrets = userlist.remembered([*self.known_users, *self.spec.users], inbound) | secrets
+        guests = access.guests([pool for pool, _ in self.asked], self.doors, self._panels_users)
+        secrets = userlist.remembered([*self.known_users, *self.spec.users], inbound) | guests | secrets
         if (inbound or self.operators.looks_up) and self.version < database_entries.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})
         own = {self.pooler.admin_user, *kept}

@@ -14,12 +14,15 @@ from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.base import ConsoleSample, Driver, LiveTable, Problems
 from pools.poolers.pgbouncer import (
+    access,
+    access_rules,
     advisories,
     console,
     database_entries,
     global_settings,
     login_messages,
     manual_edits,
+    operators_config,
     preflight,
     releases,
     render,
@@ -63,7 +66,7 @@ class PgBouncer(Driver):
         gettext_lazy("it closes connections idle for its server_idle_timeout, and after RECONNECT all unused ones"),
     )
     service = one_core_program = "pgbouncer"
-    has_auth_query = can_chain = exports_metrics = True
+    has_auth_query = can_chain = exports_metrics = admits_others = True
 
     @property
     def restart_hint(self) -> str:
@@ -136,6 +139,9 @@ class PgBouncer(Driver):
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
         return login_messages.compose(pool, texts, notes)
 
+    def access_obstacle(self, texts: Mapping[str, str]) -> str:
+        return access_rules.obstacle_in(texts.get(global_settings.ACCESS, ""))
+
     def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
         return render.users(texts.get(render.USERLIST, "")).get(role, "")
 
@@ -145,7 +151,10 @@ class PgBouncer(Driver):
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """Compare the operator's part with the live settings."""
-        return list(preflight.reload_changes(pooler, texts))
+        reading = operators_config.of_folder(pooler, texts.get(render.MAIN, ""), texts, pooler.config_dir)
+        place = access.Place(pooler, pooler.config_dir)
+        waiting = access.changed_since(texts, reading.values("pgbouncer"), place)
+        return [*preflight.reload_changes(pooler, texts), *([waiting] if waiting else [])]
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         return manual_edits.detached(settled, found)

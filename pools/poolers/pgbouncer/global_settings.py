@@ -29,7 +29,8 @@ GIVEN = {
     "server_tls_cert_file": "pooldeck_server_tls_cert_file.pem",
     "server_tls_key_file": "pooldeck_server_tls_key_file.pem",
 }
-FILES = (*GIVEN.values(), SETTINGS)
+ACCESS = "pooldeck_access.conf"  # see access_rules
+FILES = (ACCESS, *GIVEN.values(), SETTINGS)
 PAIRS = (("client_tls_cert_file", "client_tls_key_file"), ("server_tls_cert_file", "server_tls_key_file"))
 
 Limits = Mapping[str, Mapping[str, str]]

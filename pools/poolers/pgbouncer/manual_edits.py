@@ -57,7 +57,7 @@ def adoption(settled: Texts, found: Texts) -> Adoption:
     if found.get(SETTINGS, "") != settled.get(SETTINGS, ""):
         _adopt_settings(made, settled.get(SETTINGS, ""), found.get(SETTINGS, ""))
     _adopt_users(made, *(render.ours(USERLIST, texts.get(USERLIST, "")) for texts in (settled, found)))
-    for name in global_settings.GIVEN.values():
+    for name in (global_settings.ACCESS, *global_settings.GIVEN.values()):
         if found.get(name, "") != settled.get(name, ""):
             _adopt_file(made, name, found.get(name, ""))
     return made
@@ -177,7 +177,7 @@ def _adopt_settings(made: Adoption, settled: str, found: str) -> None:
                 _("%(name)s is the path of a file: give the file itself, on the settings page") % {"name": name},
             )
         elif name in derived and value != derived[name]:
-            made.refuse(SETTINGS, number, _("%(name)s is determined by the pools of inbound users") % {"name": name})
+            made.refuse(SETTINGS, number, _("%(name)s is determined by the pools") % {"name": name})
     lost = [name for name in before if name not in after and (name in global_settings.GIVEN or name in derived)]
     for name in lost:
         made.refuse(SETTINGS, 0, _("%(name)s was removed: remove it on the settings page") % {"name": name})
@@ -220,5 +220,7 @@ def _adopt_users(made: Adoption, settled: str, found: str) -> None:
 def _adopt_file(made: Adoption, name: str, content: str) -> None:
     if name in PLAIN_FILES and content.strip():
         made.given[PLAIN_FILES[name]] = content
+    elif name == global_settings.ACCESS:
+        made.refuse(name, 0, _("it is made of the pools' users: change them there, or overwrite the edit"))
     else:
         made.refuse(name, 0, _("give the file itself, on the settings page"))

@@ -61,6 +61,7 @@ class Reading:
 
     lines: list[Line] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)  # path → why
+    includes: list[str] = field(default_factory=list)  # paths, the panel's too
     files: dict[str, str] = field(default_factory=dict)  # path → text of the included files that are the operator's
 
     def of(self, section: str) -> dict[str, Line]:
@@ -140,7 +141,7 @@ def of_folder(pooler: Pooler, main: str, ours: Mapping[str, str], folder_there: 
     start = working_folder(pooler)
 
     def load(path: str) -> str:
-        return _text(here(path, start, pooler.config_dir, folder_there))
+        return text_at(here(path, start, pooler.config_dir, folder_there))
 
     return read(main, ours, load)
 
@@ -177,6 +178,7 @@ def _read_file(
     for found in _tokens(text):
         if found["include"] is not None:
             path = found["include"].rstrip()
+            reading.includes.append(path)
             if (included := _included(reading, path, ours, load, depth + 1)) is not None:
                 section = _read_file(reading, included, path, section, ours, load, depth + 1)
         elif found["section"] is not None:
@@ -211,7 +213,7 @@ def _tokens(text: str) -> Iterator[re.Match[str]]:
         yield found
 
 
-def _text(path: str) -> str:
+def text_at(path: str) -> str:
     """Return the text of a regular file; raises `OSError`. Nothing else is waited for, such as a pipe."""
     file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     with os.fdopen(file, "rb") as opened:

@@ -207,11 +207,19 @@ class PgBouncerSession:
         """Log in through a pool; one that was shut at the console is only read back."""
         try:
             progress.step("logged in", self._through(pool, moved=moved))
+            if stranger := self._stranger_to(pool):
+                progress.step("stranger refused", verify.refuse(self.pooler, pool, stranger))
         except verify.Shut as shut:
             progress.step("not logged in", str(shut))
         except Rejected:
             direct_login.refuse_away(pool, self._drafted.found)
             raise
+
+    def _stranger_to(self, pool: Pool) -> str:
+        """Return a user that PgBouncer knows and the pool must refuse; empty where it admits all, or there is none."""
+        door = None if self._drafted.access.obstacle else self._drafted.doors.get(pool.key)
+        known = render.users(text_of(self.written, USERLIST)) if door else ()
+        return next((user for user in (self.pooler.admin_user, *known) if door and user not in door.users), "")
 
     def _through(self, pool: Pool, *, moved: bool) -> str:
         role = direct_login.role_of(pool)

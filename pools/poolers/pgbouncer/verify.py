@@ -20,6 +20,8 @@ from pools.poolers.pgbouncer.database_entries import Entry
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
 LOGIN_TIMEOUT_S = 20
 SOON_S = 2
+# a rule's `reject`; since 1.24 the second where no rule fits (both seen)
+BY_A_RULE = ("login rejected", "no authentication method is found")
 COLUMNS = ("host", "port", "database", "force_user", "pool_size", "pool_mode", "max_connections")
 PLAIN = attrgetter("host", "port", "database", "user", "size", "mode", "size")  # the same of an entry without settings
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
@@ -116,6 +118,25 @@ def probe(pooler: Pooler, pool: Pool, role: str, password: str) -> None:
         raise Rejected(console.reason_of(error), pool.pk) from None
     text = _("%(role)s has no function to look up inbound users with in database %(database)s")
     raise Rejected(text % {"role": role, "database": pool.database}, pool.pk)
+
+
+def refuse(pooler: Pooler, pool: Pool, stranger: str) -> str:
+    """Require that a rule refuses this user at the pool, and return the text of the step; raises `Rejected`.
+
+    No password is needed: a rule decides before one is asked for.
+    """
+    try:
+        _connect(pooler, pool, stranger, "").close()
+        reason = _("it was let in")
+    except psycopg.Error as error:
+        reason = console.reason_of(error)
+        if any(words in reason for words in BY_A_RULE):
+            return _("%(user)s at %(pool)s, by a rule") % {"user": stranger, "pool": pool.name}
+    raise Rejected(
+        _("pool %(pool)s must refuse %(user)s, which PgBouncer knows, and did not: %(reason)s")
+        % {"pool": pool.name, "user": stranger, "reason": reason},
+        pool.pk,
+    )
 
 
 def _connect(

@@ -1,6 +1,7 @@
 """Who may have SQL run by a pooler's setting: a command on the database host is one COPY … TO PROGRAM away."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,8 @@ import pytest
 from django.test import Client
 
 from panel.accounts import confirmation
+from panel.quickstart.servers import PostgresServer
+from pools.clusters import health_check
 from pools.models import Cluster, Pool, Pooler, PoolerState
 from tests import callers
 from tests.pages import page_of
@@ -56,7 +59,7 @@ def test_sql_of_an_ordinary_role_asks_for_the_scope_admin(cluster: Cluster, pool
     other = callers.bearer("read", "apply")
     assert other.patch(f"/api/v1/pools/{made.data['id']}/", {"size": 2}).status_code == 200
     moved = callers.bearer().patch(f"/api/v1/pools/{made.data['id']}/", {"user": "postgres"})
-    assert moved.status_code == 403  # the same SQL, as a superuser from now on
+    assert (moved.status_code, "settings" in moved.data) == (403, True)  # the same SQL, as a superuser from now on
 
 
 def test_a_person_may_with_their_own_password(cluster: Cluster, pooler: Pooler) -> None:
@@ -91,3 +94,65 @@ def test_the_programs_queries_run_as_every_role_of_its_pools(cluster: Cluster, p
     browser.post(f"/poolers/{pooler.pk}/settings/", {"version": pooler.version, "server_reset_query": LOCAL})
     pooler.refresh_from_db()
     assert pooler.settings["server_reset_query"] == LOCAL
+
+
+POWERS = ["SUPERUSER", "CREATEROLE", "REPLICATION", "IN ROLE pg_execute_server_program", "IN ROLE pg_read_server_files"]
+
+
+@pytest.fixture
+def powerful(postgres: PostgresServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A role with one of `POWERS`, inherited by way of another."""
+    with postgres.connect() as session:
+        session.execute("DROP ROLE IF EXISTS strong; DROP ROLE IF EXISTS strongs")
+        session.execute(f"CREATE ROLE strongs {request.param}; CREATE ROLE strong LOGIN PASSWORD 's' IN ROLE strongs")
+        yield "strong"
+        session.execute("DROP ROLE strong; DROP ROLE strongs")
+
+
+@pytest.mark.parametrize("powerful", POWERS, indirect=True)
+def test_no_token_makes_a_pool_of_a_role_that_is_as_good_as_a_superuser(
+    cluster: Cluster, pooler: Pooler, powerful: str
+) -> None:
+    for scopes in (("read", "apply"), callers.EVERY_SCOPE):
+        asked = spec(cluster, pooler, user=powerful, user_password="s")
+        answer = callers.bearer(*scopes).post("/api/v1/pools/", asked)
+        assert (answer.status_code, "as good as a superuser" in answer.data["user"][0]) == (403, True)
+        answer = callers.bearer(*scopes).post(
+            f"/v2/databases/{cluster.pk}/pools",
+            {"name": "carrying", "db": "app", "user": powerful, "mode": "transaction", "size": 1},
+        )
+        assert (answer.status_code, Pool.objects.exists()) == (403, False)
+
+
+def test_no_token_gives_a_pool_to_a_superuser_or_opens_one_of_theirs(cluster: Cluster, pooler: Pooler) -> None:
+    fields = {"pooler": pooler, "cluster": cluster, "database": "app", "size": 1}
+    ordinary = Pool.objects.create(name="one", user="app", **fields)
+    strong = Pool.objects.create(name="two", user="postgres", **fields)
+    admin = callers.bearer()
+    for pool, change in ((ordinary, {"user": "postgres"}), (strong, {"allowed_users": ["app"]})):
+        assert admin.patch(f"/api/v1/pools/{pool.pk}/", change).status_code == 403
+    assert admin.patch(f"/api/v1/pools/{ordinary.pk}/", {"allowed_users": ["tenant"]}).status_code == 200
+    assert admin.patch(f"/api/v1/pools/{strong.pk}/", {"size": 2}).status_code == 200
+
+
+def test_a_person_makes_a_pool_of_a_superuser_with_their_own_password(cluster: Cluster, pooler: Pooler) -> None:
+    browser = Client()
+    browser.force_login(callers.person("anna", password="her own"))
+    typed = spec(cluster, pooler, user="postgres", mode="transaction", allowed_users="")
+    assert 'name="own_password"' in page_of(browser.post("/pools/new/", typed))
+    assert browser.post("/pools/new/", typed | {"own_password": "her own"}).status_code == 302
+    assert Pool.objects.get().user == "postgres"
+
+
+def test_a_silent_cluster_lets_a_token_make_pools_of_roles_that_were_ordinary_at_its_last_check(
+    cluster: Cluster, pooler: Pooler
+) -> None:
+    token, port = callers.bearer("read", "apply"), cluster.port
+    Cluster.objects.filter(pk=cluster.pk).update(port=9)
+    never_checked = token.post("/api/v1/pools/", spec(cluster, pooler))
+    assert (never_checked.status_code, "can't be asked whether" in never_checked.data["user"][0]) == (403, True)
+    Cluster.objects.filter(pk=cluster.pk).update(port=port)
+    health_check.check_cluster(Cluster.objects.get())
+    Cluster.objects.filter(pk=cluster.pk).update(port=9)
+    assert token.post("/api/v1/pools/", spec(cluster, pooler, user="postgres")).status_code == 403
+    assert token.post("/api/v1/pools/", spec(cluster, pooler)).status_code == 201

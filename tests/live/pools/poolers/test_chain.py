@@ -23,6 +23,8 @@ def test_a_query_goes_through_both(cluster: Cluster, pooler: Pooler, pgpool_pool
     pool.refresh_from_db()
     assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     address = {"host": pooler.host, "port": pooler.port, "dbname": "chained", "user": "app", "password": "app-password"}
+    with pytest.raises(psycopg.OperationalError, match="login rejected"):  # known to both, and not the pool's user
+        psycopg.connect(**address | {"user": cluster.admin_user, "password": cluster.admin_password})
     with psycopg.connect(**address, autocommit=True, prepare_threshold=None) as session:
         # only a Pgpool-II answers this, and only the server the other
         answer = session.execute(b"SHOW POOL_VERSION")

@@ -166,6 +166,24 @@ def test_sessions_are_spread_over_two_pgbouncers(balanced: tuple[Pool, Pooler], 
         session.close()
 
 
+def test_who_may_log_in_is_decided_behind_it(
+    balanced: tuple[Pool, Pooler], haproxy_pooler: Pooler, pgbouncer: PgBouncerServer
+) -> None:
+    address = {"host": haproxy_pooler.host, "port": haproxy_pooler.port, "dbname": "orders"}
+    with pytest.raises(psycopg.OperationalError, match="login rejected"):  # the rule of the PgBouncer
+        psycopg.connect(**address, user=pgbouncer.admin_user, password=pgbouncer.admin_password)
+    with _log_in(haproxy_pooler, "orders") as session:
+        assert session.execute(b"SELECT current_user").fetchone() == ("app",)
+
+
+def test_before_the_cluster_clients_work_as_themselves(app: Pool, haproxy_pooler: Pooler, cluster: Cluster) -> None:
+    address = {"host": haproxy_pooler.host, "port": haproxy_pooler.port, "dbname": "app"}
+    with psycopg.connect(**address, user=cluster.admin_user, password=cluster.admin_password) as session:
+        assert session.execute(b"SELECT current_user").fetchone() == (cluster.admin_user,)
+    with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
+        psycopg.connect(**address, user=cluster.admin_user, password="app-password")
+
+
 def test_a_pgbouncer_that_goes_away_is_left_out(
     balanced: tuple[Pool, Pooler], haproxy_pooler: Pooler, second_pgbouncer: PgBouncerServer
 ) -> None:

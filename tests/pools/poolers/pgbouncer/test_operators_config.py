@@ -93,7 +93,7 @@ def test_a_path_outside_the_folder_is_not_looked_for_on_another_host() -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="pipe is not a regular file"):
-        operators_config._text(str(tmp_path / "pipe"))
+        operators_config.text_at(str(tmp_path / "pipe"))
 
 
 def shown(name: str, **other: object) -> dict[str, object]:

@@ -117,7 +117,7 @@ def test_an_entry_of_a_file_that_cant_be_read_here_is_not_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     configure(**INCLUDED)
-    monkeypatch.setattr(operators_config, "_text", _unreadable)
+    monkeypatch.setattr(operators_config, "text_at", _unreadable)
     monkeypatch.setattr(preflight, "find", lambda *_: None)
     pool = make_pool("orders")
     deployment.apply_pooler(pooler)

@@ -157,8 +157,13 @@ def test_settings_that_break_the_console_login_are_rolled_back(
     deployment.apply_pooler(pooler)
     state, reason = outcome(pooler)
     assert (state, "the console refused its admin" in reason) == (PoolState.ROLLED_BACK, True), reason
-    assert (config()["auth_type"], config()["auth_hba_file"], log_in("orders")) == ("scram-sha-256", "", "app")
+    assert (config()["auth_type"], config()["auth_hba_file"], log_in("orders")) == ("hba", rules_of(pooler), "app")
     assert "pooldeck_hba.conf" not in names_in(pooler)
+
+
+def rules_of(pooler: Pooler) -> str:
+    """The file that has the pools' rules before those that were given."""
+    return f"{pooler.config_dir}/pooldeck_access.conf"
 
 
 def test_an_hba_file_rules_who_logs_in(
@@ -172,11 +177,13 @@ def test_an_hba_file_rules_who_logs_in(
     spec(settings={"auth_type": "hba"})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
-    assert config()["auth_hba_file"] == f"{pooler.config_dir}/pooldeck_hba.conf"
+    assert config()["auth_hba_file"] == rules_of(pooler)
+    assert Path(rules_of(pooler)).read_text().endswith(hba.content)
     assert log_in("orders") == "app"
     hba.delete()
     spec(settings={})
     deployment.apply_pooler(pooler)
     assert outcome(pooler) == (PoolState.APPLIED, "")
-    assert (config()["auth_type"], log_in("orders")) == ("scram-sha-256", "app")
+    assert (config()["auth_type"], log_in("orders")) == ("hba", "app")
+    assert "own auth_type = scram-sha-256" in Path(rules_of(pooler)).read_text()
     assert "pooldeck_hba.conf" not in names_in(pooler)

@@ -1,0 +1,151 @@
+"""What an apply makes of who may log in: the operator's own way to log in, found behind the panel's, and the rules."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+from django.utils.translation import gettext as _
+
+from pools.models import Pool, Pooler
+from pools.poolers.pgbouncer import access_rules, global_settings, operators_config
+from pools.poolers.pgbouncer.access_rules import Door
+from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
+from pools.poolers.pgbouncer.operators_config import Reading, shortened
+from pools.poolers.pgbouncer.render import MAIN
+
+TYPE, FILE = "auth_type", "auth_hba_file"
+DIGEST = "sha256"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the files lie: the pooler's config_dir as the panel sees it, `folder` as PgBouncer does."""
+
+    pooler: Pooler
+    folder: str
+
+    def read(self, path: str) -> str | None:
+        """Return the text of a file that PgBouncer knows by this path; None where it can't be read from here."""
+        start = "" if path.startswith("/") else operators_config.working_folder(self.pooler)
+        try:
+            return operators_config.text_at(
+                operators_config.here(path, start, self.pooler.config_dir, self.folder) if path else ""
+            )
+        except OSError:
+            return None
+
+
+@dataclass(frozen=True)
+class Own:
+    """The operator's way to log in, with what they ask for on the settings page; `rules` are those it amounts to."""
+
+    values: Mapping[str, str]
+    rules: str = field(default="", repr=False)
+    obstacle: str = ""
+
+    @property
+    def record(self) -> dict[str, str]:
+        """What the file keeps, to find the operator's part again and to see that it changed."""
+        return {**self.values, DIGEST: hashlib.sha256(self.rules.encode(errors="surrogateescape")).hexdigest()}
+
+
+@dataclass(frozen=True)
+class Access:
+    """The settings and the file of the rules; none without doors. `auth_type` is the operator's."""
+
+    auth_type: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict, repr=False)
+    obstacle: str = ""
+
+
+def own_values(stated: Mapping[str, str], settled: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:
+    """Return the operator's auth_type and auth_hba_file.
+
+    As their files have it (`stated`), else as it is live (`config`), else, where the panel's setting hides that, as it
+    was when the rules were made (`settled` are the files of the last apply).
+    """
+    ours, kept = global_settings.written(settled.get(SETTINGS, "")), access_rules.own_in(settled.get(ACCESS, ""))
+    live = {name: (kept if name in ours else config).get(name) or "" for name in (TYPE, FILE)}
+    found = {name: stated.get(name, live[name]) for name in live}
+    return {**found, TYPE: found[TYPE] or "md5"}  # the default of every release
+
+
+def overridden(reading: Reading) -> str:
+    """Return why the panel's settings would not count: an included file that is read after them sets the same."""
+    own = reading.of("pgbouncer")
+    panels = [at for at, path in enumerate(reading.includes) if PurePosixPath(path).name == SETTINGS]
+    for name in (TYPE, FILE):
+        file = own[name].file if name in own else MAIN
+        if file != MAIN and (not panels or panels[-1] < reading.includes.index(file)):
+            words = {"name": name, "file": shortened(file)}
+            text = _("%(file)s sets %(name)s after the panel's settings are read: set it in pgbouncer.ini itself")
+            return text % words
+    return ""
+
+
+def of(doors: Sequence[Door], values: Mapping[str, str], spec: Spec, place: Place, hindrance: str = "") -> Access:
+    """Return the access for these doors; `values` as `own_values`, `spec` is what is asked for.
+
+    `hindrance`: why the panel's settings would not count.
+    """
+    asked = {name: spec.settings.get(name, value) for name, value in values.items()}
+    auth_type = asked[TYPE]
+    if not doors:
+        return Access(auth_type)
+    own = _own(values, auth_type, asked[FILE], spec.files, place)
+    own = replace(own, obstacle=hindrance or own.obstacle)
+    text = access_rules.render(doors, own.record, own.rules, own.obstacle)
+    settings = {} if own.obstacle else {TYPE: "hba", FILE: f"{place.folder}/{ACCESS}"}
+    return Access(auth_type, settings, {ACCESS: text}, own.obstacle)
+
+
+def _own(values: Mapping[str, str], auth_type: str, path: str, given: Mapping[str, str], place: Place) -> Own:
+    rules: str | None = access_rules.of_method(auth_type) if auth_type in access_rules.METHODS else ""
+    if auth_type == "hba":
+        name = PurePosixPath(path).name
+        rules = given[name] if path == f"{place.folder}/{name}" and name in given else place.read(path)
+    if rules is None:
+        text = _("auth_hba_file %(path)s can't be read from here, so its rules can't be taken along")
+        return Own(values, "", text % {"path": path})
+    return Own(values, rules, access_rules.obstacle(auth_type, rules))
+
+
+def guests(asked: Iterable[Pool], doors: Mapping[str, Door], before: Mapping[str, str]) -> dict[str, str]:
+    """Return the passwords of roles that pools admit besides their own: those that the panel knows, and the live ones.
+
+    `before` are the panel's users as they were last applied.
+    """
+    roles = {role for door in doors.values() for role in door.users}
+    known = (
+        (role, pool.cluster.password_of(role)) for pool in asked if pool.key in doors for role in doors[pool.key].users
+    )
+    return {role: secret for role, secret in known if secret} | {
+        role: secret for role, secret in before.items() if role in roles
+    }
+
+
+def changed_since(texts: Mapping[str, str], stated: Mapping[str, str], place: Place) -> str:
+    """Return how the operator's way to log in differs from what the rules were made of; empty where it does not.
+
+    PgBouncer reads the panel's copy, so the operator's change waits for the next apply.
+    """
+    text = texts.get(ACCESS, "")
+    record = access_rules.own_in(text)
+    if not record:
+        return ""
+    asked = global_settings.settled(texts, {}).settings
+    for name in (TYPE, FILE):
+        value = stated.get(name, record[name])
+        if value != record[name] and name not in asked:
+            words = {"name": name, "value": value, "before": record[name] or _("empty"), "file": ACCESS}
+            return _("%(name)s %(value)s waits for the next apply: %(file)s was made for %(before)s") % words
+    path = asked.get(FILE, record[FILE])
+    if asked.get(TYPE, record[TYPE]) != "hba":
+        return ""
+    rules = place.read(path)
+    if rules is None or Own({}, rules).record[DIGEST] == record[DIGEST]:
+        return ""
+    words = {"path": path, "file": ACCESS}
+    return _("the rules of %(path)s changed, and wait for the next apply: %(file)s has them as they were") % words

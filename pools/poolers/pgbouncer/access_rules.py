@@ -1,0 +1,167 @@
+"""Rules of who may log in to which pool, as text: HBA rules before those that the operator's own set-up amounts to.
+
+An entry with `user=` lets in every user that PgBouncer knows, and its server session is the fixed user's. HBA rules see
+the entry's name as the database and the client's name as the user, and the first that matches decides (src/hba.c; seen
+on 1.18, 1.24 and 1.26). A pool's own users meet the operator's rules narrowed to them, all others a `reject`.
+
+Physical replication (since 1.23) meets only rules of the database `replication`: it is refused unless the operator's
+own file has one.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+
+from pools.models import Pool
+from pools.poolers.pgbouncer import database_entries, hba
+
+HEAD = (
+    "# Pooldeck writes this file and replaces it with each apply; rules of your own belong into your auth_hba_file.\n"
+)
+METHODS = {"md5": "md5", "scram-sha-256": "scram-sha-256", "plain": "password", "trust": "trust"}  # by auth_type
+PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is no address before 1.23
+POOL = re.compile(r"^# pool ([0-9a-f-]{36}) (\S+): (.+)$", re.MULTILINE)
+OWN = re.compile(r"^# own (\w+) = (.*)$", re.MULTILINE)
+UNUSED = re.compile(r"^# not in use: (.*)$", re.MULTILINE)
+NAME = re.compile(r'"((?:[^"]|"")*)"')
+ALL, SAME_USER = "all", "sameuser"
+
+
+class Door(NamedTuple):
+    """A pool (its key and its name) and the roles that may log in to it."""
+
+    pool: str
+    name: str
+    users: tuple[str, ...]
+
+
+class Rule(NamedTuple):
+    """A rule of the operator's; a quoted name keeps its opening quote, `rest` is all behind the users."""
+
+    kind: str
+    databases: list[str]
+    users: list[str]
+    rest: str
+
+
+def door_of(pool: Pool) -> Door | None:
+    """Return who may log in to a pool; None where it is open to every user that PgBouncer knows.
+
+    A pool of the inbound user admits the look-up's role too, as which the panel verifies it.
+    """
+    users = {*pool.admitted, *(() if pool.user else (database_entries.lookup_role(pool),))}
+    return Door(pool.key, pool.name, tuple(sorted(users))) if pool.admitted else None
+
+
+def read(text: str) -> dict[str, Door]:
+    """Return the doors of a file that `render` wrote, by the keys of their pools."""
+    return {key: Door(key, name, tuple(_names(users))) for key, name, users in POOL.findall(text)}
+
+
+def own_in(text: str) -> dict[str, str]:
+    """Return what the operator's own set-up was when `render` wrote the file."""
+    return dict(OWN.findall(text))
+
+
+def obstacle_in(text: str) -> str:
+    """Return why the rules are not in use; empty where they are."""
+    found = UNUSED.search(text)
+    return found[1] if found else ""
+
+
+def of_method(auth_type: str) -> str:
+    """Return the rules that do what an auth_type does alone."""
+    return "".join(f"{kind} all all {address}{METHODS[auth_type]}\n" for kind, address in PLACES)
+
+
+def obstacle(auth_type: str, rules: str) -> str:
+    """Return why the operator's way to log in can't be written as rules; empty where it can."""
+    if auth_type != "hba" and auth_type not in METHODS:
+        return _(
+            "auth_type %(auth_type)s can't be combined with rules for single pools: use scram-sha-256, md5, plain, "
+            "trust or hba"
+        ) % {"auth_type": auth_type}
+    for rule in _rules(rules):
+        for name in (*rule.databases, *rule.users):
+            if name.startswith("@"):
+                text = _("auth_hba_file names a file of names, %(name)s: write the names into the rule itself")
+                return text % {"name": name}
+    return ""
+
+
+def render(doors: Iterable[Door], own: Mapping[str, str], rules: str, unused: str = "") -> str:
+    """Render the file; `own` is recorded, `rules` are the operator's. With `unused`, the reason, it has no rule."""
+    doors = list(doors)
+    head = [f"# own {name} = {value}" for name, value in own.items()]
+    head += [f"# pool {door.pool} {door.name}: {_listed(door.users)}" for door in doors]
+    if unused:
+        return HEAD + "\n".join([*head, f"# not in use: {unused}", ""])
+    parts = ["# Who may log in to the pools:", *_admitting(doors, rules)]
+    parts += ["# All others are refused there:", *_refusing(doors)]
+    return HEAD + "\n".join([*head, *parts, "# The operator's own, for all else:", rules.rstrip("\n"), ""])
+
+
+def _admitting(doors: Iterable[Door], rules: str) -> Iterator[str]:
+    """Yield each rule of the operator's, in their order, narrowed to the users of the pools that it is about."""
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for door in doors:
+        alike.setdefault(door.users, []).append(door.name)
+    for rule in _rules(rules):
+        for users, names in alike.items():
+            yield from _narrowed(rule, names, users)
+
+
+def _narrowed(rule: Rule, names: list[str], users: tuple[str, ...]) -> Iterator[str]:
+    admitted = [user for user in users if _is_named(user, rule.users)]
+    about = [name for name in names if _is_named(name, rule.databases)]
+    if admitted and about:
+        yield f"{rule.kind} {_listed(about)} {_listed(admitted)}{rule.rest}"
+    if SAME_USER in rule.databases and ALL not in rule.databases:
+        for name in names:
+            if name in admitted and name not in about:
+                yield f"{rule.kind} {_listed([name])} {_listed([name])}{rule.rest}"
+
+
+def _refusing(doors: Iterable[Door]) -> Iterator[str]:
+    names = [door.name for door in doors]
+    return (f"{kind} {_listed(names)} all {address}reject" for kind, address in PLACES)
+
+
+def _is_named(name: str, names: list[str]) -> bool:
+    return ALL in names or hba.QUOTE + name in names or (name in names and name != SAME_USER)
+
+
+def _rules(text: str) -> Iterator[Rule]:
+    """Yield the rules, without lines that PgBouncer skips because their first fields can't be read."""
+    for line in text.splitlines():
+        fields, rest = _first_fields(line)
+        if len(fields) == 3 and fields[0][0] in hba.TYPES:
+            yield Rule(fields[0][0], fields[1], fields[2], rest)
+
+
+def _first_fields(line: str) -> tuple[hba.Fields, str]:
+    """Split off type, databases and users, and return them with the rest of the line as it stands."""
+    fields: hba.Fields = []
+    position, joined = 0, False
+    while (found := hba.TOKEN.match(line, position)) and found["end"] is None:
+        if not found["comma"] and not joined:
+            if len(fields) == 3:
+                break
+            fields.append([])
+        if found["comma"]:
+            joined = True
+        else:
+            fields[-1].append(found["word"] or hba.QUOTE + (found["quoted"] or "").replace('""', '"'))
+            joined = False
+        position = found.end()
+    return fields, line[position:]
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ",".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def _names(listed: str) -> list[str]:
+    return [name.replace('""', '"') for name in NAME.findall(listed)]

@@ -1,0 +1,129 @@
+"""HBA rules of who may log in to which pool, as text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pools.models import Pooler
+from pools.poolers.pgbouncer import access, access_rules, operators_config
+from pools.poolers.pgbouncer.access import Place
+from pools.poolers.pgbouncer.access_rules import Door
+from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
+
+KEY = "00000000-0000-0000-0000-00000000000"
+APP, TWO = Door(f"{KEY}1", "orders", ("app",)), Door(f"{KEY}2", "sales", ("app", "b"))
+PLACE = Place(Pooler(config_dir="/nowhere"), "/etc/pgbouncer")
+
+
+def rules_in(text: str) -> list[str]:
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def test_users_meet_the_method_and_all_others_a_reject_before_the_operators_own() -> None:
+    own = access_rules.of_method("plain")
+    assert rules_in(access_rules.render([APP], {}, own)) == [
+        'local "orders" "app" password',
+        'host "orders" "app" 0.0.0.0/0 password',
+        'host "orders" "app" ::/0 password',
+        'local "orders" all reject',
+        'host "orders" all 0.0.0.0/0 reject',
+        'host "orders" all ::/0 reject',
+        *own.splitlines(),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rule", "narrowed"),
+    [
+        (
+            "host all all 10.0.0.0/8 md5",
+            ['host "orders" "app" 10.0.0.0/8 md5', 'host "sales" "app","b" 10.0.0.0/8 md5'],
+        ),
+        ("hostssl sales b,c ::1 ff:: cert map=m # x", ['hostssl "sales" "b" ::1 ff:: cert map=m # x']),
+        ('local orders , sales "app" peer', ['local "orders" "app" peer', 'local "sales" "app" peer']),
+        ("host sameuser all ::/0 md5", []),
+        ('host "all" all ::/0 md5', []),  # quoted, it is the name of a database
+        ("host all stranger ::/0 trust", []),
+        (
+            "host all all 0.0.0.0/0 reject",
+            ['host "orders" "app" 0.0.0.0/0 reject', 'host "sales" "app","b" 0.0.0.0/0 reject'],
+        ),
+        ("nonsense all all md5", []),
+        ('host "all all md5', []),
+        ("", []),
+    ],
+)
+def test_a_rule_of_the_operators_is_narrowed_to_the_users_of_the_pools_it_is_about(
+    rule: str, narrowed: list[str]
+) -> None:
+    found = rules_in(access_rules.render([APP, TWO], {}, rule))
+    assert found[: found.index('local "orders","sales" all reject')] == narrowed
+
+
+def test_sameuser_is_the_user_of_the_pools_name() -> None:
+    door = Door(f"{KEY}1", "app", ("app", "b"))
+    assert rules_in(access_rules.render([door], {}, "host sameuser all ::/0 md5"))[0] == 'host "app" "app" ::/0 md5'
+
+
+names = st.text(
+    st.characters(exclude_characters="\0\r\n\ufeff\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029", exclude_categories=["Cs"]),
+    min_size=1,
+)
+
+
+@given(st.lists(names, min_size=1, unique=True))
+def test_users_are_read_back_as_written(users: list[str]) -> None:
+    door = Door(f"{KEY}1", "orders", tuple(users))
+    text = access_rules.render([door], {"auth_type": "md5"}, access_rules.of_method("md5"))
+    assert access_rules.read(text) == {door.pool: door}
+    assert access_rules.own_in(text) == {"auth_type": "md5"}
+
+
+@pytest.mark.parametrize("auth_type", ["any", "pam", "cert", "ldap"])
+def test_what_no_rule_can_say_leaves_the_doors_written_and_unused(auth_type: str) -> None:
+    found = access.of([APP], {"auth_type": auth_type, "auth_hba_file": ""}, Spec(), PLACE)
+    assert (found.settings, found.auth_type) == ({}, auth_type)
+    assert rules_in(found.files[ACCESS]) == []
+    assert access_rules.read(found.files[ACCESS]) == {APP.pool: APP}
+    assert access_rules.obstacle_in(found.files[ACCESS]).startswith(f"auth_type {auth_type} can't be combined")
+
+
+@pytest.mark.parametrize(
+    ("rules", "why"), [("host all @names ::/0 md5", "@names"), (None, "/etc/hba.conf can't be read from here")]
+)
+def test_rules_that_can_not_be_taken_along_are_no_reason_to_lose_them(rules: str | None, why: str) -> None:
+    path = "/etc/hba.conf" if rules is None else "/etc/pgbouncer/pooldeck_hba.conf"
+    given_files = {} if rules is None else {"pooldeck_hba.conf": rules}
+    spec = Spec({"auth_type": "hba", "auth_hba_file": path}, {}, given_files)
+    found = access.of([APP], {"auth_type": "md5", "auth_hba_file": ""}, spec, PLACE)
+    assert (found.settings, why in found.obstacle) == ({}, True)
+
+
+def test_without_doors_nothing_is_written() -> None:
+    found = access.of([], {"auth_type": "md5", "auth_hba_file": ""}, Spec(), PLACE)
+    assert (found.settings, found.files) == ({}, {})
+
+
+def test_the_operators_part_is_found_behind_the_panels() -> None:
+    text = access_rules.render([APP], {"auth_type": "plain", "auth_hba_file": ""}, "")
+    settled = {SETTINGS: f"auth_type = hba\nauth_hba_file = /x/{ACCESS}\n", ACCESS: text}
+    live = {"auth_type": "hba", "auth_hba_file": f"/x/{ACCESS}"}
+    assert access.own_values({}, settled, live) == {"auth_type": "plain", "auth_hba_file": ""}
+    assert access.own_values({"auth_type": "md5"}, settled, live)["auth_type"] == "md5"
+    assert access.own_values({}, {}, {"auth_type": "trust"})["auth_type"] == "trust"
+    assert access.own_values({}, {SETTINGS: "auth_type = trust\n"}, {"auth_type": "trust"})["auth_type"] == "md5"
+
+
+@pytest.mark.parametrize(
+    ("main", "is_overridden"),
+    [
+        ("[pgbouncer]\nauth_type = md5\n%include /x/pooldeck_settings.ini\n", False),
+        ("[pgbouncer]\n%include /x/own.ini\n", True),
+        ("[pgbouncer]\n%include /x/pooldeck_settings.ini\n%include /x/own.ini\n", True),
+        ("[pgbouncer]\n%include /x/own.ini\n%include /x/pooldeck_settings.ini\n", False),
+        ("[pgbouncer]\n%include /x/own.ini\n[pgbouncer]\nuser = x\n", False),
+    ],
+)
+def test_an_included_file_may_be_read_after_the_panels_settings(main: str, is_overridden: bool) -> None:
+    reading = operators_config.read(main, {}, lambda _path: "auth_type = trust\n")
+    assert bool(access.overridden(reading)) == is_overridden
