@@ -110,7 +110,9 @@ def _profiles(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]
 
 
 def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
-    keys = dict.fromkeys(key for arm in arms if (key := pool_key(arm)))
+    """Yield the pools, those of a Pgpool-II first: its children are not made fewer, a PgBouncer's pools may be."""
+    of_pgpool_first = sorted(arms, key=lambda arm: arm.endpoint.kind != "pgpool")
+    keys = dict.fromkeys(key for arm in of_pgpool_first if (key := pool_key(arm)))
     for at, key in enumerate(keys, 1):
         users = [arm for arm in arms if pool_key(arm) == key]
         one, auth = users[0].endpoint, users[0].auth
@@ -186,6 +188,7 @@ def _make_pool(experiment: Experiment, need: Need) -> Any:
     cluster, pooler = cluster_of(experiment), pooler_for(experiment, need.values["kind"])
     if pooler is None:
         raise BenchmarksError(_no_pooler(need.values["kind"], cluster))
+    wanted = need.values["size"]
     values = {
         "name": need.name,
         "pooler": pooler,
@@ -193,9 +196,10 @@ def _make_pool(experiment: Experiment, need: Need) -> Any:
         "database": database_of(experiment),
         "user": need.values["user"],
         "mode": need.values["mode"],
-        "size": size_within_budget(cluster, need.values["size"]),
+        "size": wanted if need.values["kind"] == "pgpool" else size_within_budget(cluster, wanted),
     }
-    note_smaller_size(experiment, need.values["size"], values["size"])
+    _require_room(cluster, pooler, values)
+    note_smaller_size(experiment, wanted, values["size"])
     return pool_changes.create(values, experiment.author, made_for=f"experiment {experiment.number}").pk
 
 
@@ -205,6 +209,24 @@ MAKERS = {
     ResourceKind.PROFILE: _make_profile,
     ResourceKind.POOL: _make_pool,
 }
+
+
+def _require_room(cluster: Cluster, pooler: Pooler, values: Mapping[str, Any]) -> None:
+    """Raise `BenchmarksError` with what to free where a Pgpool-II may open more connections than are left.
+
+    Its children take as many, whatever the size of the pool: with a part of them the arm would measure something else.
+    """
+    if pooler.kind != PoolerKind.PGPOOL:
+        return
+    free = budget.of_cluster(cluster).free
+    needed = budget.needed_by(Pool(pooler=pooler, cluster=cluster, size=values["size"]))
+    if free is not None and needed > free:
+        text = _(
+            "%(pooler)s may open %(needed)s connections, and the budget of %(cluster)s has %(free)s left: free "
+            "%(short)s by making pools smaller or removing some, or raise max_connections"
+        )
+        numbers = {"needed": needed, "free": free, "short": needed - free}
+        raise BenchmarksError(text % {"pooler": pooler, "cluster": cluster, **numbers})
 
 
 def note_smaller_size(experiment: Experiment, wanted: int, size: int) -> None:

@@ -2,10 +2,13 @@
 
 import pytest
 
+from benchmarks.errors import BenchmarksError
 from benchmarks.experiments import resources
 from benchmarks.experiments.report import presentation
+from benchmarks.experiments.start import arms_of
+from pools.poolers import KINDS
 from tests.benchmarks.experiments.records import an_experiment
-from tests.pools.records import a_cluster, a_pool, checked
+from tests.pools.records import a_cluster, a_pool, a_pooler, checked
 
 pytestmark = pytest.mark.django_db
 
@@ -23,3 +26,24 @@ def test_a_pool_that_the_budget_makes_smaller_is_noted_on_the_page() -> None:
     assert presentation.show(experiment).notes == (note,)
     resources.note_smaller_size(experiment, 5, 5)
     assert experiment.notes == [note]
+
+
+def test_the_pools_of_a_pgpool_are_made_first_and_in_full() -> None:
+    experiment = an_experiment()
+    kinds = [need.values["kind"] for need in resources.needs(experiment, arms_of(experiment)) if need.kind == "pool"]
+    assert kinds == ["pgpool", "pgbouncer", "pgbouncer"]
+
+
+def test_a_pgpool_without_room_for_its_children_is_refused_with_what_to_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(KINDS["pgpool"], "connections_of", lambda pooler: 32)
+    cluster = a_cluster()
+    checked(cluster, max_connections=100, superuser_reserved_connections=3, reserved_connections=0)
+    a_pool(cluster=cluster, size=75)
+    a_pooler(name="pgpool", kind="pgpool", port=2, config_dir="/etc/pgpool")
+    experiment = an_experiment(cluster=cluster)
+    need = next(one for one in resources.needs(experiment, arms_of(experiment)) if one.key.startswith("pgpool"))
+    with pytest.raises(BenchmarksError) as refused:
+        resources.make(experiment, need)
+    assert str(refused.value).startswith("pgpool may open 32 connections, and the budget of ")
+    assert "left: free " in str(refused.value)
+    assert "raise max_connections" in str(refused.value)
