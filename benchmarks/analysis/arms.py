@@ -27,6 +27,7 @@ __all__ = [
     "Verdict",
     "compare",
     "key_of",
+    "pairs_of",
     "values_of",
     "verdict_of",
 ]
@@ -53,6 +54,8 @@ class Subject:
     group: str = ""
     within_percent: float | None = None  # half the 95 % interval of its mean tps; None with too few samples
     called: str = ""  # a label more precise than the endpoint's kind: pooled by Odyssey
+    contention: float | None = None  # percent of its generator's host that others and the hypervisor took
+    is_only_contended: bool = False  # nothing else makes it suspect
 
     @property
     def counts(self) -> bool:
@@ -312,15 +315,18 @@ def _missing(metric: Metric, arms: Sequence[Arm]) -> str:
 
 
 def _interval(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Interval | None:
-    pairs = _pairs(base, arm)
-    if pairs is None:
-        return confidence_intervals.of_samples(
-            values_of(base.valid, metric.key), values_of(arm.valid, metric.key), rule
-        )
-    values = [(one.summary.get(metric.key), other.summary.get(metric.key)) for one, other in pairs]
-    return confidence_intervals.of_pairs(
-        [(one, other) for one, other in values if one is not None and other is not None], rule
-    )
+    pairs = pairs_of(metric.key, base, arm)
+    if len(pairs) >= ENOUGH_REPEATS:
+        return confidence_intervals.of_pairs(pairs, rule)
+    if rule.is_sequential:  # Student's interval of single runs does not hold at each look
+        return None
+    return confidence_intervals.of_samples(values_of(base.valid, metric.key), values_of(arm.valid, metric.key), rule)
+
+
+def pairs_of(metric: str, base: Arm, arm: Arm) -> list[tuple[float, float]]:
+    """Return the figures of both arms, pair by pair of valid runs; empty where the runs are too few or no pairs."""
+    values = [(one.summary.get(metric), other.summary.get(metric)) for one, other in _pairs(base, arm) or []]
+    return [(one, other) for one, other in values if one is not None and other is not None]
 
 
 def _pairs(base: Arm, arm: Arm) -> list[tuple[Subject, Subject]] | None:

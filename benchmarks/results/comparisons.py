@@ -47,6 +47,14 @@ def _printed(runs: Iterable[Run]) -> dict[Any, str]:
     return dict(rows.annotate(beginning=Substr("stderr", 1, EXAMINED_AT_MOST)).values_list("run_id", "beginning"))
 
 
+def _contention(run: Run) -> dict[str, Any]:
+    """Return what a subject says of others' work beside a run."""
+    seen = run.conditions.get("meanwhile", {})
+    taken = [seen[name] for name in ("others_percent", "steal_percent") if name in seen]
+    is_only = run.validity == Validity.SUSPECT and seen.get("only_contended") is True
+    return {"contention": sum(taken) if taken else None, "is_only_contended": is_only}
+
+
 def _subject(run: Run, printed: str, points: Sequence[float]) -> Subject:
     settings = run.evidence.get("server", {}).get("settings", {})
     refusal = (
@@ -67,6 +75,7 @@ def _subject(run: Run, printed: str, points: Sequence[float]) -> Subject:
         server_version=run.server_version,
         group=str(run.group or ""),
         within_percent=batch_means.half_width_percent(points),
+        **_contention(run),
     )
 
 

@@ -308,14 +308,17 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         found["summary"] = store.keep_printed(run, output.latencies) | found["summary"]
     if stop is not None:
         return incomplete(stop.status, _with_remains(run, str(stop)), **found)
+    contended = recorder.counters.doubts()
     judged, reasons = validity.judge(
         output,
         options=run.options,
         exit_code=exit_code,
         purpose=run.purpose,
         progress=recorder.samples,
-        doubts=[*setup.doubts(run.conditions), *recorder.counters.doubts()],
+        doubts=[*setup.doubts(run.conditions), *contended],
     )
+    if contended and reasons == contended:  # an experiment may keep it: see benchmarks.analysis.blocks
+        found["conditions"]["meanwhile"]["only_contended"] = True
     found |= {"validity": judged, "reasons": [*reasons, *recorder.counters.warnings(run)]}
     if run.purpose == Purpose.PREPARE and exit_code == 0:
         datasets.keep(run)

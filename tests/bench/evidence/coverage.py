@@ -7,7 +7,7 @@ from statistics import fmean, stdev
 
 from benchmarks.analysis import batch_means, confidence_intervals
 from benchmarks.analysis.confidence_intervals import Rule
-from tests.bench.evidence import bootstrap, noise
+from tests.bench.evidence import bootstrap, contention, noise
 from tests.bench.evidence.table import Line, share
 
 EFFECT = 1.10
@@ -26,7 +26,7 @@ Ends = tuple[float, float]
 def student(trials: int, seed: int) -> list[Line]:
     """Return the coverage of the interval of pairs, and of Welch's under normal noise, for each number of pairs."""
     lines = []
-    for kind in noise.NOISES:
+    for kind in (*noise.NOISES, *contention.NOISES):
         for count in COUNTS:
             held = _coverage(kind, count, trials, seed, _student)
             lines.append(_line(f"{kind.name}, {count} pairs", held, trials, is_reference=kind.is_reference))

@@ -5,7 +5,7 @@ from math import exp, log
 
 from benchmarks.analysis import confidence_intervals
 from benchmarks.analysis.confidence_intervals import Interval, Rule
-from tests.bench.evidence import noise
+from tests.bench.evidence import contention, noise
 from tests.bench.evidence.noise import Pairs
 from tests.bench.evidence.table import Line, share
 
@@ -20,7 +20,7 @@ NORMAL = noise.NOISES[0]
 def identical_arms(trials: int, seed: int) -> list[Line]:
     """Return how often A/A comparisons say "no difference shown": by the interval alone, and with the tie band."""
     lines = []
-    for kind in noise.NOISES:
+    for kind in (*noise.NOISES, *contention.NOISES):
         if kind.bias:
             continue  # these arms are not identical
         for count in COUNTS:
@@ -56,7 +56,7 @@ def sequential(trials: int, seed: int) -> list[Line]:
         "fixed rule": PLAIN,
     }
     lines = []
-    for kind in noise.NOISES:
+    for kind in (*noise.NOISES, *contention.NOISES):
         if kind.bias:
             continue
         for name, rule in rules.items():

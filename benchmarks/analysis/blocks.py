@@ -1,0 +1,48 @@
+"""Contention judged per block: what hits the arms of a block alike does not spoil their ratio; pure.
+
+A block is one run of each arm, one after the other. A run that others' work alone makes suspect counts where the arms
+of its block saw alike; where they did not, the block is spoiled, and is measured again. That keeps or drops pairs by
+what others took, never by what the arms did, so that neither arm is favored (`tests/bench/evidence`, "contention").
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import groupby
+
+from benchmarks.analysis.arms import Subject
+from benchmarks.analysis.conclusions import Outcome
+
+# Points of the host's processors. A load that needs them all loses about as large a share of its throughput: pairs
+# within 10 points vary by some 10 % more than on a quiet machine, which the interval shows.
+ALIKE_POINTS = 10.0
+
+
+def judged(runs: Sequence[Subject]) -> list[Subject]:
+    """Return the runs, those of them as succeeded that only contention makes suspect, in blocks that saw alike."""
+    alike = {name for name, block in _blocks(runs).items() if is_alike(run.contention for run in block)}
+    return [replace(run, outcome=Outcome.SUCCEEDED) if _counts(run, alike) else run for run in runs]
+
+
+def spoiled(runs: Sequence[Subject]) -> list[str]:
+    """Return the blocks, by their groups, that lost a run to contention."""
+    blocks = _blocks(runs).items()
+    return [name for name, block in blocks if _is_contended(block) and not is_alike(run.contention for run in block)]
+
+
+def is_alike(taken: Iterable[float | None]) -> bool:
+    """Test whether shares in percent lie close together; unknown ones are left out."""
+    known = [one for one in taken if one is not None]
+    return not known or max(known) - min(known) <= ALIKE_POINTS
+
+
+def _counts(run: Subject, alike: set[str]) -> bool:
+    return run.is_only_contended and run.group in alike
+
+
+def _is_contended(block: Iterable[Subject]) -> bool:
+    return any(run.is_only_contended for run in block)
+
+
+def _blocks(runs: Sequence[Subject]) -> Mapping[str, list[Subject]]:
+    ordered = sorted(runs, key=lambda run: run.group)
+    return {name: list(block) for name, block in groupby(ordered, key=lambda run: run.group) if name}
