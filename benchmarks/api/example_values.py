@@ -114,6 +114,7 @@ EXPERIMENT_FIELDS: dict[str, Any] = {
     "started_at": "2026-03-05T16:00:01Z",
     "finished_at": None,
     "conclusion": "PgBouncer is faster than no pooler: tps ×2.41 (95 % interval ×2.35 to ×2.47, 3 runs each).",
+    "blocks_to_decide": 0,
 }
 
 CELLS = [

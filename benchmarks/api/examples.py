@@ -243,6 +243,7 @@ STARTED_EXPERIMENT: dict[str, Any] = {
     "started_at": None,
     "arms": [],
     "conclusion": "",
+    "blocks_to_decide": 3,
 }
 ADVICE: dict[str, Any] = {
     "playbook": "pool-size",
@@ -256,6 +257,7 @@ ADVICE: dict[str, Any] = {
         | {"key": "12-50", "label": "12, 50 clients", "values": {"size": "12", "clients": "50"}, "baseline": None}
         | {"runs": [COMPARED_RUN], "ratio": None, "interval": None, "verdict": None, "derived": {}}
     ],
+    "blocks_to_decide": None,
     "conclusion": "12 connections are enough for 50 clients: the smallest size within 3 % of the best throughput.",
 }
 

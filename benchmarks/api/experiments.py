@@ -16,7 +16,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.comparisons import ArmSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
-from benchmarks.experiments import dispatch, more_blocks, results, tables
+from benchmarks.experiments import dispatch, more_blocks, results, sequential, tables
 from benchmarks.experiments import start as starting
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
@@ -144,9 +144,10 @@ class ExperimentSerializer(ListedExperimentSerializer):
 
     arms = serializers.SerializerMethodField()
     conclusion = serializers.SerializerMethodField()
+    blocks_to_decide = serializers.SerializerMethodField()
 
     class Meta(ListedExperimentSerializer.Meta):
-        fields = [*ListedExperimentSerializer.Meta.fields, "arms", "conclusion"]
+        fields = [*ListedExperimentSerializer.Meta.fields, "arms", "conclusion", "blocks_to_decide"]
         read_only_fields = fields
 
     def to_representation(self, instance: Experiment) -> dict[str, Any]:
@@ -167,6 +168,15 @@ class ExperimentSerializer(ListedExperimentSerializer):
     @extend_schema_field(serializers.CharField())
     def get_conclusion(self, experiment: Experiment) -> str:
         return presentation.conclusion(self._result)
+
+    @extend_schema_field(
+        serializers.IntegerField(
+            allow_null=True,
+            help_text="How many more blocks would judge every arm, by what is known; null where more than 50",
+        )
+    )
+    def get_blocks_to_decide(self, experiment: Experiment) -> int | None:
+        return sequential.blocks_to_decide(self._result) if experiment.has_whole_blocks else None
 
 
 class AskedExperimentSerializer(KnownFields):

@@ -3,14 +3,18 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from math import inf
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.arms import Arm, Outcome, Verdict
+from benchmarks.experiments import undecided
 from benchmarks.experiments.results import ArmResult, Result
 
+FAILED_SHARE = 0.01  # of a source's requests; more say that its clients were refused
+DECIDED = frozenset({Verdict.FASTER, Verdict.SLOWER, Verdict.NO_DIFFERENCE})
 EXCLUDED = 0.1  # "costs nothing" and "gains nothing" need an interval that excludes so large a share
 
 
@@ -27,10 +31,14 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Claim:
-    """A published effect, whether it was found again here, and the figures or the reason."""
+    """A published effect, whether it was found again here, and the figures or the reason.
+
+    `arms` are the keys of those whose verdicts it rests on, as the table shows them.
+    """
 
     finding: Finding
     text: str
+    arms: tuple[str, ...] = ()
 
     @property
     def sentence(self) -> str:
@@ -61,8 +69,14 @@ def claims(result: Result) -> list[Claim]:
 
 
 def notes(result: Result) -> list[str]:
-    """Return what is to be known of the figures; nothing before anything is measured."""
-    return list(NOTES[result.spec.conclusion](result)) if result.spec.conclusion in NOTES and _has_begun(result) else []
+    """Return what is to be known of the figures, and what is done where they decide nothing yet.
+
+    Nothing before anything is measured.
+    """
+    if not _has_begun(result):
+        return []
+    of_playbook = NOTES[result.spec.conclusion](result) if result.spec.conclusion in NOTES else ()
+    return [*of_playbook, *undecided.next_steps(result)]
 
 
 def _has_begun(result: Result) -> bool:
@@ -78,17 +92,17 @@ def _plain(result: Result) -> Iterator[Claim]:
 
 def _as_published(result: Result, one: ArmResult) -> Claim:
     """Judge whether an arm differs from its baseline in the direction that was published."""
-    base = next((arm for arm in result.arms if arm.spec.key == one.baseline), None)
+    base = result.baseline_of(one)
     metric = result.spec.metric
     ours, theirs = one.spec.published.get(metric), base.spec.published.get(metric) if base else None
     if not ours or not theirs:
-        return Claim(_found(one), in_words(one))
+        return Claim(_found(one), in_words(one), (one.spec.key,))
     wanted = Verdict.FASTER if ours > theirs else Verdict.SLOWER
     published = f"{(ours / theirs - 1) * 100:+.1f} %".replace("-", "−")
     interval = one.figure.interval if one.figure else None
     if one.verdict == Verdict.NO_DIFFERENCE and interval and interval.low <= ours / theirs <= interval.high:
         text = _("%(measured)s; published: %(published)s, which the interval does not exclude: more blocks narrow it")
-        return Claim(Finding.NOT_JUDGED, text % {"measured": in_words(one), "published": published})
+        return Claim(Finding.NOT_JUDGED, text % {"measured": in_words(one), "published": published}, (one.spec.key,))
     return _judged(one, wanted, published, (ours / theirs, ours / theirs))
 
 
@@ -114,26 +128,20 @@ def in_words(one: ArmResult) -> str:
         return _("%(arm)s: %(words)s") % {"arm": one.spec.label, "words": one.arm.refusal.words}
     figure = one.figure
     if figure is None or figure.ratio is None:
-        return _("%(arm)s: %(words)s") % {"arm": one.spec.label, "words": _valid_runs(one.arm)}
+        return _("%(arm)s: %(words)s") % {"arm": one.spec.label, "words": _without_figures(one.arm)}
     values = {"arm": one.spec.label, "ratio": f"{figure.ratio:.2f}"}
     if figure.interval is None:
-        return _("%(arm)s: ×%(ratio)s its baseline") % values
+        return _("%(arm)s: ×%(ratio)s its baseline (%(why)s)") % (values | {"why": undecided.reason(one)})
     values |= {"low": f"{figure.interval.low:.2f}", "high": f"{figure.interval.high:.2f}"}
     return _("%(arm)s: ×%(ratio)s its baseline (95 %% interval ×%(low)s to ×%(high)s)") % values
 
 
-def _valid_runs(arm: Arm) -> str:
-    """Return how many runs of an arm are valid, and what became of the others."""
-    others = "; ".join(dict.fromkeys(run.words for run in arm.runs if not run.counts))
-    values = {"valid": arm.n_valid, "count": len(arm.runs), "others": others}
-    if not others:
-        return _("%(valid)s of %(count)s runs valid, but none of its baseline") % values
-    if arm.n_valid:
-        return _("%(valid)s of %(count)s runs valid (%(others)s)") % values
-    text = ngettext(
-        "its only run is not valid (%(others)s)", "none of its %(count)s runs is valid (%(others)s)", len(arm.runs)
-    )
-    return text % values
+def _without_figures(arm: Arm) -> str:
+    """Return how many runs of an arm are valid that has no figure beside its baseline's."""
+    valid = undecided.valid_runs(arm)
+    if arm.n_valid == len(arm.runs):
+        return _("%(valid)s, but none of its baseline") % {"valid": valid}
+    return valid
 
 
 def _judged(one: ArmResult, wanted: Verdict, published: str, ratios: tuple[float, float]) -> Claim:
@@ -144,20 +152,21 @@ def _judged(one: ArmResult, wanted: Verdict, published: str, ratios: tuple[float
     """
     values = {"measured": in_words(one), "published": published}
     text = _("%(measured)s; published: %(published)s") % values
+    arms = (one.spec.key,)
     if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
-        return Claim(Finding.NOT_JUDGED, text)
+        return Claim(Finding.NOT_JUDGED, text, arms)
     if one.verdict == Verdict.NO_DIFFERENCE and _may_hide(one, wanted):
         wide = _(
             "%(measured)s; published: %(published)s. The interval does not exclude a change of %(percent)s %% in that "
             "direction: more blocks narrow it"
         )
-        return Claim(Finding.NOT_JUDGED, wide % {**values, "percent": f"{100 * EXCLUDED:.0f}"})
+        return Claim(Finding.NOT_JUDGED, wide % {**values, "percent": f"{100 * EXCLUDED:.0f}"}, arms)
     if one.verdict != wanted:
-        return Claim(Finding.NOT_REPRODUCED, text)
+        return Claim(Finding.NOT_REPRODUCED, text, arms)
     interval = one.figure.interval if one.figure else None
     if interval and not (interval.low <= ratios[1] and ratios[0] <= interval.high):
         text = _("%(measured)s; published: %(published)s: the direction is reproduced, the size is not") % values
-    return Claim(Finding.REPRODUCED, text)
+    return Claim(Finding.REPRODUCED, text, arms)
 
 
 def _may_hide(one: ArmResult, wanted: Verdict) -> bool:
@@ -176,10 +185,12 @@ def _burst(result: Result) -> Iterator[Claim]:
             continue
         if direct.arm.refusal:
             carried = {Outcome.SUCCEEDED: Finding.REPRODUCED, Outcome.REFUSED: Finding.NOT_REPRODUCED}
-            yield Claim(carried.get(pooled.arm.outcome, Finding.NOT_JUDGED), _beyond_the_limit(direct.arm, pooled))
+            arms = (direct.spec.key, pooled.spec.key)
+            finding = carried.get(pooled.arm.outcome, Finding.NOT_JUDGED)
+            yield Claim(finding, _beyond_the_limit(direct.arm, pooled), arms)
         elif "outcome" in direct.spec.published:
             text = _("the server let %(clients)s clients in directly, so that its max_connections is not exceeded")
-            yield Claim(Finding.NOT_JUDGED, text % {"clients": clients})
+            yield Claim(Finding.NOT_JUDGED, text % {"clients": clients}, (direct.spec.key, pooled.spec.key))
         else:
             text = _("below the limit a pool gains nothing: %(measured)s; published: −2 %%")
             yield _no_gain(pooled, text % {"measured": in_words(pooled)})
@@ -199,12 +210,13 @@ def _beyond_the_limit(direct: Arm, pooled: ArmResult) -> str:
 
 def _no_gain(one: ArmResult, text: str) -> Claim:
     """Judge that an arm gains nothing; no difference shown by a wide interval is no proof of that."""
+    arms = (one.spec.key,)
     if one.skipped or one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
-        return Claim(Finding.NOT_JUDGED, text)
+        return Claim(Finding.NOT_JUDGED, text, arms)
     if one.verdict == Verdict.NO_DIFFERENCE and _may_hide(one, Verdict.FASTER):
         wide = _("%(claim)s. The interval does not exclude a gain of %(percent)s %%: more blocks narrow it")
-        return Claim(Finding.NOT_JUDGED, wide % {"claim": text, "percent": f"{100 * EXCLUDED:.0f}"})
-    return Claim(Finding.NOT_REPRODUCED if one.verdict == Verdict.FASTER else Finding.REPRODUCED, text)
+        return Claim(Finding.NOT_JUDGED, wide % {"claim": text, "percent": f"{100 * EXCLUDED:.0f}"}, arms)
+    return Claim(Finding.NOT_REPRODUCED if one.verdict == Verdict.FASTER else Finding.REPRODUCED, text, arms)
 
 
 def _burst_notes(result: Result) -> Iterator[str]:
@@ -234,15 +246,16 @@ def _idle_tax(result: Result) -> Iterator[Claim]:
 def _unchanged(one: ArmResult) -> Claim:
     """Judge that an arm is like its baseline; no difference shown by a wide interval is no proof of that."""
     text = _("through the pool idle clients cost nothing: %(measured)s; published: 0 %%") % {"measured": in_words(one)}
+    arms = (one.spec.key,)
     if one.verdict in (None, Verdict.NOT_ENOUGH, Verdict.REFUSED):
-        return Claim(Finding.NOT_JUDGED, text)
+        return Claim(Finding.NOT_JUDGED, text, arms)
     if one.verdict == Verdict.NO_DIFFERENCE and _may_hide(one, Verdict.SLOWER):
         text = _(
             "through the pool no cost of idle clients is shown, but the interval is too wide to exclude one of "
             "%(percent)s %%: %(measured)s; published: 0 %%. More blocks narrow it"
         )
-        return Claim(Finding.NOT_JUDGED, text % {"percent": f"{100 * EXCLUDED:.0f}", "measured": in_words(one)})
-    return Claim(Finding.REPRODUCED if one.verdict == Verdict.NO_DIFFERENCE else Finding.NOT_REPRODUCED, text)
+        return Claim(Finding.NOT_JUDGED, text % {"percent": f"{100 * EXCLUDED:.0f}", "measured": in_words(one)}, arms)
+    return Claim(Finding.REPRODUCED if one.verdict == Verdict.NO_DIFFERENCE else Finding.NOT_REPRODUCED, text, arms)
 
 
 def _idle_notes(result: Result) -> Iterator[str]:
@@ -275,7 +288,8 @@ def _most_memory(result: Result) -> dict[str, Any] | None:
 def _tuning_notes(result: Result) -> Iterator[str]:
     ends = {one.spec.values["settings"]: one.derived.get("end_ms") for one in result.arms}
     waits, does_not = ends.get("defaults"), ends.get("async")
-    if waits and does_not:
+    judged = any(one.verdict in DECIDED for one in result.arms if one.spec.values["settings"] == "async")
+    if waits and does_not and judged:
         text = _(
             "A commit (END) took %(waits)s ms, and %(fast)s ms with synchronous_commit=off, published 7.6 and 0.15."
         )
@@ -284,20 +298,37 @@ def _tuning_notes(result: Result) -> Iterator[str]:
 
 
 def _app_pool(result: Result) -> Iterator[Claim]:
-    """Judge pooling inside the application: new < normal < pooled."""
-    for concurrency in dict.fromkeys(one.spec.values["concurrency"] for one in result.arms):
-        found = [result.arm(concurrency=concurrency, connection=key) for key in ("new", "normal", "pooled")]
-        rates = [one.value("tps") if one else None for one in found]
-        if any(one is None or one.arm is None for one in found) or None in rates:
+    """Judge pooling inside the application: both a shared handle and a pool are faster than a connection per request.
+
+    The size of the published gain is none: its baseline counts requests that failed fast.
+    """
+    for one in result.arms:
+        base = result.baseline_of(one)
+        if base is None or one.arm is None or base.arm is None:
             continue
-        new, normal, pooled = (rate or 0.0 for rate in rates)
-        text = _("%(workers)s workers: new %(new)s, shared handle %(normal)s, pooled %(pooled)s requests/s") % {
-            "workers": concurrency,
-            "new": f"{new:,.0f}",
-            "normal": f"{normal:,.0f}",
-            "pooled": f"{pooled:,.0f}",
-        }
-        yield Claim(Finding.REPRODUCED if new < normal < pooled else Finding.NOT_REPRODUCED, text)
+        if base.arm.refusal:
+            yield _beside_refused(base, one)
+        else:
+            yield _judged(one, Verdict.FASTER, _("faster"), (0.0, inf))
+
+
+def _beside_refused(base: ArmResult, one: ArmResult) -> Claim:
+    """Judge an arm whose baseline was refused: it answers, or is refused too where requests of its source failed."""
+    published = one.spec.published
+    failed, answered = published.get("failed", 0), published.get("transactions", 0)
+    is_refused_there = failed > FAILED_SHARE * (failed + answered)
+    refused = base.arm.refusal.refusal_sentence if base.arm and base.arm.refusal else ""
+    rate = one.value("tps")
+    values = {"base": base.spec.label, "refused": refused, "arm": one.spec.label, "rate": f"{rate or 0:,.0f}"}
+    arms = (base.spec.key, one.spec.key)
+    if one.arm and one.arm.refusal:
+        text = _("%(base)s: %(refused)s; %(arm)s was refused as well") % values
+        return Claim(Finding.REPRODUCED if is_refused_there else Finding.NOT_REPRODUCED, text, arms)
+    if one.arm is None or not one.arm.n_valid or rate is None:
+        text = _("%(base)s: %(refused)s; no run of %(arm)s is valid") % values
+        return Claim(Finding.NOT_JUDGED, text, arms)
+    text = _("%(base)s: %(refused)s; %(arm)s answered %(rate)s requests/s") % values
+    return Claim(Finding.NOT_REPRODUCED if is_refused_there else Finding.REPRODUCED, text, arms)
 
 
 def _app_notes(result: Result) -> Iterator[str]:

@@ -161,7 +161,7 @@ def _measure(experiment: Experiment) -> bool:
     if experiment.step and experiment.step % len(experiment.plan[0]) == 0 and sequential.is_settled(experiment):
         planned = planned[: experiment.step]
     if experiment.step >= len(planned) or sweep.is_out_of_time(experiment):
-        if not sweep.add_round(experiment):
+        if not (sweep.add_round(experiment) or _repeats_blocks(experiment)):
             experiment.write(advice=experiment.advice | _recommended(experiment))
             experiment.tear_down(ExperimentState.SUCCEEDED)
         return True
@@ -173,6 +173,10 @@ def _measure(experiment: Experiment) -> bool:
         _submit_arm(experiment, arm, block)
     experiment.write(step=experiment.step + 1)
     return True
+
+
+def _repeats_blocks(experiment: Experiment) -> bool:
+    return not sweep.is_out_of_time(experiment) and sequential.repeat_spoiled(experiment)
 
 
 def _recommended(experiment: Experiment) -> dict[str, object]:

@@ -64,7 +64,7 @@ def _longer(experiment: Experiment, arms: list[str], blocks: int) -> dict[str, o
     begun = -(-experiment.step // width)
     if not experiment.has_ended:
         wanted = (max(begun, experiment.wanted_blocks) if experiment.budget else planned) + blocks
-        return {**_plan(experiment, arms, max(wanted, planned)), "wanted_blocks": wanted}
+        return _plan(experiment, arms, max(wanted, planned)) | {"wanted_blocks": wanted}
     return {
         **_plan(experiment, arms, begun + blocks),
         "wanted_blocks": begun + blocks,
@@ -79,6 +79,4 @@ def _longer(experiment: Experiment, arms: list[str], blocks: int) -> dict[str, o
 
 
 def _plan(experiment: Experiment, arms: list[str], total: int) -> dict[str, object]:
-    """Return the plan with this number of blocks; those that follow go on with the order of the seed."""
-    drawn = order.blocks(arms, total, experiment.seed)
-    return {"plan": [*experiment.plan[:total], *drawn[len(experiment.plan) :]], "repeats": total}
+    return {"plan": order.longer(experiment.plan, arms, total, experiment.seed), "repeats": total}

@@ -18,6 +18,11 @@ def blocks(arms: Sequence[str], repeats: int, seed: int) -> list[list[str]]:
     return found
 
 
+def longer(plan: list[list[str]], arms: Sequence[str], total: int, seed: int) -> list[list[str]]:
+    """Return a plan with this number of blocks: those that follow go on with the order of the seed."""
+    return [*plan[:total], *blocks(arms, total, seed)[len(plan) :]]
+
+
 def key_of_run(block: int, arm: str) -> str:
     """Return what the run of an arm in a block, counted from 0, is known by within its experiment."""
     return f"{block}/{arm}"

@@ -1,16 +1,19 @@
 """What an experiment has measured: its arms with their runs, published figures and verdicts beside their baselines."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from math import inf
 from statistics import mean, median
 
 from django.conf import settings
 from django.utils import timezone
 
 from benchmarks.analysis import arms as arm_comparison
-from benchmarks.analysis.arms import Arm, Comparison, Figure, Outcome, Verdict
+from benchmarks.analysis import blocks
+from benchmarks.analysis.arms import Arm, Comparison, Figure, Outcome, Subject, Verdict
 from benchmarks.analysis.confidence_intervals import Rule
-from benchmarks.experiments import derived, library
+from benchmarks.experiments import derived, library, order
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.experiments.start import arms_of
 from benchmarks.models import FINAL, Experiment, Purpose, Run
@@ -73,6 +76,12 @@ class Result:
     spec: PlaybookSpec
     arms: tuple[ArmResult, ...]
     runs: tuple[Run, ...]
+    rule: Rule
+    spoiled: tuple[str, ...] = ()  # blocks that lost runs to contention that not all of their arms saw
+
+    def baseline_of(self, one: ArmResult) -> ArmResult | None:
+        """Return the arm that this one is compared with; None for a baseline."""
+        return next((base for base in self.arms if base.spec.key == one.baseline), None)
 
     def arm(self, **values: str) -> ArmResult | None:
         """Return the first arm with these axis values."""
@@ -84,10 +93,19 @@ def of(experiment: Experiment) -> Result:
     """Return what is known of an experiment by now."""
     spec, specs = library.spec_of(experiment), arms_of(experiment)
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD).select_related("cluster", "pool").order_by("number"))
-    by_arm = _arms(specs, runs)
+    subjects = _subjects(experiment, runs)
+    return of_arms(experiment, spec, specs, _arms(specs, runs, subjects), runs)
+
+
+def of_arms(
+    experiment: Experiment, spec: PlaybookSpec, specs: Sequence[ArmSpec], arms: Mapping[str, Arm], runs: Sequence[Run]
+) -> Result:
+    """Return what is known by these arms, by key; needs no database."""
     rule = rule_of(experiment, spec, specs)
-    found = [_result(experiment, spec, one, specs, by_arm, runs, rule) for one in specs]
-    return Result(experiment, spec, tuple(found), tuple(runs))
+    found = [_result(experiment, spec, one, specs, arms, runs, rule) for one in specs]
+    subjects = [run for arm in arms.values() for run in arm.runs]
+    spoiled = blocks.spoiled(subjects) if experiment.has_whole_blocks else []
+    return Result(experiment, spec, tuple(found), tuple(runs), rule, tuple(spoiled))
 
 
 def progress(experiment: Experiment) -> Progress:
@@ -101,15 +119,36 @@ def progress(experiment: Experiment) -> Progress:
         return Progress(len(ended), total, None)
     each = (timezone.now() - experiment.measuring_at).total_seconds() / len(ended)
     times = [(run.finished_at - run.created_at).total_seconds() for run in ended if run.finished_at]
-    return Progress(len(ended), total, (mean(times) if times else each) * left)
+    return Progress(len(ended), total, min(_time_left(experiment), (mean(times) if times else each) * left))
 
 
-def _arms(specs: Sequence[ArmSpec], runs: Sequence[Run]) -> dict[str, Arm]:
+def _time_left(experiment: Experiment) -> float:
+    """Return the seconds until its budget is spent; endless without one."""
+    if experiment.budget is None or experiment.measuring_at is None:
+        return inf
+    return max(0.0, (experiment.measuring_at + experiment.budget - timezone.now()).total_seconds())
+
+
+def _subjects(experiment: Experiment, runs: Sequence[Run]) -> list[Subject]:
+    """Return the runs as a comparison sees them, each in the group of its block."""
+    planned = {
+        order.run_id(experiment.pk, order.key_of_run(at, key)): at
+        for at, keys in enumerate(experiment.plan)
+        for key in keys
+    }
+    seen: Counter[str] = Counter()
+    found = []
+    for run, subject in zip(runs, comparisons.subjects(runs), strict=True):
+        found.append(replace(subject, group=f"block {planned.get(run.pk, seen[run.arm])}"))
+        seen[run.arm] += 1
+    return blocks.judged(found) if experiment.has_whole_blocks else found
+
+
+def _arms(specs: Sequence[ArmSpec], runs: Sequence[Run], subjects: Sequence[Subject]) -> dict[str, Arm]:
     """Return the arms that have runs, by key."""
-    subjects = dict(zip((run.pk for run in runs), comparisons.subjects(runs), strict=True))
     found = {}
     for spec in specs:
-        if own := tuple(subjects[run.pk] for run in runs if run.arm == spec.key):
+        if own := tuple(one for run, one in zip(runs, subjects, strict=True) if run.arm == spec.key):
             found[spec.key] = Arm(spec.key, spec.label, own)
     return found
 

@@ -1,31 +1,98 @@
-"""When an experiment with a budget of minutes has measured enough."""
+"""When an experiment has measured enough, which blocks it measures again, and how many more would decide."""
 
 from django.utils import timezone
 
-from benchmarks.analysis.arms import Verdict
-from benchmarks.experiments import results
-from benchmarks.experiments.results import ArmResult
+from benchmarks.analysis import arms as arm_comparison
+from benchmarks.analysis import confidence_intervals
+from benchmarks.analysis.arms import Arm, Verdict
+from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
+from benchmarks.experiments import order, results
+from benchmarks.experiments.results import ArmResult, Result
+from benchmarks.experiments.start import arms_of
 from benchmarks.models import Experiment
 
-NARROW = 0.10  # an interval from end to end, as a share of the ratio, in which no more measuring is worth while
+NEGLIGIBLE = 0.10  # a difference that is not worth while: an interval that excludes a larger one says as much
+MOST_BLOCKS_AHEAD = 50  # farther ahead than that, spread and ratio so far say little
 
 
 def is_settled(experiment: Experiment) -> bool:
-    """Whether the intervals are narrow enough or the minutes are spent; False where the number of blocks was given.
+    """Whether all arms are judged or the time is spent; False where the number of blocks was given.
 
     Looking after every block costs no error rate: in this mode the intervals are always-valid.
     """
     if experiment.budget is None or experiment.measuring_at is None or experiment.is_still_asked_for:
         return False
-    if timezone.now() - experiment.measuring_at >= experiment.budget:
+    elapsed = timezone.now() - experiment.measuring_at
+    blocks = experiment.step / len(experiment.plan[0])
+    if blocks >= ENOUGH_REPEATS and elapsed + elapsed / blocks > experiment.budget:  # the next would end too late
         return True
-    found = results.of(experiment)
-    return all(_is_known(one) for one in found.arms if one.baseline and one.arm and not one.skipped)
+    return elapsed >= experiment.budget or not undecided(results.of(experiment))
 
 
-def _is_known(one: ArmResult) -> bool:
-    """Whether more runs of this arm would change little: refused, shown to differ, or an interval that is narrow."""
-    if one.verdict in (Verdict.REFUSED, Verdict.FASTER, Verdict.SLOWER):
+def undecided(result: Result) -> list[ArmResult]:
+    """Return the arms on which more blocks may still give a verdict."""
+    return [one for one in result.arms if one.baseline and not one.skipped and not _is_decided(result, one)]
+
+
+def _is_decided(result: Result, one: ArmResult) -> bool:
+    """Whether more runs of this arm would change little.
+
+    It is refused, or carried its clients beside a refused baseline, shown to differ, or its interval excludes a
+    difference that is worth while.
+    """
+    base = result.baseline_of(one)
+    if one.arm is None or base is None or base.arm is None:
+        return False
+    if one.verdict == Verdict.REFUSED or base.arm.refusal:
+        return min(_known(one.arm), _known(base.arm)) >= ENOUGH_REPEATS
+    if one.verdict in (Verdict.FASTER, Verdict.SLOWER):
         return True
     interval = one.figure.interval if one.figure else None
-    return interval is not None and interval.high - interval.low <= NARROW * interval.ratio
+    return interval is not None and interval.low >= 1 / (1 + NEGLIGIBLE) and interval.high <= 1 + NEGLIGIBLE
+
+
+def _known(arm: Arm) -> int:
+    """Count the runs of an arm that ended with a result: figures that count, or a refusal."""
+    return sum(run.counts or run.refusal is not None for run in arm.runs)
+
+
+def blocks_to_decide(result: Result) -> int | None:
+    """Return how many more blocks give a verdict on every arm if ratios and spread stay as they are.
+
+    0 where nothing is undecided; None where more than `MOST_BLOCKS_AHEAD` would be needed. Who asks for more has seen
+    the figures, so that always-valid intervals count.
+    """
+    left = [_more_blocks(result, one) for one in undecided(result)]
+    known = [count for count in left if count is not None]
+    return max(known, default=0) if len(known) == len(left) else None
+
+
+def _more_blocks(result: Result, one: ArmResult) -> int | None:
+    base = result.baseline_of(one)
+    if one.arm is None or base is None or base.arm is None:
+        return ENOUGH_REPEATS
+    if one.verdict == Verdict.REFUSED or base.arm.refusal:
+        return ENOUGH_REPEATS - min(_known(one.arm), _known(base.arm))
+    pairs = arm_comparison.pairs_of(result.spec.metric, base.arm, one.arm)
+    if len(pairs) < ENOUGH_REPEATS - 1:  # too few to tell how they spread
+        return ENOUGH_REPEATS - len(pairs)
+    most = len(pairs) + MOST_BLOCKS_AHEAD
+    needed = confidence_intervals.pairs_needed(pairs, result.rule.as_sequential, NEGLIGIBLE, most)
+    return None if needed is None else needed - len(pairs)
+
+
+def repeat_spoiled(experiment: Experiment) -> bool:
+    """Plan another block for each that contention spoiled; False where none is left to repeat.
+
+    Where a number of blocks was given, at most as many are measured again; a budget of time has its end by itself.
+    """
+    if experiment.budget is not None or not experiment.has_whole_blocks:
+        return False
+    repeated = len(experiment.plan) - experiment.repeats
+    spoiled = len(results.of(experiment).spoiled)
+    more = min(spoiled, experiment.repeats) - repeated
+    if more <= 0:
+        return False
+    arms = [one.key for one in arms_of(experiment)]
+    experiment.write(plan=order.longer(experiment.plan, arms, len(experiment.plan) + more, experiment.seed))
+    return True

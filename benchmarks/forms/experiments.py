@@ -34,7 +34,7 @@ class ExperimentForm(forms.Form):
         required=False,
         min_value=1,
         max_value=MOST_REPEATS,
-        help_text=_("Each block measures every arm once; empty: the playbook's own number."),
+        help_text=_("Each block measures every arm once; empty: the playbook's own number or time."),
     )
     minutes = forms.IntegerField(
         label=_("Time budget, in minutes"),

@@ -140,6 +140,11 @@ class Experiment(models.Model):
         return self.budget is not None or self.wanted_blocks > 0
 
     @property
+    def has_whole_blocks(self) -> bool:
+        """Whether its arms are compared block by block; a sweep of sizes is judged by the means of its cells."""
+        return bool(self.advice.get("question") != "size")
+
+    @property
     def is_still_asked_for(self) -> bool:
         """Whether blocks are left of those that somebody asked for."""
         return self.step < self.wanted_blocks * len(self.plan[0])

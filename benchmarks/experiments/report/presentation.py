@@ -136,7 +136,7 @@ def conditions(experiment: Experiment) -> Mapping[str, Any]:
         _("Cluster"): experiment.cluster_name,
         _("Pooler"): experiment.pooler.name if experiment.pooler else _("the first that fits"),
         _("Size"): scale,
-        _("Blocks"): experiment.repeats,
+        _("Blocks"): _blocks(experiment),
         _("Order"): _("ABBA, drawn with seed %(seed)s") % {"seed": experiment.seed},
         _("Warm-up"): _warm_up(experiment),
         _("Server"): (run and run.server_version) or "–",
@@ -145,6 +145,15 @@ def conditions(experiment: Experiment) -> Mapping[str, Any]:
         _("Tables"): _tables(experiment),
     }
     return {name: value for name, value in found.items() if value != ""}
+
+
+def _blocks(experiment: Experiment) -> str:
+    """Return the number of blocks; those that were measured where a budget of time decided."""
+    if experiment.budget is None:
+        return str(experiment.repeats)
+    text = _("%(count)s, until all arms are judged or %(seconds)s s are over")
+    measured = experiment.step // len(experiment.plan[0])
+    return text % {"count": measured, "seconds": f"{experiment.budget.total_seconds():.0f}"}
 
 
 def _warm_up(experiment: Experiment) -> str:

@@ -98,7 +98,7 @@ def test_what_two_arms_show_may_not_be_shown_among_three():
     assert words(together)[2] == ("imported", 3, Verdict.SLOWER)
 
 
-def test_in_sequential_mode_three_pairs_are_not_enough_yet():
+def test_in_sequential_mode_three_pairs_of_several_arms_are_not_enough_yet():
     def judged(blocks):
         order = [("direct", 1000.0), ("pooled", 2000.0), ("pooled", 2100.0), ("direct", 1000.0)] * blocks
         runs = [run(endpoint_kind, tps, group="g") for endpoint_kind, tps in order]
@@ -107,7 +107,7 @@ def test_in_sequential_mode_three_pairs_are_not_enough_yet():
     assert judged(2) == ("pooled", 4, Verdict.FASTER)
     order = [("direct", 1000.0), ("pooled", 2000.0)] * 3
     runs = [run(endpoint_kind, tps, group="g") for endpoint_kind, tps in order]
-    few = arms.compare_arms(arms.compare(runs).arms, rule=Rule(is_sequential=True))
+    few = arms.compare_arms(arms.compare(runs).arms, rule=Rule(comparisons=4, is_sequential=True))
     assert words(few)[1] == ("pooled", 3, Verdict.NOT_ENOUGH)
 
 

@@ -93,8 +93,8 @@ def test_students_t_is_that_of_the_tables(freedom: int, alpha: float, expected: 
 
 def test_an_always_valid_interval_is_endless_with_few_pairs_and_later_wider_than_students() -> None:
     reach = {count: confidence_intervals.always_valid_t(count) for count in range(2, 200)}
-    assert [reach[2], reach[3]] == [inf, inf]
-    assert all(isfinite(reach[count]) for count in range(4, 200))
+    assert reach[2] == inf
+    assert all(isfinite(reach[count]) for count in range(3, 200))
     assert all(reach[count] > confidence_intervals.student_t(count - 1) for count in reach)
 
 
@@ -153,9 +153,22 @@ def test_no_interval_is_stricter_than_one_comparison() -> None:
     assert Rule(comparisons=10).alpha == pytest.approx(0.005)
 
 
-def test_in_sequential_mode_three_pairs_give_no_interval_yet() -> None:
+def test_in_sequential_mode_three_pairs_of_several_arms_give_no_interval_yet() -> None:
     pairs = [(100.0, 200.0), (100.0, 210.0), (100.0, 190.0)]
-    assert confidence_intervals.of_pairs(pairs, Rule(is_sequential=True)) is None
+    assert confidence_intervals.of_pairs(pairs, Rule(comparisons=4, is_sequential=True)) is None
     many = confidence_intervals.of_pairs(pairs * 3, Rule(is_sequential=True))
     fixed = confidence_intervals.of_pairs(pairs * 3)
     assert many.low < fixed.low < fixed.high < many.high
+
+
+def test_the_pairs_that_a_verdict_needs_are_told_by_ratio_and_spread_so_far() -> None:
+    rule = Rule(is_sequential=True)
+    scattered = [(100.0, 120.0), (100.0, 160.0), (100.0, 100.0), (100.0, 130.0)]
+    assert not confidence_intervals.of_pairs(scattered, rule).shows_difference
+    needed = confidence_intervals.pairs_needed(scattered, rule, 0.1, 60)
+    assert needed is not None
+    assert 5 < needed < 30
+    alike = [(100.0, 100.0), (100.0, 104.0), (100.0, 97.0)]
+    assert confidence_intervals.pairs_needed(alike, rule, 0.1, 60) is not None  # a difference of 10 % is excluded
+    assert confidence_intervals.pairs_needed([(100.0, 109.0), (100.0, 110.0), (100.0, 40.0)], rule, 0.1, 20) is None
+    assert confidence_intervals.pairs_needed(alike[:1], rule, 0.1, 60) is None
