@@ -9,6 +9,7 @@ from rest_framework.request import Request
 
 from panel.accounts import confirmation
 from panel.accounts.models import ApiToken, Scope
+from panel.lib.query_params import is_set
 
 if TYPE_CHECKING:  # rest_framework.views imports this module, by DEFAULT_PERMISSION_CLASSES
     from rest_framework.views import APIView
@@ -60,17 +61,18 @@ class HasScope(BasePermission):
         if not holds(request.user, request.auth, scope):
             return False
         self.message = _("you entered your password more than 15 minutes ago: log in again, or use a token")
-        return not _reveals(request) or request.auth is not None or confirmation.is_recent(request._request)
+        return not reveals(request) or request.auth is not None or confirmation.is_recent(request._request)
 
     @staticmethod
     def scope_of(request: Request, view: "APIView") -> str:
         """Return the scope that this method of this view needs."""
-        if _reveals(request):
+        if reveals(request):
             return Scope.ADMIN
         per_action: dict[str, str] = getattr(view, "action_scopes", {})
         default = Scope.READ if request.method in SAFE_METHODS else getattr(view, "write_scope", Scope.ADMIN)
         return per_action.get(getattr(view, "action", "") or "", default)
 
 
-def _reveals(request: Request) -> bool:
-    return request.query_params.get("reveal") == "1"
+def reveals(request: Request) -> bool:
+    """Tell whether the answer shall hold passwords."""
+    return is_set(request.query_params.get("reveal"))

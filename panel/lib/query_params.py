@@ -12,5 +12,5 @@ def id_of(text: str) -> UUID | None:
 
 
 def is_set(text: str | None) -> bool:
-    """Tell whether a flag such as `?experiments=true` is on."""
-    return (text or "").lower() in ("true", "1")
+    """Tell whether a flag such as `?experiments=true` is on, in whichever word for it."""
+    return (text or "").strip().lower() in ("true", "1", "yes", "on")

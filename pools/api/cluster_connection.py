@@ -11,6 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from panel.accounts.permissions import reveals
 from pools import connection_strings
 from pools.api.pools import FORMAT, REVEAL
 from pools.api.serializers import ConnectionSerializer
@@ -43,7 +44,7 @@ class ConnectionActions:
         asked = _AskedSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         cluster, as_ = self.get_object(), request.query_params.get("as", "uri")
-        reveal = request.query_params.get("reveal") == "1"
+        reveal = reveals(request)
         endpoint = _endpoint(cluster, **asked.validated_data)
         text = connection_strings.render(endpoint, as_, reveal)
         if reveal and endpoint.password is not None:

@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
-from panel.accounts.permissions import person
+from panel.accounts.permissions import person, reveals
 from panel.lib import wait_param
 from panel.lib.wait_param import WAIT
 from pools import connection_strings
@@ -29,7 +29,7 @@ from pools.models import Pool
 logger = logging.getLogger(__name__)
 
 FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="uri", description=_("For which client"))
-REVEAL = OpenApiParameter("reveal", enum=["1"], description=_("Include the password; needs the scope `admin`"))
+REVEAL = OpenApiParameter("reveal", bool, default=False, description=_("Include the password; needs the scope `admin`"))
 ROLE = OpenApiParameter(
     "role", description=_("For a pool of the inbound user: the role of the text; default: YOUR_ROLE")
 )
@@ -103,7 +103,7 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
         if pool.was_never_live:
             text = gettext("pool %(pool)s was refused before it was ever live: %(reason)s")
             raise IllegalTransition(text % {"pool": pool, "reason": pool.state_reason})
-        reveal = request.query_params.get("reveal") == "1"
+        reveal = reveals(request)
         endpoint = endpoints.of_pool(pool, asked_role(request))
         text = connection_strings.render(endpoint, as_, reveal)
         if reveal and endpoint.password is not None:

@@ -352,7 +352,11 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
         ]
         read_only_fields = ["over_budget_by", "state", "state_reason", "paused_until"]
         extra_kwargs: dict[str, Any] = {
-            "size": {"required": False, "help_text": _("Of a Pgpool-II: the number of its children")}
+            "name": {"required": False, "help_text": _("Of a Pgpool-II or HAProxy: the database's, if left out")},
+            "size": {
+                "required": False,
+                "help_text": _("Of a Pgpool-II: the number of its children, of a HAProxy: its maxconn, if left out"),
+            },
         }
         validators: list[Any] = []  # pools.inventory.pools says which names are taken
 

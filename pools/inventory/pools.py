@@ -149,13 +149,14 @@ def _spec(values: dict[str, Any]) -> Pool:
     if pooler is None or cluster is None:
         absent = [field for field, record in (("pooler", pooler), ("cluster", cluster)) if record is None]
         raise InvalidPool({field: [str(_CHOOSE[field])] for field in absent})
+    database = values.get("database") or ""
     return Pool(
         pooler=pooler,
         cluster=cluster,
         through=_chosen_through(values.get("through")),
         target=values.get("target") or NodeRole.PRIMARY,
-        name=values.get("name") or "",
-        database=values.get("database") or "",
+        name=values.get("name") or KINDS[pooler.kind].only_name(pooler, database),
+        database=database,
         user=values.get("user") or "",
         mode=values.get("mode") or KINDS[pooler.kind].usual_mode,
         size=values.get("size") or KINDS[pooler.kind].usual_size(pooler) or 0,

@@ -86,9 +86,13 @@ def pool(pool: Pool, passwords: Passwords) -> Shape:
 
 
 def user(cluster: Cluster, name: str, passwords: Passwords) -> Shape:
-    """Describe a role; the panel's own login has the role `primary`."""
+    """Describe a role; the panel's own login has the role `primary`.
+
+    It has no `settings`: Terraform takes an empty object for a block that its configuration lacks, and plans its
+    removal for ever.
+    """
     role = "primary" if name == cluster.admin_user else "normal"
-    return {"name": name, "role": role, "password": passwords.get(name, ""), "settings": {}}
+    return {"name": name, "role": role, "password": passwords.get(name, "")}
 
 
 def cluster(cluster: Cluster, *, reveals: bool) -> Shape:
@@ -150,7 +154,6 @@ def _of_the_provider() -> Shape:
         "project_id": "",
         "rules": [],
         "metrics_endpoints": [],
-        "do_settings": {"service_cnames": []},
         "storage_autoscale": NO_AUTOSCALE,
     }
 

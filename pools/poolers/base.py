@@ -246,6 +246,10 @@ class Driver(ABC):
         """Return the server connections it may open whatever its pools are; None: the sum of their sizes."""
         return None
 
+    def only_name(self, pooler: Pooler, database: str) -> str:
+        """Return the only name that a pool of this database can have; empty where it can have any."""
+        return ""
+
     def usual_size(self, pooler: Pooler) -> int | None:
         """Return the only size that its pools can have; None where each has its own."""
         return None

@@ -108,6 +108,24 @@ def install(cluster: Cluster, role: str = "", author: Model | None = None) -> li
     return check(cluster)
 
 
+def extend(cluster: Cluster, database: str) -> None:
+    """Add the lookup to a database that the panel has just created, where the cluster has one.
+
+    A failure is logged only: the database is there, and the first pool of the inbound user names the remedy.
+    """
+    if not cluster.auth_role:
+        return
+    grant = sql.SQL("GRANT CONNECT ON DATABASE {} TO {}")
+    try:
+        with changing(cluster, database, field="name") as connection:
+            connection.execute(WRITABLE)
+            with connection.transaction():
+                connection.execute(grant.format(sql.Identifier(database), sql.Identifier(cluster.auth_role)))
+                _make_function(connection, cluster.auth_role)
+    except PoolsError as error:
+        logger.warning("cluster %s: the lookup is not set up in new database %r: %s", cluster.pk, database, error)
+
+
 def check(cluster: Cluster) -> list[Finding]:
     """Check each database of the cluster: the function as the admin, and a lookup as the role.
 

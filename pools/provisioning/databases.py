@@ -16,7 +16,7 @@ from psycopg.rows import class_row
 from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.models import Cluster, Pool, identifiers
-from pools.provisioning import blockers, ddl, ownership
+from pools.provisioning import auth_query, blockers, ddl, ownership
 from pools.provisioning.blockers import DropBlocked, Obstacle
 from pools.provisioning.ddl import changing
 
@@ -134,6 +134,7 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
             words = {"cluster": cluster, "reason": ddl.message_of(error)}
             raise InvalidDatabase({field: [_("cluster %(cluster)s refuses: %(reason)s") % words]}) from None
         made = _find(cluster, connection, values["name"])
+    auth_query.extend(cluster, made.name)
     _report(cluster, made.name, "created", author)
     return made
 

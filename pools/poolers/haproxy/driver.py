@@ -104,6 +104,10 @@ class HAProxy(Driver):
         """Return its maxconn; 0 where PgBouncers open the server connections."""
         return 0 if pooler.settings.get("servers") else self.usual_size(pooler)
 
+    def only_name(self, pooler: Pooler, database: str) -> str:
+        """Return the database's own name, unless PgBouncers behind it know others."""
+        return "" if pooler.settings.get("servers") else database
+
     def usual_size(self, pooler: Pooler) -> int | None:
         """Return its maxconn, which all its pools share."""
         given = str(pooler.settings.get("maxconn") or "")

@@ -135,6 +135,10 @@ class Pgpool(Driver):
         figures = [_capacity(pooler, name) for name in CAPACITY]
         return None if None in figures else (figures[0] or 0) * (figures[1] or 0)
 
+    def only_name(self, pooler: Pooler, database: str) -> str:
+        """Return the database's own name: clients name the database of the server."""
+        return database
+
     def usual_size(self, pooler: Pooler) -> int | None:
         """Return the only size that its pools can have: all share its children."""
         children: int | None = pooler.facts.get("num_init_children")

@@ -51,8 +51,8 @@ def test_a_cluster_has_every_field_that_clients_read(admin, cluster):
     )
     assert (found["version"], found["semantic_version"], found["status"]) == ("15", "15.14", "online")
     assert found["users"] == [
-        {"name": "app", "role": "normal", "password": "app-secret", "settings": {}},
-        {"name": "postgres", "role": "primary", "password": "cluster-secret", "settings": {}},
+        {"name": "app", "role": "normal", "password": "app-secret"},
+        {"name": "postgres", "role": "primary", "password": "cluster-secret"},
     ]
     assert (found["db_names"], found["tags"], found["size"], found["region"]) == (["app"], [], "custom", "local")
 

@@ -11,7 +11,7 @@ from pools import deployment
 from pools.errors import IllegalTransition, InvalidValues
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgbouncer import auth_query as auth_query_lookup
-from pools.provisioning import auth_query
+from pools.provisioning import auth_query, databases
 from pools.provisioning import roles as roles_of
 from tests.live.pools.conftest import LogIn, MakePool
 
@@ -110,6 +110,26 @@ def test_the_check_finds_it_sound_in_every_database(lookup_role: str, cluster: C
     found = auth_query.check(cluster)
     assert {one.database: one.fault for one in found}.items() >= {"app": "", "postgres": ""}.items()
     assert all(one.works for one in found)
+
+
+@pytest.fixture
+def made_later(lookup_role: str, cluster: Cluster) -> Iterator[str]:
+    """A database that the panel makes after the lookup was set up."""
+    yield databases.create(cluster, {"name": 'tf "db" 1', "connection_limit": 9}).name
+    Pool.objects.all().delete()
+    databases.drop(cluster, 'tf "db" 1')
+
+
+def test_a_database_that_the_panel_makes_later_has_the_lookup(
+    made_later: str, make_pool: MakePool, pooler: Pooler, cluster: Cluster, log_in: LogIn
+) -> None:
+    assert [one.fault for one in auth_query.check(cluster) if one.database == made_later] == [""]
+    pool = make_pool(user="", database=made_later)
+    revision = deployment.apply_pooler(pooler)
+    pool.refresh_from_db()
+    assert (pool.state, pool.state_reason) == (PoolState.APPLIED, ""), revision.steps
+    assert log_in("orders", "ann", "ann-password") == "ann"
+    deployment.apply_pooler(pooler)
 
 
 @pytest.mark.parametrize(
