@@ -16,6 +16,7 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
+from benchmarks.models import metrics
 from panel.lib import gc_tuning
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
@@ -151,3 +152,11 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section(f"over {LONG_S} s and not marked slow: shorten them, or mark them")
     for report in sorted(long, key=lambda one: -one.duration):
         terminalreporter.line(f"{report.duration:.0f} s {report.nodeid}")
+
+
+@pytest.fixture(scope="module")
+def few_are_enough() -> Iterator[None]:
+    """Lets a percentile be shown of a handful of latencies: a test of its arithmetic needs no thousand."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "PER_SHOWN_PERCENTILE", 0)
+        yield

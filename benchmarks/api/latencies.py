@@ -14,7 +14,6 @@ from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.analysis.latency import report
-from benchmarks.analysis.latency.histogram import PERCENTILES
 from benchmarks.models import Run
 
 RUN, REPEATS = "run", "repeats"
@@ -37,7 +36,7 @@ class BarSerializer(serializers.Serializer[Any]):
 
 
 class PercentilesSerializer(serializers.Serializer[Any]):
-    """Percentiles in milliseconds; null if nothing was logged."""
+    """Percentiles in milliseconds; null if fewer than 10 / (1 - p) transactions were logged."""
 
     p50 = serializers.FloatField(allow_null=True)
     p90 = serializers.FloatField(allow_null=True)
@@ -71,8 +70,7 @@ class LatenciesOfRun(GenericViewSet[Run]):
             raise ValidationError({"of": [text % {"value": of, "choices": f"{RUN}, {REPEATS}"}]})
         found = report.of_runs(report.repeats_of(run)) if of == REPEATS and run.group else report.of_run(run)
         spread = found or report.Spread(0, 0, 1.0, {}, [])
-        percentiles = dict.fromkeys(PERCENTILES) | spread.percentiles_ms
         described = {
             name: getattr(spread, name) for name in ("runs", "count", "sampling_rate", "is_firm", "note", "bars")
         }
-        return Response(SpreadSerializer(described | {"percentiles_ms": percentiles}).data)
+        return Response(SpreadSerializer(described | {"percentiles_ms": spread.listed}).data)

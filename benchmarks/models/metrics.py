@@ -4,14 +4,17 @@ Models, API, exports, thresholds, comparisons, merging and charts read it; pure.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 AT_LEAST, AT_MOST = "at_least", "at_most"
 PER_PERCENTILE = 100  # latencies that must lie above a percentile for it to be judged: 10,000 in all for a p99
+PER_SHOWN_PERCENTILE = 10  # and for it to be shown at all: 1,000 in all for a p99
 _PERCENTILE = re.compile(r"_p(\d+(?:_\d+)?)_ms$")
 
 
@@ -71,9 +74,23 @@ class Metric:
     @property
     def samples_needed(self) -> int:
         """Latencies that must be logged before a verdict may rest on this percentile; 0 for other figures."""
-        found = _PERCENTILE.search(self.key)
-        share = float(found[1].replace("_", ".")) / 100 if found else 0.0
-        return round(PER_PERCENTILE / (1 - share)) if found else 0
+        return _latencies_for(self.key, above=PER_PERCENTILE)
+
+
+def _latencies_for(key: str, *, above: int) -> int:
+    """Return of how many latencies so many lie above a key's percentile; 0 for another figure."""
+    found = _PERCENTILE.search(key)
+    return max(1, round(above / (1 - float(found[1].replace("_", ".")) / 100))) if found else 0
+
+
+def with_enough_behind(figures: Mapping[str, Any], latencies: float) -> dict[str, Any]:
+    """Return the figures without the percentiles that too few latencies are behind to be shown.
+
+    Of fewer than 10 / (1 - p) latencies not ten are expected above the percentile p, and it moves with each of them.
+    """
+    return {
+        key: value for key, value in figures.items() if latencies >= _latencies_for(key, above=PER_SHOWN_PERCENTILE)
+    }
 
 
 SAMPLE_METRICS = (

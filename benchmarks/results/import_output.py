@@ -59,7 +59,7 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
             client_version=output.client_version,
             server_version=output.server_number,
         )
-        run.summary = store.keep_printed(run, output.latencies) | run.summary
+        run.summary = store.as_shown(store.keep_printed(run, output.latencies) | run.summary)
         run.save(update_fields=["summary"])
         RunOutput.objects.create(run=run, stdout=text)
         Sample.objects.bulk_create(

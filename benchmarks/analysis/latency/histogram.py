@@ -9,6 +9,8 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from benchmarks.models.metrics import with_enough_behind
+
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 LONGEST_US = 100_000_000_000  # more than a day, the longest run; a histogram holds nothing above it
 DIGITS = 3
@@ -59,12 +61,17 @@ class Histogram:
     def count(self) -> int:
         return int(self._hdr.get_total_count())
 
-    def percentiles_ms(self) -> dict[str, float]:
-        """Return `p50 p90 p95 p99 p99_9` in milliseconds; empty where nothing was counted."""
+    def percentiles_ms(self, logged: int | None = None) -> dict[str, float]:
+        """Return `p50 p90 p95 p99 p99_9` in milliseconds, without those that too few latencies are behind.
+
+        `logged` are the latencies in all, where the counts are weights (`merged`).
+        """
         if not self.count:
             return {}
         found = self._hdr.get_percentile_to_value_dict(list(PERCENTILES.values()))
-        return {name: found[share] / 1000 for name, share in PERCENTILES.items()}
+        keyed = {f"latency_{name}_ms": name for name in PERCENTILES}
+        enough = with_enough_behind(keyed, self.count if logged is None else logged)
+        return {name: found[PERCENTILES[name]] / 1000 for name in enough.values()}
 
     def bars(self, per_decade: int = 10) -> list[Bar]:
         """Return the counts in steps of equal ratio from fastest to slowest, including empty steps between them."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from benchmarks.analysis.latency.histogram import Histogram, percentile
 from benchmarks.engines.base import Logged
+from benchmarks.models.metrics import with_enough_behind
 
 KEPT = 400_000  # latencies of the newest intervals held for late lines; the histogram has all of them
 SHOWN = {"latency_p50_ms": 50.0, "latency_p95_ms": 95.0, "latency_p99_ms": 99.0}
@@ -52,7 +53,7 @@ class Intervals:
     def end(self, at_us: int) -> Figures:
         """Close the interval up to this time; return `latency_p50_ms latency_p95_ms latency_p99_ms` as known so far.
 
-        Empty where no latency is known.
+        Without those that too few latencies are behind; empty where no latency is known.
         """
         now = [one for one in self._later if one.at_us <= at_us]
         self._later = [one for one in self._later if one.at_us > at_us]
@@ -82,4 +83,5 @@ class Intervals:
 
 def _figures(latencies_us: Sequence[int]) -> Figures:
     ordered = sorted(latencies_us)
-    return {name: percentile(ordered, share) / 1000 for name, share in SHOWN.items()} if ordered else {}
+    enough = with_enough_behind(SHOWN, len(ordered))
+    return {name: percentile(ordered, share) / 1000 for name, share in enough.items()}

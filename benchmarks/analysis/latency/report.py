@@ -8,7 +8,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis.latency.histogram import FIRM_COUNT, PERCENTILES, Bar, Histogram, merged
+from benchmarks.analysis.latency.histogram import FIRM_COUNT, PERCENTILES, Bar, merged
 from benchmarks.models import LatencyHistogram, Purpose, Run, Validity
 
 FIGURES = frozenset({f"latency_{name}_ms" for name in PERCENTILES} | {"latency_samples"})  # of a summary
@@ -18,7 +18,7 @@ FIGURES = frozenset({f"latency_{name}_ms" for name in PERCENTILES} | {"latency_s
 class Spread:
     """The latencies of one or more runs: `count` transactions were logged, the share `sampling_rate` of all.
 
-    `percentiles_ms` are `p50 p90 p95 p99 p99_9`.
+    `percentiles_ms` are `p50 p90 p95 p99 p99_9`, as far as enough transactions are behind each.
     """
 
     runs: int
@@ -28,6 +28,11 @@ class Spread:
     bars: list[Bar]
 
     @property
+    def listed(self) -> dict[str, float | None]:
+        """All percentiles by name, None for one that is withheld: the columns of a table of several."""
+        return dict.fromkeys(PERCENTILES) | self.percentiles_ms
+
+    @property
     def is_firm(self) -> bool:
         """Whether enough transactions were logged for a reliable p99."""
         return self.count >= FIRM_COUNT
@@ -35,7 +40,13 @@ class Spread:
     @property
     def note(self) -> str:
         """The number of transactions behind the figures, and a warning where they are few."""
-        return self._source() if self.is_firm else f"{self._source()} {self._doubt()}"
+        sentences = [self._source()]
+        if withheld := [name.replace("_", ".") for name in PERCENTILES if name not in self.percentiles_ms]:
+            text = _("Too few for %(names)s: at least ten transactions must be expected above a percentile.")
+            sentences.append(text % {"names": ", ".join(withheld)})
+        elif not self.is_firm:
+            sentences.append(self._doubt())
+        return " ".join(sentences)
 
     def _source(self) -> str:
         numbers = {"count": f"{self.count:,}", "share": f"{self.sampling_rate:.2%}", "runs": self.runs}
@@ -96,11 +107,8 @@ def _spread(rows: Iterable[LatencyHistogram]) -> Spread | None:
         return None
     whole = merged((row.encoded, row.stands_for) for row in found)
     logged = sum(row.count for row in found)
-    return Spread(len(found), logged, logged / sum(row.stands_for for row in found), *_figures(whole))
-
-
-def _figures(whole: Histogram) -> tuple[dict[str, float], list[Bar]]:
-    return whole.percentiles_ms(), whole.bars()
+    shares = whole.percentiles_ms(logged)
+    return Spread(len(found), logged, logged / sum(row.stands_for for row in found), shares, whole.bars())
 
 
 def repeated(runs: Iterable[Run]) -> list[tuple[list[Run], Spread]]:

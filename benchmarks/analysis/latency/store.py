@@ -13,6 +13,7 @@ from benchmarks.analysis.latency.intervals import Intervals
 from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
 from benchmarks.engines import engine
 from benchmarks.models import LatencyHistogram, Run, Sample
+from benchmarks.models.metrics import with_enough_behind
 
 SERVICE = ("p50", "p95", "p99")  # percentiles kept of the time without the wait for the schedule
 
@@ -68,6 +69,11 @@ def keep_printed(run: Run, latencies: Sequence[tuple[float, int]]) -> dict[str, 
     return _percentiles_of(whole)
 
 
+def as_shown(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return a summary without the percentiles, printed ones too, that too few transactions are behind."""
+    return with_enough_behind(summary, summary.get("latency_samples") or summary.get("transactions") or 0)
+
+
 def _percentiles_of(whole: Histogram) -> dict[str, Any]:
     figures: dict[str, Any] = {f"latency_{name}_ms": ms for name, ms in whole.percentiles_ms().items()}
     return figures | {"latency_samples": whole.count}
@@ -78,5 +84,5 @@ def figures_of(intervals: Intervals, *, scheduled: bool) -> dict[str, Any]:
     figures = _percentiles_of(intervals.whole)
     if scheduled:
         service = intervals.service.percentiles_ms()
-        figures |= {f"service_{name}_ms": service[name] for name in SERVICE}
+        figures |= {f"service_{name}_ms": service[name] for name in SERVICE if name in service}
     return figures

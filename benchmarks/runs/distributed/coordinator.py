@@ -179,5 +179,5 @@ def summary(run: Run, parts: list[Run]) -> dict[str, Any]:
     rate = logged / sum(one.stands_for for one in kept)
     values = {"encoded": whole.encoded(), "count": logged, "sampling_rate": rate}
     LatencyHistogram.objects.update_or_create(run=run, defaults=values)
-    percentiles = {f"latency_{name}_ms": value for name, value in whole.percentiles_ms().items()}
+    percentiles = {f"latency_{name}_ms": value for name, value in whole.percentiles_ms(logged).items()}
     return figures | percentiles | {"latency_samples": logged}

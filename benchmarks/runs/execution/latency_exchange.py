@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from benchmarks.analysis.latency.intervals import SHOWN
+from benchmarks.models.metrics import with_enough_behind
 from panel.lib import redis_client
 
 log = logging.getLogger(__name__)
@@ -71,7 +72,8 @@ def percentiles(parts: Iterable[Latencies]) -> dict[str, float]:
     """Return `latency_p50_ms latency_p95_ms latency_p99_ms` by nearest rank, weighted by what each stands for."""
     weighed = sorted((one, 1 / part.share) for part in parts for one in part.us)
     whole = sum(weight for _, weight in weighed)
-    return {name: _at(weighed, share / 100 * whole) / 1000 for name, share in SHOWN.items()} if weighed else {}
+    enough = with_enough_behind(SHOWN, len(weighed))
+    return {name: _at(weighed, share / 100 * whole) / 1000 for name, share in enough.items()}
 
 
 def _at(weighed: list[tuple[int, float]], rank: float) -> int:

@@ -306,6 +306,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     if output.latencies:
         run.write()  # raises where the attempt is another's by now
         found["summary"] = store.keep_printed(run, output.latencies) | found["summary"]
+    found["summary"] = store.as_shown(found["summary"])
     if stop is not None:
         return incomplete(stop.status, _with_remains(run, str(stop)), **found)
     contended = recorder.counters.doubts()

@@ -8,7 +8,7 @@ from tests.benchmarks.analysis.latency.test_report import logged
 from tests.benchmarks.records import a_finished_run, a_run
 from tests.callers import anonymous
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_are_enough")]
 
 
 def address(run: object) -> str:

@@ -11,7 +11,7 @@ from tests.benchmarks.analysis.latency.test_report import logged
 from tests.benchmarks.records import a_finished_run, a_run, the_options
 from tests.pages import page_of as text_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_are_enough")]
 
 
 def page_of(client: Client, *runs: Run) -> str:

@@ -15,6 +15,7 @@ from tests.live.benchmarks.conftest import Submit, execute, short
 from tests.live.conftest import APP_ROLE
 
 pytestmark = [
+    pytest.mark.usefixtures("few_are_enough"),
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("in_this_process"),
 ]

@@ -30,7 +30,7 @@ from tests.live.benchmarks.conftest import LASTING, execute, has_samples, homes_
 from tests.live.conftest import APP_ROLE
 
 ONE = {"text": "\\set n random(1, 10)\nSELECT :n;\n"}
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("few_are_enough")]
 EACH_MECHANISM = pytest.mark.parametrize("mechanism", MECHANISMS)
 
 

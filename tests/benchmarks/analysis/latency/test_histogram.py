@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 
 from benchmarks.analysis.latency.histogram import PERCENTILES, Bar, Histogram, merged, percentile
 
+pytestmark = pytest.mark.usefixtures("few_are_enough")
+
+
 LATENCIES = st.lists(st.integers(0, 10_000_000_000), min_size=1, max_size=300)
 
 

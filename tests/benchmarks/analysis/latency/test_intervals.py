@@ -1,11 +1,15 @@
 """Each latency belongs to the interval in which its transaction ended, whenever its line arrives."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.analysis.latency import intervals as module
 from benchmarks.analysis.latency.intervals import Intervals
 from benchmarks.engines.base import Logged
+
+pytestmark = pytest.mark.usefixtures("few_are_enough")
+
 
 SECOND = 1_000_000
 

@@ -10,6 +10,9 @@ from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
 from benchmarks.engines.base import LogFiles
 from benchmarks.engines.pgbench.transaction_log import TransactionLog
 
+pytestmark = pytest.mark.usefixtures("few_are_enough")
+
+
 FILES = LogFiles("pgbench_log.*", TransactionLog)
 
 

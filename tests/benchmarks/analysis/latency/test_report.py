@@ -9,7 +9,7 @@ from benchmarks.analysis.latency.report import Spread, columns, marks, of_run, o
 from benchmarks.models import LatencyHistogram, Run, Validity
 from tests.benchmarks.records import a_finished_run, the_options
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_are_enough")]
 
 
 def logged(run: Run, latencies_us: list[int], rate: float = 1.0) -> Run:

@@ -13,7 +13,7 @@ from benchmarks.errors import Fenced
 from benchmarks.models import LatencyHistogram, Run, Sample, Status
 from tests.benchmarks.records import a_run, the_options
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_are_enough")]
 
 
 def running(**chosen: object) -> Run:

@@ -12,6 +12,8 @@ from benchmarks.engines.base import Progress
 from benchmarks.runs.distributed.merge_samples import Merger, pooled_stddev
 from benchmarks.runs.execution.latency_exchange import Latencies
 
+pytestmark = pytest.mark.usefixtures("few_are_enough")
+
 
 def reported(t: float, tps: float, latency_ms: float | None = 1.0, **more: float) -> Progress:
     return Progress(t=t, tps=tps, latency_ms=latency_ms, stddev_ms=more.pop("stddev_ms", None), **more)
@@ -115,7 +117,11 @@ def test_no_transaction_is_lost_or_made(steps: list[list[float]], dice: random.R
     whole = sum(one.tps or 0.0 for one in found)
     most = sum(_transactions(samples, upto, snapped=+0.1) for samples in parts.values())
     least = sum(_transactions(samples, upto, snapped=-0.1) for samples in parts.values())
-    slack = sum(0.1 * (one.tps or 0.0) for samples in parts.values() for one in samples)
+    slack = sum(
+        0.2 * (one.tps or 0.0)  # both ends of an interval may be moved
+        for samples in parts.values()
+        for one in samples
+    )
     assert least - slack - 0.01 * len(found) <= whole <= most + slack + 0.01 * len(found)
 
 

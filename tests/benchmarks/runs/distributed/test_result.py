@@ -8,7 +8,7 @@ from benchmarks.runs.distributed import coordinator
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.execution.runner import Cancelled
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_are_enough")]
 
 
 def a_part(whole: Run, name: str, **fields: object) -> Run:

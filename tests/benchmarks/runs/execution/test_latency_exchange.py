@@ -2,10 +2,14 @@
 
 import uuid
 
+import pytest
+
 from benchmarks.analysis.latency.histogram import percentile
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies, percentiles
 from panel.quickstart.ports import free_port
+
+pytestmark = pytest.mark.usefixtures("few_are_enough")
 
 
 def test_percentiles_are_those_of_all_latencies():

@@ -24,7 +24,7 @@ from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import execute, homes_of, wait_for
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
-pytestmark = pytest.mark.usefixtures("queue", "in_this_process")
+pytestmark = [pytest.mark.usefixtures("queue", "in_this_process"), pytest.mark.usefixtures("few_are_enough")]
 
 Start = Callable[..., Run]
 

@@ -27,6 +27,7 @@ from tests.live.conftest import APP_PASSWORD, APP_ROLE
 
 JMETER = os.environ.get("POOLDECK_TEST_JMETER", "")
 pytestmark = [
+    pytest.mark.usefixtures("few_are_enough"),
     pytest.mark.usefixtures("queue", "in_this_process"),
     pytest.mark.skipif(not JMETER, reason="POOLDECK_TEST_JMETER names no home of a JMeter 5"),
 ]

@@ -19,7 +19,7 @@ from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import execute, homes_of
 from tests.live.conftest import APP_PASSWORD
 
-pytestmark = pytest.mark.usefixtures("queue", "in_this_process")
+pytestmark = [pytest.mark.usefixtures("queue", "in_this_process"), pytest.mark.usefixtures("few_are_enough")]
 
 SMALL = {"tables": 2, "table_size": 2_000}
 QUICK = {"threads": 2, "duration": 3, **SMALL}

@@ -3,7 +3,7 @@
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from asgiref.sync import async_to_sync
@@ -22,6 +22,12 @@ from tests.live.benchmarks.runs.distributed.namespaces import Network
 pytestmark = pytest.mark.django_db(transaction=True)
 Spread = Callable[..., Run]
 CLIENT_ADDRESSES = "SELECT DISTINCT host(client_addr) FROM pg_stat_activity WHERE application_name LIKE %s"
+
+
+def is_ordered(percentiles: Iterable[float | None]) -> bool:
+    """Whether those that are shown grow."""
+    shown = [one for one in percentiles if one is not None]
+    return shown == sorted(shown)
 
 
 def parts_of(run: Run) -> list[Run]:
@@ -70,11 +76,12 @@ def test_three_start_on_one_mark_and_their_figures_add_up(
     assert done.summary["tps"] == pytest.approx(sum(part.summary["tps"] for part in parts))
     assert done.summary["clients"] == 7
     assert done.latency_histogram.count == sum(part.latency_histogram.count for part in parts)
-    assert done.summary["latency_p50_ms"] <= done.summary["latency_p95_ms"] <= done.summary["latency_p99_ms"]
+    assert is_ordered(done.summary.get(f"latency_{name}_ms") for name in ("p50", "p95", "p99"))
     assert_samples_are_sums(done, parts)
     spread_out = list(done.samples.values_list("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"))
-    known = [one for one in spread_out if None not in one]  # a part that is late with an interval leaves it without
-    assert known and all(p50 <= p95 <= p99 for p50, p95, p99 in known), spread_out  # noqa: PT018
+    # a part that is late with an interval leaves it without; a p99 of few transactions is not shown
+    assert any(p50 for p50, _p95, _p99 in spread_out), spread_out
+    assert all(is_ordered(one) for one in spread_out), spread_out
     assert done.validity == (Validity.VALID if all(p.validity == Validity.VALID for p in parts) else Validity.SUSPECT)
 
 
