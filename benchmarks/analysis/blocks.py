@@ -15,23 +15,26 @@ from benchmarks.analysis.conclusions import Outcome
 # Points of the host's processors. A load that needs them all loses about as large a share of its throughput: pairs
 # within 10 points vary by some 10 % more than on a quiet machine, which the interval shows.
 ALIKE_POINTS = 10.0
+LOADED = (Outcome.SUCCEEDED, Outcome.SUSPECT)
 
 
 def judged(runs: Sequence[Subject]) -> list[Subject]:
     """Return the runs, those of them as succeeded that only contention makes suspect, in blocks that saw alike."""
-    alike = {name for name, block in _blocks(runs).items() if is_alike(run.contention for run in block)}
+    alike = {name for name, block in _blocks(runs).items() if is_alike(block)}
     return [replace(run, outcome=Outcome.SUCCEEDED) if _counts(run, alike) else run for run in runs]
 
 
 def spoiled(runs: Sequence[Subject]) -> list[str]:
     """Return the blocks, by their groups, that lost a run to contention."""
-    blocks = _blocks(runs).items()
-    return [name for name, block in blocks if _is_contended(block) and not is_alike(run.contention for run in block)]
+    return [name for name, block in _blocks(runs).items() if _is_contended(block) and not is_alike(block)]
 
 
-def is_alike(taken: Iterable[float | None]) -> bool:
-    """Test whether shares in percent lie close together; unknown ones are left out."""
-    known = [one for one in taken if one is not None]
+def is_alike(block: Iterable[Subject]) -> bool:
+    """Test whether others took shares of the host that lie close together.
+
+    Runs that were refused or broke off are left out: they had no load, or one of another time.
+    """
+    known = [run.contention for run in block if run.outcome in LOADED and run.contention is not None]
     return not known or max(known) - min(known) <= ALIKE_POINTS
 
 

@@ -1,5 +1,7 @@
 """Contention judged per block."""
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.analysis import blocks
@@ -39,3 +41,8 @@ def test_each_block_is_judged_by_itself_and_another_doubt_stays() -> None:
     found = blocks.judged(runs)
     assert [run.counts for run in found] == [True, True, True, False, False]
     assert blocks.spoiled(found) == ["2"]
+
+
+def test_a_refused_arm_says_nothing_of_what_others_took() -> None:
+    refused = replace(a_run("1", 2.0), outcome=Outcome.REFUSED)
+    assert [run.counts for run in blocks.judged([refused, a_run("1", 40.0)])] == [False, True]
