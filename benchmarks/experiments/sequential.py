@@ -24,9 +24,10 @@ def is_settled(experiment: Experiment) -> bool:
         return False
     elapsed = timezone.now() - experiment.measuring_at
     blocks = experiment.step / len(experiment.plan[0])
-    if blocks >= ENOUGH_REPEATS and elapsed + elapsed / blocks > experiment.budget:  # the next would end too late
-        return True
-    return elapsed >= experiment.budget or not undecided(results.of(experiment))
+    if blocks < ENOUGH_REPEATS:  # which nothing can be said without
+        return False
+    is_late = elapsed + elapsed / blocks > experiment.budget  # the next block would end after the time
+    return is_late or not undecided(results.of(experiment))
 
 
 def undecided(result: Result) -> list[ArmResult]:

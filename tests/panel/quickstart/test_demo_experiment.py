@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from benchmarks.experiments import library
-from panel.quickstart.demo_experiment import DIRECT, PARTS, REPEATS, Measured, Part, report
+from panel.quickstart.demo_experiment import DIRECT, PARTS, Measured, Part, report
 
-PART = Part("burst", ("150-direct", "150-pool97"), 6, refused=("150-direct",))
+PART = Part("burst", ("150-direct", "150-pool97"), 6, 60, refused=("150-direct",))
 
 
 def runs(*outcomes: str) -> list[dict[str, Any]]:
@@ -41,13 +41,14 @@ def measured(*arms: dict[str, Any], part: Part = PART, **more: Any) -> Measured:
     return Measured(part, "A burst", values | {"arms": list(arms)} | more)
 
 
+REPEATS = 4
 GOOD = ("succeeded",) * REPEATS
 REFUSED = ("refused",) * REPEATS
 
 
 def test_each_arm_is_told_with_its_spread_its_ratio_and_what_was_published() -> None:
     assert report([measured(direct(*REFUSED), pooled(*GOOD))]).splitlines() == [
-        "A burst (playbook burst: pgbench, 4 runs of 6 s)",
+        "A burst (playbook burst: pgbench, 4 blocks of runs of 6 s)",
         "arm                      route   tps, median      low to high  latency ms  connect ms  to direct"
         "  95 % interval  published tps   valid  verdict",
         "-" * 143,
@@ -88,7 +89,15 @@ def test_a_refusal_is_valid_only_where_the_source_reports_it() -> None:
     assert "Run 1 (150 clients, pool of 97) does not count: refused: the reason" in report([found])
 
 
-def test_an_arm_that_was_not_measured_makes_it_invalid() -> None:
+def test_an_arm_that_cannot_be_measured_here_is_left_out_where_two_are_left() -> None:
+    part = Part("reconnect", ("150-direct", "150-pool97", "150-pgpool"), 6, 60, refused=("150-direct",))
+    skipped = arm("150-pgpool", "Pgpool-II", skipped="no Pgpool-II is registered")
+    found = measured(direct(*REFUSED), pooled(*GOOD), skipped, part=part)
+    assert found.is_valid
+    assert report([found]).splitlines()[-1] == "Pgpool-II was not measured: no Pgpool-II is registered"
+
+
+def test_one_measured_arm_alone_makes_it_invalid() -> None:
     found = measured(direct(*REFUSED), pooled(skipped="no PgBouncer is registered"))
     assert not found.is_valid
     assert report([found]).splitlines()[-1] == "150 clients, pool of 97 was not measured: no PgBouncer is registered"

@@ -163,11 +163,11 @@ def test_once_prints_its_tables_and_succeeds_only_if_every_arm_is_valid(tmp_path
     valid = {
         key: int(found[1])
         for key, arm in zip(keys, arms, strict=True)
-        if (found := re.search(rf"  (\d) of {demo_experiment.REPEATS}  ", arm))
+        if (found := re.search(r"  (\d+) of \d+  ", arm))
     }
     assert len(valid) == 5, done.stdout
     refused = [line for line in arms if line.startswith("150 clients, direct  ")]
-    assert [line.endswith("0 of 4  refused") for line in refused] == [True], done.stdout
+    assert [bool(re.search(r"  0 of \d+  refused$", line)) for line in refused] == [True], done.stdout
     enough = [valid[key] >= ENOUGH_REPEATS for key in keys if key != "150-direct"]
     assert (done.returncode == 0) == all(enough), done.stdout
     assert "10 clients, SCRAM, PgBouncer: " in done.stdout
