@@ -20,6 +20,7 @@ from benchmarks.library.settings_profiles import store
 from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
 from panel.lib.polling import poll
 from pools.clusters import connect, endpoints
+from pools.clusters.login_errors import Cause
 from pools.console import commands
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
 from pools.inventory import budget
@@ -164,8 +165,10 @@ def _hash_by_md5(experiment: Experiment, cluster: Cluster, name: str, password: 
     try:
         connect.connect_endpoint(endpoint).close()
     except ClusterUnreachable as error:
-        reason = _("%(cluster)s lets in no role with an MD5 hash (pg_hba.conf): %(reason)s")
-        raise BenchmarksError(reason % {"cluster": cluster, "reason": error}) from None
+        if error.cause not in (Cause.PASSWORD, Cause.HBA):
+            raise
+        reason = _("pg_hba.conf of %(cluster)s demands SCRAM: allow md5 for role %(role)s, or leave the arm out")
+        raise BenchmarksError(reason % {"cluster": cluster, "role": name}) from None
 
 
 def _make_database(experiment: Experiment, need: Need) -> None:

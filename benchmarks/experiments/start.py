@@ -99,6 +99,30 @@ def start(request: ExperimentRequest) -> Experiment:
     return experiment
 
 
+def without_skipped(experiment: Experiment, author: Any, confirm: str = "") -> Experiment:
+    """Start an experiment again with the arms that could be measured; raises as `start`."""
+    if experiment.cluster is None:
+        raise InvalidExperiment({"cluster": [_("cluster %(name)s was removed") % {"name": experiment.cluster_name}]})
+    has_budget = experiment.minutes or experiment.seconds
+    return start(
+        ExperimentRequest(
+            playbook=experiment.playbook,
+            cluster=experiment.cluster,
+            author=author,
+            pooler=experiment.pooler,
+            generators=experiment.generators,
+            quick=experiment.quick,
+            repeats=None if has_budget else experiment.repeats,
+            minutes=experiment.minutes,
+            seconds=experiment.seconds,
+            options=experiment.overrides,
+            dataset=experiment.dataset,
+            arms=[arm.key for arm in arms_of(experiment) if arm.key not in experiment.skipped],
+            confirm=confirm,
+        )
+    )
+
+
 def changes(
     spec: PlaybookSpec,
     arms: Sequence[ArmSpec],

@@ -10,7 +10,15 @@ from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS
 from benchmarks.generators import registry
 from pools.models import Cluster, Pooler, PoolerKind
 
+USUAL_MORE = 3  # blocks that one more look costs
 QUICK, PUBLISHED = "quick", "published"
+
+
+class MoreBlocksForm(forms.Form):
+    """How many blocks more an experiment measures; a protected cluster asks for its name."""
+
+    blocks = forms.IntegerField(label=_("Blocks"), min_value=1, max_value=MOST_REPEATS, initial=USUAL_MORE)
+    confirm = forms.CharField(required=False)
 
 
 class ExperimentForm(forms.Form):

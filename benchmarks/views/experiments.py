@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
-from benchmarks.experiments import dispatch, library, other_host, start
+from benchmarks.experiments import dispatch, library, more_blocks, other_host, start
 from benchmarks.experiments.library import UnknownPlaybook
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
 from benchmarks.experiments.report import advice, files, presentation, trend
 from benchmarks.experiments.start import ExperimentRequest
 from benchmarks.forms import form_errors
-from benchmarks.forms.experiments import ExperimentForm, PlaybookForm
+from benchmarks.forms.experiments import ExperimentForm, MoreBlocksForm, PlaybookForm
 from benchmarks.models import Experiment
 from panel.accounts.models import Scope
 from panel.accounts.permissions import person, user_holds
@@ -49,8 +49,42 @@ def experiment_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "conditions": presentation.conditions(experiment),
         "trend": None if is_part else trend.of(experiment),
         "again_url": _again_url(experiment),
+        "more_form": _more_form(experiment),
     }
     return render(request, f"benchmarks/{'includes/experiment_live' if is_part else 'experiment_detail'}.html", context)
+
+
+def _more_form(experiment: Experiment) -> MoreBlocksForm | None:
+    """Return the form that asks for more blocks; None where none can be measured."""
+    return None if more_blocks.refusal(experiment) else MoreBlocksForm()
+
+
+@require_POST
+@staff_only
+def experiment_more(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Measure more blocks, also of an experiment that has ended."""
+    experiment, form = get_object_or_404(Experiment, pk=pk), MoreBlocksForm(request.POST)
+    try:
+        if form.is_valid():
+            more_blocks.measure_more(experiment, form.cleaned_data["blocks"], form.cleaned_data["confirm"])
+        else:
+            messages.error(request, " ".join(map(str, form.errors["blocks"])))
+    except (BenchmarksError, PoolsError) as error:
+        messages.error(request, str(error))
+    return redirect("experiment-detail", experiment.pk)
+
+
+@require_POST
+@staff_only
+def experiment_without(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Start the experiment again without the arms that could not be measured."""
+    experiment = get_object_or_404(Experiment.objects.select_related("cluster", "pooler"), pk=pk)
+    try:
+        again = start.without_skipped(experiment, person(request.user), request.POST.get("confirm", ""))
+    except (BenchmarksError, PoolsError) as error:
+        messages.error(request, str(error))
+        return redirect("experiment-detail", experiment.pk)
+    return redirect("experiment-detail", again.pk)
 
 
 def _again_url(experiment: Experiment) -> str:

@@ -76,6 +76,9 @@ class Server(Program):
         account.make_folder(self.home)
 
 
+MADE_BY_INITDB = re.compile(r"(?m)^(host +all +all +(?:127\.0\.0\.1/32|::1/128) +)scram-sha-256$")
+
+
 class PostgresServer(Server):
     """A PostgreSQL with SCRAM passwords for all users; TCP only, because a socket path could be too long."""
 
@@ -91,9 +94,11 @@ class PostgresServer(Server):
         password: str = "",
         bindir: Path | None = None,
         settings: dict[str, str] | None = None,
+        *,
+        lets_in_md5: bool = False,
     ) -> None:
         super().__init__(home, port)
-        self.superuser, self.password = superuser, password
+        self.superuser, self.password, self.lets_in_md5 = superuser, password, lets_in_md5
         self.bindir = bindir or newest_postgresql()
         self.settings = settings or {}
 
@@ -113,7 +118,8 @@ class PostgresServer(Server):
         """Run initdb once, in a folder that is renamed when complete; later, clean up after a killed server."""
         super().prepare()
         if self.cluster_folder.exists():
-            return leftovers.clear(self.cluster_folder)
+            leftovers.clear(self.cluster_folder)
+            return self._let_in_md5()
         fresh, password_file = self.home / "cluster.new", self.home / "password"
         shutil.rmtree(fresh, ignore_errors=True)
         account.write_private(password_file, self.password + "\n")
@@ -122,6 +128,17 @@ class PostgresServer(Server):
         finally:
             password_file.unlink()
         fresh.rename(self.cluster_folder)
+        self._let_in_md5()
+
+    def _let_in_md5(self) -> None:
+        """Let roles with an MD5 hash log in too, which playbooks measure; all others still log in by SCRAM.
+
+        The method md5 chooses SCRAM by itself for a role with a SCRAM hash (the manual on password authentication).
+        Only the lines that initdb wrote are changed.
+        """
+        rules = self.cluster_folder / "pg_hba.conf"
+        if self.lets_in_md5 and MADE_BY_INITDB.search(text := rules.read_text()):
+            rules.write_text(MADE_BY_INITDB.sub(r"\1md5", text))
 
     def _initdb(self, folder: Path, password_file: Path) -> None:
         words = [f"--pgdata={folder}", f"--username={self.superuser}", f"--pwfile={password_file}"]

@@ -72,7 +72,9 @@ def allow_restart(home: Home) -> None:
 
 def describe(home: Home) -> DemoServers:
     """Return the servers with the ports and passwords that the home remembers."""
-    postgres = PostgresServer(home.path / "postgres", home.port("postgres"), password=home.password("postgres"))
+    postgres = PostgresServer(
+        home.path / "postgres", home.port("postgres"), password=home.password("postgres"), lets_in_md5=True
+    )
     role_password = home.password(DEMO_ROLE)
     pgbouncer = PgBouncerServer(
         home.path / "pgbouncer", home.port("pgbouncer"), CONSOLE_USER, home.password("pgbouncer")

@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from math import floor, log10
 
+from django.utils.translation import gettext as _
+
 from benchmarks.analysis.arms import values_of
 from benchmarks.experiments.results import ArmResult, Result
 
@@ -176,7 +178,7 @@ def _row(result: Result, one: ArmResult, at: int, scales: Scales) -> Row:
 
 def _note(one: ArmResult) -> str:
     if one.skipped:
-        return one.skipped
+        return _("not measured")
     return one.arm.refusal.words if one.arm and one.arm.refusal else ""
 
 

@@ -12,9 +12,10 @@ from benchmarks.engines.pgbench import scripts
 from benchmarks.experiments import conclusions, results
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.conclusions import Claim, Finding
-from benchmarks.experiments.report import advice, chart
+from benchmarks.experiments.report import advice, chart, headline, unmeasured
 from benchmarks.experiments.report.advice import Advice
 from benchmarks.experiments.report.chart import Chart
+from benchmarks.experiments.report.unmeasured import Unmeasured
 from benchmarks.experiments.results import ArmResult, Progress, Result
 from benchmarks.experiments.start import arms_of
 from benchmarks.models import Experiment, Generator, Purpose, Run, metrics
@@ -73,6 +74,8 @@ class Shown:
     chart: Chart | None
     metric: str
     advice: Advice | None = None
+    headline: str = ""
+    unmeasured: tuple[Unmeasured, ...] = ()
 
     @property
     def has_published(self) -> bool:
@@ -91,10 +94,20 @@ class Shown:
 
     @property
     def judged(self) -> tuple[Claim, ...]:
-        """The claims to show: until the end those alone that can be judged already."""
+        """The claims to show: until the end those alone that can be judged already.
+
+        Those of arms that could not be measured are left to `unmeasured`, which says each reason once.
+        """
+        measured = [claim for claim in self.claims if not any(one.reason in claim.text for one in self.unmeasured)]
         if self.experiment.has_ended:
-            return self.claims
-        return tuple(claim for claim in self.claims if claim.finding != Finding.NOT_JUDGED)
+            return tuple(measured)
+        return tuple(claim for claim in measured if claim.finding != Finding.NOT_JUDGED)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether more blocks could decide something: an arm whose interval is missing, or excludes nothing."""
+        compared = [row.arm for row in self.rows if row.arm.baseline and not row.arm.skipped]
+        return any(arm.verdict in (None, Verdict.NOT_ENOUGH, Verdict.NO_DIFFERENCE) for arm in compared)
 
     @property
     def percent(self) -> float:
@@ -119,6 +132,8 @@ def show(experiment: Experiment) -> Shown:
         chart=chart.draw(result),
         metric=_("%(label)s (%(unit)s)") % {"label": metric.label, "unit": metric.unit or "–"},
         advice=asked,
+        headline="" if asked else headline.headline(result),
+        unmeasured=unmeasured.of(result),
     )
 
 

@@ -13,7 +13,7 @@ from tests.benchmarks.records import a_finished_run
 from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, checked
 
-MADE = "pooldeck_experiment_7_p1"
+MADE, REFUSED = "pooldeck_experiment_7_p1", "pooldeck_experiment_7_p2"
 
 
 @pytest.fixture
@@ -22,7 +22,8 @@ def cluster(db):
     cluster = a_cluster(name="orders")
     checked(cluster)
     a_pool(name="shop", cluster=cluster, size=10, state=PoolState.APPLIED)
-    a_pool(name=MADE, cluster=cluster, size=87, state=PoolState.FAILED, state_reason="no", made_for="experiment 7")
+    a_pool(name=MADE, cluster=cluster, size=87, state=PoolState.APPLIED, made_for="experiment 7")
+    a_pool(name=REFUSED, cluster=cluster, state=PoolState.FAILED, state_reason="no", made_for="experiment 7")
     return cluster
 
 
@@ -47,13 +48,17 @@ def test_the_api_lists_pools_of_people_and_all_where_asked(cluster):
     api = callers.bearer("read")
     assert names(api.get("/api/v1/pools/")) == ["shop"]
     found = api.get("/api/v1/pools/?experiments=true").json()["results"]
-    assert {row["name"]: row["made_for"] for row in found} == {"shop": "", MADE: "experiment 7"}
+    assert {row["name"]: row["made_for"] for row in found} == {
+        "shop": "",
+        MADE: "experiment 7",
+        REFUSED: "experiment 7",
+    }
 
 
 def test_the_page_of_pools_says_what_it_leaves_out_and_shows_it_where_asked(staff, cluster):
     page = page_of(staff.get("/pools/"))
     assert MADE not in page
-    assert "1 more was made by an experiment for itself." in page
+    assert "2 more were made by experiments for themselves." in page
     assert "made for experiment 7" in page_of(staff.get("/pools/?experiments=true"))
 
 

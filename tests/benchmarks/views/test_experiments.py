@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from benchmarks.experiments import library
+from benchmarks.experiments import library, more_blocks, start
 from benchmarks.experiments.report import files, presentation
 from benchmarks.models import Experiment, ExperimentState, Generator, Playbook
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
@@ -160,3 +160,40 @@ def test_until_the_end_only_what_can_be_judged_is_claimed(staff) -> None:
     page = page_of(staff.get(f"/experiments/{experiment.pk}/", headers=part))
     assert "Inconclusive" in page
     assert "Run again" in page  # which takes the place of the button that cancels
+
+
+@pytest.fixture
+def queue_is_there(monkeypatch) -> None:
+    for module in (more_blocks, start):
+        monkeypatch.setattr(module, "require_queue", lambda: None)
+
+
+def test_what_is_undecided_has_a_button_for_more_blocks(staff, queue_is_there) -> None:
+    decided = a_measured_experiment({"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [200, 210, 195]})
+    experiment = a_measured_experiment({"10-scram-none": [100, 101, 99], "10-scram-pgbouncer": [90, 160, 70]})
+    button, page = "Not decided: measure more blocks", page_of(staff.get(f"/experiments/{experiment.pk}/"))
+    assert button in page
+    assert presentation.show(decided).is_undecided  # Pgpool-II has no runs there
+    answer = staff.post(f"/experiments/{experiment.pk}/more/", {"blocks": "2", "confirm": experiment.cluster_name})
+    assert answer.url == f"/experiments/{experiment.pk}/"
+    experiment.refresh_from_db()
+    assert (experiment.state, len(experiment.plan)) == (ExperimentState.QUEUED, 2 + experiment.step)
+    wrong = staff.post(f"/experiments/{experiment.pk}/more/", {"blocks": "0"}, follow=True)
+    assert "greater than or equal to 1" in page_of(wrong)
+
+
+def test_what_could_not_be_measured_is_folded_and_left_out_by_a_button(staff, queue_is_there) -> None:
+    experiment = a_measured_experiment(FIGURES)
+    page = page_of(staff.get(f"/experiments/{experiment.pk}/"))
+    assert page.index("did 2.02 times the work") < page.index("1 arm could not be measured")
+    assert page.lower().count("no generator is alive") == 1
+    assert 'href="/generators/"' in page[page.index("1 arm could not be measured") :]
+    answer = staff.post(f"/experiments/{experiment.pk}/without/", {"confirm": experiment.cluster_name})
+    again = Experiment.objects.get(pk=answer.url.split("/")[2])
+    assert (again.playbook, again.skipped) == (experiment.playbook, {})
+    assert not set(experiment.skipped) & set(again.plan[0])
+
+
+@pytest.mark.parametrize("verb", ["more", "without"])
+def test_only_staff_measures_more(reader, verb) -> None:
+    assert reader.post(f"/experiments/{a_measured_experiment(FIGURES).pk}/{verb}/").status_code == 403

@@ -1,5 +1,6 @@
 """The private servers serve, ask for passwords and leave nothing behind."""
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -55,3 +56,21 @@ def test_the_registered_records_hold_the_logins(cluster: Cluster, pooler: Pooler
     assert cluster.admin_password == postgres.password
     assert cluster.password_of(APP_ROLE) == APP_PASSWORD
     assert pooler.admin_password == "console-password"
+
+
+def test_the_demo_lets_in_an_md5_hash_and_keeps_scram_for_others(tmp_path: Path) -> None:
+    """Arms of playbooks that log in by MD5 could not be measured on the demo."""
+    home = tmp_path / "postgres"
+    with PostgresServer(home, free_port(), password="of-the-superuser"):
+        pass  # a home of an earlier release
+    with PostgresServer(home, free_port(), password="of-the-superuser", lets_in_md5=True) as server:
+        digest = hashlib.md5(b"secretold").hexdigest()
+        with server.connect() as session:
+            session.execute(f"CREATE ROLE old LOGIN PASSWORD 'md5{digest}'")
+            rules = session.execute("SELECT auth_method FROM pg_hba_file_rules WHERE address IS NOT NULL").fetchall()
+        assert ("md5",) in rules
+        login = {"host": server.host, "port": server.port, "dbname": "postgres"}
+        psycopg.connect(**login, user="old", password="secret").close()
+        with psycopg.connect(**login, user=server.superuser, password=server.password) as session:
+            (kept,) = session.execute("SELECT rolpassword FROM pg_authid WHERE rolname = current_user").fetchone()
+        assert kept.startswith("SCRAM-SHA-256$")
