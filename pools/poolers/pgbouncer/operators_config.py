@@ -136,6 +136,11 @@ def read(main: str, ours: Mapping[str, str], load: Load) -> Reading:
     return reading
 
 
+def names_in(text: str) -> set[str]:
+    """Return the names of the entries in one file, without those that it includes."""
+    return set(read(text, {}, lambda _path: "").of("databases"))
+
+
 def of_folder(pooler: Pooler, main: str, ours: Mapping[str, str], folder_there: str) -> Reading:
     """Read from the main file in a pooler's folder, which is `folder_there` for PgBouncer itself."""
     start = working_folder(pooler)

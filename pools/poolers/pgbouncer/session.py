@@ -251,7 +251,11 @@ class PgBouncerSession:
         reading = operators_config.of_folder(self.pooler, drafting.main, texts, drafting.folder)
         asked = {pool.name for pool in drafting.pool_set.others if not stays(pool)} - self.names
         shown = {str(row["name"]): row for row in console.rows(self.connection, "databases")} if asked else {}
-        return Operators(reading, shown, frozenset(self.names), str(drafting.config.get("auth_user") or ""))
+        # an entry that was written into the panel's own file by hand is adopted as the pool of its name
+        adopted = operators_config.names_in(texts[DATABASES]) if asked else ()
+        return Operators(
+            reading, shown, frozenset({*self.names, *adopted}), str(drafting.config.get("auth_user") or "")
+        )
 
     def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
         """Remember the names that an apply may remove; raises `Rejected` for another panel's pools."""

@@ -145,7 +145,7 @@ def test_what_can_not_be_said_is_named_and_nothing_is_changed(
     ("name", "old", "new"),
     [
         ("pooldeck.ini", "pool_size=3", "pool_size=9"),
-        ("pooldeck_settings.ini", "33", "44"),
+        ("pooldeck_settings.ini", "query_wait_timeout = 33", "query_wait_timeout = 44"),
         ("userlist.txt", SECRET, '"app" "other"'),
         ("pgbouncer.ini", "%include", "; include"),
     ],
