@@ -18,7 +18,7 @@ from pools.inventory import pooler_settings_validation, sql_settings
 from pools.inventory.pooler_settings_validation import Spec, Values
 from pools.inventory.sql_settings import SqlRight
 from pools.models import Pooler, PoolerFile, PoolState
-from pools.poolers import live_settings
+from pools.poolers import KINDS, live_settings
 from pools.poolers.settings_schema import Scope
 
 logger = logging.getLogger(__name__)
@@ -67,6 +67,7 @@ def change_user_settings(
         pool_set = _locked(pooler)
         InvalidSettings.refuse(pooler_settings_validation.user_problems(pool_set, user))
         merged = _merged(pool_set, Scope.USER, pool_set.user_settings.get(user, {}), values)
+        InvalidSettings.refuse(KINDS[pooler.kind].limits_problems(pool_set, user, merged))
         others = {name: limits for name, limits in pool_set.user_settings.items() if name != user}
         _spec(pooler, expected_version, author, user_settings=others | ({user: merged} if merged else {}))
     logger.info("pooler %s: limits of user %s changed by %s", pooler.pk, user, author)

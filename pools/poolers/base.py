@@ -230,6 +230,10 @@ class Driver(ABC):
         """Return the published vulnerabilities of the release that `check` returned."""
         return ()
 
+    def limits_problems(self, pooler: Pooler, user: str, limits: Mapping[str, Any]) -> Problems:
+        """Yield why a user can't have these limits beside the pools that it has."""
+        yield from ()
+
     def clashes(self, spec: Pool) -> Problems:
         """Yield why a pool can't coexist with the other pools of its pooler."""
         yield from ()

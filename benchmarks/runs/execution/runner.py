@@ -1,6 +1,7 @@
 """Carries a claimed run to its final state: starts the program, records its output, ends it when it must end."""
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -38,6 +39,8 @@ from pools.clusters.endpoints import Endpoint
 from pools.errors import PoolsError
 
 log = logging.getLogger(__name__)
+# of a program by its name, such as `bwrap: Can't find …`; not a progress line, not a message of the server
+MESSAGE = re.compile(r"\s*(?!progress:|pgbench:)[a-z./][\w./-]*: \S")
 
 CHECK_S = 0.4  # how late a cancel may be seen
 VERSION_CHARACTERS = 200
@@ -327,13 +330,23 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         return Ending(Status.SUCCEEDED, found)
     if exit_code == 0 and output.has_summary and not output.aborted:
         return Ending(Status.SUCCEEDED, found)
-    return Ending(Status.FAILED, found | {"error": _with_remains(run, _why(run, output.errors, exit_code))})
+    errors = output.errors or last_words(recorder.output.whole("stderr"))
+    return Ending(Status.FAILED, found | {"error": _with_remains(run, _why(run, errors, exit_code))})
 
 
 def _with_remains(run: Run, error: str) -> str:
     """Add to the error of a broken-off preparation what it left of the tables."""
     left = partial_datasets.leave(run) if run.purpose == Purpose.PREPARE else ""
     return f"{error}; {left}" if left else error
+
+
+def last_words(stderr: str) -> list[str]:
+    """Return the last message on stderr of a program by name, where the load program's own errors have none.
+
+    A sandbox, a wrapper or the dynamic linker ends before the load program says anything (`bwrap: Can't …`).
+    """
+    messages = [line.strip() for line in stderr.splitlines() if MESSAGE.match(line)]
+    return messages[-1:]
 
 
 def _why(run: Run, errors: list[str], exit_code: int) -> str:

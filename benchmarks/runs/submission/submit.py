@@ -17,7 +17,7 @@ from benchmarks.library.settings_profiles import shared
 from benchmarks.models import Experiment, Purpose, Run, ScriptVersion
 from benchmarks.runs import setup
 from benchmarks.runs.setup import connection_headroom
-from benchmarks.runs.submission import dispatch, limits, options, split
+from benchmarks.runs.submission import dispatch, limits, options, prepared, split
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import datasets, resolve, server_version
 from benchmarks.targets.resolve import Target
@@ -130,6 +130,8 @@ def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:
     aim = resolve.find(request.target, purpose=purpose)
     checked = load_options.validate(engine, request.options, purpose=purpose)
     limits.check(request.author, aim.cluster, checked)
+    if purpose == Purpose.LOAD:
+        prepared.guard(aim, engine, checked)
     program = options.check_program_version(engine, checked, place.generators)
     host_files.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -23,6 +24,7 @@ from pools.poolers.pgbouncer import (
     login_messages,
     manual_edits,
     operators_config,
+    pool_limits,
     preflight,
     releases,
     render,
@@ -84,6 +86,12 @@ class PgBouncer(Driver):
         version = releases.version_of(spec.pooler.server_version)
         for _name, message in settings_schema.problems(CATALOGUE, Scope.POOL, spec.settings, version):
             yield "settings", message
+        for message in pool_limits.problems(spec):
+            yield "settings", message
+
+    def limits_problems(self, pooler: Pooler, user: str, limits: Mapping[str, Any]) -> Problems:
+        """Yield limits of a user that the smallest size of one of its pools is above."""
+        return pool_limits.user_problems(pooler, user, limits)
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         return advisories.of_release(version_text)

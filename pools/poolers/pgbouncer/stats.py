@@ -42,11 +42,15 @@ def figures(pools: Iterable[Row]) -> dict[str, PoolFigures]:
 
 
 def counters(stats: Iterable[Row]) -> dict[str, Counters]:
-    """Return the rows of SHOW STATS, one per pool."""
-    return {
-        str(row["database"]): Counters(**{name: number(row.get(column)) for name, column in COUNTERS.items()})
-        for row in stats
-    }
+    """Sum the rows of SHOW STATS by pool: PgBouncer has one for each, pgcat and Odyssey one for each of its users."""
+    found: dict[str, Counters] = {}
+    for row in stats:
+        name = str(row["database"])
+        other = found.get(name, Counters())
+        found[name] = Counters(
+            **{key: getattr(other, key) + number(row.get(column)) for key, column in COUNTERS.items()}
+        )
+    return found
 
 
 def waited_ms(row: Row) -> int:

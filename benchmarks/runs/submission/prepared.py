@@ -1,0 +1,40 @@
+"""Refuses a load that prepares statements through a pool that can't carry them: it would abort, and print a rate."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import InvalidOptions
+from benchmarks.targets.resolve import Target
+from pools.advice import client_limits
+from pools.models import Mode
+
+# Engine → its option and the value by which it prepares statements by the protocol.
+PREPARING = {"pgbench": ("protocol", "prepared"), "sysbench": ("db_ps_mode", "auto")}
+
+
+def guard(aim: Target, engine: str, options: dict[str, Any]) -> None:
+    """Raise `InvalidOptions` where the pool's pooler forgets prepared statements between transactions.
+
+    Its console is asked, since the operator may have set max_prepared_statements too.
+    """
+    option, value = PREPARING.get(engine, ("", ""))
+    if aim.pool is None or not option or options.get(option) != value or aim.pool.mode == Mode.SESSION:
+        return
+    limits = client_limits.of(aim.pool.pooler)
+    if limits.keeps_prepared:
+        return
+    release = f"{limits.version[0]}.{limits.version[1]}"
+    if limits.version < client_limits.KEEPS_PREPARED:
+        text = _(
+            "statements are not prepared through pool %(pool)s: PgBouncer before 1.21 keeps none in %(mode)s mode, and "
+            "this is %(release)s: use %(other)s, or a pool in session mode"
+        )
+    else:
+        text = _(
+            "statements are not prepared through pool %(pool)s: max_prepared_statements of its PgBouncer is 0, so "
+            "none is kept in %(mode)s mode: set it, use %(other)s, or a pool in session mode"
+        )
+    other = "extended" if engine == "pgbench" else "disable"
+    words = {"pool": aim.pool.name, "mode": aim.pool.mode, "release": release, "other": other}
+    raise InvalidOptions({option: [text % words]})

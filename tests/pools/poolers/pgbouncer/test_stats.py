@@ -1,0 +1,27 @@
+"""Figures of SHOW tables by database, also of consoles that list a row for each of its users."""
+
+from pools.poolers.base import Counters, PoolFigures
+from pools.poolers.pgbouncer import stats
+
+# As pgcat answers (src/admin.rs, show_stats and show_pools): a row for each user, all with the same database; fewer
+# columns than PgBouncer's.
+STATS = [
+    {"instance": "0", "database": "shop", "user": "web", "total_xact_count": "10000", "total_query_count": "30000"},
+    {"instance": "0", "database": "shop", "user": "batch", "total_xact_count": "100", "total_query_count": "100"},
+    {"instance": "1", "database": "other", "user": "web", "total_xact_count": "5", "total_query_count": "5"},
+]
+POOLS = [
+    {"database": "shop", "user": "web", "cl_active": 3, "sv_active": 2, "maxwait": "1", "maxwait_us": "5000"},
+    {"database": "shop", "user": "batch", "cl_active": 1, "sv_idle": 4, "maxwait": "0", "maxwait_us": "7000"},
+]
+
+
+def test_the_counters_of_a_database_are_the_sum_over_its_users() -> None:
+    assert stats.counters(STATS) == {
+        "shop": Counters(transactions=10_100, queries=30_100),
+        "other": Counters(transactions=5, queries=5),
+    }
+
+
+def test_its_connections_are_too_and_its_wait_is_the_longest() -> None:
+    assert stats.figures(POOLS) == {"shop": PoolFigures(cl_active=4, sv_active=2, sv_idle=4, maxwait_ms=1_005)}
