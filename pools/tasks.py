@@ -10,7 +10,7 @@ from pools import deployment, task_queue
 from pools.clusters import health_check
 from pools.config_files import folder_owner
 from pools.console import commands
-from pools.deployment import drift, proofs
+from pools.deployment import drift, proofs, retries
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState
 from pools.monitoring import notifications, pool_checks, pool_logins, recorder, redis_store
@@ -43,6 +43,9 @@ def overwrite_drift(self: Task, pooler_id: str, user_id: int | None = None) -> N
 @shared_task
 def apply_what_waits() -> None:
     """Apply poolers that have unsettled pools (a task got lost, or a pooler was down), each by its folder owner."""
+    for pooler in retries.sleeping():
+        if task_queue.is_ours(pooler):
+            retries.wake(pooler)
     for pooler in deployment.waiting_poolers():
         if task_queue.is_ours(pooler):
             deployment.apply_pooler(pooler)
@@ -91,8 +94,9 @@ def check_drift() -> None:
 
 @shared_task
 def check_pooler(pooler_id: str) -> None:
-    """Check one pooler for drift."""
+    """Check one pooler for drift, and whether what was refused can be tried again."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
+        retries.wake(pooler)
         drift.check(pooler)
 
 

@@ -20,14 +20,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from panel.installation import pausing
+from pools.deployment import retries
 from pools.errors import PoolsError
 from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision, RevisionState
 from pools.poolers.base import ClusterBusy, Draft, Route, Session
 
 logger = logging.getLogger(__name__)
 
-RETRY_UNREACHABLE_AFTER = timedelta(seconds=10)
-REST = timedelta(seconds=60)  # after a cluster refused all logins
+RETRY_UNREACHABLE_AFTER = timedelta(seconds=4)  # at each beat of `apply_what_waits`
+REST = timedelta(seconds=60)  # after a cluster refused all logins; `retries.wake` ends it once the cluster does not
 MOST_NAMED = 10
 ROWS_AT_ONCE = 2000  # well within the 32,766 parameters that SQLite takes of one statement, and PostgreSQL 65,535
 REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED, PoolState.FAILING)
@@ -232,7 +233,8 @@ def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
         for route, reason in fault.reasons.items():
             pools = (pool for pool in asked.pending if pool.route == route)
             mark(pools, state_reason=_retried(reason))
-        Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + REST)
+        amid = retries.AWAY if fault.of_servers else ""
+        Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + REST, refused_amid=amid)
 
 
 def _retried(reason: str) -> str:

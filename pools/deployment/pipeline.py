@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pools.config_files import atomic_write
-from pools.deployment import live_files, snapshots
+from pools.deployment import live_files, retries, snapshots
 from pools.deployment.attempt import (
     Attempt,
     LockLost,
@@ -58,7 +58,9 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
         return None
     try:
         with _rarely_collected():
-            return _apply_all(pooler, author, overwrite=overwrite)
+            last = _apply_all(pooler, author, overwrite=overwrite)
+        retries.remember(pooler)
+        return last
     except LockLost as error:
         logger.warning("%s", error)
     except PoolerUnreachable as error:

@@ -59,12 +59,12 @@ Route = tuple[UUID, str]  # a cluster, and the role of its servers (Pool.target)
 class ClusterBusy(ApplyFailed):
     """Servers refuse all logins for now, or do not answer; `reasons` by route.
 
-    Their pools are not at fault, and are tried again later.
+    Their pools are not at fault, and are tried again later. `of_servers`: whether logins to the servers show the end.
     """
 
-    def __init__(self, reasons: Mapping[Route, str]) -> None:
+    def __init__(self, reasons: Mapping[Route, str], *, of_servers: bool = True) -> None:
         super().__init__("; ".join(dict.fromkeys(reasons.values())))
-        self.reasons = dict(reasons)
+        self.reasons, self.of_servers = dict(reasons), of_servers
 
 
 @dataclass(frozen=True)

@@ -219,7 +219,8 @@ class PgpoolSession:
                         "close some clients, or raise num_init_children"
                     )
                     % {"pooler": self.pooler, "reason": reason_of(error)}
-                }
+                },
+                of_servers=False,
             ) from None
 
 

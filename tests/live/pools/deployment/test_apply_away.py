@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from panel.quickstart.servers import PostgresServer, free_port
-from pools import deployment
+from pools import deployment, tasks
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgbouncer import verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
@@ -66,10 +66,10 @@ def test_new_pools_wait_for_a_server_that_is_down_while_others_go_live(
         assert deployment.apply_pooler(pooler).state == RevisionState.FAILED
     assert [(one.number, one.state) for one in pooler.revisions.all()] == [(3, "failed"), (2, "applied"), (1, "failed")]
     assert deployment.waiting_poolers() == []  # it rests
+    tasks.apply_what_waits()
+    assert pooler.revisions.count() == 3
     other_postgres.start()
-    Pooler.objects.update(rests_until=timezone.now())
-    assert deployment.waiting_poolers() == [pooler]
-    assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
+    tasks.apply_what_waits()  # as beat does every 5 s
     assert [state_of(pool) for pool in away] == [(PoolState.APPLIED, "")] * 3
     assert log_in("away0") == "app"
 
