@@ -45,13 +45,13 @@ def collect_only_what_comes(**_: Any) -> None:
 @beat_init.connect
 def recognize_a_copy(**_: Any) -> None:
     """Pause a panel that is a copy before beat sends a task; beat waits while the metadata database is down."""
-    from panel.installation import copies  # a model, which needs Django set up
+    from panel import start  # models, which need Django set up
 
     home = env.home()
     home.mkdir(parents=True, exist_ok=True)
     while True:
         try:
-            copies.recognize(home)
+            start.recognize_a_copy(home)
         except (OperationalError, InterfaceError) as error:
             logger.warning("the metadata database does not answer, beat waits for it: %s", error)
             connection.close()

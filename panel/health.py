@@ -64,11 +64,24 @@ def worker() -> None:
         raise Down(f"no worker for {' or '.join(missing)} sent a heartbeat lately: start {how}")
 
 
+def beat() -> None:
+    """Raise `Down` unless beat sent a heartbeat within `heartbeats.ALIVE_WITHIN`."""
+    try:
+        age_s = heartbeats.ages_s()["beat"]
+    except QueueDown as error:
+        raise Down("unknown while redis does not answer") from error
+    if age_s is None:
+        raise Down("beat was never heard of: start celery -A panel beat")
+    if age_s > heartbeats.ALIVE_WITHIN.total_seconds():
+        raise Down(f"beat was last heard of {age_s:.0f} s ago, so nothing is checked or applied: start it again")
+
+
 PARTS: dict[str, Callable[[], None]] = {
     "database": database,
     "migrations": migrations,
     "redis": redis_server,
     "worker": worker,
+    "beat": beat,
 }
 
 
@@ -94,11 +107,21 @@ def live(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """Answer 200 `{status, parts, down: []}` when every part works, else 503 with the names of those that are down."""
+    """Answer 200 `{status, parts, down: [], ages_s}` when every part works, else 503 with the names of those that are.
+
+    `ages_s`: seconds since beat and a worker for each kind of work were heard of; empty without Redis.
+    """
     parts = {name: probe(name) for name in PARTS}
     down = [name for name, found in parts.items() if found != "ok"]
-    answer = {"status": "down" if down else "ready", "down": down, "parts": parts}
+    answer = {"status": "down" if down else "ready", "down": down, "parts": parts, "ages_s": _ages_s()}
     return JsonResponse(answer, status=503 if down else 200)
+
+
+def _ages_s() -> dict[str, float | None]:
+    try:
+        return heartbeats.ages_s()
+    except QueueDown:
+        return {}
 
 
 @never_cache

@@ -232,6 +232,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in queues.listened_on(WORKER, GENERATOR)]
 CELERY_TASK_ROUTES = ("pools.task_queue.route",)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_BEAT_SCHEDULER = "panel.beat:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "check-everything": {"task": "pools.tasks.check_everything", "schedule": 60.0},

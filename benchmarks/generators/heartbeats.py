@@ -1,4 +1,4 @@
-"""Heartbeats of workers in Redis: which are alive, of those that take runs and those that take tasks."""
+"""Heartbeats of beat and of workers in Redis: which are alive, of those that take runs and those that take tasks."""
 
 import logging
 import time
@@ -18,7 +18,7 @@ from panel.lib.queues import WorkerKind
 
 log = logging.getLogger(__name__)
 
-RUNS, TASKS = "pooldeck:generators", "pooldeck:workers"
+RUNS, TASKS, BEAT = "pooldeck:generators", "pooldeck:workers", "pooldeck:beat"
 ALIVE_WITHIN = timedelta(seconds=15)  # a worker beats every 2 s; a loaded machine may be late
 REMEMBERED_FOR = timedelta(days=7)
 ANSWER_WITHIN_S = 2
@@ -60,6 +60,25 @@ def report_alive() -> None:
         beat(settings.GENERATOR, settings.WORKER)
     except QueueDown as error:
         log.warning("no heartbeat of worker %s: %s", settings.GENERATOR, error)
+
+
+def report_beat() -> None:
+    """Write the heartbeat of beat; without Redis it can send no task either, so a failure is only logged."""
+    try:
+        with asking_redis() as client:
+            client.zadd(BEAT, {settings.GENERATOR: time.time()})
+    except QueueDown as error:
+        log.warning("no heartbeat of beat: %s", error)
+
+
+def ages_s() -> dict[str, float | None]:
+    """Return how many seconds ago beat and a worker for each kind of work were heard of; None: not in the last week.
+
+    Raises `QueueDown`.
+    """
+    now, keys = datetime.now(UTC), {"beat": BEAT, "tasks": TASKS, "runs": RUNS}
+    heard = {name: [one.last_seen_at for one in seen(key)] for name, key in keys.items()}
+    return {name: round((now - max(times)).total_seconds(), 1) if times else None for name, times in heard.items()}
 
 
 def seen(key: str = RUNS) -> list[Heartbeat]:

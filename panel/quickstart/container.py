@@ -42,10 +42,12 @@ def set_up(servers: DemoServers) -> None:
     home.make_keys()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
     django.setup()
-    from panel.quickstart import admin  # imports models, which need Django set up
+    from panel import start  # imports models, which need Django set up
+    from panel.quickstart import admin
     from panel.quickstart.demo import Demo
 
     call_command("migrate", verbosity=1, interactive=False)
+    start.recognize_a_copy(home.path)  # before the demo's poolers are registered
     call_command("collectstatic", verbosity=1, interactive=False, clear=True)
     user, logins = admin.ensure(home, env.text("POOLDECK_ADMIN_PASSWORD"))
     home.write_quickstart({"url": "http://localhost:8000", **logins})

@@ -4,7 +4,8 @@ from django.core.management import call_command
 from django.db import DatabaseError
 
 from benchmarks.runs.submission import dispatch
-from panel.installation import copies, pausing
+from panel import start
+from panel.installation import pausing
 from panel.quickstart import admin, demo_experiment
 from panel.quickstart.demo import Demo
 from panel.quickstart.home import Home
@@ -37,7 +38,7 @@ class Serving:
         """Run every step up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
         self.steps.report("migrating the metadata database")
         migrate()
-        if (installation := copies.recognize(self.home.path)).paused_at:
+        if (installation := start.recognize_a_copy(self.home.path)).paused_at:
             self.steps.report(f"paused, as this may be a copy ({installation.paused_because}): resume it in the panel")
         self.supervisor.start(Beat(self.home.path))
         user, logins = admin.ensure(self.home)

@@ -25,14 +25,33 @@ def test_ready_names_the_parts_that_are_down_without_telling_where_they_are(sett
     assert answer.status_code == 503
     assert answer.json() == {
         "status": "down",
-        "down": ["redis", "worker"],
+        "down": ["redis", "worker", "beat"],
         "parts": {
             "database": "ok",
             "migrations": "ok",
             "redis": "redis does not answer",
             "worker": "unknown while redis does not answer",
+            "beat": "unknown while redis does not answer",
         },
+        "ages_s": {},
     }
+
+
+@pytest.mark.parametrize(
+    ("age_s", "found"),
+    [
+        (1.2, "ok"),
+        (None, "beat was never heard of: start celery -A panel beat"),
+        (61.2, "beat was last heard of 61 s ago, so nothing is checked or applied: start it again"),
+    ],
+)
+def test_ready_tells_how_old_the_heartbeats_are_and_is_down_without_beat(monkeypatch, age_s, found):
+    ages = {"beat": age_s, "tasks": 0.4, "runs": None}
+    monkeypatch.setattr(heartbeats, "ages_s", lambda: ages)
+    monkeypatch.setattr(health, "PARTS", {"beat": health.beat})
+    answer = Client().get("/healthz/ready")
+    assert (answer.status_code, answer.json()["parts"]["beat"]) == (200 if found == "ok" else 503, found)
+    assert answer.json()["ages_s"] == ages
 
 
 def test_ready_answers_200_when_every_part_is_well(monkeypatch):

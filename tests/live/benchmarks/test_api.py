@@ -206,7 +206,7 @@ def test_generators_are_seen_by_their_heartbeats(script: Script, worker: TestWor
     found = script.until("/generators/", lambda page: page["count"])["results"]
     assert [(row["alive"], row["run"]) for row in found if row["name"] == "local"] == [(True, None)]
     ready = script.client.get("/healthz/ready")
-    assert (ready.status_code, ready.json()["down"]) == (200, [])
+    assert (ready.status_code, ready.json()["down"]) == (503, ["beat"])  # none runs here
 
 
 def test_a_request_sent_twice_with_its_key_starts_one_run(script: Script, cluster: Cluster, dataset: str) -> None:
@@ -223,4 +223,4 @@ def test_a_queue_that_is_down_saves_nothing(script: Script, cluster: Cluster, da
     settings.REDIS_URL = "redis://127.0.0.1:1/0"
     script.post("/runs/", {"target": {"cluster": str(cluster.pk), "database": dataset}}, status=503)
     assert script.get("/runs/", purpose="load")["count"] == 0
-    assert script.client.get("/healthz/ready").json()["down"] == ["redis", "worker"]
+    assert script.client.get("/healthz/ready").json()["down"] == ["redis", "worker", "beat"]

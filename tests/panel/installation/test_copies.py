@@ -8,6 +8,7 @@ from django.test import Client
 
 from benchmarks.models import Run, Status
 from benchmarks.runs.submission import queue_status
+from panel import start
 from panel.installation import copies, pausing
 from panel.installation.models import Installation
 from pools import task_queue, tasks
@@ -94,6 +95,30 @@ def test_a_start_that_was_killed_halfway_is_no_copy(home: Path, monkeypatch, kil
         with pytest.raises(Killed):
             copies.recognize(home)
     assert copies.recognize(home).paused_at is None
+
+
+@pytest.mark.parametrize("folder", ["/etc/pgbouncer", "/home/elsewhere/var/pgbouncer", ""])
+def test_a_database_without_a_record_that_knows_poolers_elsewhere_may_be_a_copy(home: Path, folder: str) -> None:
+    records.a_pooler(config_dir=folder)
+    found = start.recognize_a_copy(home)
+    assert found.paused_at
+    assert "kept no record of its home" in found.paused_because
+    assert (folder or "watched") in found.paused_because
+    pausing.resume()
+    assert start.recognize_a_copy(home).paused_at is None
+
+
+def test_a_copied_home_of_a_release_without_records_is_found(home: Path, tmp_path: Path) -> None:
+    records.a_pooler(config_dir=str(home / "pgbouncer"))
+    shutil.copytree(home, tmp_path / "copy")
+    assert str(home / "pgbouncer") in start.recognize_a_copy(tmp_path / "copy").paused_because
+
+
+def test_a_new_database_and_one_whose_poolers_lie_in_its_home_go_on(home: Path) -> None:
+    assert start.recognize_a_copy(home).paused_at is None
+    Installation.objects.all().delete()
+    records.a_pooler(config_dir=str(home / "pgbouncer"))
+    assert start.recognize_a_copy(home).paused_at is None
 
 
 def test_a_paused_panel_stays_paused_over_a_restart(home: Path, tmp_path: Path) -> None:
