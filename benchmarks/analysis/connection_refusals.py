@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 # PostgreSQL's own words (src/backend/utils/init/postinit.c, storage/lmgr/proc.c), PgBouncer's and Pgpool-II's
 _FATAL = re.compile(
-    r"FATAL: +(?P<why>remaining connection slots are reserved[^\n]*|sorry, too many clients already[^\n]*"
+    r"FATAL: +(?P<why>remaining connection slots are reserved[^\n\"]*|sorry, too many clients already[^\n\"]*"
     r"|too many connections for (?:role|database)[^\n]*|no more connections allowed[^\n]*)",
     re.IGNORECASE,
 )

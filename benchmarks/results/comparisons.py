@@ -57,9 +57,8 @@ def _contention(run: Run) -> dict[str, Any]:
 
 def _subject(run: Run, printed: str, points: Sequence[float]) -> Subject:
     settings = run.evidence.get("server", {}).get("settings", {})
-    refusal = (
-        connection_refusals.find(f"{printed}\n{run.error}", run.options, settings) if _may_be_refused(run) else None
-    )
+    reported = "\n".join([printed, run.error, *run.reasons])  # reasons have the errors that a service answered with
+    refusal = connection_refusals.find(reported, run.options, settings) if _may_be_refused(run) else None
     return Subject(
         id=str(run.pk),
         number=run.number,

@@ -83,15 +83,15 @@ def start(within_s: float) -> Start:
             [ROOT / "script" / "up", "--once", "--port", str(free_port())],
             env={**os.environ, "POOLDECK_HOME": home},
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
             text=True,
         )
         try:
-            printed, _ = process.communicate(timeout=within_s)
+            printed, reported = process.communicate(timeout=within_s)
         except subprocess.TimeoutExpired:
             _end(process)
             return Start(time.monotonic() - began, None)
-        return read(printed, time.monotonic() - began, process.returncode)
+        return read(printed, reported, time.monotonic() - began, process.returncode)
 
 
 def _end(process: "subprocess.Popen[str]") -> None:
@@ -104,11 +104,13 @@ def _end(process: "subprocess.Popen[str]") -> None:
         process.communicate()
 
 
-def read(printed: str, seconds: float, code: int) -> Start:
-    """Read the line of PgBouncer out of the table of reconnect."""
+def read(printed: str, reported: str, seconds: float, code: int) -> Start:
+    """Read the line of PgBouncer out of the table of reconnect; without a table, the last that was reported."""
     line = ARM.search(printed)
     found = FIGURES.search(line[0]) if line else None
-    return Start(seconds, code, **found.groupdict()) if found else Start(seconds, code)
+    if found is None:
+        return Start(seconds, code, verdict=(reported or printed).strip().rpartition("\n")[2])
+    return Start(seconds, code, **found.groupdict())
 
 
 def main() -> None:

@@ -38,3 +38,10 @@ def test_clients_that_gave_up_are_counted():
 
 def test_another_end_is_no_refusal():
     assert connection_refusals.find("FATAL:  password authentication failed", {"clients": 10}, {}) is None
+
+
+def test_a_services_answer_in_json_ends_where_the_message_does() -> None:
+    text = '1 of 2 requests failed: {"error": "FATAL:  sorry, too many clients already"}; tps counts only the others'
+    found = connection_refusals.find(text, {"concurrency": 200}, {})
+    assert found is not None
+    assert found.sentence(pooled=False) == "the server refused some clients: sorry, too many clients already"
