@@ -1,8 +1,9 @@
 """The connections that a cluster can give to pools, how many are given, and the confirmation for more."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 from django.db import models
@@ -188,6 +189,32 @@ def problems(spec: Pool, confirmed: str, pool_set: Pool | None = None) -> Proble
         yield "over_budget_confirm", text % {"typed": confirmed, "name": spec.cluster.name}
     words = {"over": _over_message(spec, needed, target), "figures": _figures(figures, has_own=pool_set is not None)}
     yield "size", _("%(over)s: %(figures)s") % words
+
+
+def settings_problems(pooler: Pooler, settings: Mapping[str, Any]) -> Problems:
+    """Yield (setting, message) where these settings let the pooler open more connections than its clusters have left.
+
+    A HAProxy's maxconn and a Pgpool-II's children hold for all its pools at once. Where one of them was allowed to be
+    over the budget, the settings may be too.
+    """
+    kind, pools = KINDS[pooler.kind], pooler.pools.with_connections()
+    before = kind.connections_of(pooler)
+    after = kind.connections_of(Pooler(kind=pooler.kind, facts=pooler.facts, settings=dict(settings)))
+    changed = [name for name, value in settings.items() if pooler.settings.get(name) != value]
+    changed += [name for name in pooler.settings if name not in settings]
+    more = (after or 0) - (before or 0)
+    if more <= 0 or not changed or pools.exclude(over_budget_by="").exists():
+        return
+    routes = {(pool.cluster, pool.target) for pool in pools.select_related("cluster")}
+    for cluster, target in sorted(routes, key=lambda route: (route[0].name, route[1])):
+        free = of_cluster(cluster, target=target).free
+        if free is not None and more > free:
+            text = _(
+                "pooler %(pooler)s could then open %(after)s connections, %(more)s more than now, and cluster "
+                "%(cluster)s has %(free)s left for pools: ask for fewer, or make room there"
+            )
+            words = {"pooler": pooler, "after": after, "more": more, "cluster": cluster, "free": max(0, free)}
+            yield changed[0], text % words
 
 
 def _figures(budget: Budget, *, has_own: bool) -> str:

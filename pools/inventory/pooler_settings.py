@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from pools import task_queue
 from pools.errors import InvalidValues
-from pools.inventory import pooler_settings_validation, sql_settings
+from pools.inventory import budget, pooler_settings_validation, sql_settings
 from pools.inventory.pooler_settings_validation import Spec, Values
 from pools.inventory.sql_settings import SqlRight
 from pools.models import Pooler, PoolerFile, PoolState
@@ -47,6 +47,7 @@ def change_settings(
         pool_set = _locked(pooler)
         merged = _merged(pool_set, Scope.PROGRAM, pool_set.settings, values)
         sql_settings.refuse_for_program(pool_set, merged, right)
+        InvalidSettings.refuse(budget.settings_problems(pool_set, merged))
         spec = Spec(merged, _files(pool_set))
         InvalidSettings.refuse(
             pooler_settings_validation.unsupported(pool_set, spec, merged.keys() & values.keys(), live)
