@@ -81,7 +81,8 @@ def with_include(main: str, folder: str) -> str:
     """Add the line that reads pooldeck.ini at the end of pgbouncer.ini, so that a fault above it changes no pool."""
     if INCLUDE.search(main):
         return main
-    return f"{main.rstrip()}\n\n; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
+    own = main.rstrip("\n")  # not its CR, which is the end of the operator's last line
+    return f"{own}\n\n; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
 
 
 def with_settings_include(main: str, folder: str) -> str:
