@@ -14,6 +14,7 @@ from pools.poolers import KINDS, kinds_that
 
 logger = logging.getLogger(__name__)
 MOST_NAMED = 20
+CONSOLE = "pgbouncer"  # PgBouncer's own user, of its console alone
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def review(pooler: Pooler) -> list[OpenPool]:
     if not pools:
         return []
     kind = KINDS[pooler.kind]
-    known = {str(row["name"]) for row in kind.show(pooler, "users")}
+    known = {str(row["name"]) for row in kind.show(pooler, "users")} - {CONSOLE}
     clients: dict[str, set[str]] = {}
     for row in kind.show(pooler, "clients"):
         clients.setdefault(str(row["database"]), set()).add(str(row["user"]))

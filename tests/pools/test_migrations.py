@@ -7,7 +7,7 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
 from pools.deployment import snapshots
-from pools.models import Revision
+from pools.models import Pool, Revision
 from tests.pools import records
 
 TOGETHER = ("pools", "0009_apply_holders")
@@ -35,3 +35,15 @@ def test_the_content_of_revisions_moves_out_of_their_rows_and_back() -> None:
     moved = Revision.objects.get(pk=made.pk)
     assert (moved.files, moved.given, moved.specs) == ({"a": "b"}, {"auth_hba_file": "local"}, held)
     assert not Revision.objects.get(pk=bare.pk).specs
+
+
+@pytest.mark.django_db(transaction=True)
+def test_pools_of_before_stay_open_to_whom_their_pgbouncer_knows() -> None:
+    fixed, inbound = records.a_pool(name="fixed", user="app"), records.a_pool(name="inbound", user="")
+    pgpool = records.a_pool(pooler=records.a_pooler(name="pgpool", kind="pgpool", port=2, pcp_port=1), user="app")
+    try:
+        migrated(("pools", "0021_applied_at"))
+    finally:
+        migrated(*MigrationExecutor(connection).loader.graph.leaf_nodes())
+    kept = dict(Pool.objects.values_list("pk", "allowed_users"))
+    assert kept == {fixed.pk: "*", inbound.pk: "", pgpool.pk: ""}

@@ -8,7 +8,10 @@ from tests import callers
 from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
-KNOWN = {"users": [{"name": "app"}, {"name": "tenant"}], "clients": [{"database": "orders", "user": "looked-up"}]}
+KNOWN = {
+    "users": [{"name": "app"}, {"name": "pgbouncer"}, {"name": "tenant"}],
+    "clients": [{"database": "orders", "user": "looked-up"}],
+}
 
 
 @pytest.fixture

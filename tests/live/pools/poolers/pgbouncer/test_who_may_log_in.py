@@ -9,7 +9,7 @@ from pytest_django import Settings
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
-from pools.deployment import rollback
+from pools.deployment import drift, rollback
 from pools.inventory import pool_access
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers import KINDS
@@ -233,3 +233,29 @@ def test_strangers_are_refused_at_the_unix_socket_too(
     with pytest.raises(psycopg.OperationalError, match=REFUSED):
         psycopg.connect(**address, user="tenant", password="tenant-password")
     psycopg.connect(**address, user="app", password="app-password").close()
+
+
+def test_a_way_to_log_in_that_an_included_file_sets_later_leaves_pools_open_and_says_so(
+    make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn, config: Config
+) -> None:
+    folder = Path(pgbouncer.config_dir)
+    (folder / "own.ini").write_text("auth_type = md5\n")
+    (folder / "own.ini").chmod(0o644)
+    ini = folder / "pgbouncer.ini"
+    ini.write_text(ini.read_text().replace("auth_type = scram-sha-256\n", "") + f"%include {folder}/own.ini\n")
+    reload(pgbouncer)
+    pool = make_pool()
+    deployment.apply_pooler(pooler)
+    assert (state_of(pool), config()["auth_type"]) == ((PoolState.APPLIED, ""), "md5")
+    assert "own.ini sets auth_type after the panel's settings are read" in pool_access.obstacle(pooler)
+    assert outcome(log_in, "mine", *TENANT) == "app"
+
+
+def test_rules_that_are_switched_off_at_the_console_are_drift(
+    orders: Pool, pooler: Pooler, pgbouncer: PgBouncerServer
+) -> None:
+    with pgbouncer.connect() as console:
+        console.execute(b"SET auth_type = 'md5'")
+    drift.check(pooler)
+    pooler.refresh_from_db()
+    assert [one["what"] for one in pooler.drift] == ["the pooler has auth_type md5, not hba"]
