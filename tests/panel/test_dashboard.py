@@ -1,8 +1,11 @@
 """The dashboard."""
 
+import re
+
 import pytest
 from django.test import Client
 
+from benchmarks.forms.advice import AdviceForm
 from benchmarks.models import Purpose, Status
 from pools.models import EventKind, PoolerState, PoolState
 from tests import callers
@@ -59,7 +62,7 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
         ("rolled_back", "pool bad"),
     ]
     page = page_of(answer)
-    assert "<strong>50</strong> of 97" in page
+    assert "<strong>40</strong> of 97" in page  # a pool that was refused before it was ever live takes none
     assert f'href="/experiments/advice/{web.pk}/?question=pooling"' in page
 
 
@@ -137,3 +140,19 @@ def test_a_prepared_dataset_is_no_measurement(staff):
     page = staff.get("/")
     assert page.context["totals"]["runs"]["all"] == 0
     assert page.context["runs"] == []
+
+
+def test_a_first_answer_is_one_click_away_where_nothing_is_protected(staff):
+    cluster = a_cluster(protected=False)
+    pool = a_pool(cluster=cluster, state=PoolState.APPLIED)
+    a_finished_run(50)
+    page = page_of(staff.get("/"))
+    form = page[page.index(f'action="/experiments/advice/{pool.pk}/"') :]
+    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([\w-]+)"', form[: form.index("</form>")]))
+    fields.pop("csrfmiddlewaretoken", None)
+    asked = AdviceForm(fields, pool=pool)
+    assert asked.is_valid(), asked.errors
+    assert (fields["question"], fields["minutes"]) == ("pooling", "1")
+    cluster.protected = True
+    cluster.save(update_fields=["protected"])
+    assert f'action="/experiments/advice/{pool.pk}/"' not in page_of(staff.get("/"))

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import sqrt
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -18,6 +19,7 @@ from benchmarks.models import Experiment
 from pools.models import Pool
 
 RESERVE = "reserve_pool"
+MORE_S = 300  # what the page offers to add to a first answer
 QUESTIONS = {
     sweep.SIZE: gettext_lazy("What size should this pool be?"),
     sweep.MODE: gettext_lazy("Which mode?"),
@@ -96,7 +98,22 @@ def recommendation(experiment: Experiment) -> Mapping[str, Any] | None:
 def _sentences(question: str, found: Mapping[str, Any] | None, result: Result) -> list[str]:
     """Return the answer first, then what may be doubted in it; nothing before anything is measured."""
     sentences = _size_sentences(found) if question == sweep.SIZE else _arm_sentences(question, result)
-    return [*sentences, *(_doubts(result) if sentences else ())]
+    more = _five_minutes_more(result) if question == sweep.POOLING else ()
+    return [*sentences, *more, *(_doubts(result) if sentences else ())]
+
+
+def _five_minutes_more(result: Result) -> list[str]:
+    """Return what five minutes more would add: an interval narrows with the root of the time spent."""
+    experiment = result.experiment
+    ends = [run.finished_at for run in result.runs if run.finished_at]
+    found = next((one.figure.interval for one in result.arms if one.baseline and one.figure), None)
+    if found is None or experiment.measuring_at is None or not ends:
+        return []
+    spent_s = max(1.0, (max(ends) - experiment.measuring_at).total_seconds())
+    share = sqrt(spent_s / (spent_s + MORE_S))
+    low, high = (found.ratio * (end / found.ratio) ** share for end in (found.low, found.high))
+    text = _("Five minutes more would narrow the interval to about ×%(low)s to ×%(high)s.")
+    return [text % {"low": f"{low:.2f}", "high": f"{high:.2f}"}]
 
 
 def pool_of(experiment: Experiment) -> Pool | None:
@@ -124,7 +141,14 @@ def _size_sentences(found: Mapping[str, Any] | None) -> list[str]:
     low, high = found["interval"]
     names = {"size": found["size"], "reserve": found["reserve"], "low": low, "high": high}
     names |= {"best": found["best"]["size"], "tps": f"{found['best']['tps']:,.0f}", "clients": found["clients"]}
-    if low == high:
+    largest = max((cell["size"] for cell in found["cells"]), default=None)
+    if high == largest:
+        certainty = _(
+            "The 95 %% interval of the size is %(low)s to %(high)s, and ends at the largest size that was tried: "
+            "larger ones may do as well or better."
+        )
+        certainty %= names
+    elif low == high:
         certainty = _("Every resampling of the runs gives this size.") % names
     else:
         certainty = _("The 95 %% interval of the size is %(low)s to %(high)s.") % names

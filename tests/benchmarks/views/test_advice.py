@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from datetime import timedelta
 
 import pytest
@@ -12,7 +13,7 @@ from benchmarks.api.experiments import ExperimentSerializer
 from benchmarks.experiments import results, start
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
-from benchmarks.experiments.report import files, heat_map, knee, presentation
+from benchmarks.experiments.report import advice, files, heat_map, knee, presentation
 from benchmarks.experiments.report.heat_map import HeatCell
 from benchmarks.experiments.results import Result
 from benchmarks.experiments.start import InvalidExperiment
@@ -379,3 +380,20 @@ def test_the_recorded_mix_is_offered_and_its_refusal_loses_nothing(staff, monkey
     assert "the extension pg_stat_statements is not installed" in text
     assert '<option value="recorded" selected>' in text
     assert 'value="7"' in text
+
+
+def test_the_answer_says_what_five_minutes_more_would_add(queued: None, db: None) -> None:
+    result = a_verdict(sweep.POOLING, {"direct": [100, 120, 90, 110, 95], "pooled": [150, 160, 140, 170, 130]})
+    result.experiment.measuring_at = max(run.finished_at for run in result.runs) - timedelta(seconds=60)
+    text = presentation.conclusion(result)
+    (said,) = re.findall(r"Five minutes more would narrow the interval to about ×([\d.]+) to ×([\d.]+)\.", text)
+    interval = next(one.figure.interval for one in result.arms if one.baseline)
+    assert interval.low < float(said[0]) < interval.ratio < float(said[1]) < interval.high
+
+
+def test_an_interval_that_ends_at_the_largest_size_tried_says_so() -> None:
+    best = {"size": 8, "tps": 262.0}
+    found = {"size": 8, "reserve": 1, "interval": [4, 8], "best": best, "clients": 8}
+    found |= {"cells": [{"size": 4}, {"size": 8}]}
+    assert "ends at the largest size that was tried" in advice._size_sentences(found)[1]
+    assert "largest" not in advice._size_sentences(found | {"interval": [2, 4]})[1]
