@@ -13,8 +13,9 @@ from benchmarks.analysis.arms import Subject
 from benchmarks.analysis.conclusions import Outcome
 
 # Points of the host's processors. A load that needs them all loses about as large a share of its throughput: pairs
-# within 10 points vary by some 10 % more than on a quiet machine, which the interval shows.
-ALIKE_POINTS = 10.0
+# within 15 points vary by some 15 % more than on a quiet machine, which the interval shows. Where others took 60 % of
+# a machine, 10 points left three of six blocks.
+ALIKE_POINTS = 15.0
 LOADED = (Outcome.SUCCEEDED, Outcome.SUSPECT)
 
 

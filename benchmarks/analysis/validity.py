@@ -32,7 +32,7 @@ LATENCY_STEP_MS = 0.001  # what pgbench rounds a latency to
 FAILED_SHARE = SKIPPED_SHARE = 0.01
 RATE_KEPT = 0.95
 LATE_MS = 1_000.0
-LEAST_LOAD_SHARE, LEAST_LOAD_S = 0.5, 1.0  # of the duration that is left once all clients have connected
+LEAST_LOAD_SHARE, LEAST_LOAD_S = 0.25, 1.0  # of the duration that is left once all clients have connected
 ERROR_CHARACTERS = 200
 
 
