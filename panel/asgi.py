@@ -4,14 +4,20 @@ import os
 
 from django.conf import settings
 from django.core.asgi import get_asgi_application
+from django.core.exceptions import ImproperlyConfigured
 from django.urls import get_resolver
 
-from panel.lib import gc_tuning
+from panel.lib import env, gc_tuning
 from panel.proxies import TrustedProxies
 from panel.request_deadlines import BodyDeadline
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
+if not env.secret("POOLDECK_SECRET_KEY", "secret_key"):
+    raise ImproperlyConfigured(
+        "POOLDECK_SECRET_KEY (or the file secret_key in POOLDECK_HOME) is needed by the web process, which signs "
+        "sessions with it; script/up makes it"
+    )
 application = TrustedProxies(BodyDeadline(get_asgi_application()), settings.TRUSTED_PROXIES)
 get_resolver().check()  # imports every view; else the first request would
 gc_tuning.leave_out_what_there_is()

@@ -30,6 +30,14 @@ app = Celery("pooldeck", task_cls="panel.installation.pausing:PausableTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
+
+@app.on_after_configure.connect
+def sign_messages(sender: Celery, **_: Any) -> None:
+    """Sign what this process sends, and accept only what an accepted certificate signed, where keys are given."""
+    if sender.conf.security_key:
+        sender.setup_security()
+
+
 DATABASE_AGAIN_S = 2
 files = file_changes.Watch()
 

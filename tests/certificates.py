@@ -4,13 +4,13 @@ import datetime
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
 
-def self_signed(host: str) -> tuple[str, str]:
+def self_signed(host: str, key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey | None = None) -> tuple[str, str]:
     """A key and a certificate for the host, signed by itself, as PEM."""
-    key = ec.generate_private_key(ec.SECP256R1())
+    key = key or ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, host)])
     now = datetime.datetime.now(datetime.UTC)
     made = (

@@ -122,6 +122,21 @@ def redis_url() -> str:
     return text("REDIS_URL", "redis://127.0.0.1:6379/0")
 
 
+def message_signing() -> tuple[str, str, str]:
+    """Return the paths of the key and the certificate that sign messages, and of the folder of accepted certificates.
+
+    All are empty where messages are not signed. Raises `ImproperlyConfigured` where some are missing.
+    """
+    key, certificate = text("POOLDECK_MESSAGE_KEY"), text("POOLDECK_MESSAGE_CERTIFICATE")
+    accepted = text("POOLDECK_MESSAGE_CERTIFICATES")
+    if any((key, certificate, accepted)) and not all((key, certificate, accepted)):
+        raise ImproperlyConfigured(
+            "POOLDECK_MESSAGE_KEY, POOLDECK_MESSAGE_CERTIFICATE and POOLDECK_MESSAGE_CERTIFICATES belong together: set "
+            "all three, or none"
+        )
+    return key, certificate, accepted
+
+
 def secret(name: str, file_name: str) -> str:
     """Read a secret from its variable, else from a file under the home; empty where neither exists."""
     path = home() / file_name

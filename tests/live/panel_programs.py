@@ -69,8 +69,8 @@ class TestWorker(Worker):
 
     @property
     def environment(self) -> dict[str, str]:
-        """The test run's own settings, the generator's name and what it takes."""
-        named = {"POOLDECK_GENERATOR": self.generator, "POOLDECK_WORKER": self.takes}
+        """The test run's own settings without the key of sessions, the generator's name and what it takes."""
+        named = {"POOLDECK_GENERATOR": self.generator, "POOLDECK_WORKER": self.takes, "POOLDECK_SECRET_KEY": ""}
         return shared_environment(self.redis_url) | named
 
     def probe(self) -> None:

@@ -1,0 +1,72 @@
+"""What a worker takes from Redis: no remote control, and where messages are signed, none without an accepted one."""
+
+import time
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from benchmarks.models import Generator, Run, Status
+from panel import celery_app
+from panel.lib import queues
+from panel.quickstart.servers import RedisServer
+from tests.certificates import self_signed
+from tests.live.panel_programs import TestWorker, use_broker
+from tests.pools.records import a_cluster
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def host(folder: Path, name: str, accepted: Path) -> dict[str, str]:
+    """The variables of a host with a key of its own."""
+    key, certificate = self_signed(name, rsa.generate_private_key(65537, 2048))
+    (folder / f"{name}.key").write_text(key)
+    (folder / f"{name}.pem").write_text(certificate)
+    return {
+        "POOLDECK_MESSAGE_KEY": str(folder / f"{name}.key"),
+        "POOLDECK_MESSAGE_CERTIFICATE": str(folder / f"{name}.pem"),
+        "POOLDECK_MESSAGE_CERTIFICATES": str(accepted),
+    }
+
+
+class SigningWorker(TestWorker):
+    """A worker that signs, and accepts what is signed alone."""
+
+    __test__ = False
+    signing: dict[str, str]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return super().environment | self.signing
+
+
+def test_an_unsigned_message_is_not_carried_out(
+    tmp_path: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted = tmp_path / "accepted"
+    accepted.mkdir()
+    signing = host(tmp_path, "near", accepted)
+    (accepted / "near.pem").write_bytes((tmp_path / "near.pem").read_bytes())
+    use_broker(redis_server.url)
+    (tmp_path / "worker").mkdir()
+    worker = SigningWorker(tmp_path / "worker", redis_server.url, "near")
+    worker.signing = signing
+    with worker:
+        deadline = time.monotonic() + 60
+        while not Generator.objects.filter(name="near").exists():  # its own message was accepted
+            assert time.monotonic() < deadline, worker.log
+            time.sleep(0.1)
+        run = Run.objects.enqueue(cluster=a_cluster(), database="shop")
+        celery_app.send_task("benchmarks.tasks.run_benchmark", [str(run.pk)], queue=queues.RUNS)
+        while "Refusing to deserialize untrusted content" not in worker.log:
+            assert time.monotonic() < deadline, worker.log
+            time.sleep(0.1)
+        assert Run.objects.get(pk=run.pk).status == Status.QUEUED
+
+
+def test_no_worker_obeys_remote_control(worker: TestWorker) -> None:
+    assert celery_app.control.inspect(timeout=1).ping() is None
+    celery_app.control.broadcast("shutdown")
+    time.sleep(1)
+    assert worker.process is not None
+    assert worker.process.poll() is None
