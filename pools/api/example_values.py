@@ -46,6 +46,10 @@ POOLER_FIELDS: dict[str, Any] = {
     "settings_reason": "",
     "needs_restart": [],
     "children_behind": 0,
+    "processes": [
+        {"name": "pgbouncer.ini", "socket": "/run/pgbouncer", "version": "PgBouncer 1.24.1", "state": "online"}
+    ],
+    "processes_note": "",
     "state": "online",
     "server_version": "1.25.1",
     "files_looked_at": "2026-03-05T16:12:30Z",

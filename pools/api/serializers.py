@@ -38,6 +38,7 @@ OF_ALLOWED_USERS = _(
     "Roles that may log in besides `user`, and then work as it; of an inbound pool, the only ones; `*`: every user "
     "that the pooler knows. PgBouncer only"
 )
+OF_PROCESSES = _("What does not reach all of the processes that share its port (so_reuseport); empty for one process")
 OF_CHILDREN = _("Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet")
 
 
@@ -175,6 +176,15 @@ class AdvisorySerializer(serializers.Serializer[Advisory]):
     packages = serializers.ListField(child=serializers.CharField(), help_text=_("Older packages that have the fix"))
 
 
+class ProcessSerializer(serializers.Serializer[dict[str, str]]):
+    """One of the processes that take a pooler's clients, as the last check found it."""
+
+    name = serializers.CharField(help_text=_("The main file that it was started with"))
+    socket = serializers.CharField(allow_blank=True, help_text=_("The folder of its Unix socket"))
+    version = serializers.CharField()
+    state = serializers.CharField()
+
+
 class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     """A pooler with the result of its last check."""
 
@@ -184,6 +194,8 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     user_settings = serializers.DictField(child=serializers.DictField(), required=False)
     needs_restart = WaitingSettingSerializer(many=True, read_only=True)
     children_behind = serializers.IntegerField(source="behind", read_only=True, help_text=OF_CHILDREN)
+    processes = ProcessSerializer(many=True, read_only=True)
+    processes_note = serializers.CharField(read_only=True, help_text=OF_PROCESSES)
     advisories = serializers.SerializerMethodField()
     files_looked_at = serializers.DateTimeField(source="files_checked_at", read_only=True, allow_null=True)
 
@@ -207,6 +219,8 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "settings_reason",
             "needs_restart",
             "children_behind",
+            "processes",
+            "processes_note",
             "advisories",
             "state",
             "server_version",

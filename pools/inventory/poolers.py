@@ -34,6 +34,7 @@ class PoolerCheck:
     version: str = ""
     reason: str | None = ""
     facts: dict[str, int] = field(default_factory=dict)
+    processes: list[dict[str, str]] = field(default_factory=list)
 
 
 class InvalidPooler(InvalidValues):
@@ -136,19 +137,19 @@ def _taken(name: str) -> str:
 
 def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
     """Check its console and its folder; touches no record, so that threads may call it."""
-    kind, version, facts = KINDS[pooler.kind], "", {}
+    kind, version, facts, processes = KINDS[pooler.kind], "", {}, []
     try:
         version = kind.check(pooler)
-        facts = kind.facts(pooler)
+        facts, processes = kind.facts(pooler), kind.processes(pooler)
         if pooler.config_dir and not owner.is_here:
-            return PoolerCheck(version, None, facts)
+            return PoolerCheck(version, None, facts, processes)
         if pooler.config_dir:
             atomic_write.refuse_unsafe(pooler.config_dir)
     except PoolerUnreachable as error:
         return PoolerCheck(reason=str(error))
     except atomic_write.UnsafeFolder as error:
-        return PoolerCheck(version, str(error), facts)
-    return PoolerCheck(version, facts=facts)
+        return PoolerCheck(version, str(error), facts, processes)
+    return PoolerCheck(version, "", facts, processes)
 
 
 def _record(pooler: Pooler, found_by_check: PoolerCheck) -> None:
@@ -161,6 +162,7 @@ def _record(pooler: Pooler, found_by_check: PoolerCheck) -> None:
         found_by_check.version,
         reason,
         found_by_check.facts,
+        found_by_check.processes,
     )
     if found_by_check.version and (size := KINDS[pooler.kind].usual_size(pooler)):
         pooler.pools.exclude(size=size).update(size=size)

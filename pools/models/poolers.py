@@ -63,6 +63,7 @@ class Pooler(Server):
     facts = models.JSONField(
         default=dict, editable=False
     )  # {setting: number} that a check found live, see Driver.facts
+    processes = models.JSONField(default=list, editable=False)  # that share its port, see Driver.processes
     checked_at = models.DateTimeField(null=True, editable=False)
     error = models.TextField(default="", editable=False)
     apply_token = models.UUIDField(null=True, editable=False)
@@ -120,8 +121,24 @@ class Pooler(Server):
         """How many processes of the program have not read the passwords of the last apply yet."""
         return len(self.children_behind)
 
+    @property
+    def processes_note(self) -> str:
+        """What to know where several processes share its port; empty where one takes all clients."""
+        if len(self.processes) < 2:
+            return ""
+        text = _(
+            "%(count)d processes share port %(port)d (so_reuseport): PAUSE, KILL and the other commands, figures and "
+            "alerts reach one of them, whichever the system picks; an apply reloads and reads back each"
+        )
+        return str(text) % {"count": len(self.processes), "port": self.port}
+
     def mark(
-        self, state: PoolerState, server_version: str = "", error: str = "", facts: dict[str, int] | None = None
+        self,
+        state: PoolerState,
+        server_version: str = "",
+        error: str = "",
+        facts: dict[str, int] | None = None,
+        processes: list[dict[str, str]] | None = None,
     ) -> None:
         """Save the result of a check, unless the pooler was edited or removed in the meantime."""
         self.state, self.error, self.checked_at = state, error, timezone.now()
@@ -130,6 +147,8 @@ class Pooler(Server):
             self.server_version = found["server_version"] = server_version
         if facts:
             self.facts = found["facts"] = facts
+        if processes is not None and state == PoolerState.ONLINE:
+            self.processes = found["processes"] = processes
         Pooler.objects.filter(pk=self.pk, version=self.version).update(**found)
 
 

@@ -246,6 +246,13 @@ class Driver(ABC):
         """Return the live figures that validation of pools and the budget use. Raises `PoolerUnreachable`."""
         return {}
 
+    def processes(self, pooler: Pooler) -> list[dict[str, str]]:
+        """Return `{name, socket, version, state}` of each process that takes its clients. Raises `PoolerUnreachable`.
+
+        None where the program distributes them itself.
+        """
+        return []
+
     def connections_of(self, pooler: Pooler) -> int | None:
         """Return the server connections it may open whatever its pools are; None: the sum of their sizes."""
         return None

@@ -73,7 +73,7 @@ class _AnyText(Loader):
         return bytes(data).decode(errors="replace")
 
 
-def open(pooler: Pooler) -> Console:
+def open(pooler: Pooler, application_name: str = "pooldeck") -> Console:
     """Log in to the console; raises `PoolerUnreachable` saying why it failed.
 
     The console speaks the simple protocol only: no transaction, no parameters (PgBouncer usage manual).
@@ -86,7 +86,7 @@ def open(pooler: Pooler) -> Console:
             user=pooler.admin_user,
             password=pooler.admin_password,
             dbname="pgbouncer",
-            application_name="pooldeck",
+            application_name=application_name,
             connect_timeout=CONNECT_TIMEOUT_S,
             gssencmode="disable",
             **refusing_cleartext(pooler),

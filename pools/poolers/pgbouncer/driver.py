@@ -26,6 +26,7 @@ from pools.poolers.pgbouncer import (
     operators_config,
     pool_limits,
     preflight,
+    processes,
     releases,
     render,
     stats,
@@ -73,8 +74,9 @@ class PgBouncer(Driver):
     @property
     def restart_hint(self) -> str:
         return _(
-            "For a restart without downtime, run two processes on one port (so_reuseport, a peer_id each) and restart "
-            "one after the other. The old online restart (-R) drops TLS clients and was removed in 1.26."
+            "For a restart without downtime, run two processes on one port (so_reuseport, a peer_id each), let the "
+            "file of each include pooldeck.ini, and restart one after the other. The old online restart (-R) drops TLS "
+            "clients and was removed in 1.26."
         )
 
     def version_of(self, text: str) -> Version:
@@ -116,10 +118,11 @@ class PgBouncer(Driver):
         return console.show(pooler, word)
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
-        """Compare SHOW DATABASES with the entries of pooldeck.ini."""
-        with console.open(pooler) as connection:
-            shown = console.table(connection, "databases")
-        return verify.faults(shown, database_entries.read(texts.get(render.DATABASES, "")))
+        """Compare SHOW DATABASES of each process with the entries of pooldeck.ini."""
+        entries = database_entries.read(texts.get(render.DATABASES, ""))
+        with processes.opened(pooler) as found:
+            faults = [verify.faults(console.table(one.console, "databases"), entries) for one in found]
+        return {pool: fault for of_one in faults for pool, fault in of_one.items()}
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """Compare SHOW CONFIG and SHOW USERS with pooldeck_settings.ini and the limits of users."""
@@ -172,9 +175,14 @@ class PgBouncer(Driver):
 
     @contextmanager
     def open(self, pooler: Pooler) -> Iterator[PgBouncerSession]:
-        """Open a session over one console login."""
-        with console.open(pooler) as connection:
-            yield PgBouncerSession(pooler, connection)
+        """Open a session over one console login of each process."""
+        with processes.opened(pooler) as found:
+            yield PgBouncerSession(pooler, found)
+
+    def processes(self, pooler: Pooler) -> list[dict[str, str]]:
+        """Find those that share its port by so_reuseport."""
+        with processes.opened(pooler) as found:
+            return [one.described() for one in found]
 
     @contextmanager
     def controls(self, pooler: Pooler) -> Iterator[PgBouncerControls]:

@@ -17,7 +17,7 @@ from pools.poolers import local_process, program_trust
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
 from pools.poolers.local_process import SEARCH_PATH, handed_over
-from pools.poolers.pgbouncer import console, global_settings, operators_config, releases, render, values
+from pools.poolers.pgbouncer import console, global_settings, operators_config, processes, releases, render, values
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
@@ -192,7 +192,9 @@ def reload_changes(pooler: Pooler, texts: Mapping[str, str]) -> Iterator[str]:
     reading = operators_config.of_folder(pooler, texts.get(MAIN, ""), texts, pooler.config_dir)
     own, ours = reading.values("pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
     version = releases.version_of(pooler.server_version)
-    for row in console.show(pooler, "config"):
+    with processes.opened(pooler) as found:  # the process of this file, where several share the port
+        rows = console.rows(next((one for one in found if one.name == MAIN), found[0]).console, "config")
+    for row in rows:
         name, setting = str(row["key"]), global_settings.setting_of(str(row["key"]), version)
         if name not in own or name in ours:
             continue

@@ -1,7 +1,8 @@
 """One apply to a PgBouncer over one console login, which stays valid whatever the new files change about logins."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
@@ -20,6 +21,7 @@ from pools.poolers.pgbouncer import (
     operators_config,
     preflight,
     presented_certificate,
+    processes,
     releases,
     render,
     verify,
@@ -28,20 +30,23 @@ from pools.poolers.pgbouncer.config_builder import Drafting, stays, text_of
 from pools.poolers.pgbouncer.direct_login import Direct
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.operators_config import Operators
+from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.reload_hazards import Hazards
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 MOST_LOGINS = 200
 MOST_CANARY_POOLS = 20
+LOGINS_EACH = 8  # of each process that shares the port, on average
 PGPOOL_RELOADS_S = 1.0  # each child of a Pgpool-II between reads new passwords when it comes to it (seen on 4.3)
 
 
 class PgBouncerSession:
     """See `pools.poolers.base.Session`."""
 
-    def __init__(self, pooler: Pooler, connection: console.Console) -> None:
-        self.pooler, self.connection = pooler, connection
-        self.version_text = str(console.rows(connection, "version")[0]["version"])
+    def __init__(self, pooler: Pooler, found: Sequence[Process]) -> None:
+        self.pooler, self.processes = pooler, sorted(found, key=lambda one: one.name != MAIN)
+        self.connection = self.processes[0].console
+        self.version_text = str(console.rows(self.connection, "version")[0]["version"])
         self.version = releases.version_of(self.version_text)
         self.drafting: Drafting | None = None
         self.reader = database_entries.Reader()
@@ -53,7 +58,7 @@ class PgBouncerSession:
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
         disk = atomic_write.read(self.pooler.config_dir, list(render.FILES))
-        known_users = [str(row["name"]) for row in console.rows(self.connection, "users")]
+        known_users = sorted(set().union(*(self._users_of(one) for one in self.processes)))
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         folder = self._folder_as_pgbouncer_sees_it(disk, config)
         drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, known_users, config)
@@ -61,6 +66,7 @@ class PgBouncerSession:
         self._remember_names(drafting, trust_disk)
         drafting.operators = self._operators(drafting)
         self.drafting, self.trust_disk = drafting, trust_disk
+        processes.refuse_apart(self.processes, drafting)
         return Draft(
             texts=drafting.texts,
             before=drafting.old(trust_disk=trust_disk),
@@ -95,6 +101,12 @@ class PgBouncerSession:
         progress.step("rehearsed", f"{counted(tried)}; {where}")
         for note in drafted.notes():
             progress.step("noted", note)
+        if len(self.processes) > 1:
+            named = ", ".join(one.name for one in self.processes)
+            progress.step(
+                "noted",
+                _("each of the processes that share the port is reloaded and read back: %(named)s") % {"named": named},
+            )
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, RELOAD; first without the entries that can't be changed in place."""
@@ -107,21 +119,22 @@ class PgBouncerSession:
             staying = [entry for entry in wanted if entry.name not in leaving]
             first = render.databases(staying, global_settings.users_of(databases)).encode()
             atomic_write.replace(self.pooler.config_dir, {**contents, DATABASES: first})
-            console.reload(self.connection)
+            self._reload()
         progress.renew()
         atomic_write.replace(self.pooler.config_dir, contents)
-        console.reload(self.connection)
+        self._reload()
         self.written = {**old, **contents}
         for note in self._hazards.kept_until_restart(wanted, old):
             progress.step("noted", note)
         if _server_tls(self.written) != _server_tls(old):
-            console.command(self.connection, "RECONNECT")  # a connection keeps the encryption that it was made with
+            for one in self.processes:  # a connection keeps the encryption that it was made with
+                console.command(one.console, "RECONNECT")
 
     def _users_to_keep(self, contents: Files) -> Files:
         """Return userlist.txt without users of removed or refused pools whom this PgBouncer has never read there."""
         if render.KEPT not in (text := text_of(contents, USERLIST)):
             return {}
-        known = {str(row["name"]) for row in console.rows(self.connection, "users")}
+        known = set().union(*(self._users_of(one) for one in self.processes))
         return {USERLIST: render.without_unknown(text, known).encode(errors="surrogateescape")}
 
     def read_back(self, contents: Files) -> None:
@@ -129,8 +142,11 @@ class PgBouncerSession:
         wanted = self.reader.read(text_of(contents, DATABASES))
         operators = self._drafted.operators
         gone = self.names - {entry.name for entry in wanted} - operators.entries.keys()
-        verify.read_back(console.table(self.connection, "databases"), wanted, () if operators.serves_any else gone)
-        self._read_back_program(contents)
+        for one in self.processes:
+            with processes.named(self.processes, one):
+                shown = console.table(one.console, "databases")
+                verify.read_back(shown, wanted, () if operators.serves_any else gone)
+                self._read_back_program(one.console, contents)
         try:
             console.open(self.pooler).close()
         except PoolerUnreachable as error:
@@ -145,11 +161,19 @@ class PgBouncerSession:
             self._prove(pool, progress, moved=pool.key in draft.moved)
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", left_out(len(changed) - MOST_LOGINS))
+        if len(self.processes) > 1 and changed:
+            self._log_in_to_each(changed[0])
         for pool in self.canary_pools:
             try:
                 self._prove(pool, progress, moved=False)
             except Rejected as fault:
                 raise Rejected(_("with the new settings: %(fault)s") % {"fault": fault}, settings=True) from fault
+
+    def _log_in_to_each(self, pool: Pool) -> None:
+        """Log in so often that each process takes a login: a new one comes to any of them."""
+        with suppress(verify.Shut):
+            for _number in range(LOGINS_EACH * len(self.processes)):
+                self._through(pool, moved=False)
 
     def restarts_needed(self) -> list[dict[str, str]]:
         """List settings whose value in the files waits for a restart."""
@@ -169,14 +193,24 @@ class PgBouncerSession:
 
     @property
     def _hazards(self) -> Hazards:
-        return Hazards(self._drafted, [self.connection], self.version_text, self.names, self.trust_disk)
+        return Hazards(
+            self._drafted, [one.console for one in self.processes], self.version_text, self.names, self.trust_disk
+        )
 
-    def _read_back_program(self, contents: Files) -> None:
+    def _reload(self) -> None:
+        for one in self.processes:
+            console.reload(one.console)
+
+    @staticmethod
+    def _users_of(process: Process) -> set[str]:
+        return {str(row["name"]) for row in console.rows(process.console, "users")}
+
+    def _read_back_program(self, connection: console.Console, contents: Files) -> None:
         wanted = global_settings.written(text_of(contents, SETTINGS))
         users = global_settings.users_of(text_of(contents, DATABASES))
-        faults = global_settings.faults(console.rows(self.connection, "config"), wanted, self.version)
+        faults = global_settings.faults(console.rows(connection, "config"), wanted, self.version)
         if users:
-            faults += global_settings.user_faults(console.rows(self.connection, "users"), users)
+            faults += global_settings.user_faults(console.rows(connection, "users"), users)
         if not faults and (pem := _certificate_of_clients(contents, wanted)):
             faults += presented_certificate.faults(self.pooler, pem)
         if faults:

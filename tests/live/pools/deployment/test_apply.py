@@ -66,7 +66,7 @@ def test_size_and_mode_change_in_place_while_a_client_stays(
 
 
 @pytest.mark.parametrize(
-    ("changed", "asked"), [({"size": 7}, 1), ({"name": "renamed"}, 2), ({"user": ""}, 2), ({"user": "postgres"}, 2)]
+    ("changed", "asked"), [({"size": 7}, 1), ({"name": "renamed"}, 4), ({"user": ""}, 3), ({"user": "postgres"}, 3)]
 )
 def test_the_entries_are_listed_before_a_reload_only_where_users_may_be_found_otherwise(
     orders: Pool,
@@ -94,7 +94,7 @@ def test_files_edited_by_hand_have_the_entries_listed_before_a_reload(
     monkeypatch.setattr(console, "table", lambda connection, word: words.append(word) or show(connection, word))
     orders.edit(None, size=7, state=PoolState.PENDING)
     assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
-    assert words.count("databases") == 2
+    assert words.count("databases") == 3
 
 
 def test_a_pool_that_is_full_can_be_changed(orders: Pool, pooler: Pooler, live: Live) -> None:

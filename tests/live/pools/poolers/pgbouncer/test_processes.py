@@ -1,0 +1,98 @@
+"""Two PgBouncers on one port: a pool is applied where both have it, and nowhere else."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from panel.quickstart import account
+from panel.quickstart.servers import PgBouncerServer, free_port
+from pools import deployment
+from pools.inventory import poolers
+from pools.models import Pooler, PoolState
+from pools.poolers import KINDS
+from tests.live.conftest import TestPgBouncer
+from tests.live.pools.conftest import LogIn, MakePool, state_of
+
+LINES = "%include {0}/pooldeck_settings.ini\n%include {0}/pooldeck.ini"
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Second(TestPgBouncer):
+    """A second process on the port of the first, with a main file of its own in the same folder."""
+
+    __test__ = False
+
+    @property
+    def argv(self) -> list[str]:
+        """Its main file is pgbouncer-2.ini."""
+        return [self.binary, str(self.config_dir / "pgbouncer-2.ini")]
+
+    def prepare(self) -> None:
+        """Leave the files of the first as they are."""
+        account.make_folder(self.socket_folder)
+
+
+@pytest.fixture
+def pgbouncer(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
+    """The first of two processes that share the port."""
+    server = TestPgBouncer(tmp_path_factory.mktemp("pgbouncer"), free_port(), "pooldeck", "console-password", program)
+    server.own_settings = {"so_reuseport": 1}
+    with server:
+        yield server
+
+
+@pytest.fixture
+def second(pgbouncer: PgBouncerServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Second]:
+    """The second one."""
+    home = tmp_path_factory.mktemp("second")
+    made = Second(home, pgbouncer.port, "pooldeck", "console-password", pgbouncer.binary)
+    made.config_dir = pgbouncer.config_dir
+    first = (made.config_dir / "pgbouncer.ini").read_text()
+    own = first.replace(f"unix_socket_dir = {pgbouncer.socket_folder}", f"unix_socket_dir = {made.socket_folder}")
+    own = own.replace(f"{pgbouncer.home}/pgbouncer.pid", f"{home}/pgbouncer.pid")
+    account.write_private(made.config_dir / "pgbouncer-2.ini", own)
+    with made:
+        yield made
+
+
+def test_a_pool_that_one_of_two_processes_would_not_get_is_refused(
+    second: Second, pooler: Pooler, make_pool: MakePool
+) -> None:
+    pool = make_pool()
+    deployment.apply_pooler(pooler)
+    state, reason = state_of(pool)
+    assert state == PoolState.ROLLED_BACK
+    assert reason == (
+        "2 processes share the port (so_reuseport), and a pool is applied only where each of them has it; the one of "
+        "pgbouncer-2.ini does not read it: add at the end of its [pgbouncer] section "
+        + LINES.format(second.config_dir).replace("\n", ", ")
+    )
+    poolers.check(pooler)
+    assert [one["name"] for one in pooler.processes] == ["pgbouncer-2.ini", "pgbouncer.ini"]
+    assert pooler.processes_note.startswith(f"2 processes share port {pooler.port} (so_reuseport): PAUSE, KILL")
+
+
+def test_a_pool_that_both_processes_read_is_applied_to_both(
+    second: Second, pooler: Pooler, make_pool: MakePool, log_in: LogIn
+) -> None:
+    ini = second.config_dir / "pgbouncer-2.ini"
+    account.write_private(ini, f"{ini.read_text()}\n{LINES.format(second.config_dir)}\n")
+    pool = make_pool()
+    deployment.apply_pooler(pooler)
+    assert state_of(pool) == (PoolState.APPLIED, "")
+    assert {log_in("orders") for _ in range(24)} == {"app"}
+    texts = {"pooldeck.ini": (second.config_dir / "pooldeck.ini").read_text()}
+    assert KINDS[pooler.kind].compare(pooler, texts) == {}
+    account.write_private(ini, ini.read_text().replace("%include", ";%include"))
+    for _ in range(24):
+        with second.connect() as console:
+            console.execute(b"RELOAD")
+    assert KINDS[pooler.kind].compare(pooler, texts) == {pool.pk: "the pooler has no pool orders"}
+
+
+def test_one_process_that_would_share_its_port_is_as_any(pooler: Pooler, make_pool: MakePool) -> None:
+    pool = make_pool()
+    deployment.apply_pooler(pooler)
+    assert state_of(pool) == (PoolState.APPLIED, "")
+    poolers.check(pooler)
+    assert (len(pooler.processes), pooler.processes_note) == (1, "")
