@@ -121,7 +121,7 @@ def _experiments(cluster: Any) -> Experiment:
     """Make a playbook whose words are all data, an experiment of it that has ended, and one that goes on."""
     numbers = itertools.count(1)
     text = playbooks.find("reconnect").text.replace('name = "reconnect"', f'name = "{PLAYBOOK}"', 1)
-    playbooks.add(WORDS_OF_A_PLAYBOOK.sub(lambda found: f'{found[1]} = "zq{next(numbers)}"', text))
+    playbooks.add(WORDS_OF_A_PLAYBOOK.sub(lambda found: f'{found[1]} = "zq{next(numbers)}"', text), is_admin=True)
     one = {"cluster": cluster, "playbook": PLAYBOOK}
     a_measured_experiment(FIGURES, **one)
     an_experiment(**one, state=ExperimentState.RUNNING, phase=Phase.MEASURE)
