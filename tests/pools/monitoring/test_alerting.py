@@ -108,7 +108,7 @@ def values_of(snapshots) -> dict[tuple[str, str], float]:
 def test_everything_that_is_looked_after_has_its_value():
     cluster = a_cluster(name="main")
     checked(cluster, max_connections=43)
-    pool = a_pool(name="web", cluster=cluster, size=30, state="failed")
+    pool = a_pool(name="web", cluster=cluster, size=30, state="failed", applied_at=timezone.now())
     pool.pooler.needs_restart = [{"name": "listen_port", "live": "1", "wanted": "2"}]
     pool.pooler.save(update_fields=["needs_restart"])
     snapshot = ConsoleSnapshot(at=1.0, figures={"web": PoolFigures(cl_waiting=3, maxwait_ms=1500)})
