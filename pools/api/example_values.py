@@ -25,6 +25,7 @@ ROLE: dict[str, Any] = {
     "connection_limit": -1,
     "valid_until": None,
     "member_of": ["readers"],
+    "made_for": "",
     "connections": 8,
     "owns": [{"database": "orders", "kind": "object", "count": 14}],
 }
@@ -168,6 +169,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "size_bytes": 734003200,
         "encoding": "UTF8",
         "collation": "C.UTF-8",
+        "made_for": "",
         "connection_limit": -1,
         "connections": 8,
     },
@@ -297,6 +299,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "size": 10,
         "over_budget_confirm": "",
         "over_budget_by": "",
+        "made_for": "",
         "settings": {"min_pool_size": 2},
         "state": "applied",
         "state_reason": "",
