@@ -68,7 +68,7 @@ def experiment_more(request: HttpRequest, pk: UUID) -> HttpResponse:
         if form.is_valid():
             more_blocks.measure_more(experiment, form.cleaned_data["blocks"], form.cleaned_data["confirm"])
         else:
-            messages.error(request, " ".join(map(str, form.errors["blocks"])))
+            messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
     except (BenchmarksError, PoolsError) as error:
         messages.error(request, str(error))
     return redirect("experiment-detail", experiment.pk)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+from panel.lib import env
+
 ROOT = 0
 PROCESSES = Path("/proc")
 KEPT = ("LANG", "LC_ALL", "TZ")  # of the worker's environment, which holds the panel's keys
@@ -18,8 +20,7 @@ KEPT = ("LANG", "LC_ALL", "TZ")  # of the worker's environment, which holds the 
 
 def environment(search_path: str) -> dict[str, str]:
     """Return the whole environment of a program that was found: nothing of the panel's own."""
-    kept = {name: value for name in KEPT if (value := os.environ.get(name))}
-    return kept | {"PATH": search_path}
+    return {name: value for name in KEPT if (value := env.text(name))} | {"PATH": search_path}
 
 
 def account_of(config_dir: str) -> int:

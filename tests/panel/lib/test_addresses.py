@@ -1,6 +1,7 @@
 """Where nothing of a person's choice may lead; names are resolved by a fake, and nothing is ever sent there."""
 
 import socket
+from types import SimpleNamespace
 
 import psycopg
 import pytest
@@ -95,6 +96,7 @@ def test_what_was_judged_is_what_is_connected_to(monkeypatch):
         socket, "getaddrinfo", lambda *_, **__: [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (next(answers), 0))]
     )
     monkeypatch.setattr(addresses, "_own_services", lambda database: iter(()))
-    monkeypatch.setattr(psycopg, "connect", lambda **words: given.append(words))
+    session = SimpleNamespace(info=SimpleNamespace(server_version=15_00_00), execute=lambda _: None)
+    monkeypatch.setattr(psycopg, "connect", lambda **words: given.append(words) or session)
     connect.connect(Cluster(host="db.example", port=5432, admin_user="postgres", sslmode="verify-full"))
     assert [(one["host"], one["hostaddr"]) for one in given] == [("db.example", "192.0.2.7")]

@@ -221,9 +221,7 @@ def test_a_pool_that_is_removed_while_it_is_waited_for_is_404(admin, pool, monke
 
 
 def test_a_pool_refused_before_it_was_ever_live_has_no_connection_string(admin, cluster, pooler):
-    pool = make_pool(
-        cluster=cluster, pooler=pooler, name="orders", state=PoolState.FAILED, state_reason="it has orders"
-    )
+    pool = make_pool(cluster=cluster, pooler=pooler, name="orders", state=PoolState.FAILED, state_reason="it has one")
     assert admin.get(url_of(pool)).json()["connection"]["uri"] == ""
     answer = admin.get(f"{url_of(pool)}connection/")
     assert (answer.status_code, answer.json()) == (
