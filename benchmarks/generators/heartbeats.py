@@ -77,8 +77,8 @@ def ages_s() -> dict[str, float | None]:
     Raises `QueueDown`.
     """
     now, keys = datetime.now(UTC), {"beat": BEAT, "tasks": TASKS, "runs": RUNS}
-    heard = {name: [one.last_seen_at for one in seen(key)] for name, key in keys.items()}
-    return {name: round((now - max(times)).total_seconds(), 1) if times else None for name, times in heard.items()}
+    last_seen = {name: [one.last_seen_at for one in seen(key)] for name, key in keys.items()}
+    return {name: round((now - max(times)).total_seconds(), 1) if times else None for name, times in last_seen.items()}
 
 
 def seen(key: str = RUNS) -> list[Heartbeat]:

@@ -98,7 +98,7 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         """Leave out those that an experiment started, which are listed on its page."""
         return self.filter(experiment=None)
 
-    def keeping_settings(self) -> "RunQuerySet":
+    def with_settings_in_force(self) -> "RunQuerySet":
         """Return the runs whose settings stay in force for the next run of their experiment."""
         measuring = {"experiment__state": "running", "experiment__phase": "measure"}
         kept = {"applied_profile__restarted": True, "applied_profile__restored_at": None}
@@ -114,9 +114,9 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         there = active.filter(cluster=OuterRef("cluster"))
         on_its_generator = active.filter(generator=OuterRef("generator")).exclude(generator="")
         on_a_parts_generator = Run.objects.filter(parent=OuterRef("pk"), generator__in=active.values("generator"))
-        keeping = self.keeping_settings().filter(cluster=OuterRef("cluster"))
-        of_its_experiment = keeping.filter(experiment=OuterRef("experiment"))
-        has_it = ~Exists(keeping) | Exists(of_its_experiment)
+        in_force = self.with_settings_in_force().filter(cluster=OuterRef("cluster"))
+        of_its_experiment = in_force.filter(experiment=OuterRef("experiment"))
+        has_it = ~Exists(in_force) | Exists(of_its_experiment)
         is_free = ~Exists(there) & ~Exists(on_its_generator) & ~Exists(on_a_parts_generator) & has_it
         earlier_in_group = Run.objects.filter(
             group=OuterRef("group"), group__isnull=False, number__lt=OuterRef("number")

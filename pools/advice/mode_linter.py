@@ -73,7 +73,7 @@ def lint(spec: Pool) -> Report:
             counted, why_not = _counted(connection, spec.user)
             running = _running(connection, spec.user)
             held = list(_held(connection, spec.user))
-            is_kept = _keeping(connection, pooler)
+            is_kept = _tracked_by(connection, pooler)
     except (ClusterUnreachable, psycopg.Error) as error:
         failed = _("the cluster could not be asked what runs there: %(error)s") % {"error": error}
         return Report(limits=[failed, *limits])
@@ -145,7 +145,7 @@ def _statements(cursor: "psycopg.Cursor[tuple[object, ...]]", source: str) -> It
         yield Statement(str(text), int(str(calls)), source)
 
 
-def _keeping(connection: connect.Connection, pooler: ClientLimits) -> Callable[[str], bool]:
+def _tracked_by(connection: connect.Connection, pooler: ClientLimits) -> Callable[[str], bool]:
     """Return what tells whether a SET stays with its client; the server's greeting has what it reports."""
     reported = {name.lower() for name in SETTABLE_REPORTED if connection.info.parameter_status(name) is not None}
     return lambda parameter: pooler.keeps(parameter, reported=parameter in reported)

@@ -30,12 +30,12 @@ def of(result: Result) -> tuple[Unmeasured, ...]:
         if one.skipped:
             found.setdefault(one.skipped, []).append(one.spec)
     return tuple(
-        Unmeasured(reason, tuple(arm.label for arm in arms), *next(_ways_out(result, arms), ("", "")))
+        Unmeasured(reason, tuple(arm.label for arm in arms), *next(_remedies(result, arms), ("", "")))
         for reason, arms in found.items()
     )
 
 
-def _ways_out(result: Result, arms: list[ArmSpec]) -> Iterator[tuple[str, str]]:
+def _remedies(result: Result, arms: list[ArmSpec]) -> Iterator[tuple[str, str]]:
     """Yield the label and the address of each page where the reason can be removed, the nearest first."""
     experiment, one = result.experiment, arms[0]
     if all(arm.other_host for arm in arms):

@@ -118,10 +118,12 @@ def _first(runs: QuerySet[Run]) -> QuerySet[Run]:
 
 def _keeps_settings(run: Run) -> Iterator[str]:
     """Yield the experiment that has the run's cluster for itself, where one does."""
-    keeping = Run.objects.keeping_settings().filter(cluster=run.cluster_id).select_related("cluster", "experiment")
-    if run.alongside or not run.cluster_id or (run.experiment_id and keeping.filter(experiment=run.experiment_id)):
+    in_force = (
+        Run.objects.with_settings_in_force().filter(cluster=run.cluster_id).select_related("cluster", "experiment")
+    )
+    if run.alongside or not run.cluster_id or (run.experiment_id and in_force.filter(experiment=run.experiment_id)):
         return
-    for one in keeping[:1]:
+    for one in in_force[:1]:
         text = _("waits for %(experiment)s, which keeps its settings in force on cluster %(name)s until it ends")
         yield text % {"experiment": one.experiment, "name": one.cluster}
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from pools.models import Pool, Pooler
 from pools.poolers.pgbouncer import access_rules, global_settings, operators_config
-from pools.poolers.pgbouncer.access_rules import Door
+from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Reading, shortened
 from pools.poolers.pgbouncer.render import MAIN
@@ -52,7 +52,7 @@ class Own:
 
 @dataclass(frozen=True)
 class Access:
-    """The settings and the file of the rules; none without doors. `auth_type` is the operator's."""
+    """The settings and the file of the rules; none without admissions. `auth_type` is the operator's."""
 
     auth_type: str
     settings: Mapping[str, str] = field(default_factory=dict)
@@ -85,18 +85,20 @@ def overridden(reading: Reading) -> str:
     return ""
 
 
-def of(doors: Sequence[Door], values: Mapping[str, str], spec: Spec, place: Place, hindrance: str = "") -> Access:
-    """Return the access for these doors; `values` as `own_values`, `spec` is what is asked for.
+def of(
+    admissions: Sequence[Admission], values: Mapping[str, str], spec: Spec, place: Place, hindrance: str = ""
+) -> Access:
+    """Return the access for these admissions; `values` as `own_values`, `spec` is what is asked for.
 
     `hindrance`: why the panel's settings would not count.
     """
     asked = {name: spec.settings.get(name, value) for name, value in values.items()}
     auth_type = asked[TYPE]
-    if not doors:
+    if not admissions:
         return Access(auth_type)
     own = _own(values, auth_type, asked[FILE], spec.files, place)
     own = replace(own, obstacle=hindrance or own.obstacle)
-    text = access_rules.render(doors, own.record, own.rules, own.obstacle)
+    text = access_rules.render(admissions, own.record, own.rules, own.obstacle)
     settings = {} if own.obstacle else {TYPE: "hba", FILE: f"{place.folder}/{ACCESS}"}
     return Access(auth_type, settings, {ACCESS: text}, own.obstacle)
 
@@ -112,14 +114,17 @@ def _own(values: Mapping[str, str], auth_type: str, path: str, given: Mapping[st
     return Own(values, rules, access_rules.obstacle(auth_type, rules))
 
 
-def guests(asked: Iterable[Pool], doors: Mapping[str, Door], before: Mapping[str, str]) -> dict[str, str]:
+def guests(asked: Iterable[Pool], admissions: Mapping[str, Admission], before: Mapping[str, str]) -> dict[str, str]:
     """Return the passwords of roles that pools admit besides their own: those that the panel knows, and the live ones.
 
     `before` are the panel's users as they were last applied.
     """
-    roles = {role for door in doors.values() for role in door.users}
+    roles = {role for admission in admissions.values() for role in admission.users}
     known = (
-        (role, pool.cluster.password_of(role)) for pool in asked if pool.key in doors for role in doors[pool.key].users
+        (role, pool.cluster.password_of(role))
+        for pool in asked
+        if pool.key in admissions
+        for role in admissions[pool.key].users
     )
     return {role: secret for role, secret in known if secret} | {
         role: secret for role, secret in before.items() if role in roles

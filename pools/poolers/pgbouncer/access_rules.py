@@ -29,7 +29,7 @@ NAME = re.compile(r'"((?:[^"]|"")*)"')
 ALL, SAME_USER = "all", "sameuser"
 
 
-class Door(NamedTuple):
+class Admission(NamedTuple):
     """A pool (its key and its name) and the roles that may log in to it."""
 
     pool: str
@@ -46,18 +46,18 @@ class Rule(NamedTuple):
     rest: str
 
 
-def door_of(pool: Pool) -> Door | None:
+def admission_of(pool: Pool) -> Admission | None:
     """Return who may log in to a pool; None where it is open to every user that PgBouncer knows.
 
     A pool of the inbound user admits the look-up's role too, as which the panel verifies it.
     """
     users = {*pool.admitted, *(() if pool.user else (database_entries.lookup_role(pool),))}
-    return Door(pool.key, pool.name, tuple(sorted(users))) if pool.admitted else None
+    return Admission(pool.key, pool.name, tuple(sorted(users))) if pool.admitted else None
 
 
-def read(text: str) -> dict[str, Door]:
-    """Return the doors of a file that `render` wrote, by the keys of their pools."""
-    return {key: Door(key, name, tuple(_names(users))) for key, name, users in POOL.findall(text)}
+def read(text: str) -> dict[str, Admission]:
+    """Return the admissions of a file that `render` wrote, by the keys of their pools."""
+    return {key: Admission(key, name, tuple(_names(users))) for key, name, users in POOL.findall(text)}
 
 
 def own_in(text: str) -> dict[str, str]:
@@ -91,23 +91,23 @@ def obstacle(auth_type: str, rules: str) -> str:
     return ""
 
 
-def render(doors: Iterable[Door], own: Mapping[str, str], rules: str, unused: str = "") -> str:
+def render(admissions: Iterable[Admission], own: Mapping[str, str], rules: str, unused: str = "") -> str:
     """Render the file; `own` is recorded, `rules` are the operator's. With `unused`, the reason, it has no rule."""
-    doors = list(doors)
+    admissions = list(admissions)
     head = [f"# own {name} = {value}" for name, value in own.items()]
-    head += [f"# pool {door.pool} {door.name}: {_listed(door.users)}" for door in doors]
+    head += [f"# pool {admission.pool} {admission.name}: {_listed(admission.users)}" for admission in admissions]
     if unused:
         return HEAD + "\n".join([*head, f"# not in use: {unused}", ""])
-    parts = ["# Who may log in to the pools:", *_admitting(doors, rules)]
-    parts += ["# All others are refused there:", *_refusing(doors)]
+    parts = ["# Who may log in to the pools:", *_admitting(admissions, rules)]
+    parts += ["# All others are refused there:", *_refusing(admissions)]
     return HEAD + "\n".join([*head, *parts, "# The operator's own, for all else:", rules.rstrip("\n"), ""])
 
 
-def _admitting(doors: Iterable[Door], rules: str) -> Iterator[str]:
+def _admitting(admissions: Iterable[Admission], rules: str) -> Iterator[str]:
     """Yield each rule of the operator's, in their order, narrowed to the users of the pools that it is about."""
     alike: dict[tuple[str, ...], list[str]] = {}
-    for door in doors:
-        alike.setdefault(door.users, []).append(door.name)
+    for admission in admissions:
+        alike.setdefault(admission.users, []).append(admission.name)
     for rule in _rules(rules):
         for users, names in alike.items():
             yield from _narrowed(rule, names, users)
@@ -124,8 +124,8 @@ def _narrowed(rule: Rule, names: list[str], users: tuple[str, ...]) -> Iterator[
                 yield f"{rule.kind} {_listed([name])} {_listed([name])}{rule.rest}"
 
 
-def _refusing(doors: Iterable[Door]) -> Iterator[str]:
-    names = [door.name for door in doors]
+def _refusing(admissions: Iterable[Admission]) -> Iterator[str]:
+    names = [admission.name for admission in admissions]
     return (f"{kind} {_listed(names)} all {address}reject" for kind, address in PLACES)
 
 

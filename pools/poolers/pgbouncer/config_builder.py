@@ -20,7 +20,7 @@ from pools.poolers.pgbouncer import (
     userlist,
 )
 from pools.poolers.pgbouncer.access import Access, Place
-from pools.poolers.pgbouncer.access_rules import Door
+from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Operators, shortened
@@ -104,19 +104,19 @@ class Drafting:
         return sorted(found, key=lambda pool: not stays(pool))
 
     @cached_property
-    def doors(self) -> dict[str, Door]:
+    def admissions(self) -> dict[str, Admission]:
         """Who may log in to the pools that are not open to all, by their keys."""
         before = access_rules.read(self.settled.get(ACCESS, ""))
         found = {entry.pool: before[entry.pool] for entry in self.staying if entry.pool in before}
-        return found | {pool.key: door for pool, _ in self.asked if (door := access_rules.door_of(pool))}
+        return found | {pool.key: admission for pool, _ in self.asked if (admission := access_rules.admission_of(pool))}
 
     @cached_property
     def access(self) -> Access:
         """The rules of who may log in, and the operator's way to log in, which they take along."""
-        doors = sorted(self.doors.values(), key=attrgetter("name"))
+        admissions = sorted(self.admissions.values(), key=attrgetter("name"))
         reading, place = self.operators.reading, Place(self.pooler, self.folder)
         values = access.own_values(reading.values("pgbouncer"), self.settled, self.config)
-        return access.of(doors, values, self._asked_spec, place, self._no_section or access.overridden(reading))
+        return access.of(admissions, values, self._asked_spec, place, self._no_section or access.overridden(reading))
 
     @property
     def _no_section(self) -> str:
@@ -158,7 +158,7 @@ class Drafting:
         if self.spec.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
             found[SETTINGS] = self.spec.text
         secrets = self._secrets(render.users(kept))
-        found[USERLIST] = render.userlist(kept, secrets, self._still_looked_up({*secrets, *render.users(kept)}))
+        found[USERLIST] = render.userlist(kept, secrets, self._still_queried({*secrets, *render.users(kept)}))
         found[DATABASES] = render.databases(self.entries, self.spec.users, self.reader.line)
         self.reader.know(found[DATABASES], self.entries)
         included = render.with_include(self.main, self.folder)
@@ -176,7 +176,7 @@ class Drafting:
         """Return the files that a rollback restores, each after those it refers to."""
         names = [*self.texts, *self.gone]
         old: dict[str, bytes | None] = {name: self.disk[name] for name in names}
-        if self.operators.looks_up:
+        if self.operators.uses_auth_query:
             old[USERLIST] = self._old_userlist().encode(errors="surrogateescape")
         if not trust_disk:
             given = {
@@ -200,7 +200,7 @@ class Drafting:
     def verifiers(self) -> Verifiers:
         """What stands in userlist.txt in the place of passwords; asks the clusters of the pools that are asked for."""
         is_of_use = userlist.verifiers_are_of_use(self.version, self.access.auth_type)
-        if not is_of_use or self.inbound or self.operators.looks_up:  # which may be on a server with other salts
+        if not is_of_use or self.inbound or self.operators.uses_auth_query:  # which may be on a server with other salts
             return Verifiers()
         homes: dict[str, set[tuple[UUID, bool]]] = {}
         wanted = Pool.objects.wanted().filter(pooler=self.pooler).exclude(user="")
@@ -244,7 +244,7 @@ class Drafting:
         """Yield each remark about the pending pools once."""
         pools = [pool for pool, _ in self.asked]
         yield from sorted({note for pool in pools if (note := self.found.address(pool)[2])})
-        if self.access.obstacle and any(pool.key in self.doors for pool in pools):
+        if self.access.obstacle and any(pool.key in self.admissions for pool in pools):
             yield _("the pools stay open to every user that PgBouncer knows: %(obstacle)s") % {
                 "obstacle": self.access.obstacle
             }
@@ -353,21 +353,21 @@ class Drafting:
         """Return the secrets of the panel's part of userlist.txt."""
         inbound = {pool.cluster for pool in self.inbound}
         secrets = userlist.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
-        guests = access.guests([pool for pool, _ in self.asked], self.doors, self._panels_users)
+        guests = access.guests([pool for pool, _ in self.asked], self.admissions, self._panels_users)
         secrets = userlist.remembered([*self.known_users, *self.spec.users], inbound) | guests | secrets
-        if (inbound or self.operators.looks_up) and self.version < database_entries.TOLERANT:
+        if (inbound or self.operators.uses_auth_query) and self.version < database_entries.TOLERANT:
             self._refuse_unlisted({*secrets, *kept})
         own = {self.pooler.admin_user, *kept}
         secrets |= {role: one for role, one in self.verifiers.of.items() if role in secrets and role not in own}
         return {role: secret for role, secret in secrets.items() if role not in kept}
 
-    def _still_looked_up(self, listed: Collection[str]) -> userlist.Secrets:
+    def _still_queried(self, listed: Collection[str]) -> userlist.Secrets:
         """Return users of the files before that no pool needs, but look-ups of the operator's may serve."""
-        if not self.operators.looks_up:
+        if not self.operators.uses_auth_query:
             return {}
         on_disk = text_of(self.disk, USERLIST).partition(MARK)[2]
         had = {user: one for user, one in render.users(on_disk).items() if user not in listed}
-        return userlist.still_looked_up(self.known_users, had) if had else {}
+        return userlist.still_queried(self.known_users, had) if had else {}
 
     def _refuse_unlisted(self, listed: Collection[str]) -> None:
         """Raise `Rejected` for limits of a user who is looked up: known by its limits, it is never looked up."""

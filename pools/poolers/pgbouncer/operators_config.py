@@ -102,10 +102,10 @@ class Operators:
         return ANY in self.entries or bool(self.reading.unread)
 
     @property
-    def looks_up(self) -> bool:
+    def uses_auth_query(self) -> bool:
         """Whether any of its entries looks up users, or may do so."""
-        looking = (line for line in self.entries.values() if "auth_user" in line.pairs)
-        return bool(self.auth_user or self.reading.unread or next(looking, None))
+        with_auth_user = (line for line in self.entries.values() if "auth_user" in line.pairs)
+        return bool(self.auth_user or self.reading.unread or next(with_auth_user, None))
 
     def claim_on(self, name: str) -> str:
         """Return a sentence of what the operator has by that name; empty where a pool may have it."""

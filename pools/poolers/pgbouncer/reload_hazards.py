@@ -51,10 +51,10 @@ class Hazards:
         """
         known = render.users(text_of(self.drafted.disk, USERLIST))
         coming = {entry.role: pool.pk for pool, entry in self.drafted.asked if entry.role not in known}
-        if not coming or not self.drafted.operators.looks_up:
+        if not coming or not self.drafted.operators.uses_auth_query:
             return
         reasons: dict[UUID, str] = {}
-        for name, user in sorted(self._looked_up())[:MOST_TRIED]:
+        for name, user in sorted(self._queried_users())[:MOST_TRIED]:
             if user in coming and (reason := self._refusal(name, user)):
                 reasons[coming[user]] = _(
                     "entry %(name)s, which is not the panel's, looks up %(user)s and does not take its password of "
@@ -127,7 +127,7 @@ class Hazards:
         settled = {name: drafted.settled.get(name, "").encode() for name in (USERLIST, DATABASES)}
         return same and listed(contents) <= listed(settled)
 
-    def _looked_up(self) -> set[Login]:
+    def _queried_users(self) -> set[Login]:
         """Return entries that are not the panel's, with the users who have logged in there as themselves."""
         found: set[Login] = set()
         for one in self.consoles:

@@ -35,14 +35,14 @@ def databases(entries: Iterable[Entry], users: Limits, line: Callable[[Entry], s
     return "\n".join([HEAD + "[databases]", *lines]) + "\n" + users_section(users)
 
 
-def userlist(kept: str, secrets: Mapping[str, str], looked_up: Mapping[str, str] = MappingProxyType({})) -> str:
+def userlist(kept: str, secrets: Mapping[str, str], queried: Mapping[str, str] = MappingProxyType({})) -> str:
     """Render userlist.txt: the operator's part unchanged, then the panel's users and their passwords.
 
-    Last come users that no pool needs any more, and whom look-ups serve (`userlist.still_looked_up`).
+    Last come users that no pool needs any more, and whom look-ups serve (`userlist.still_queried`).
     """
     if kept and not kept.endswith("\n"):
         kept += "\n"
-    return with_kept(kept + MARK + _user_lines(secrets), looked_up)
+    return with_kept(kept + MARK + _user_lines(secrets), queried)
 
 
 def kept_part(text: str) -> str:
@@ -50,12 +50,12 @@ def kept_part(text: str) -> str:
     return text.split(MARK)[0].removeprefix("\ufeff")
 
 
-def with_kept(text: str, looked_up: Mapping[str, str]) -> str:
+def with_kept(text: str, queried: Mapping[str, str]) -> str:
     """Add the users of removed pools to a userlist.txt without any."""
-    if not looked_up:
+    if not queried:
         return text
     whole = text if MARK in text else userlist(text, {})
-    return whole + KEPT + _user_lines(looked_up)
+    return whole + KEPT + _user_lines(queried)
 
 
 def without_unknown(text: str, known: Collection[str]) -> str:

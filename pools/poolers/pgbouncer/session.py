@@ -251,9 +251,11 @@ class PgBouncerSession:
 
     def _stranger_to(self, pool: Pool) -> str:
         """Return a user that PgBouncer knows and the pool must refuse; empty where it admits all, or there is none."""
-        door = None if self._drafted.access.obstacle else self._drafted.doors.get(pool.key)
-        known = render.users(text_of(self.written, USERLIST)) if door else ()
-        return next((user for user in (self.pooler.admin_user, *known) if door and user not in door.users), "")
+        admission = None if self._drafted.access.obstacle else self._drafted.admissions.get(pool.key)
+        known = render.users(text_of(self.written, USERLIST)) if admission else ()
+        return next(
+            (user for user in (self.pooler.admin_user, *known) if admission and user not in admission.users), ""
+        )
 
     def _through(self, pool: Pool, *, moved: bool) -> str:
         role = direct_login.role_of(pool)

@@ -93,7 +93,7 @@ def remembered(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:
     return {one.role: one.password for one in roles if not identifiers.password_problem(one.password)}
 
 
-def still_looked_up(known: Collection[str], had: Mapping[str, str]) -> Secrets:
+def still_queried(known: Collection[str], had: Mapping[str, str]) -> Secrets:
     """Return users that PgBouncer has had in userlist.txt (`had`: with the secret there) and would not look up again.
 
     It keeps such a user in memory without a password, and never asks an auth_query for it (seen on 1.18 and 1.24; on

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from pools.models import Pooler
 from pools.poolers.pgbouncer import access, access_rules, operators_config
 from pools.poolers.pgbouncer.access import Place
-from pools.poolers.pgbouncer.access_rules import Door
+from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 
 KEY = "00000000-0000-0000-0000-00000000000"
-APP, TWO = Door(f"{KEY}1", "orders", ("app",)), Door(f"{KEY}2", "sales", ("app", "b"))
+APP, TWO = Admission(f"{KEY}1", "orders", ("app",)), Admission(f"{KEY}2", "sales", ("app", "b"))
 PLACE = Place(Pooler(config_dir="/nowhere"), "/etc/pgbouncer")
 
 
@@ -61,8 +61,10 @@ def test_a_rule_of_the_operators_is_narrowed_to_the_users_of_the_pools_it_is_abo
 
 
 def test_sameuser_is_the_user_of_the_pools_name() -> None:
-    door = Door(f"{KEY}1", "app", ("app", "b"))
-    assert rules_in(access_rules.render([door], {}, "host sameuser all ::/0 md5"))[0] == 'host "app" "app" ::/0 md5'
+    admission = Admission(f"{KEY}1", "app", ("app", "b"))
+    assert (
+        rules_in(access_rules.render([admission], {}, "host sameuser all ::/0 md5"))[0] == 'host "app" "app" ::/0 md5'
+    )
 
 
 names = st.text(
@@ -73,9 +75,9 @@ names = st.text(
 
 @given(st.lists(names, min_size=1, unique=True))
 def test_users_are_read_back_as_written(users: list[str]) -> None:
-    door = Door(f"{KEY}1", "orders", tuple(users))
-    text = access_rules.render([door], {"auth_type": "md5"}, access_rules.of_method("md5"))
-    assert access_rules.read(text) == {door.pool: door}
+    admission = Admission(f"{KEY}1", "orders", tuple(users))
+    text = access_rules.render([admission], {"auth_type": "md5"}, access_rules.of_method("md5"))
+    assert access_rules.read(text) == {admission.pool: admission}
     assert access_rules.own_in(text) == {"auth_type": "md5"}
 
 

@@ -122,7 +122,7 @@ def test_what_a_fallback_entry_made_is_nobodys_and_any_other_is_the_operators(
 
 
 @pytest.mark.parametrize(
-    ("main", "auth_user", "looks_up"),
+    ("main", "auth_user", "uses_auth_query"),
     [
         ("[databases]\na = host=x\n", "", False),
         ("[databases]\na = host=x\n", "looker", True),
@@ -131,5 +131,5 @@ def test_what_a_fallback_entry_made_is_nobodys_and_any_other_is_the_operators(
         ("%include gone.ini\n", "", True),
     ],
 )
-def test_look_ups_are_known_from_every_place(main: str, auth_user: str, looks_up: bool) -> None:
-    assert Operators(read(main), auth_user=auth_user).looks_up == looks_up
+def test_look_ups_are_known_from_every_place(main: str, auth_user: str, uses_auth_query: bool) -> None:
+    assert Operators(read(main), auth_user=auth_user).uses_auth_query == uses_auth_query
