@@ -39,7 +39,7 @@ INSTALLED = """
      WHERE extname = %s
 """
 HELD_WORDS = gettext_lazy("the advisory locks and temporary tables that sessions hold now")
-HELD = {"pg_locks": LOCKS, "pg_class": TABLES}
+HELD = {session_features.LOCKS: LOCKS, "pg_class": TABLES}
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.advice.client_limits import KEEPS_PREPARED, ClientLimits
+from pools.clusters import literals
 from pools.models import Mode
 
 SHARED = frozenset({Mode.TRANSACTION, Mode.STATEMENT})  # a server connection goes to another client in between
@@ -16,10 +17,10 @@ STATEMENT = frozenset({Mode.STATEMENT})
 ONE_SETTING = re.compile(r"SET\s+(?:SESSION\s+)?(?P<name>[\w.]+)", re.IGNORECASE)
 # literals, quoted names and comments hold no statement of their own
 NOISE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
-LITERAL = re.compile(r"'(?:[^']|'')*'")  # may be a secret: pg_stat_statements keeps those of utility statements
 # what every PgBouncer restores for each client (its config manual, track_extra_parameters)
 TRACKED = "client_encoding|datestyle|timezone|time\\s+zone|standard_conforming_strings|application_name|names"
 SAMPLE_LENGTH = 200
+LOCKS = "pg_locks"
 Text = str | Promise
 
 
@@ -181,9 +182,14 @@ def _finding(habit: Habit, statements: Collection[Statement]) -> Finding:
         habit=habit,
         statements=len(statements),
         calls=sum(statement.calls for statement in statements),
-        sample=" ".join(LITERAL.sub("'…'", most.text).split())[:SAMPLE_LENGTH],
+        sample=" ".join(_shown(most).split())[:SAMPLE_LENGTH],
         sources=tuple(sorted({statement.source for statement in statements})),
     )
+
+
+def _shown(statement: Statement) -> str:
+    """Return it without literals, which pg_stat_statements keeps in utility statements; a lock's key stays."""
+    return statement.text if statement.source == LOCKS else literals.without(statement.text)
 
 
 def of_prepared_statements(limits: ClientLimits) -> str:

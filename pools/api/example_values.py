@@ -359,6 +359,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "wait_event_type": "Client",
         "wait_event": "ClientRead",
         "query": "UPDATE orders SET state = $1 WHERE id = $2",
+        "text": None,
     },
     "Wait": {"type": "Client", "event": "ClientRead", "sessions": 1},
     "WaitingSetting": {"name": "listen_port", "live": "6432", "wanted": "6543"},

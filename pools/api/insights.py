@@ -10,6 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from panel.accounts.models import Scope
+from panel.accounts.permissions import holds
 from pools.api.serializers import AddressSerializer
 from pools.clusters import activity as cluster_activity
 from pools.clusters import topology
@@ -54,7 +56,12 @@ class TransactionSerializer(serializers.Serializer[dict[str, Any]]):
     in_state_s = serializers.FloatField(allow_null=True)
     wait_event_type = serializers.CharField(allow_null=True)
     wait_event = serializers.CharField(allow_null=True)
-    query = serializers.CharField(allow_blank=True)
+    query = serializers.CharField(allow_blank=True, help_text=_("With `$n` for literals, as in pg_stat_statements"))
+    text = serializers.SerializerMethodField()
+
+    def get_text(self, transaction: dict[str, Any]) -> str | None:
+        """Return the query with its literals to the scope `admin`, else null."""
+        return str(transaction["text"]) if self.context["is_admin"] else None
 
 
 class WaitSerializer(serializers.Serializer[dict[str, Any]]):
@@ -154,4 +161,5 @@ class InsightActions(GenericViewSet[Cluster]):
     def insights(self, request: Request, pk: str) -> Response:
         """Return the current activity; 502 when the server does not answer."""
         place = topology.chosen(self.get_object(), request.query_params.get("node", ""))
-        return Response(InsightsSerializer(cluster_activity.of_place(place)).data)
+        shown = {"is_admin": holds(request.user, request.auth, Scope.ADMIN)}
+        return Response(InsightsSerializer(cluster_activity.of_place(place), context=shown).data)

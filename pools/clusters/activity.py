@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from psycopg.rows import dict_row
 
-from pools.clusters import connect, memory_budget, process_memory, topology
+from pools.clusters import connect, literals, memory_budget, process_memory, topology
 from pools.clusters.memory_budget import KB, MB, MemoryBudget
 from pools.clusters.process_memory import Measured, Session, Why
 from pools.clusters.topology import Place
@@ -51,6 +51,7 @@ STATES = (
     "disabled",
 )
 HIDDEN = "hidden"
+NOT_SHOWN = "(not shown: it speaks of a password)"
 
 # A role without pg_read_all_stats sees other sessions with an empty backend_type; clients have a role and a database.
 CLIENTS = """
@@ -87,8 +88,7 @@ TRANSACTIONS = """
            extract(epoch FROM clock_timestamp() - xact_start)::float AS transaction_s,
            extract(epoch FROM clock_timestamp() - state_change)::float AS in_state_s,
            wait_event_type, wait_event,
-           CASE WHEN query ILIKE '%%password%%' THEN '(not shown: it speaks of a password)' ELSE left(query, 200) END
-               AS query
+           CASE WHEN query NOT ILIKE '%%password%%' THEN left(query, 200) END AS query
       FROM pg_stat_activity
      WHERE xact_start IS NOT NULL AND pid <> pg_backend_pid() AND backend_type = 'client backend'
      ORDER BY xact_start LIMIT %(shown)s
@@ -267,12 +267,20 @@ def _query(place: Place, cursor: Cursor) -> Insights:
         by_database=bars.get("database", ()),
         by_role=bars.get("role", ()),
         by_application=bars.get("application", ()),
-        transactions=cursor.execute(TRANSACTIONS, {"shown": TRANSACTIONS_SHOWN}).fetchall(),
+        transactions=[transaction(row) for row in cursor.execute(TRANSACTIONS, {"shown": TRANSACTIONS_SHOWN})],
         waits=cursor.execute(WAITS, {"shown": WAITS_SHOWN}).fetchall(),
         idle=_idle(cursor, session, states),
         memory=_memory(cursor, place.cluster, session),
         own_settings=cursor.execute(OWN_SETTINGS).fetchall(),
     )
+
+
+def transaction(row: dict[str, Any]) -> dict[str, Any]:
+    """Return an open transaction: `query` without the literals that `text` has, for admins alone."""
+    query = row["query"]
+    if query is None:
+        return row | {"query": NOT_SHOWN, "text": NOT_SHOWN}
+    return row | {"query": literals.without(query), "text": query}
 
 
 def _states(rows: Iterable[dict[str, Any]]) -> tuple[StateTotal, ...]:

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from panel.installation import pausing
-from pools.clusters import connect
+from pools.clusters import connect, literals
 from pools.errors import ClusterUnreachable, ConsoleRefused, IllegalTransition, InvalidValues, NotLive, PoolsError
 from pools.models import Pool, Pooler
 from pools.poolers import KINDS
@@ -307,7 +307,7 @@ def _with_activity(pool: Pool, blockers: list[Blocker]) -> list[Blocker]:
 def _with(blocker: Blocker, row: tuple[Any, ...] | None) -> Blocker:
     if row is None:
         return blocker
-    return replace(blocker, activity=row[1], query=row[2] or "", transaction_s=row[3])
+    return replace(blocker, activity=row[1], query=literals.without(row[2] or ""), transaction_s=row[3])
 
 
 def _refuse_while_applied(pool: Pool) -> None:

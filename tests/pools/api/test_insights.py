@@ -43,3 +43,30 @@ def test_who_may_look_and_what_is_not_there(admin, cluster):
     assert anonymous().get(url_of(cluster)).status_code == 401
     assert bearer("read").get(url_of(make_cluster("other"))).status_code == 502
     assert admin.get(f"/api/v1/clusters/{uuid.uuid4()}/insights/").status_code == 404
+
+
+QUERY = "UPDATE card SET owner = 'ann@example.org' WHERE number = 4111111111111111"
+OPEN = {
+    "pid": 7,
+    "database": "shop",
+    "role": "app",
+    "application": "web",
+    "client": None,
+    "state": "active",
+    "transaction_s": 1.0,
+    "in_state_s": 1.0,
+    "wait_event_type": None,
+    "wait_event": None,
+}
+
+
+def test_the_data_in_a_statement_is_shown_to_admins_alone(cluster, monkeypatch):
+    monkeypatch.setattr(
+        activity,
+        "of_place",
+        lambda place: a_look(cluster, transactions=[activity.transaction(OPEN | {"query": QUERY})]),
+    )
+    for scopes, text in ((("read",), None), (("read", "run", "apply"), None), (("admin",), QUERY)):
+        answer = bearer(*scopes).get(url_of(cluster))
+        (shown,) = answer.json()["transactions"]
+        assert (shown["query"], shown["text"]) == ("UPDATE card SET owner = $1 WHERE number = $2", text)

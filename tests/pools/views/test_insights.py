@@ -12,6 +12,7 @@ from pools.clusters.memory_budget import GB, MB, MemoryBudget, Settings
 from pools.clusters.process_memory import Measured, Why
 from pools.clusters.topology import Place
 from pools.models import Cluster
+from tests import callers
 from tests.pages import page_of
 from tests.pools.records import a_cluster, a_node, checked
 
@@ -116,3 +117,15 @@ def test_strangers_log_in_readers_look_and_nobody_posts(client: Client, reader: 
     assert reader.get(url_of(cluster)).status_code == 200
     assert reader.post(url_of(cluster)).status_code == 405
     assert reader.get(reverse("cluster-insights", args=[uuid.uuid4()])).status_code == 404
+
+
+@pytest.mark.parametrize("is_staff", [True, False])
+def test_the_data_in_a_statement_is_shown_to_admins_alone(
+    client: Client, cluster: Cluster, monkeypatch: pytest.MonkeyPatch, is_staff: bool
+) -> None:
+    row = activity.transaction({"pid": 7, "state": "active", "query": "SELECT 'ann@example.org', 4111"})
+    monkeypatch.setattr(activity, "of_place", lambda place: a_look(cluster, transactions=[row]))
+    client.force_login(callers.person(staff=is_staff))
+    shown = page_of(client.get(url_of(cluster)))
+    assert ("ann@example.org" in shown) == ("4111" in shown) == is_staff
+    assert ("SELECT $1, $2" in shown) != is_staff

@@ -58,7 +58,7 @@ def test_a_blocked_pause_names_who_blocks_and_lets_everybody_go_on(pool: MakePoo
         commands.pause(orders, deadline_s=1)
     (blocker,) = refused.value.blockers
     assert (blocker.user, blocker.application, blocker.state) == ("app", "batch", "active")
-    assert (blocker.activity, blocker.query) == ("idle in transaction", "SELECT 'a long job'")
+    assert (blocker.activity, blocker.query) == ("idle in transaction", "SELECT $1")
     assert blocker.server_pid == batch.execute("SELECT pg_backend_pid()").fetchone()[0]
     assert blocker.transaction_s is not None
     assert 1 <= blocker.transaction_s < 10

@@ -1,0 +1,60 @@
+"""Statements without their literals, as pg_stat_statements shows them; pure.
+
+For those who may see what runs, but not the data in it. Parsers refuse a statement that was cut off, and the ones that
+pg_stat_activity has are cut, so this reads tokens alone (src/backend/parser/scan.l). Where two readings are possible it
+takes the one that hides more. Comments are left out: they hold what was commented out.
+"""
+
+import re
+
+_TOKEN = re.compile(
+    r"""
+    (?P<comment>--[^\n]*|/\*)
+  | (?P<name>(?:[uU]&)?"(?:[^"]|"")*(?:"|\Z))
+  | (?P<literal>
+        [eE]'(?:[^'\\]|\\.|''|\\\Z)*(?:'|\Z)
+      | (?:[bBxXnN]|[uU]&)?'(?:[^']|'')*(?:'|\Z)
+      | \$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z)
+    )
+  | (?P<parameter>\$[0-9]+)
+  | (?P<word>[^\W\d][\w$]*)
+  | (?P<number>\.?[0-9](?:[eE][+-][0-9]|[\w.])*)
+  | (?P<other>.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BLOCK_MARK = re.compile(r"/\*|\*/")
+
+
+def without(statement: str) -> str:
+    """Return the statement with `$n` for each literal, counted on from the parameters that it has."""
+    shown: list[str] = []
+    number = max((int(one) for one in re.findall(r"\$([0-9]{1,5})\b", statement)), default=0)
+    position = 0
+    while found := _TOKEN.match(statement, position):
+        position = found.end()
+        if found["comment"]:
+            position = _end_of_block(statement, found.start()) if found["comment"] == "/*" else position
+        elif found["literal"] or found["number"]:
+            number += 1
+            shown.append(f"${number}")
+            if _may_go_on(found["literal"] or ""):
+                break
+        else:
+            shown.append(found[0])
+    return "".join(shown).strip()
+
+
+def _may_go_on(literal: str) -> bool:
+    """Tell whether the literal would not end there with `standard_conforming_strings` off."""
+    return "\\'" in literal and literal[0] not in "eE$"
+
+
+def _end_of_block(text: str, position: int) -> int:
+    """Return where a comment ends; they nest, and one that is not closed goes to the end."""
+    depth = 0
+    for mark in _BLOCK_MARK.finditer(text, position):
+        depth += 1 if mark[0] == "/*" else -1
+        if not depth:
+            return mark.end()
+    return len(text)
