@@ -28,6 +28,7 @@ RELEASED_WITHIN = timedelta(seconds=15)
 REMOVED_WITHIN = timedelta(seconds=120)
 RESTARTED_WITHIN = timedelta(seconds=150)  # longer than the panel's own deadline for the command that restarts
 DATASET = "dataset"
+PREPARATIONS = 2  # a second one only where the first was lost with its generator
 
 
 def advance_all() -> None:
@@ -140,17 +141,28 @@ def _skip(experiment: Experiment, reasons: dict[str, str]) -> None:
 
 
 def _dataset_is_ready(experiment: Experiment) -> bool:
-    """Whether the tables are there; submits the run that makes them. Raises `BenchmarksError` where that failed."""
+    """Whether the tables are there; submits the run that makes them, once more if it is lost with its generator.
+
+    Raises `BenchmarksError` where that failed.
+    """
     if resources.loads_existing(experiment):
         return True
-    run = experiment.runs.filter(purpose=Purpose.PREPARE, created_at__gte=experiment.started_at).first()
-    if run is None:
-        key = f"{DATASET}/{experiment.wanted_blocks}"  # of each time that it is set up
-        _submit(experiment, key, "", resources.role_of(experiment, ""), experiment.dataset, Purpose.PREPARE)
+    runs = experiment.runs.filter(purpose=Purpose.PREPARE, created_at__gte=experiment.started_at).order_by("-number")
+    run, tries = runs.first(), runs.count()
+    if run is None or (run.status == Status.LOST and tries < PREPARATIONS):
+        _prepare(experiment, tries)
         return False
     if run.is_final and run.status != Status.SUCCEEDED:
         raise BenchmarksError(_("the dataset was not made: %(reason)s") % {"reason": run.error})
     return run.is_final
+
+
+def _prepare(experiment: Experiment, tries: int) -> None:
+    """Submit the run that makes the tables; it drops what an earlier try left of them."""
+    key = f"{DATASET}/{experiment.wanted_blocks}"  # of each time that it is set up
+    if tries:
+        key = f"{key}/{tries}"
+    _submit(experiment, key, "", resources.role_of(experiment, ""), experiment.dataset, Purpose.PREPARE)
 
 
 def _measure(experiment: Experiment) -> bool:

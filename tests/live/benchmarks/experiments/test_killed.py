@@ -87,6 +87,25 @@ def test_a_killed_worker_costs_its_run_and_the_experiment_goes_on(
     nothing_is_left(done, postgres)
 
 
+def test_a_preparation_lost_with_its_generator_is_made_by_a_second_one(
+    begin: Begin, worker: TestWorker, postgres: PostgresServer
+) -> None:
+    worker.kill()
+    worker.stop()
+    experiment = begin()
+    lifecycle.advance_all()
+    (first,) = experiment.runs.all()
+    assert Run.objects.claim(str(first.pk), "local")
+    Run.objects.filter(pk=first.pk).update(lease_until=first.created_at - LEASE)
+    reaper.reap()
+    worker.start()
+    done = until_ended(experiment)
+    assert done.state == ExperimentState.SUCCEEDED, done.reasons
+    statuses = list(done.runs.filter(purpose=Purpose.PREPARE).order_by("number").values_list("status", flat=True))
+    assert statuses == [Status.LOST, Status.SUCCEEDED]
+    nothing_is_left(done, postgres)
+
+
 def test_all_programs_killed_at_once_and_started_again_end_it_without_help(
     begin: Begin, worker: TestWorker, postgres: PostgresServer, tmp_path: Path
 ) -> None:
