@@ -2,6 +2,7 @@
 
 import gc
 import os
+import signal
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -131,6 +132,16 @@ def nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(psycopg, "connect", refuse)
     monkeypatch.setattr(socket, "create_connection", unknown)
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
+
+
+@pytest.fixture
+def restored_signals() -> Iterator[None]:
+    """Take back how a `Supervisor` in this process handles signals: it ignores those that end it, at its own end."""
+    stop_signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in stop_signals}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

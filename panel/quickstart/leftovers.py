@@ -14,6 +14,7 @@ from pathlib import Path
 from panel.quickstart.programs import ProgramFailed
 
 ENDS_WITHIN_S = 15.0
+STATUS_LINE, STOPPING = 8, "stopping"  # of postmaster.pid (PostgreSQL's src/include/utils/pidfile.h)
 
 
 def clear(data_directory: Path) -> None:
@@ -38,6 +39,15 @@ def postmaster_of(lock: Path) -> int | None:
         return abs(int(lock.read_text().partition("\n")[0]))
     except (FileNotFoundError, ValueError):
         return None
+
+
+def is_stopping(lock: Path) -> bool:
+    """Return whether the postmaster of this lock file is shutting down."""
+    try:
+        lines = lock.read_text().splitlines()
+    except OSError:
+        return False
+    return len(lines) >= STATUS_LINE and lines[STATUS_LINE - 1].strip() == STOPPING
 
 
 def working_in(folder: Path) -> set[int]:

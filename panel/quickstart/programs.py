@@ -117,6 +117,11 @@ class Program:
         """Whether it was started and has ended without being stopped."""
         return self.process is not None and self.process.poll() is not None
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it says itself that it is about to end, as somebody asked it to."""
+        return False
+
     def given_up(self) -> None:
         """Release what was kept for a restart, as there will be none."""
 

@@ -114,6 +114,11 @@ class PostgresServer(Server):
         words = [word for name, value in asked.items() for word in ("-c", f"{name}={value}")]
         return [str(self.bindir / "postgres"), "-D", str(self.cluster_folder), *words]
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it shuts down: by a smart shutdown (SIGTERM) for as long as any session stays."""
+        return leftovers.is_stopping(self.cluster_folder / "postmaster.pid")
+
     def prepare(self) -> None:
         """Run initdb once, in a folder that is renamed when complete; later, clean up after a killed server."""
         super().prepare()

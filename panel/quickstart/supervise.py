@@ -1,5 +1,6 @@
 """Supervises programs: restarts those that die, and stops all of them on a signal."""
 
+import math
 import signal
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.restarts import START_LIMIT_BURST, START_LIMIT_INTERVAL_S, Restarts
 
 POLL_EVERY_S = 0.2
+STOPS_WITHIN_S = 3.0
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 P = TypeVar("P", bound=Program)
 
@@ -56,6 +58,7 @@ class Supervisor:
         self.home = home
         self.programs: list[Program] = []
         self.restarts: dict[str, Restarts] = {}
+        self.stopping_since: dict[str, float] = {}
 
     def start(self, program: P) -> P:
         """Prepare and start a program with a new log under the home."""
@@ -111,6 +114,20 @@ class Supervisor:
                 program.spawn()
             except (OSError, ProgramFailed) as error:
                 self._start_later(program, restarts, f"{program} could not be started: {error}", report)
+        else:
+            self._end_what_hangs(program, report)
+
+    def _end_what_hangs(self, program: Program, report: Callable[[str], None]) -> None:
+        """Send its stop signal to a program that somebody else asked to end, and that waits for its clients.
+
+        A PostgreSQL in a smart shutdown refuses each new session and waits for those that poolers keep open for ever.
+        """
+        if not program.is_stopping:
+            self.stopping_since.pop(program.name, None)
+        elif time.monotonic() > self.stopping_since.setdefault(program.name, time.monotonic()) + STOPS_WITHIN_S:
+            self.stopping_since[program.name] = math.inf  # the signal is sent once
+            report(f"{program} has been shutting down for {STOPS_WITHIN_S:.0f} s: its sessions are ended")
+            program.ask_to_stop()
 
     def _restart_is_requested(self, program: Program) -> bool:
         """Tell whether a command ended it on purpose; such an end is no failure, and does not count."""

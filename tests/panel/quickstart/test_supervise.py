@@ -10,11 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from panel.quickstart import restarts
+from panel.quickstart import restarts, supervise
 from panel.quickstart.home import Home
 from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.restarts import Restarts
 from panel.quickstart.supervise import StopRequested, Supervisor, catch_signals, request_stop
+
+pytestmark = pytest.mark.usefixtures("restored_signals")
 
 
 class Shell(Program):
@@ -34,15 +36,6 @@ def home(tmp_path: Path) -> Home:
     made = Home(tmp_path)
     made.open()
     return made
-
-
-@pytest.fixture(autouse=True)
-def restored_signals() -> object:
-    stop_signals = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-    before = {number: signal.getsignal(number) for number in stop_signals}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 def pid_of(program: Program) -> int:
@@ -144,6 +137,23 @@ def test_a_program_that_dies_five_times_in_a_minute_is_given_up_and_the_others_r
     assert described[-1].endswith("out of luck")
 
 
+def test_a_program_that_waits_to_end_is_sent_its_stop_signal_once_and_started_again(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Hanging(Shell):
+        @property
+        def is_stopping(self) -> bool:
+            return "asked" in self.log
+
+    monkeypatch.setattr(supervise, "STOPS_WITHIN_S", 0.3)
+    with Supervisor(home) as supervisor:
+        program = supervisor.start(Hanging(home.path, "hanging", "echo asked; exec sleep 60"))
+        described = watched(supervisor, lambda described: len(described) == 2)
+        assert program.process is None
+    assert described[0] == "hanging has been shutting down for 0 s: its sessions are ended"
+    assert described[1].startswith("hanging ended with exit code -15; starting it again in 0.5 s")
+
+
 def test_a_restart_on_request_does_not_count_as_an_end(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
     with Supervisor(home) as supervisor:
         program = supervisor.start(Shell(home.path, "postgres", "exec sleep 60"))
@@ -242,7 +252,7 @@ def test_programs_die_with_a_supervisor_that_is_killed(tmp_path: Path) -> None:
 import signal
 import time
 from pathlib import Path
-from panel.quickstart import restarts
+from panel.quickstart import restarts, supervise
 from panel.quickstart.home import Home
 from panel.quickstart.restarts import Restarts
 from panel.quickstart.supervise import Supervisor
