@@ -123,16 +123,17 @@ def test_a_broken_pgbouncer_ini_is_found_before_a_reload_follows_it(
 def test_no_password_leaves_the_folder_for_a_preflight(
     make_pool: MakePool, pooler: Pooler, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen, run = [], preflight._run
+    names, seen, run = set(), [], preflight._run
 
     def look_then_run(argv: list[str], folder: Path, *values: object) -> str:
+        names.update(path.name for path in folder.iterdir())
         seen.extend(path.read_text() for path in folder.iterdir())
         return run(argv, folder, *values)
 
     monkeypatch.setattr(preflight, "_run", look_then_run)
     make_pool()
     assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
-    assert len(seen) == 4
+    assert names == {"pgbouncer.ini", "pooldeck.ini", "pooldeck_access.conf", "pooldeck_settings.ini", "userlist.txt"}
     assert not any(secret in text for text in seen for secret in ("app-password", "console-password"))
 
 
