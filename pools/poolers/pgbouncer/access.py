@@ -12,7 +12,6 @@ from pools.poolers.pgbouncer import access_rules, global_settings, operators_con
 from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Reading, shortened
-from pools.poolers.pgbouncer.render import MAIN
 
 TYPE, FILE = "auth_type", "auth_hba_file"
 DIGEST = "sha256"
@@ -73,14 +72,17 @@ def own_values(stated: Mapping[str, str], settled: Mapping[str, str], config: Ma
 
 
 def overridden(reading: Reading) -> str:
-    """Return why the panel's settings would not count: an included file that is read after them sets the same."""
-    own = reading.of("pgbouncer")
-    panels = [at for at, path in enumerate(reading.includes) if PurePosixPath(path).name == SETTINGS]
+    """Return why the panel's settings would not count: a line that is read after them sets the same.
+
+    They are read before the first `%include` of the operator's in [pgbouncer] (`render.with_last_lines`).
+    """
     for name in (TYPE, FILE):
-        file = own[name].file if name in own else MAIN
-        if file != MAIN and (not panels or panels[-1] < reading.includes.index(file)):
-            words = {"name": name, "file": shortened(file)}
-            text = _("%(file)s sets %(name)s after the panel's settings are read: set it in pgbouncer.ini itself")
+        if line := reading.after_panels.get(name):
+            words = {"name": name, "file": shortened(line.file)}
+            text = _(
+                "%(file)s sets %(name)s after the panel's settings are read: set it in pgbouncer.ini, above the first "
+                "%%include of its [pgbouncer] section"
+            )
             return text % words
     return ""
 

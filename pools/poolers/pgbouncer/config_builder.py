@@ -116,15 +116,15 @@ class Drafting:
         admissions = sorted(self.admissions.values(), key=attrgetter("name"))
         reading, place = self.operators.reading, Place(self.pooler, self.folder)
         values = access.own_values(reading.values("pgbouncer"), self.settled, self.config)
-        return access.of(admissions, values, self._asked_spec, place, self._no_section or access.overridden(reading))
+        return access.of(admissions, values, self._asked_spec, place, self._hindrance)
 
     @property
-    def _no_section(self) -> str:
-        """Why settings of the panel's can't be included; empty where they can."""
+    def _hindrance(self) -> str:
+        """Why settings of the panel's can't be included, or would not count; empty where they do."""
         included = render.with_settings_include(self.main, self.folder)
         if not render.SETTINGS_INCLUDE.search(included):
             return _("pgbouncer.ini has no [pgbouncer] section of its own, at whose end settings could be included")
-        return ""
+        return access.overridden(self.operators.reading.with_main(included, self.settled))
 
     @cached_property
     def spec(self) -> Spec:

@@ -63,6 +63,7 @@ class Reading:
     unread: dict[str, str] = field(default_factory=dict)  # path → why
     includes: list[str] = field(default_factory=list)  # paths, the panel's too
     files: dict[str, str] = field(default_factory=dict)  # path → text of the included files that are the operator's
+    above: int | None = None  # how many of the lines come before the panel's settings; None where those are not read
 
     def of(self, section: str) -> dict[str, Line]:
         """Return key → the line that counts, of one section."""
@@ -71,6 +72,22 @@ class Reading:
     def values(self, section: str) -> dict[str, str]:
         """Return key → value of one section."""
         return {key: line.value for key, line in self.of(section).items()}
+
+    @property
+    def after_panels(self) -> dict[str, Line]:
+        """Return key → the operator's line that counts, of the settings that are read after the panel's."""
+        late = [] if self.above is None else self.lines[self.above :]
+        return {line.key: line for line in late if line.section == "pgbouncer"}
+
+    def with_main(self, main: str, ours: Mapping[str, str]) -> "Reading":
+        """Return what another main file reads, of the same included files."""
+
+        def load(path: str) -> str:
+            if path in self.files:
+                return self.files[path]
+            raise OSError(self.unread.get(path, ""))
+
+        return read(main, ours, load)
 
 
 @dataclass(frozen=True)
@@ -184,12 +201,15 @@ def _read_file(
         if found["include"] is not None:
             path = found["include"].rstrip()
             reading.includes.append(path)
+            if PurePosixPath(path).name == SETTINGS:
+                reading.above = len(reading.lines)
             if (included := _included(reading, path, ours, load, depth + 1)) is not None:
                 section = _read_file(reading, included, path, section, ours, load, depth + 1)
         elif found["section"] is not None:
             section = found["section"]
             if section == "pgbouncer":  # each such header sets every setting to its default again
                 reading.lines = [line for line in reading.lines if line.section != section]
+                reading.above = None if reading.above is None else 0
         elif found["key"] and not is_ours:
             reading.lines.append(Line(section, found["key"].strip("'"), found["value"].rstrip(), file))
     return section

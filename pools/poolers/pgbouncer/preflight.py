@@ -114,12 +114,20 @@ def _with_copies(texts: Mapping[str, str], included: Mapping[str, str], folder: 
 
 
 def _ending(main: str, folder: str) -> str:
-    """Append the settings, and their overrides, to the [pgbouncer] section of pgbouncer.ini."""
+    """Append the settings, and their overrides, to the [pgbouncer] section of pgbouncer.ini.
+
+    Below an include of the operator's their lines come after the overrides, so the real one's files and sockets are
+    left out there, as in the included file.
+    """
     line = f"%include {folder}/{SETTINGS}"
     if render.SETTINGS_INCLUDE.search(main):
-        return render.SETTINGS_INCLUDE.sub(lambda _: line, main)
-    ending = render.with_last_lines(main, line)
-    return ending if ending != main else f"{main}\n[pgbouncer]\n{line}\n"
+        ending = render.SETTINGS_INCLUDE.sub(lambda _: line, main)
+    else:
+        ending = render.with_last_lines(main, line)
+    if line not in ending:
+        return f"{main}\n[pgbouncer]\n{line}\n"
+    above, _line, below = ending.rpartition(line)
+    return above + line + OF_THE_REAL_ONE.sub("", below)
 
 
 def _instead(main: str, folder: str, uid: int) -> dict[str, str]:

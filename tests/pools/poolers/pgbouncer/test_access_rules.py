@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pools.models import Pooler
-from pools.poolers.pgbouncer import access, access_rules, operators_config
+from pools.poolers.pgbouncer import access, access_rules, operators_config, render
 from pools.poolers.pgbouncer.access import Place
 from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
@@ -124,8 +124,13 @@ def test_the_operators_part_is_found_behind_the_panels() -> None:
         ("[pgbouncer]\n%include /x/pooldeck_settings.ini\n%include /x/own.ini\n", True),
         ("[pgbouncer]\n%include /x/own.ini\n%include /x/pooldeck_settings.ini\n", False),
         ("[pgbouncer]\n%include /x/own.ini\n[pgbouncer]\nuser = x\n", False),
+        ("[pgbouncer]\n%include /x/empty.ini\nauth_type = md5\n", True),
+        ("[pgbouncer]\nauth_type = md5\n%include /x/empty.ini\n", False),
+        ("[pgbouncer]\n%include /x/pooldeck_settings.ini\nauth_type = md5\n", True),
+        ("[pgbouncer]\n%include /x/pooldeck_settings.ini\n[databases]\nauth_type = host=x\n", False),
     ],
 )
-def test_an_included_file_may_be_read_after_the_panels_settings(main: str, is_overridden: bool) -> None:
-    reading = operators_config.read(main, {}, lambda _path: "auth_type = trust\n")
-    assert bool(access.overridden(reading)) == is_overridden
+def test_a_line_may_be_read_after_the_panels_settings(main: str, is_overridden: bool) -> None:
+    reading = operators_config.read(main, {}, lambda path: "auth_type = trust\n" if "own" in path else "")
+    included = reading.with_main(render.with_settings_include(main, "/x"), {})
+    assert bool(access.overridden(included)) == is_overridden

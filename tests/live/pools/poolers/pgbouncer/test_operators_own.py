@@ -153,6 +153,17 @@ def test_a_pool_that_an_earlier_version_put_over_an_included_entry_can_be_remove
     assert log_in("orders", "postgres", "super-secret") == "postgres"
 
 
+def test_files_and_sockets_below_an_include_are_not_those_of_the_trial_instance(
+    configure: Configure, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn
+) -> None:
+    lines = (pgbouncer.config_dir / "pgbouncer.ini").read_text().splitlines(keepends=True)
+    own = "".join(line for line in lines if line.startswith(("pidfile", "listen_port", "auth_file")))
+    configure("", f"%include @DIR@/tuning.ini\n{own}", tuning="verbose = 0\n")
+    pool = make_pool()
+    assert "a trial instance started on the files" in str(deployment.apply_pooler(pooler).steps)
+    assert (state_of(pool), log_in("orders")) == ((PoolState.APPLIED, ""), "app")
+
+
 def test_limits_of_an_included_file_are_not_replaced(configure: Configure, pooler: Pooler) -> None:
     configure("%include @DIR@/databases.ini", databases="[users]\napp = max_user_connections=7\n[databases]\n")
     asked = {"app": {"max_user_connections": 3}}

@@ -235,19 +235,21 @@ def test_strangers_are_refused_at_the_unix_socket_too(
     psycopg.connect(**address, user="app", password="app-password").close()
 
 
-def test_a_way_to_log_in_that_an_included_file_sets_later_leaves_pools_open_and_says_so(
-    make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn, config: Config
+@pytest.mark.parametrize("file", ["own.ini", "pgbouncer.ini"])
+def test_a_way_to_log_in_that_is_set_later_leaves_pools_open_and_says_so(
+    file: str, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn, config: Config
 ) -> None:
-    folder = Path(pgbouncer.config_dir)
-    (folder / "own.ini").write_text("auth_type = md5\n")
+    folder, ini = Path(pgbouncer.config_dir), Path(pgbouncer.config_dir, "pgbouncer.ini")
+    (folder / "own.ini").write_text("verbose = 0\n")
     (folder / "own.ini").chmod(0o644)
-    ini = folder / "pgbouncer.ini"
     ini.write_text(ini.read_text().replace("auth_type = scram-sha-256\n", "") + f"%include {folder}/own.ini\n")
+    with (folder / file).open("a") as later:
+        later.write("auth_type = md5\n")
     reload(pgbouncer)
     pool = make_pool()
     deployment.apply_pooler(pooler)
     assert (state_of(pool), config()["auth_type"]) == ((PoolState.APPLIED, ""), "md5")
-    assert "own.ini sets auth_type after the panel's settings are read" in pool_access.obstacle(pooler)
+    assert f"{file} sets auth_type after the panel's settings are read" in pool_access.obstacle(pooler)
     assert outcome(log_in, "mine", *TENANT) == "app"
 
 
