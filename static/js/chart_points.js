@@ -1,11 +1,12 @@
 /** Points of chart lines, made from rows (`{t, …}`, in order of t); nothing here touches the page. */
 
-/** The points `{x, y, row}` of one line; `list` stays the same array, as the chart holds it. */
+/** The points `{x, y, row, lone}` of one line; `list` stays the same array, as the chart holds it. */
 export class Points {
   constructor(value) {
     this.value = value;
     this.list = [];
     this.filled = false; // whether any of them has a value but 0
+    this.lone = 0; // how many stand between gaps, where no line shows them
   }
 
   /** Append the rows that are new; where the rows before them are others, begin anew. */
@@ -14,10 +15,23 @@ export class Points {
     const added = [];
     for (let at = this.list.length; at < rows.length; at += 1) {
       const y = this.value(rows[at]) ?? null;
-      added.push({ x: rows[at].t, y, row: rows[at] });
+      added.push({ x: rows[at].t, y, row: rows[at], lone: false });
       this.filled ||= Boolean(y);
     }
-    if (added.length) this.list.push(...added);
+    if (!added.length) return;
+    const from = Math.max(0, this.list.length - 1); // the last one has a neighbour now
+    this.list.push(...added);
+    this.markLone(from);
+  }
+
+  markLone(from) {
+    const hasValue = (at) => (this.list[at]?.y ?? null) !== null;
+    for (let at = from; at < this.list.length; at += 1) {
+      const point = this.list[at];
+      const lone = hasValue(at) && !hasValue(at - 1) && !hasValue(at + 1);
+      this.lone += Number(lone) - Number(point.lone);
+      point.lone = lone;
+    }
   }
 
   continues(rows) {
@@ -28,6 +42,7 @@ export class Points {
   clear() {
     this.list.splice(0, this.list.length); // Chart.js, which watches the array, takes the second argument for given
     this.filled = false;
+    this.lone = 0;
   }
 }
 

@@ -13,6 +13,7 @@ import { exact, rounded, seconds } from "./run_figures.js";
 const EDGE = { hidden: false, pointRadius: 0, borderWidth: 0 };
 const NEAR = "150px"; // of the window: a chart so near to it is drawn as if it were in sight
 const COUNTED = ["connections", "sessions", "clients", "servers"]; // no halves on their axes
+const DOT = 2.5; // px: the radius of a point between gaps
 const UNSEEN = 5000; // ms after which a chart out of sight is drawn again
 
 /**
@@ -215,7 +216,7 @@ class TimeChart {
       points.follow(rows);
     }
     if (series.optional) this.legend[index].parentNode.hidden = !line.points.filled;
-    const radius = rows.length < 3 ? 2.5 : 0; // a line needs two points to be seen
+    const radius = line.points.lone ? dotIfLone : 0; // a function costs time for each point
     const isNewLook = radius !== line.dataset.pointRadius;
     line.dataset.pointRadius = radius;
     return isNewLook;
@@ -290,6 +291,9 @@ function linesOf(series, isArea) {
   const edge = (at, fill) => lineOf((row) => series.band(row)?.[at], { ...EDGE, fill });
   return [line, edge(0, false), edge(1, "-1")];
 }
+
+/** The radius of a point: a line needs two points to be seen. */
+const dotIfLone = ({ raw }) => (raw?.lone ? DOT : 0);
 
 function lineOf(value, dataset) {
   const points = new Points(value);

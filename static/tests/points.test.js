@@ -24,6 +24,19 @@ test("points are made for new rows only, in the same array", () => {
   );
 });
 
+test("a point between gaps is lone, until a neighbour has a value", () => {
+  const points = new Points(value);
+  const lone = () => points.list.map((one) => one.lone);
+  const all = rows(1, undefined, 2, undefined, 3);
+  points.follow(all);
+  assert.deepEqual([lone(), points.lone], [[true, false, true, false, true], 3]);
+  all.push({ t: 5, v: 4 });
+  points.follow(all);
+  assert.deepEqual([lone(), points.lone], [[true, false, true, false, false, false], 2]);
+  points.clear();
+  assert.equal(points.lone, 0);
+});
+
 test("points begin anew where the rows are other ones, or the first of them are gone", () => {
   const points = new Points(value);
   points.follow(rows(1, 2, 3));

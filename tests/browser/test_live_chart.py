@@ -200,12 +200,16 @@ def test_a_sample_is_told_once_it_stands_in_the_chart(page, web):
     assert abs(described[-1][1] / 1000 - time.time()) < 120
 
 
-def test_single_points_are_dots_until_a_line_shows_them(page, web):
+def test_single_points_between_gaps_are_dots(page, web):
     with talking(web, 8) as run_id:
         watch(page, web, run_id)
         expect(page.locator("#result-title")).to_be_visible()
-    radii = "window.pooldeckRun.stack.charts[0].chart.getDatasetMeta(0).data.map((point) => point.options.radius)"
-    assert page.evaluate(radii) == [0] * 8
+    radii = "Chart.getChart(document.querySelector('[data-chart=\"%s\"] canvas'))"
+    radii += ".getDatasetMeta(%s).data.map((point) => point.options.radius)"
+    assert page.evaluate(radii % ("tps", 0)) == [0] * 8
+    median = "Chart.getChart(document.querySelector('[data-chart=\"latency\"] canvas')).data.datasets"
+    place = page.evaluate(f"{median}.findIndex(({{ data }}) => data.some(({{ y }}) => y === 0.9))")
+    assert page.evaluate(radii % ("latency", place)) == [0, 0, 2.5, 0, 0, 2.5, 0, 0]
 
 
 def test_the_log_is_filtered(page, web):

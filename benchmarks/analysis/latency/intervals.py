@@ -1,7 +1,8 @@
 """Logged latencies of a run, sorted into its progress intervals by the time at which each transaction ended; pure.
 
 A program writes its log in blocks, so lines arrive after the progress line of their interval. They are added to the
-interval they belong to, and `changed` lists the intervals that they changed.
+interval they belong to, and `changed` lists the intervals that they changed. While most of an interval's lines are
+still in the program's buffer, it has no percentiles: those of the few that came first would be drawn as its own.
 """
 
 from array import array
@@ -14,6 +15,7 @@ from benchmarks.engines.base import Logged
 from benchmarks.models.metrics import with_enough_behind
 
 KEPT = 400_000  # latencies of the newest intervals held for late lines; the histogram has all of them
+MOST = 0.9  # of an interval's transactions: with fewer logged, its log is not complete
 SHOWN = {"latency_p50_ms": 50.0, "latency_p95_ms": 95.0, "latency_p99_ms": 99.0}
 
 Figures = dict[str, Any]  # floats; typed so that it fits dataclasses.replace, which knows no names
@@ -30,6 +32,7 @@ class Intervals:
         self._latencies: list[array[int]] = []
         self._forgotten = 0  # intervals whose latencies were dropped
         self._held = 0
+        self.is_complete = True  # the log of the interval that ended last
         self._changed: set[int] = set()
 
     def add(self, logged: Sequence[Logged], *, scheduled: bool = False) -> None:
@@ -50,18 +53,22 @@ class Intervals:
             self._held += 1
             self._changed.add(place)
 
-    def end(self, at_us: int) -> Figures:
+    def end(self, at_us: int, expected: float = 0.0) -> Figures:
         """Close the interval up to this time; return `latency_p50_ms latency_p95_ms latency_p99_ms` as known so far.
 
-        Without those that too few latencies are behind; empty where no latency is known.
+        Without those that too few latencies are behind; empty where no latency is known, or fewer than most of those
+        `expected`: such an interval is among the `changed` ones, whose figures are known in the end.
         """
         now = [one for one in self._later if one.at_us <= at_us]
         self._later = [one for one in self._later if one.at_us > at_us]
         self._ends.append(max(at_us, self._ends[-1] if self._ends else 0))
         self._latencies.append(array("Q", [one.latency_us for one in now]))
         self._held += len(now)
+        self.is_complete = len(now) >= MOST * expected
+        if not self.is_complete:
+            self._changed.add(len(self._ends) - 1)
         self._forget()
-        return _figures(self._latencies[-1])
+        return _figures(self.last) if self.is_complete else {}
 
     def _forget(self) -> None:
         """Drop the oldest intervals while more than `KEPT` latencies are held."""

@@ -5,6 +5,7 @@ import errno
 import logging
 import os
 import time
+from math import sqrt
 from pathlib import Path
 
 from django.utils.translation import gettext as _
@@ -53,11 +54,14 @@ class Follower:
             if path not in self._open:
                 self._open[path] = _File(path, self.files.reader())
 
-    def end_interval(self, at: float) -> Figures:
-        """Return the figures, as known so far, of the progress interval that ended at this monotonic time."""
+    def end_interval(self, at: float, transactions: float = 0.0) -> Figures:
+        """Return the figures of the progress interval of so many transactions that ended at this monotonic time.
+
+        Those known so far; none while its log is not complete.
+        """
         self.read()
         ended = time.time() - (time.monotonic() - at)
-        return self.intervals.end(round(ended * 1_000_000))
+        return self.intervals.end(round(ended * 1_000_000), _logged_of(transactions, self.files.sampling_rate))
 
     def close(self) -> None:
         """Read the rest and close the files."""
@@ -65,6 +69,12 @@ class Follower:
         for file in self._open.values():
             file.close()
         self._open.clear()
+
+
+def _logged_of(transactions: float, share: float) -> float:
+    """Return how many of the transactions are logged at least where chance logs each with this probability."""
+    expected = transactions * share
+    return max(0.0, expected - 3 * sqrt(expected * (1 - share)))
 
 
 class _File:

@@ -139,11 +139,13 @@ class Recorder:
             values["load_began_at"] = self._wall_clock(self.began)
         if self.log_follower:
             self._zero = min(self._zero, at - progress.t)
-            progress = replace(progress, **self.log_follower.end_interval(self._zero + progress.t))
+            length = progress.t - (self.samples[-1].t if self.samples else 0.0)
+            transactions = (progress.tps or 0.0) * length
+            progress = replace(progress, **self.log_follower.end_interval(self._zero + progress.t, transactions))
         self.samples.append(progress)
         row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_columns(progress))
         self.sample_seqs.append(row.seq)
-        if self.log_follower and self.run.parent_id is not None:
+        if self.log_follower and self.log_follower.intervals.is_complete and self.run.parent_id is not None:
             known = Latencies(self.log_follower.intervals.last, self.log_follower.files.sampling_rate)
             latency_exchange.publish(self.run.pk, self.run.attempt, row.seq, known)
         if self._beginning_unknown:

@@ -37,6 +37,25 @@ def test_a_late_line_changes_the_interval_it_belongs_to():
     assert found.whole.count == 3
 
 
+def test_an_interval_whose_log_is_not_complete_has_no_percentiles_until_its_lines_are_read():
+    found = Intervals()
+    found.add([Logged(1, 12_000)])  # one line of a hundred: the rest is in the program's buffer
+    assert found.end(SECOND, expected=100) == {}
+    assert not found.is_complete
+    found.add([Logged(2, 1_000)] * 99)
+    found.add([Logged(SECOND + 1, 2_000)] * 95)
+    assert found.end(2 * SECOND, expected=100) == figures(2.0)
+    assert found.is_complete
+    assert found.changed() == {0: figures(1.0)}
+
+
+def test_what_was_withheld_is_known_in_the_end_also_where_no_line_came_late():
+    found = Intervals()
+    found.add([Logged(1, 1_000)] * 50)
+    assert found.end(SECOND, expected=100) == {}
+    assert found.changed() == {0: figures(1.0)}
+
+
 def test_under_a_rate_the_service_time_leaves_the_wait_out():
     found = Intervals()
     found.add([Logged(1, 5_000, 4_000)] * 10, scheduled=True)

@@ -41,6 +41,13 @@ def test_the_files_of_all_threads_are_read_as_they_come_and_grow(tmp_path: Path)
     assert (follower.intervals.whole.count, follower.broken) == (4, "")
 
 
+def test_a_sampled_log_is_complete_with_what_chance_leaves_of_it(tmp_path: Path):
+    follower = Follower(LogFiles("pgbench_log.*", TransactionLog, sampling_rate=0.1), tmp_path)
+    (tmp_path / "pgbench_log.7").write_text(line(1_000) * 35)
+    assert follower.end_interval(time.monotonic() + 0.01, 500)  # 50 are to be expected, give or take 20
+    assert not follower.end_interval(time.monotonic() + 0.01, 500)
+
+
 def test_a_log_that_was_read_takes_no_room_while_its_writer_goes_on(tmp_path: Path):
     if not can_punch_holes(tmp_path):
         pytest.skip("this file system can't give parts of a file back")
