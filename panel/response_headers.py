@@ -31,14 +31,12 @@ def response_headers(get_response: Callable[[HttpRequest], Any]) -> Callable[[Ht
 
 
 def with_headers(request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-    """Add the headers; responses of the API and to forms are not cached, since they may hold a password.
+    """Add the headers; nothing is kept by a browser or a proxy but what a view or WhiteNoise says may be.
 
-    Parts of pages are not cached either: the browser's Back would show the part in place of the page.
+    Pages show records that the next user of the browser may not see, and answers of the API may hold a password.
     """
     response.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
-    is_part = "HX-Request" in request.headers
-    if request.path.startswith(("/api/", "/v2/")) or request.method == "POST" or is_part:
-        response.setdefault("Cache-Control", "no-store")
+    response.setdefault("Cache-Control", "no-store")
     if not request.path.startswith(settings.STATIC_URL):
         patch_vary_headers(response, ["HX-Request"])
     return response
