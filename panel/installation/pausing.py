@@ -1,12 +1,15 @@
 """Pausing: the tasks of a paused panel do nothing, so that a copy never writes where its original still does."""
 
+import uuid
 from typing import Any
 
 from celery import Task
+from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
 from panel.installation.models import Installation
+from panel.lib import env
 
 PAUSED = _("the panel is paused, because it may be a copy: an admin can resume it at /installation/")
 # they describe the workers themselves, and connect to no server
@@ -22,6 +25,13 @@ GO_ON = frozenset(
 def is_paused() -> bool:
     """Tell whether the panel is paused until a person resumes it."""
     return Installation.objects.exclude(paused_at=None).exists()
+
+
+def pause(reason: str) -> None:
+    """Pause the tasks; a database that no panel was started with yet gets its record."""
+    now = {"paused_at": timezone.now(), "paused_because": reason}
+    nowhere = {"home": str(env.home()), "home_inode": 0, "last_start": uuid.uuid4()}
+    Installation.objects.update_or_create(pk=1, defaults=now, create_defaults=nowhere | now)
 
 
 def resume() -> None:

@@ -1,0 +1,79 @@
+"""Copies of the metadata database while the panel runs: SQLite by its backup API, PostgreSQL by its own programs.
+
+A plain copy of the SQLite file misses what its write-ahead log still holds (https://www.sqlite.org/backup.html).
+"""
+
+import os
+import sqlite3
+import subprocess
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+PROGRAMS_WITHIN_S = 3600
+SQLITE, POSTGRES = "metadata.sqlite3", "metadata.dump"
+
+
+class BackupFailed(Exception):
+    """The copy was not made or not brought back; the message is the reason."""
+
+
+def save(database: Mapping[str, Any], folder: Path) -> Path:
+    """Copy the database into a folder as a file that only its owner can read, and return it. Raises `BackupFailed`."""
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / (SQLITE if _is_sqlite(database) else POSTGRES)
+    if path.exists():
+        raise BackupFailed(_("%(path)s is there already: choose another folder") % {"path": path})
+    path.touch(mode=0o600)
+    if _is_sqlite(database):
+        _copy(Path(database["NAME"]), path)
+    else:
+        _run(database, "pg_dump", "--format=custom", "--no-owner", f"--file={path}")
+    return path
+
+
+def bring_back(database: Mapping[str, Any], folder: Path) -> None:
+    """Overwrite the database with the copy in a folder. Raises `BackupFailed`."""
+    path = folder / (SQLITE if _is_sqlite(database) else POSTGRES)
+    if not path.exists():
+        raise BackupFailed(_("there is no %(path)s: was it made of a database of another kind?") % {"path": path})
+    if _is_sqlite(database):
+        _copy(path, Path(database["NAME"]))
+    else:
+        _run(database, "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", str(path))
+
+
+def _is_sqlite(database: Mapping[str, Any]) -> bool:
+    return "sqlite" in database["ENGINE"]
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a SQLite database page by page, with what its write-ahead log holds, and check the copy."""
+    try:
+        with closing(sqlite3.connect(source)) as before, closing(sqlite3.connect(target)) as after:
+            before.backup(after)
+            (found,) = after.execute("PRAGMA integrity_check").fetchone()
+    except sqlite3.Error as error:
+        raise BackupFailed(_("%(source)s: %(error)s") % {"source": source, "error": error}) from error
+    if found != "ok":
+        raise BackupFailed(_("%(target)s is damaged: %(found)s") % {"target": target, "found": found})
+
+
+def _run(database: Mapping[str, Any], program: str, *words: str) -> None:
+    """Run a program of PostgreSQL on the database; the password stands in its environment only."""
+    named = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
+    login = {name: str(database.get(key) or "") for name, key in named.items()}
+    options = {f"PG{name.upper()}": str(value) for name, value in database.get("OPTIONS", {}).items() if "ssl" in name}
+    environment = os.environ | {name: value for name, value in (login | options).items() if value}
+    target = ["--dbname", login["PGDATABASE"]]
+    try:
+        done = subprocess.run(
+            [program, *target, *words], env=environment, capture_output=True, text=True, timeout=PROGRAMS_WITHIN_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BackupFailed(_("%(program)s: %(error)s") % {"program": program, "error": error}) from error
+    if done.returncode:
+        raise BackupFailed(_("%(program)s: %(error)s") % {"program": program, "error": done.stderr.strip()})

@@ -1,0 +1,66 @@
+"""Copies of the metadata database: with its write-ahead log, without the keys, and paused once brought back."""
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from panel.installation import backups, pausing
+
+
+def database(path: Path) -> dict[str, object]:
+    return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
+
+
+@pytest.fixture
+def live(tmp_path: Path):
+    """A database in use, whose only row is in its write-ahead log."""
+    path = tmp_path / "live.sqlite3"
+    with closing(sqlite3.connect(path, isolation_level=None)) as session:
+        session.execute("PRAGMA journal_mode = WAL")
+        session.execute("PRAGMA wal_autocheckpoint = 0")
+        session.execute("CREATE TABLE kept (word text)")
+        session.execute("INSERT INTO kept VALUES ('before')")
+        yield path, session
+
+
+def words(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as session:
+        return [word for (word,) in session.execute("SELECT word FROM kept")]
+
+
+def test_a_copy_holds_what_the_write_ahead_log_does_and_comes_back(live, tmp_path: Path) -> None:
+    path, session = live
+    copy = backups.save(database(path), tmp_path / "backup")
+    session.execute("UPDATE kept SET word = 'after'")
+    assert (words(copy), copy.stat().st_mode & 0o077) == (["before"], 0)
+    backups.bring_back(database(path), tmp_path / "backup")
+    assert words(path) == ["before"]
+    with pytest.raises(backups.BackupFailed, match="is there already"):
+        backups.save(database(path), tmp_path / "backup")
+    with pytest.raises(backups.BackupFailed, match="there is no"):
+        backups.bring_back(database(path), tmp_path / "nothing")
+
+
+@pytest.mark.django_db
+def test_the_keys_are_written_apart_and_only_when_asked_for(live, tmp_path: Path, settings, monkeypatch) -> None:
+    monkeypatch.setitem(settings.DATABASES["default"], "NAME", str(live[0]))
+    call_command("backup", tmp_path / "one")
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ["metadata.sqlite3"]
+    with pytest.raises(CommandError, match="keep the keys apart"):
+        call_command("backup", tmp_path / "two", keys=tmp_path / "two")
+    call_command("backup", tmp_path / "two", keys=tmp_path / "keys")
+    assert (tmp_path / "keys" / "keys").read_text() == ",".join(settings.POOLDECK_KEYS)
+    assert (tmp_path / "keys" / "keys").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.django_db
+def test_a_restored_panel_is_paused(monkeypatch, tmp_path: Path) -> None:
+    with pytest.raises(CommandError, match="--yes"):
+        call_command("restore", tmp_path)
+    monkeypatch.setattr(backups, "bring_back", lambda *_: None)
+    monkeypatch.setattr("panel.management.commands.restore.connections.close_all", lambda: None)
+    call_command("restore", tmp_path, yes=True)
+    assert pausing.is_paused()
