@@ -47,7 +47,7 @@ class AdviceForm(WithScripts, Typed):
         help_text=_(
             "The sweep makes pgbench's tables and removes them. Only scripts of your own can load the pool's database: "
             "what they write there stays. The recorded mix always reads the pool's database, and its "
-            "scripts, which runs and reports show, hold samples of the columns' values."
+            "scripts hold samples of the columns' values, which are encrypted and never shown."
         ),
     )
     clients = forms.IntegerField(

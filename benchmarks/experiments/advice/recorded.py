@@ -2,7 +2,8 @@
 
 All of it is read as the pool's own role, which sees its own statements, so nothing is run that it could not run. Only
 queries are taken: each candidate is executed once in a read-only transaction first, and is left out where it fails,
-and where it calls a volatile function, which could write.
+and where it calls a volatile function, which could write. Values sampled of its tables are encrypted
+(`benchmarks.library.scripts.sampled`), since others read runs as well.
 """
 
 import re
@@ -19,9 +20,10 @@ from psycopg import sql
 from benchmarks.engines.pgbench import script_gate
 from benchmarks.experiments.advice import placeholders
 from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.library.scripts import sampled
 from pools.advice import mode_linter
 from pools.advice.mode_linter import STATEMENTS as EXTENSION
-from pools.clusters import connect
+from pools.clusters import connect, literals
 from pools.clusters.connect import Connection
 from pools.models import Pool
 
@@ -89,7 +91,7 @@ def _mix(connection: Connection, pool: Pool) -> RecordedMix:
     kept: list[tuple[str, str, int]] = []
     left_out: Counter[str] = Counter()
     for query, calls in counted:
-        reason, text = _script(connection, query) if len(kept) < MOST_QUERIES else (RARE, "")
+        reason, text = _script(connection, pool, query) if len(kept) < MOST_QUERIES else (RARE, "")
         if reason:
             left_out[reason] += 1
         else:
@@ -129,7 +131,7 @@ def _counted(connection: Connection, pool: Pool) -> tuple[list[tuple[str, int]],
     return found, reset[0].isoformat(timespec="seconds") if reset and reset[0] else ""
 
 
-def _script(connection: Connection, query: str) -> tuple[str, str]:
+def _script(connection: Connection, pool: Pool, query: str) -> tuple[str, str]:
     """Return the query as a script, or why it is left out."""
     if not _QUERY.match(query) or _WRITING.search(query):
         return WRITES, ""
@@ -144,9 +146,12 @@ def _script(connection: Connection, query: str) -> tuple[str, str]:
         script = placeholders.filled(connection, query)
         _try(connection, script.tried)
         script_gate.check(script.text)
+        shown = literals.without(query) + ";\n"
+        text = sampled.sealed(pool.cluster.pk, pool.database, shown=shown, text=script.text)
+        script_gate.check(text)
     except (psycopg.Error, script_gate.ScriptRefused):
         return FAILS, ""
-    return "", script.text
+    return "", text
 
 
 def _try(connection: Connection, query: str) -> None:
@@ -158,7 +163,7 @@ def _try(connection: Connection, query: str) -> None:
 
 
 def _name(query: str) -> str:
-    return "".join(one for one in " ".join(query.split()) if one.isprintable())[:NAME_CHARACTERS]
+    return "".join(one for one in " ".join(literals.without(query).split()) if one.isprintable())[:NAME_CHARACTERS]
 
 
 def _invalid(message: str) -> InvalidExperiment:

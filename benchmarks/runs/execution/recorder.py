@@ -3,7 +3,7 @@
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import cached_property
@@ -88,6 +88,7 @@ class Recorder:
         self.samples: list[Progress] = []
         self.sample_seqs: list[int] = []
         self.log_follower: Follower | None = None  # of the load's log of transactions
+        self.mask: Callable[[str], str] = str  # what no reader of the run may see in the output
         # when the load's clock stood at 0, by the progress line that came with the least delay: on a busy host some
         # come late, and two at once would leave an interval of no length between them
         self._zero = math.inf

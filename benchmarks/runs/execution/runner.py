@@ -18,7 +18,7 @@ from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
 from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, Fenced
-from benchmarks.library.scripts import dry_run, privileges
+from benchmarks.library.scripts import dry_run, privileges, sampled
 from benchmarks.models import Purpose, Run, Status, Validity
 from benchmarks.processes import sandbox, workdir
 from benchmarks.processes.command import ROOT_CERTIFICATE, Command
@@ -134,11 +134,12 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
     if run.purpose == Purpose.PREPARE and run.cluster is not None:
         versions.refuse_unmakeable(run.cluster, run.engine, run.options, program.version)
     endpoint = resolve.endpoint_of(run)
+    recorder.mask = sampled.mask(run.options, sampled.opened(run, run.options))
     with workdir.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
 
         def build(options: dict[str, Any]) -> Command:
             command = program_engine.build_command(
-                options,
+                sampled.opened(run, options),
                 purpose=run.purpose,
                 binary=program.path,
                 home=home,
@@ -255,7 +256,8 @@ def _lookup(recorder: Recorder) -> None:
 def take(event: object, recorder: Recorder) -> None:
     """Record a line of the program, or an observation."""
     match event:
-        case Line(stream, text, at):
+        case Line(stream, printed, at):
+            text = recorder.mask(printed)
             recorder.line(stream, text)
             if stream == engine(recorder.run.engine).terms.stream:
                 _take_line(text, at, recorder)

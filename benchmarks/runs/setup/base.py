@@ -16,6 +16,8 @@ POLL_EVERY_S = 0.4  # how long a condition may work without calling `check`
 class RunRecorder(Protocol):
     """The writes of a set-up step: see `benchmarks.runs.execution.recorder.Recorder`."""
 
+    mask: Callable[[str], str]
+
     def log(self, text: str, at: float) -> None:
         """Publish a line to live viewers."""
 

@@ -65,7 +65,7 @@ def _run(held: SetupContext, command: Command, seconds: int) -> None:
     try:
         while load.exit_code() is None:
             held.check()
-            _parse_line(load, reported, printed)
+            _parse_line(held, load, reported, printed)
             if time.monotonic() - began > seconds * 1.1 + LONGER_S:
                 raise Refused(
                     _("the warm-up did not end in its %(seconds)s s: the server or the pooler hangs")
@@ -75,7 +75,7 @@ def _run(held: SetupContext, command: Command, seconds: int) -> None:
     finally:
         exit_code = load.stop()
         load.join()
-    _parse_line(load, reported, printed)
+    _parse_line(held, load, reported, printed)
     lasted = {"seconds": round(time.monotonic() - began, 1)}
     if exit_code:
         held.note("warm_up", lasted | {"refused": _why_refused(exit_code, reported)})
@@ -94,12 +94,12 @@ def _why_refused(exit_code: int, reported: list[str]) -> str:
     raise Refused(text % {"code": exit_code, "error": reported[0]})
 
 
-def _parse_line(load: LoadProcess, reported: list[str], printed: deque[str]) -> None:
+def _parse_line(held: SetupContext, load: LoadProcess, reported: list[str], printed: deque[str]) -> None:
     """Keep the first lines that report an error, and the last lines of stdout, which hold the summary."""
     for event in drain(load.events):
         if not isinstance(event, Line):
             continue
         if _ERROR.search(event.text) and len(reported) < FIRST_ERRORS:
-            reported.append(event.text.strip())
+            reported.append(held.recorder.mask(event.text).strip())
         if event.stream == "stdout":
             printed.append(event.text)

@@ -1,17 +1,21 @@
 """The recorded mix of a pool on a real server: what clients queried is what the advice measures with."""
 
+import re
 from collections.abc import Iterator
 
 import psycopg
 import pytest
+from django.test import Client
 
 from benchmarks.experiments.advice import grid, recorded, sweep
 from benchmarks.experiments.advice.recorded import RecordedMix
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.start import InvalidExperiment
-from benchmarks.models import ExperimentState, Purpose
+from benchmarks.library.scripts import sampled
+from benchmarks.models import Experiment, ExperimentState, Purpose, Run
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.models import Cluster, Pool
+from tests.callers import person
 from tests.live.benchmarks.experiments.conftest import at_a_rate, until_ended
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 
@@ -89,10 +93,10 @@ def test_what_clients_queried_is_measured_and_nothing_is_written(
     with pytest.raises(InvalidExperiment, match="let the application work for a while first"):
         recorded.read(pool)
     work(postgres)
-    is_as_counted(recorded.read(pool))
+    is_as_counted(recorded.read(pool), pool)
     monkeypatch.setattr(sweep, "REPEATS", 1)
     monkeypatch.setattr(grid, "MOST_S", 2)
-    asked = {"recorded": True, "clients": 2}
+    asked = {"recorded": True, "clients": 2, "report_per_command": True}
     request = AdviceRequest(cluster=pool.cluster, pool=pool, author=author, workload=asked, question="pooling")
     experiment = until_ended(at_a_rate(sweep.ask(request)))
     assert experiment.state == ExperimentState.SUCCEEDED, experiment.reasons
@@ -100,6 +104,8 @@ def test_what_clients_queried_is_measured_and_nothing_is_written(
     assert {run.arm for run in runs} == {"direct", "pooled"}
     assert all(run.summary["tps"] > 0 and run.summary["failed"] == 0 for run in runs)
     assert [len(run.options["scripts"]) for run in runs] == [4, 4]
+    assert any("WHERE city = " in one["statement"] for one in runs[0].statements)
+    no_reader_sees_the_values(experiment, runs[0])
     words = " ".join(sweep.unseen(experiment))
     assert f"the recorded mix of role {APP_ROLE} in database {APP_DATABASE}: 4 queries, 83 % of the calls" in words
     assert (
@@ -114,16 +120,54 @@ def test_what_clients_queried_is_measured_and_nothing_is_written(
         assert admin.execute("SELECT last_value FROM orders_id_seq").fetchone() == (5001,)
 
 
-def is_as_counted(mix: RecordedMix) -> None:
+def no_reader_sees_the_values(experiment: Experiment, run: Run) -> None:
+    """Read all that shows a run and its experiment as a viewer and as an admin: values of columns are nowhere."""
+    seen, api = [], f"/api/v1/runs/{run.pk}/"
+    for staff in (False, True):
+        viewer = Client()
+        viewer.force_login(person(staff=staff))
+        of_run = [api, f"/runs/{run.pk}/", *(f"{api}{one}/" for one in ("log", "evidence"))]
+        of_run += [f"{api}export/?as={one}" for one in ("json", "csv", "html")]
+        of_run += [f"/runs/{run.pk}/output/", *(f"/runs/{run.pk}/export/{one}/" for one in ("json", "csv", "html"))]
+        reports = [f"/experiments/{experiment.pk}/report/{one}/" for one in ("html", "json", "csv")]
+        for url in [*of_run, *reports, f"/api/v1/experiments/{experiment.pk}/", f"/experiments/{experiment.pk}/"]:
+            answer = viewer.get(url)
+            if answer.status_code == 200:
+                seen.append(url)
+                text = b"".join(answer) if answer.streaming else answer.content
+                assert not re.search(rb"city \d|random\(1, 5000\)", text), url
+    assert len(seen) >= 12, seen
+    stored = (
+        run.options,
+        run.summary,
+        run.statements,
+        run.command,
+        run.conditions,
+        run.output.stdout,
+        run.output.stderr,
+    )
+    assert not re.search(r"city \d|random\(1, 5000\)", f"{stored} {experiment.definition} {experiment.plan}")
+
+
+def executed(script: str, pool: Pool) -> str:
+    """Return the text that a run of this script executes."""
+    run = Run(cluster=pool.cluster, database=pool.database)
+    return sampled.opened(run, {"scripts": [{"text": script}]})["scripts"][0]["text"]
+
+
+def is_as_counted(mix: RecordedMix, pool: Pool) -> None:
     """Check the mix of what `work` did."""
     by_id, by_city, ranged, listed = mix.scripts
     assert [one["weight"] for one in mix.scripts] == [600, 300, 90, 10]
-    assert by_id["text"] == "\\set p1 random(1, 5000)\nSELECT /* pooldeck */ city FROM orders WHERE id = (:p1);\n"
-    assert by_city["text"].startswith("\\set p1 random(1, 6)\n\\set p2 random(1, ")
-    assert "'city 3'" in by_city["text"]
-    assert ":past" not in by_city["text"]  # which pgbench would take for a variable
-    assert "BETWEEN (:p1) AND (:p1 + 4) ORDER BY id LIMIT (10)" in ranged["text"]
-    assert "id = ANY((ARRAY[:p1]::integer[])) OR city IN (((ARRAY[" in listed["text"]
+    assert by_id["text"].endswith("\nSELECT city FROM orders WHERE id = $1;\n")
+    assert by_city["text"].endswith("\nSELECT count(*) FROM orders WHERE city = $1 AND paid AND ordered_at < $2;\n")
+    by_id, by_city, ranged, listed = (executed(one["text"], pool) for one in mix.scripts)
+    assert by_id == "\\set p1 random(1, 5000)\nSELECT /* pooldeck */ city FROM orders WHERE id = (:p1);\n"
+    assert by_city.startswith("\\set p1 random(1, 6)\n\\set p2 random(1, ")
+    assert "'city 3'" in by_city
+    assert ":past" not in by_city  # which pgbench would take for a variable
+    assert "BETWEEN (:p1) AND (:p1 + 4) ORDER BY id LIMIT (10)" in ranged
+    assert "id = ANY((ARRAY[:p1]::integer[])) OR city IN (((ARRAY[" in listed
     assert mix.left_out == {"writes": 3, "unsafe": 1}
     assert mix.share == pytest.approx(100 / 120)
     assert mix.since.endswith("+00:00")
