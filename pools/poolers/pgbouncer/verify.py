@@ -75,7 +75,7 @@ def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool)
     described = {"user": role, "pool": pool.name, "seconds": LOGIN_TIMEOUT_S}
     through = _("%(user)s through %(pool)s") % described
     try:
-        with closing(_connect(pooler, pool, role, password)) as connection:
+        with closing(_connect(pooler, pool, role, password, LOGIN_TIMEOUT_S)) as connection:
             connection.pgconn.send_query(b"SELECT 1")
             if _answers(connection, SOON_S):
                 return through
@@ -126,7 +126,7 @@ def refuse(pooler: Pooler, pool: Pool, stranger: str) -> str:
     No password is needed: a rule decides before one is asked for.
     """
     try:
-        _connect(pooler, pool, stranger, "").close()
+        _connect(pooler, pool, stranger, "", LOGIN_TIMEOUT_S).close()
         reason = _("it was let in")
     except psycopg.Error as error:
         reason = console.reason_of(error)
@@ -140,7 +140,7 @@ def refuse(pooler: Pooler, pool: Pool, stranger: str) -> str:
 
 
 def _connect(
-    pooler: Pooler, pool: Pool, role: str, password: str, timeout_s: int = LOGIN_TIMEOUT_S
+    pooler: Pooler, pool: Pool, role: str, password: str, timeout_s: int
 ) -> psycopg.Connection[tuple[object, ...]]:
     """Open a client's session; close it without `with`, whose commit waits behind an unanswered query."""
     return psycopg.connect(
