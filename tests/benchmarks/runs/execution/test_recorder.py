@@ -46,7 +46,8 @@ def test_a_late_progress_line_takes_no_latency_of_the_next_interval(recorder, tm
     log = tmp_path / "pgbench_log.1"
     recorder.log_follower = Follower(LogFiles("pgbench_log.*", TransactionLog), tmp_path)
     zero_us = round((time.time() - 10.0) * 1_000_000)
-    log.write_text("".join(f"0 1 5000 0 {at // 1_000_000} {at % 1_000_000}\n" for at in (zero_us + 2_500_000,)))
+    at_us = zero_us + 2_500_000
+    log.write_text(f"0 1 5000 0 {at_us // 1_000_000} {at_us % 1_000_000}\n" * 20)  # enough for a median
     for t, arrived in ((1.0, 1.0), (2.0, 2.9), (3.0, 3.0)):
         recorder.sample(Progress(t=t, tps=1.0, latency_ms=1.0, stddev_ms=None), began + arrived)
     assert [sample.latency_p50_ms for sample in recorder.samples] == [None, None, 5.0]
