@@ -13,7 +13,7 @@ SMALLEST, OF_USER = "min_pool_size", "max_user_connections"
 def problems(spec: Pool) -> Iterator[str]:
     """Yield why a pool can't keep its smallest size: it is above the size, or above its user's limit."""
     smallest = _number(spec.settings.get(SMALLEST))
-    if isinstance(spec.size, int) and smallest > spec.size:
+    if smallest and isinstance(spec.size, int) and smallest > spec.size:
         text = _("min_pool_size %(smallest)s is above the pool's size %(size)s: lower it, or raise the size")
         yield text % {"smallest": smallest, "size": spec.size}
     if (limit := _number(_limits_of(spec).get(OF_USER))) and smallest > limit:
