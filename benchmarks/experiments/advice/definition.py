@@ -1,6 +1,7 @@
 """The playbook of a question to a pool, as TOML; pure."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import tomli_w
@@ -11,7 +12,17 @@ from benchmarks.experiments.advice.grid import Cell
 NAME = "pool-size"
 METRICS = ["tps", "latency_avg_ms"]
 THREADS = 2
+WAYS = "connections"  # the axis of how clients use them
+KEPT, RECONNECTING, CROWD = "kept", "reconnecting", "crowd"
 Options = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Clients:
+    """How the clients of "direct or pooled?" connect; `crowd` is how many are more than the server lets in, 0: none."""
+
+    ways: Sequence[str]
+    crowd: int = 0
 
 
 def of_sizes(title: str, options: Options, cells: Collection[Cell], mode: str) -> str:
@@ -28,14 +39,28 @@ def of_modes(title: str, options: Options, modes: Sequence[str], size: int) -> s
     return _playbook(title, options, {"endpoint": values}, {"endpoint": modes[0]})
 
 
-def of_pooling(title: str, options: Options, size: int, mode: str) -> str:
-    """Return the playbook of a pool beside the direct connection, which is the baseline."""
+def of_pooling(title: str, options: Options, size: int, mode: str, clients: Clients) -> str:
+    """Return the playbook of a pool beside the direct connection, which is the baseline.
+
+    More clients than the server lets in come through the pool alone: directly they would take the connections of
+    everybody who uses the server, and be refused.
+    """
     values = [_value("direct", "direct", {"kind": "direct"}), _value("pooled", "pooled", _pooled(size, mode))]
-    return _playbook(title, options, {"endpoint": values}, {"endpoint": "direct"})
+    sets = {
+        KEPT: (_("kept connections"), {}),
+        RECONNECTING: (_("reconnecting clients"), {"connect": True}),
+        CROWD: (_("%(clients)s clients") % {"clients": clients.crowd}, {"clients": clients.crowd}),
+    }
+    ways = [{"key": key, "label": sets[key][0], "options": sets[key][1]} for key in clients.ways]
+    alone = [{WAYS: CROWD, "endpoint": "direct"}] if CROWD in clients.ways else []
+    axes = {WAYS: ways, "endpoint": values}
+    return _playbook(title, options, axes, {"endpoint": "direct"}, exclude=alone)
 
 
-def _playbook(title: str, options: Options, axes: Mapping[str, Any], baseline: Mapping[str, str]) -> str:
-    parts = {"name": NAME, "title": title, "baseline": baseline, "metrics": METRICS}
+def _playbook(
+    title: str, options: Options, axes: Mapping[str, Any], baseline: Mapping[str, str], **more: Sequence[Any]
+) -> str:
+    parts = {"name": NAME, "title": title, "baseline": baseline, "metrics": METRICS, **more}
     parts |= {"options": {"threads": THREADS} | dict(options), "axes": axes, "quick": {}, "published_scale": {}}
     return tomli_w.dumps(_given(parts))
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments import dispatch, order, playbook, resources, results, start
-from benchmarks.experiments.advice import definition, grid, recommendation, recorded, workload
+from benchmarks.experiments.advice import definition, grid, pooling, recommendation, recorded, workload
 from benchmarks.experiments.advice.grid import Cell, Grid
 from benchmarks.experiments.advice.recorded import RecordedMix
 from benchmarks.experiments.advice.workload import EXISTING, Workload
@@ -121,6 +121,8 @@ def _asked(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
     """Return what the sweep has to know of the question later, as JSON."""
     found = {"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1}
     of_size = {"rounds": swept.rounds, "clients": request.load.clients} if swept else {}
+    if request.question == POOLING:
+        found |= {"admitted": pooling.admitted(request.cluster)}
     mix = {"recorded": request.recorded.described(request.pool)} if request.recorded and request.pool else {}
     return found | of_size | mix | {"minutes": request.minutes}
 
@@ -322,14 +324,16 @@ def _grid(request: AdviceRequest) -> Grid:
 def _definition(request: AdviceRequest, swept: Grid | None) -> str:
     """Return the playbook of the question as TOML."""
     load, title, minutes = request.load, _title(request), request.minutes
-    duration = swept.duration_s if swept else grid.duration_s(minutes, _made_scale(request), 2 * REPEATS)
+    arms = pooling.arms_of(minutes) if request.question == POOLING else len(MODES)
+    duration = swept.duration_s if swept else grid.duration_s(minutes, _made_scale(request), arms * REPEATS)
     options = dict(load.options) | {"clients": load.clients, "duration": duration, "warm_up": grid.WARM_UP_S}
     if swept:
         return definition.of_sizes(title, options, swept.cells, _mode(request))
     size = _compared_size(request)
     if request.question == MODE:
         return definition.of_modes(title, options, MODES, size)
-    return definition.of_pooling(title, options, size, _mode(request))
+    clients = pooling.clients_of(request.cluster, request.author, options, minutes)
+    return definition.of_pooling(title, options, size, _mode(request), clients)
 
 
 def _mode(request: AdviceRequest) -> str:

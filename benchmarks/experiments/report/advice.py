@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from benchmarks.analysis.arms import Verdict
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.scalability import Law
-from benchmarks.experiments.report import heat_map, knee
+from benchmarks.experiments.report import heat_map, knee, pooling
 from benchmarks.experiments.report.heat_map import HeatMap
 from benchmarks.experiments.report.knee import KneeChart
 from benchmarks.experiments.results import ArmResult, Result
@@ -98,7 +98,7 @@ def recommendation(experiment: Experiment) -> Mapping[str, Any] | None:
 def _sentences(question: str, found: Mapping[str, Any] | None, result: Result) -> list[str]:
     """Return the answer first, then what may be doubted in it; nothing before anything is measured."""
     sentences = _size_sentences(found) if question == sweep.SIZE else _arm_sentences(question, result)
-    more = _five_minutes_more(result) if question == sweep.POOLING else ()
+    more = [*pooling.sentences(result), *_five_minutes_more(result)] if question == sweep.POOLING else ()
     return [*sentences, *more, *(_doubts(result) if sentences else ())]
 
 
@@ -174,8 +174,8 @@ def _doubts(result: Result) -> list[str]:
 
 def _arm_sentences(question: str, result: Result) -> list[str]:
     """Compare the other arm with the baseline: the mode of the session, or the direct connection."""
-    base = next((one for one in result.arms if one.is_baseline), None)
-    return [_compared(question, one, base) for one in result.arms if base and one.baseline and one.arm]
+    compared = [(one, result.baseline_of(one)) for one in result.arms if one.arm]
+    return [_compared(question, one, base) for one, base in compared if base]
 
 
 def _compared(question: str, one: ArmResult, base: ArmResult) -> str:

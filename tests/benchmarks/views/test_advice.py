@@ -18,7 +18,18 @@ from benchmarks.experiments.report.heat_map import HeatCell
 from benchmarks.experiments.results import Result
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import library
-from benchmarks.models import Experiment, ExperimentState, Phase, ResourceKind, RunOutput, Status, Validity
+from benchmarks.models import (
+    Ceiling,
+    Experiment,
+    ExperimentState,
+    Holder,
+    Phase,
+    PoolSample,
+    ResourceKind,
+    RunOutput,
+    Status,
+    Validity,
+)
 from pools.inventory import pools
 from pools.models import Pool
 from tests.benchmarks.experiments.records import REFUSAL
@@ -176,7 +187,8 @@ def test_rounds_end_with_the_minutes(staff, queued: None) -> None:
 @pytest.mark.parametrize("question", ["mode", "pooling"])
 def test_two_arms_end_with_the_block_that_still_fits_the_minutes(queued: None, db: None, question: str) -> None:
     pool = a_pool(size=4)
-    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question=question, minutes=2))
+    asked = {"question": question, "minutes": 2, "workload": {"connect": True}}  # of which pooling has two arms too
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, **asked))
     began = timezone.now() - timedelta(seconds=80)  # 20 s a run: another block of two runs would end at 120 s
     experiment.write(started_at=began, measuring_at=began)
     ends = {}
@@ -261,8 +273,16 @@ ALIKE, LESS, MORE = [100, 102, 99, 101, 100], [50, 52, 51, 49, 50], [100, 101, 1
 @pytest.mark.parametrize(
     ("question", "figures", "begins"),
     [
-        ("pooling", {"direct": LESS, "pooled": MORE}, "“pooled” is faster than “direct”: ×1.99 (95"),
-        ("pooling", {"direct": ALIKE, "pooled": MORE}, "No gain shown: “pooled” is ×1.00 of “direct” (95 % interval"),
+        (
+            "pooling",
+            {"kept-direct": LESS, "kept-pooled": MORE},
+            "“kept connections, pooled” is faster than “kept connections, direct”: ×1.99 (95",
+        ),
+        (
+            "pooling",
+            {"reconnecting-direct": ALIKE, "reconnecting-pooled": MORE},
+            "No gain shown: “reconnecting clients, pooled” is ×1.00 of “reconnecting clients, direct” (95 % interval",
+        ),
         ("mode", {"session": MORE, "transaction": LESS}, "“transaction” is slower than “session”: ×0.50"),
         ("mode", {"session": ALIKE, "transaction": MORE}, "No difference shown: “transaction” is ×1.00 of “session”"),
         ("mode", {"session": [100], "transaction": [101]}, "There are not enough valid runs to compare “transaction”"),
@@ -278,13 +298,13 @@ def test_the_conclusion_of_other_questions_is_their_verdict(
 
 
 def test_a_refused_arm_is_an_answer(queued: None, db: None) -> None:
-    result = a_verdict("pooling", {"pooled": MORE})
-    fields = {"arm": "direct", "status": Status.FAILED, "validity": Validity.INCOMPLETE, "summary": {}}
+    result = a_verdict("pooling", {"kept-pooled": MORE})
+    fields = {"arm": "kept-direct", "status": Status.FAILED, "validity": Validity.INCOMPLETE, "summary": {}}
     run = a_finished_run(0, experiment=result.experiment, group=result.experiment.pk, error="failed", **fields)
     RunOutput.objects.filter(run=run).update(stderr=REFUSAL)
     text = presentation.conclusion(results.of(result.experiment))
-    refused = "“direct”: the server refused some of 10 clients: sorry, too many clients already."
-    assert text == f"{refused} “pooled” carried the load at 100 tps."
+    refused = "“kept connections, direct”: the server refused some of 10 clients: sorry, too many clients already."
+    assert text.startswith(f"{refused} “kept connections, pooled” carried the load at 100 tps.")
 
 
 def test_nothing_is_applied_before_the_end_or_without_the_pool(
@@ -383,12 +403,57 @@ def test_the_recorded_mix_is_offered_and_its_refusal_loses_nothing(staff, monkey
 
 
 def test_the_answer_says_what_five_minutes_more_would_add(queued: None, db: None) -> None:
-    result = a_verdict(sweep.POOLING, {"direct": [100, 120, 90, 110, 95], "pooled": [150, 160, 140, 170, 130]})
+    figures = {"kept-direct": [100, 120, 90, 110, 95], "kept-pooled": [150, 160, 140, 170, 130]}
+    result = a_verdict(sweep.POOLING, figures)
     result.experiment.measuring_at = max(run.finished_at for run in result.runs) - timedelta(seconds=60)
     text = presentation.conclusion(result)
     (said,) = re.findall(r"Five minutes more would narrow the interval to about ×([\d.]+) to ×([\d.]+)\.", text)
     interval = next(one.figure.interval for one in result.arms if one.baseline)
     assert interval.low < float(said[0]) < interval.ratio < float(said[1]) < interval.high
+
+
+def a_pooling_answer(minutes: int, figures: dict[str, float], servers: int) -> str:
+    """What is said of a pool of 4 on a server of 100 connections, whose pool had so many server connections."""
+    pool = a_pool(size=4)
+    checked(pool.cluster, max_connections=100)
+    asked = AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question=sweep.POOLING, minutes=minutes)
+    experiment = sweep.ask(asked)
+    for arm, tps in figures.items():
+        a_measured_cell(experiment, arm, {"tps": tps, "latency_avg_ms": 10.0})
+    for run in experiment.runs.filter(arm__endswith="pooled"):
+        for seq, idle in enumerate((0, 1)):
+            figures_then = {"cl_active": 8, "cl_waiting": 24, "sv_active": servers - 1, "sv_idle": idle}
+            PoolSample.objects.create(run=run, attempt=run.attempt, seq=seq, t=seq, **figures_then)
+    return presentation.conclusion(results.of(experiment))
+
+
+def test_pooling_is_measured_with_what_pools_are_for(queued: None, db: None) -> None:
+    arms = {"kept-direct": 100, "kept-pooled": 90, "reconnecting-direct": 20, "reconnecting-pooled": 80}
+    text = a_pooling_answer(5, arms | {"crowd-pooled": 85}, servers=4)
+    assert {arm.key for arm in start.arms_of(Experiment.objects.get())} == {*arms, "crowd-pooled"}
+    options = {arm.key: arm.options for arm in start.arms_of(Experiment.objects.get())}
+    assert options["reconnecting-direct"]["connect"] is True
+    assert options["crowd-pooled"]["clients"] == 97 + 9
+    assert "The pool served 32 clients with 4 server connections at most (SHOW POOLS)" in text
+    assert "Directly, the server lets in 97 clients and refuses more (max_connections)." in text
+    assert "The pool carried 106 clients at 85 tps with 4 server connections." in text
+    assert "compare “kept connections, pooled”" in text
+    assert "compare “reconnecting clients, pooled”" in text
+
+
+def test_a_minute_measures_reconnecting_clients_and_says_so(queued: None, db: None) -> None:
+    text = a_pooling_answer(1, {"reconnecting-direct": 20, "reconnecting-pooled": 80}, servers=4)
+    arms = {arm.key for arm in start.arms_of(Experiment.objects.get())}
+    assert arms == {"reconnecting-direct", "reconnecting-pooled"}
+    assert "One minute measures reconnecting clients only" in text
+    assert "lets in 97 clients" in text
+    assert "32 clients with 4 server connections" in text
+
+
+def test_a_ceiling_of_runs_leaves_the_crowd_out(queued: None, db: None) -> None:
+    Ceiling.objects.create(holder=Holder.EVERYONE, clients=50)
+    arms = {"kept-direct": 100, "kept-pooled": 90}
+    assert "More clients than the server lets in were not measured." in a_pooling_answer(5, arms, servers=4)
 
 
 def test_an_interval_that_ends_at_the_largest_size_tried_says_so() -> None:

@@ -1,11 +1,14 @@
 """Advice on a pool's size on real servers, in as short a sweep as there is."""
 
+import re
+
 import pytest
 from django.conf import settings
 
-from benchmarks.experiments import resources
+from benchmarks.experiments import resources, results
 from benchmarks.experiments.advice import grid, sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.report import presentation
 from benchmarks.models import Dataset, ExperimentState, Purpose, ResourceKind
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
@@ -33,7 +36,15 @@ def test_scripts_are_measured_on_tables_of_the_sweep_and_on_those_of_the_pool(
     assert experiment.state == ExperimentState.SUCCEEDED, experiment.reasons
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD))
     print([(run.arm, run.status, run.reasons, run.summary.get("tps")) for run in runs], experiment.skipped)
-    assert {run.arm for run in runs} == {"direct", "pooled"}
+    both = {f"{way}-{to}" for way in ("kept", "reconnecting") for to in ("direct", "pooled")}
+    assert {run.arm for run in runs} == both | {"crowd-pooled"}
+    conclusion = presentation.conclusion(results.of(experiment))
+    print(conclusion)
+    crowd = next(run for run in runs if run.arm == "crowd-pooled")
+    assert crowd.options["clients"] == 97 + 9  # of the 100 connections of the server
+    assert "Directly, the server lets in 97 clients and refuses more" in conclusion
+    assert re.search("The pool served 2 clients with [12] server connections? at most", conclusion)
+    runs.remove(crowd)
     assert all(run.summary["tps"] > 0 and run.summary["failed"] == 0 for run in runs)
     assert all(run.conditions["warm_up"]["tps"] > 0 for run in runs)
     assert {run.database for run in runs} == {resources.database_of(experiment)}

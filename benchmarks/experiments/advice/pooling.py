@@ -1,0 +1,51 @@
+"""What "direct or pooled?" measures: kept connections, reconnecting clients, and more than the server lets in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from benchmarks.errors import InvalidOptions
+from benchmarks.experiments.advice.definition import CROWD, KEPT, RECONNECTING, Clients
+from benchmarks.runs.submission import limits
+from pools.models import Cluster, ClusterStatus
+
+BOTH_FROM, CROWD_FROM = 2, 5  # minutes: with fewer, the runs would be too short to say something
+MORE_PERCENT = 10  # clients than the server lets in
+MOST_CROWD = 500  # more pgbench connections need more files and memory than a small generator has
+
+
+def clients_of(cluster: Cluster, author: Any, options: Mapping[str, Any], minutes: int) -> Clients:
+    """Return how clients connect in what these minutes are enough for; the ceilings of runs bound the crowd."""
+    if options.get("connect") or minutes < BOTH_FROM:
+        return Clients([RECONNECTING])
+    crowd = _crowd(cluster) if minutes >= CROWD_FROM else 0
+    if not crowd or not _is_allowed(author, cluster, dict(options) | {"clients": crowd}):
+        return Clients([KEPT, RECONNECTING])
+    return Clients([KEPT, RECONNECTING, CROWD], crowd)
+
+
+def arms_of(minutes: int) -> int:
+    """Return how many arms these minutes are shared by."""
+    return 2 if minutes < BOTH_FROM else 4 if minutes < CROWD_FROM else 5
+
+
+def admitted(cluster: Cluster) -> int | None:
+    """Return how many clients the server lets in but for superusers and others with a reserve; None while unknown."""
+    status = ClusterStatus.objects.filter(cluster=cluster).first()
+    if status is None or not status.max_connections:
+        return None
+    kept = (status.superuser_reserved_connections or 0) + (status.reserved_connections or 0)
+    return status.max_connections - kept
+
+
+def _crowd(cluster: Cluster) -> int:
+    found = admitted(cluster)
+    wanted = found + max(1, found * MORE_PERCENT // 100) if found else 0
+    return wanted if wanted <= MOST_CROWD else 0
+
+
+def _is_allowed(author: Any, cluster: Cluster, options: dict[str, Any]) -> bool:
+    try:
+        limits.check(author, cluster, options)
+    except InvalidOptions:
+        return False
+    return True
