@@ -38,6 +38,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("experiments/<uuid:pk>/cancel/", experiments.experiment_cancel, name="experiment-cancel"),
     path("experiments/<uuid:pk>/report/<slug:kind>/", experiments.experiment_report, name="experiment-report"),
     path("experiments/advice/<uuid:pool>/", advice.advice_ask, name="advice-ask"),
+    path("experiments/advice/<uuid:pool>/at-once/", advice.advice_at_once, name="advice-at-once"),
     path("experiments/<uuid:pk>/apply/", advice.advice_apply, name="advice-apply"),
     path("playbooks/new/", experiments.playbook_create, name="playbook-create"),
     path("playbooks/<slug:name>/", experiments.playbook_detail, name="playbook-detail"),

@@ -14,7 +14,6 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from benchmarks.analysis import sparklines
-from benchmarks.experiments.advice import workload
 from benchmarks.models import Purpose, Run, Status
 from pools.inventory import budget
 from pools.models import Cluster, ClusterState, Event, EventKind, Pool, Pooler, PoolerState, PoolState
@@ -59,7 +58,6 @@ def dashboard(request: HttpRequest) -> HttpResponse:
         "rows": [{"pool": pool} for pool in _pools()],
         "runs": _runs(),
         "first_pool": _first_pool(),
-        "at_once": {"builtin": workload.DEFAULT_BUILTIN, "clients": workload.DEFAULT_CLIENTS},
     }
     return render(request, "panel/dashboard.html", context)
 

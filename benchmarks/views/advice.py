@@ -5,6 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -22,6 +23,8 @@ from pools.errors import PoolsError
 from pools.inventory import pools
 from pools.models import Pool
 
+AT_ONCE_MINUTES, AT_ONCE_SCALE = 1, 1  # of the first answer by one click
+
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
@@ -37,6 +40,27 @@ def advice_ask(request: HttpRequest, pool: UUID) -> HttpResponse:
             form_errors.add_to(form, error)
     context = {"pool": found, "form": form, "past": _past(found)}
     return render(request, "benchmarks/advice_form.html", context, status=400 if request.method == "POST" else 200)
+
+
+@require_POST
+@staff_only
+def advice_at_once(request: HttpRequest, pool: UUID) -> HttpResponse:
+    """Start a first answer to "direct or pooled?" by one click; what stands in its way is said beside the form."""
+    found = get_object_or_404(Pool.objects.wanted().select_related("pooler", "cluster"), pk=pool)
+    load = {"scale": AT_ONCE_SCALE}
+    asked = AdviceRequest(
+        cluster=found.cluster,
+        pool=found,
+        author=person(request.user),
+        question=sweep.POOLING,
+        minutes=AT_ONCE_MINUTES,
+        workload=load,
+    )
+    try:
+        return redirect("experiment-detail", sweep.ask(asked).pk)
+    except (BenchmarksError, PoolsError) as error:
+        messages.error(request, str(error))
+    return redirect(f"{reverse('advice-ask', args=[found.pk])}?question={sweep.POOLING}")
 
 
 def _past(pool: Pool) -> list[tuple[Experiment, str]]:

@@ -1,12 +1,9 @@
 """The dashboard."""
 
-import re
-
 import pytest
 from django.test import Client
 
-from benchmarks.forms.advice import AdviceForm
-from benchmarks.models import Purpose, Status
+from benchmarks.models import Experiment, Purpose, Status
 from pools.models import EventKind, PoolerState, PoolState
 from tests import callers
 from tests.benchmarks.records import a_finished_run, a_run
@@ -142,17 +139,26 @@ def test_a_prepared_dataset_is_no_measurement(staff):
     assert page.context["runs"] == []
 
 
-def test_a_first_answer_is_one_click_away_where_nothing_is_protected(staff):
+@pytest.mark.parametrize("page", ["dashboard", "getting started", "pool"])
+def test_a_first_answer_is_one_click_away_where_nothing_is_protected(
+    staff: Client, page: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("benchmarks.experiments.advice.sweep.require_queue", lambda: None)
+    monkeypatch.setattr("benchmarks.experiments.dispatch.request_advance", lambda: None)
     cluster = a_cluster(protected=False)
     pool = a_pool(cluster=cluster, state=PoolState.APPLIED)
-    a_finished_run(50)
-    page = page_of(staff.get("/"))
-    form = page[page.index(f'action="/experiments/advice/{pool.pk}/"') :]
-    fields = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([\w-]+)"', form[: form.index("</form>")]))
-    fields.pop("csrfmiddlewaretoken", None)
-    asked = AdviceForm(fields, pool=pool)
-    assert asked.is_valid(), asked.errors
-    assert (fields["question"], fields["minutes"]) == ("pooling", "1")
+    if page == "dashboard":
+        a_finished_run(50)
+    url = f"/pools/{pool.pk}/" if page == "pool" else "/"
+    action = f"/experiments/advice/{pool.pk}/at-once/"
+    assert f'action="{action}"' in page_of(staff.get(url))
+    answer = staff.post(action)
+    experiment = Experiment.objects.get()
+    assert answer["Location"] == f"/experiments/{experiment.pk}/"
+    assert (experiment.advice["question"], experiment.advice["minutes"]) == ("pooling", 1)
     cluster.protected = True
     cluster.save(update_fields=["protected"])
-    assert f'action="/experiments/advice/{pool.pk}/"' not in page_of(staff.get("/"))
+    assert f'action="{action}"' not in page_of(staff.get(url))
+    refused = staff.post(action)
+    assert refused["Location"] == f"/experiments/advice/{pool.pk}/?question=pooling"
+    assert Experiment.objects.count() == 1
