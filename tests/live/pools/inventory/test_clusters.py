@@ -68,10 +68,8 @@ def test_registering_finds_out_what_the_server_is(start_server: StartServer) -> 
     assert {one["name"]: one["owner"] for one in found.databases} == {"app": "app", "postgres": "postgres"}
     assert {one["name"]: one["size_bytes"] for one in found.databases}["app"] == pytest.approx(sizes["app"], rel=0.1)
     assert all(len(one.pop("password_digest")) == 64 for one in found.roles)  # SHA-256 in hex
-    assert found.roles == [
-        {"name": "app", "can_login": True, "superuser": False, "connection_limit": -1},
-        {"name": "postgres", "can_login": True, "superuser": True, "connection_limit": -1},
-    ]
+    same = {"can_login": True, "connection_limit": -1, "password_expired": False}
+    assert found.roles == [{"name": "app", "superuser": False, **same}, {"name": "postgres", "superuser": True, **same}]
     assert timezone.now() - found.checked_at < timedelta(seconds=5)
     assert status.state == cluster.status.state == ClusterState.ONLINE
     assert budget.of_cluster(cluster).available == 97
