@@ -61,7 +61,7 @@ def next_steps(result: Result) -> Iterator[str]:
         yield _after_the_end(result, arms)
         return
     if budget := result.experiment.budget:
-        text = _("Not judged yet: %(arms)s. Blocks go on until all arms are, for at most %(seconds)s s.")
+        text = _("Undecided yet: %(arms)s. Blocks go on until all arms are, for at most %(seconds)s s.")
         yield text % {"arms": arms, "seconds": f"{budget.total_seconds():.0f}"}
     elif again := _repeated(result, result.experiment):
         yield ngettext(
@@ -78,11 +78,11 @@ def _repeated(result: Result, experiment: Experiment) -> int:
 def _after_the_end(result: Result, arms: str) -> str:
     more = sequential.blocks_to_decide(result)
     if more is None:
-        text = _("Not judged: %(arms)s. More than %(most)s more blocks would be needed, by ratios and spread so far.")
+        text = _("Undecided: %(arms)s. More than %(most)s more blocks would be needed, by ratios and spread so far.")
         return text % {"arms": arms, "most": sequential.MOST_BLOCKS_AHEAD}
     text = ngettext(
-        "Not judged: %(arms)s. About %(count)s more block would decide, by ratios and spread so far.",
-        "Not judged: %(arms)s. About %(count)s more blocks would decide, by ratios and spread so far.",
+        "Undecided: %(arms)s. About %(count)s more block would decide, by ratios and spread so far.",
+        "Undecided: %(arms)s. About %(count)s more blocks would decide, by ratios and spread so far.",
         more,
     )
     return text % {"arms": arms, "count": more}

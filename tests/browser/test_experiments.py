@@ -153,7 +153,7 @@ def check_reports(page: Page, folder: Path, verdict: str) -> None:
     found = json.loads(files["JSON"].read_text())
     assert (found["playbook"], found["state"], len(found["plan"])) == ("anew", "succeeded", 3)
     assert [len(one["runs"]) for one in found["arms"]] == [3, 3]
-    assert found["conclusion"] in verdict
+    assert found["conclusion"].startswith(verdict)
     assert found["toml"] == SMALL.format(name="anew")
 
 
@@ -201,7 +201,7 @@ def test_a_size_is_asked_for_from_the_pools_page_and_applied(
     page.get_by_label("Workload").select_option("select-only")
     page.get_by_label("Clients").fill("2")
     page.get_by_label("Scale of the tables").fill("1")
-    page.get_by_label("Minutes to spend").fill("1")
+    page.get_by_label("Time budget, in minutes").fill("1")
     page.get_by_role("button", name="Measure it").click()
     expect(page.get_by_text("Nothing is measured yet.")).to_be_visible()
     shorten(installation, page.url.rstrip("/").rsplit("/", 1)[1])
@@ -221,10 +221,10 @@ def test_a_size_is_asked_for_from_the_pools_page_and_applied(
 
 
 def shorten(installation: Installation, experiment: str) -> None:
-    """Let its runs last a second at a rate that is no burden, and its minute end with the first round."""
+    """Let its runs last two seconds at a rate that is no burden, and its minute end with the first round."""
     with contextlib.closing(sqlite3.connect(installation.home / "pooldeck.sqlite3", timeout=30)) as panel, panel:
         columns = "overrides = ?, advice = json_set(advice, '$.minutes', 0)"
-        values = (json.dumps({"duration": 1, "rate": 300}), uuid.UUID(experiment).hex)
+        values = (json.dumps({"duration": 2, "rate": 300}), uuid.UUID(experiment).hex)
         panel.execute(f"UPDATE benchmarks_experiment SET {columns} WHERE id = ?", values)
 
 

@@ -38,7 +38,7 @@ def test_the_editor_refuses_a_shell_and_names_the_line(page: Page) -> None:
     write(page, REFUSED)
     error = page.locator(".errorlist", has_text="line 2")
     expect(error).to_contain_text("SELECT 1 \\shell echo")
-    expect(error).to_contain_text("pgbench starts programs by some")
+    expect(error).to_contain_text("starts a program on the host of the load")
     expect(page.get_by_label("Script", exact=True)).to_have_value(REFUSED)
     expect(page.locator(".script-gutter")).to_have_text("1\n2")
     page.goto("/scripts/")

@@ -1,6 +1,7 @@
 """The panel's own programs, of the test database and the test's Redis."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -9,6 +10,8 @@ from django.db import connection
 import benchmarks.tasks  # noqa: F401 (registered before `use_broker` closes the application, which forgets later ones)
 import pools.tasks  # noqa: F401
 from panel import celery_app
+from panel.installation import copies
+from panel.lib import env
 from panel.lib.queues import WorkerKind
 from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import free_port
@@ -83,10 +86,28 @@ class TestBeat(Beat):
     """The clock of the test database and the test's Redis."""
 
     __test__ = False
+    ready_within_s = 60.0
 
     def __init__(self, home: Path, redis_url: str) -> None:
         super().__init__(home)
-        self.redis_url = redis_url
+        self.redis_url, self.recorded_before = redis_url, ""
+
+    def prepare(self) -> None:
+        """Start as in a panel that has been here before: the tests' poolers lie outside of its home."""
+        super().prepare()
+        env.home().mkdir(parents=True, exist_ok=True)
+        with suppress(RuntimeError):  # of pytest-django: no test has begun, so there are no poolers
+            copies.recognize(env.home())
+        self.recorded_before = self._recorded_start()
+
+    def probe(self) -> None:
+        """It has recorded its start, and sends tasks."""
+        if self._recorded_start() == self.recorded_before:
+            raise OSError("beat has not recorded its start")
+
+    def _recorded_start(self) -> str:
+        record = env.home() / copies.FILE_NAME
+        return record.read_text() if record.exists() else ""
 
     @property
     def argv(self) -> list[str]:

@@ -9,8 +9,6 @@ import pytest
 from benchmarks.models import Run, Status
 from benchmarks.runs.submission import cancel
 from benchmarks.runs.submission.submit import Placement
-from panel.installation import copies
-from panel.lib import env
 from panel.lib.queues import WorkerKind
 from panel.quickstart.servers import RedisServer
 from pools import task_queue
@@ -27,7 +25,6 @@ APPLIED_WITHIN_S = 40  # less than a run lasts
 @pytest.fixture
 def beat(queue: RedisServer, transactional_db: None, tmp_path: Path) -> Iterator[TestBeat]:
     """The clock, which asks again for an apply whose message was lost."""
-    copies.recognize(env.home())  # a panel that has been here before: its poolers lie elsewhere
     with TestBeat(tmp_path, queue.url) as running:
         yield running
 

@@ -54,7 +54,8 @@ def assert_no_load_is_left(run: Run, postgres: PostgresServer) -> None:
 def test_three_start_on_one_mark_and_their_figures_add_up(
     spread: Spread, postgres: PostgresServer, net: Network
 ) -> None:
-    run = spread(percentiles=True)
+    # each part fills a block of its log many times in a second, so that its intervals are complete while they end
+    run = spread(percentiles=True, rate=9000)
     assert [part.options["clients"] for part in parts_of(run)] == [3, 2, 2]
     running = wait_for(run, has_samples(2))
     with postgres.connect() as session:
