@@ -1,6 +1,7 @@
 """What a worker takes from Redis: no remote control, and where messages are signed, none without an accepted one."""
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from benchmarks.models import Generator, Run, Status
 from panel import celery_app
 from panel.lib import queues
-from panel.quickstart.servers import RedisServer
+from panel.quickstart.servers import RedisServer, free_port
 from tests.certificates import self_signed
 from tests.live.panel_programs import TestWorker, use_broker
 from tests.pools.records import a_cluster
@@ -40,16 +41,23 @@ class SigningWorker(TestWorker):
         return super().environment | self.signing
 
 
-def test_an_unsigned_message_is_not_carried_out(
-    tmp_path: Path, redis_server: RedisServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[str]:
+    """A Redis of its own, to which this process sends: of the shared one the lasting worker takes unsigned messages."""
+    before = celery_app.conf.broker_url
+    with RedisServer(tmp_path / "redis", free_port(), "broker-secret") as server:
+        use_broker(server.url)
+        yield server.url
+        use_broker(before)
+
+
+def test_an_unsigned_message_is_not_carried_out(tmp_path: Path, broker: str) -> None:
     accepted = tmp_path / "accepted"
     accepted.mkdir()
     signing = host(tmp_path, "near", accepted)
     (accepted / "near.pem").write_bytes((tmp_path / "near.pem").read_bytes())
-    use_broker(redis_server.url)
     (tmp_path / "worker").mkdir()
-    worker = SigningWorker(tmp_path / "worker", redis_server.url, "near")
+    worker = SigningWorker(tmp_path / "worker", broker, "near")
     worker.signing = signing
     with worker:
         deadline = time.monotonic() + 60
