@@ -5,6 +5,7 @@ import logging
 import os
 import resource
 import sys
+from logging.handlers import RotatingFileHandler
 
 import django
 import psycopg
@@ -12,7 +13,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from benchmarks.errors import BenchmarksError
 from panel.lib import env, gc_tuning
-from panel.quickstart import page_files, services, tls
+from panel.quickstart import page_files, rotated_logs, services, tls
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
 from panel.quickstart.panel_programs import Generator, Web, Worker, address, print_address, take_port
@@ -90,7 +91,10 @@ def set_up_django(home: Home) -> None:
     """Make models usable in this process, and send its log to quickstart.log."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
     django.setup()
-    logging.basicConfig(filename=home.log_folder / "quickstart.log", level=logging.INFO, force=True)
+    path = home.log_folder / "quickstart.log"
+    size, keep = rotated_logs.max_bytes(), rotated_logs.backup_count()
+    handler = RotatingFileHandler(path, maxBytes=size, backupCount=keep)
+    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
 
 
 def allow_many_files() -> None:

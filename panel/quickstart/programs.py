@@ -5,9 +5,10 @@ import signal
 import subprocess
 import time
 from pathlib import Path
-from typing import Self
+from typing import BinaryIO, Self
 
 from panel.quickstart import account
+from panel.quickstart.rotated_logs import RotatedLog
 
 LOG_TAIL = 20
 PLAIN_ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin", "LANG": "C.UTF-8"}
@@ -34,6 +35,7 @@ class Program:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.log_path = home / f"{self.name}.log"
+        self.rotated_log: RotatedLog | None = None  # else the program appends to the file itself
         self.process: subprocess.Popen[bytes] | None = None
 
     def __str__(self) -> str:
@@ -58,7 +60,7 @@ class Program:
 
     def spawn(self) -> None:
         """Start it, without waiting. From the main thread: the death signal is tied to the thread that starts it."""
-        with self.log_path.open("ab") as log:
+        with self._open_log() as log:
             self.process = subprocess.Popen(
                 self._wrapped_argv(),
                 stdin=subprocess.DEVNULL,
@@ -69,6 +71,11 @@ class Program:
                 start_new_session=True,
                 pass_fds=self.handed_over,
             )
+
+    def _open_log(self) -> BinaryIO:
+        if self.rotated_log is None:
+            return self.log_path.open("ab")
+        return os.fdopen(self.rotated_log.open_pipe(), "wb")
 
     def _wrapped_argv(self) -> list[str]:
         if self.drops:
@@ -152,6 +159,8 @@ class Program:
             self.process.wait()
         self._end_group(self.process.pid)
         self.process = None
+        if self.rotated_log:
+            self.rotated_log.wait_for_last_lines()
 
     @staticmethod
     def _end_group(group: int) -> None:
@@ -162,7 +171,9 @@ class Program:
 
     @property
     def log(self) -> str:
-        """All it printed since its home was made."""
+        """All it printed since its home was made, or since its log was rotated."""
+        if self.rotated_log and not self.is_running:
+            self.rotated_log.wait_for_last_lines()
         return self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
 
     @property

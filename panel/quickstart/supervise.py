@@ -7,6 +7,7 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Self, TypeVar
 
+from panel.quickstart import rotated_logs
 from panel.quickstart.home import Home
 from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.restarts import START_LIMIT_BURST, START_LIMIT_INTERVAL_S, Restarts
@@ -61,10 +62,11 @@ class Supervisor:
         self.stopping_since: dict[str, float] = {}
 
     def start(self, program: P) -> P:
-        """Prepare and start a program with a new log under the home."""
+        """Prepare and start a program with a new log under the home, which is rotated by size."""
         program.log_path = self.home.log_folder / f"{program.name}.log"
-        if program.log_path.exists():
-            program.log_path.replace(program.log_path.with_suffix(".log.1"))
+        keep = rotated_logs.backup_count()
+        rotated_logs.rotate(program.log_path, keep)
+        program.rotated_log = rotated_logs.RotatedLog(program.log_path, rotated_logs.max_bytes(), keep)
         self.home.restart_request(program.name).unlink(missing_ok=True)  # of a command that was killed
         program.prepare()
         self.programs.append(program)
