@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
+from panel.installation import outages
 from panel.installation.models import Installation
 from panel.lib import env
 
@@ -50,6 +51,11 @@ class PausableTask(Task):  # type: ignore[type-arg]
     abstract = True
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.request.called_directly or self.name not in outages.periodic_tasks():
+            return self._unless_paused(*args, **kwargs)
+        return outages.carry_out(self.name, lambda: self._unless_paused(*args, **kwargs))
+
+    def _unless_paused(self, *args: Any, **kwargs: Any) -> Any:
         if self.name not in GO_ON and is_paused():
             return None
         return super().__call__(*args, **kwargs)

@@ -2,14 +2,17 @@
 
 import itertools
 import json
+import re
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from panel.quickstart.panel_programs import Worker
 from panel.quickstart.ports import free_port
 from panel.quickstart.servers import PostgresServer
 from tests.installation import Installation
@@ -25,6 +28,18 @@ def answer(started: Installation, path: str, **headers: str) -> tuple[int, str, 
             return found.status, found.headers.get("Retry-After", ""), found.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.headers.get("Retry-After", ""), error.read().decode()
+
+
+def assert_periodic_tasks_logged_lines(log: Path) -> None:
+    """Each periodic task told of the outage and of its end once in each process of the worker, without a traceback."""
+    text = log.read_text()
+    waits = Counter(re.findall(r"(\S+) waits for the metadata database: ", text))
+    goes_on = Counter(re.findall(r"(\S+) goes on: the metadata database was away", text))
+    assert len(waits) >= 5
+    assert max(waits.values()) <= Worker.children
+    assert goes_on
+    assert goes_on <= waits
+    assert "Traceback" not in text
 
 
 @pytest.mark.slow
@@ -58,3 +73,4 @@ def test_a_run_outlives_an_outage_of_the_metadata_database(tmp_path: Path, monke
             times = [sample["t"] for sample in samples]
             assert len(times) >= 38
             assert max(after - before for before, after in itertools.pairwise(times)) < 3
+            assert_periodic_tasks_logged_lines(home / "log" / "worker.log")
