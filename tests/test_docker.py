@@ -56,6 +56,7 @@ def test_nothing_but_panel_env_reads_the_environment() -> None:
     # a rehearsal looks for binaries on the PATH; the command-line client is no part of the panel
     assert readers <= {
         "panel/command_line.py",
+        "panel/installation/backups.py",  # pg_dump, as an operator runs it
         "panel/lib/env.py",
         "panel/quickstart/services.py",
         "panel/quickstart/panel_programs.py",

@@ -12,7 +12,7 @@ from benchmarks.experiments.advice.grid import Cell
 NAME = "pool-size"
 METRICS = ["tps", "latency_avg_ms"]
 THREADS = 2
-WAYS = "connections"  # the axis of how clients use them
+CONNECTIONS = "connections"  # the axis of how clients use them
 KEPT, RECONNECTING, CROWD = "kept", "reconnecting", "crowd"
 Options = Mapping[str, Any]
 
@@ -21,7 +21,7 @@ Options = Mapping[str, Any]
 class Clients:
     """How the clients of "direct or pooled?" connect; `crowd` is how many are more than the server lets in, 0: none."""
 
-    ways: Sequence[str]
+    connections: Sequence[str]
     crowd: int = 0
 
 
@@ -51,9 +51,9 @@ def of_pooling(title: str, options: Options, size: int, mode: str, clients: Clie
         RECONNECTING: (_("reconnecting clients"), {"connect": True}),
         CROWD: (_("%(clients)s clients") % {"clients": clients.crowd}, {"clients": clients.crowd}),
     }
-    ways = [{"key": key, "label": sets[key][0], "options": sets[key][1]} for key in clients.ways]
-    alone = [{WAYS: CROWD, "endpoint": "direct"}] if CROWD in clients.ways else []
-    axes = {WAYS: ways, "endpoint": values}
+    connections = [{"key": key, "label": sets[key][0], "options": sets[key][1]} for key in clients.connections]
+    alone = [{CONNECTIONS: CROWD, "endpoint": "direct"}] if CROWD in clients.connections else []
+    axes = {CONNECTIONS: connections, "endpoint": values}
     return _playbook(title, options, axes, {"endpoint": "direct"}, exclude=alone)
 
 

@@ -3,7 +3,7 @@
 from django.db.models import F, Max
 from django.utils.translation import gettext as _
 
-from benchmarks.experiments.advice.definition import CROWD, KEPT, WAYS
+from benchmarks.experiments.advice.definition import CONNECTIONS, CROWD, KEPT
 from benchmarks.experiments.results import ArmResult, Result
 from benchmarks.models import PoolSample
 
@@ -11,9 +11,11 @@ from benchmarks.models import PoolSample
 def sentences(result: Result) -> list[str]:
     """Return what the pool saved, what it does with more clients, and what was not measured of both."""
     measured = [one for one in result.arms if one.arm and one.spec.endpoint.is_pooled]
-    if not measured or WAYS not in result.spec.axes:  # asked for by an older release
+    if not measured or CONNECTIONS not in result.spec.axes:  # asked for by an older release
         return []
-    saved = [said for one in measured if one.spec.values[WAYS] != CROWD and (said := _saved(result, one))]
+    saved = [
+        sentences for one in measured if one.spec.values[CONNECTIONS] != CROWD and (sentences := _saved(result, one))
+    ]
     return [*saved[:1], *_beyond(result, measured), *_left_out(result)]
 
 
@@ -44,7 +46,7 @@ def _beyond(result: Result, measured: list[ArmResult]) -> list[str]:
         return []
     names = {"admitted": f"{admitted:,}"}
     direct = _("Directly, the server lets in %(admitted)s clients and refuses more (max_connections).") % names
-    crowd = next((one for one in measured if one.spec.values[WAYS] == CROWD), None)
+    crowd = next((one for one in measured if one.spec.values[CONNECTIONS] == CROWD), None)
     return [direct, _carried(result, crowd)] if crowd else [direct]
 
 
@@ -63,13 +65,13 @@ def _carried(result: Result, one: ArmResult) -> str:
 
 def _left_out(result: Result) -> list[str]:
     """Return which ways to use connections the minutes were too few for."""
-    ways = {value.key for value in result.spec.axes[WAYS]}
-    if KEPT not in ways and result.experiment.advice.get("minutes") == 1:
+    connections = {value.key for value in result.spec.axes[CONNECTIONS]}
+    if KEPT not in connections and result.experiment.advice.get("minutes") == 1:
         text = _(
             "One minute measures reconnecting clients only; two or more measure kept connections too, and five or more "
             "also more clients than the server lets in."
         )
         return [text]
-    if CROWD not in ways:
+    if CROWD not in connections:
         return [_("More clients than the server lets in were not measured.")]
     return []

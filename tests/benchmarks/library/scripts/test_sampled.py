@@ -30,7 +30,7 @@ def given(run: Run) -> dict[str, object]:
 
 
 def test_only_the_run_that_executes_it_has_the_values(run: Run, given: dict[str, object]) -> None:
-    assert not any(word in str(given) for word in ("ann@", "bob", "4111", "xy"))
+    assert not any(word in str(given) for word in ("ann@", "4111"))  # shorter ones may be in what is encrypted
     assert SHOWN.strip() in given["scripts"][0]["text"]
     assert [one["text"] for one in sampled.opened(run, given)["scripts"]] == [TEXT, "SELECT 'own';"]
 
