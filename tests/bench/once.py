@@ -4,8 +4,9 @@
 
 Starts it again and again in a home of its own, beside a process that is busy for `--percent` of one core, and prints a
 line for each start: seconds, exit code, and of PgBouncer beside no pooler the ratio, its interval and its verdict. The
-goal is the right sign ("faster") in 19 of 20 starts, each within 150 s. Ends by itself: a start that takes longer than
-`--within` seconds is terminated, and counts as one that decided nothing.
+goal is the right sign ("faster") in 19 of 20 starts, each within 150 s. What a start printed that was not right is
+repeated on stderr. Ends by itself: a start that takes longer than `--within` seconds is terminated, and counts as one
+that decided nothing.
 """
 
 import argparse
@@ -17,7 +18,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -52,6 +53,7 @@ class Start:
     interval: str = "-"
     valid: str = "-"
     verdict: str = "-"
+    printed: str = field(default="", repr=False)
 
     @property
     def is_right(self) -> bool:
@@ -108,9 +110,8 @@ def read(printed: str, reported: str, seconds: float, code: int) -> Start:
     """Read the line of PgBouncer out of the table of reconnect; without a table, the last that was reported."""
     line = ARM.search(printed)
     found = FIGURES.search(line[0]) if line else None
-    if found is None:
-        return Start(seconds, code, verdict=(reported or printed).strip().rpartition("\n")[2])
-    return Start(seconds, code, **found.groupdict())
+    figures = found.groupdict() if found else {"verdict": (reported or printed).strip().rpartition("\n")[2]}
+    return Start(seconds, code, **figures, printed=printed + reported)
 
 
 def main() -> None:
@@ -126,6 +127,8 @@ def main() -> None:
         with busy(asked.percent):
             found.append(start(asked.within))
         print(found[-1], flush=True)
+        if not found[-1].is_right:
+            print(found[-1].printed, file=sys.stderr, flush=True)
     right = sum(one.is_right for one in found)
     words = "holds" if right >= GOAL_SHARE * len(found) else "! too few"
     print(f"decided with the right sign within {GOAL_S} s: {right} of {len(found)} (goal: {GOAL_SHARE:.0%})  {words}")
