@@ -125,20 +125,17 @@ class PgBouncer(Driver):
         return {pool: fault for of_one in faults for pool, fault in of_one.items()}
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
-        """Compare SHOW CONFIG and SHOW USERS with pooldeck_settings.ini and the limits of users."""
-        wanted, users = (
-            global_settings.written(texts.get(global_settings.SETTINGS, "")),
-            global_settings.users_of(texts.get(render.DATABASES, "")),
-        )
-        faults = []
-        with console.open(pooler) as connection:
-            if wanted:
-                faults += global_settings.faults(
-                    console.rows(connection, "config"), wanted, self.version_of(pooler.server_version)
-                )
-            if users:
-                faults += global_settings.user_faults(console.rows(connection, "users"), users)
-        return faults
+        """Compare SHOW CONFIG and SHOW USERS of each process with pooldeck_settings.ini and the limits of users."""
+        wanted = global_settings.written(texts.get(global_settings.SETTINGS, ""))
+        users, version = global_settings.users_of(texts.get(render.DATABASES, "")), self.version_of(pooler.server_version)
+        faults: list[str] = []
+        with processes.opened(pooler) as found:
+            for one in found:
+                if wanted:
+                    faults += global_settings.faults(console.rows(one.console, "config"), wanted, version)
+                if users:
+                    faults += global_settings.user_faults(console.rows(one.console, "users"), users)
+        return list(dict.fromkeys(faults))
 
     def probing_role(self, pool: Pool) -> str:
         """Return the fixed user, or the role that looks up inbound users."""

@@ -54,8 +54,9 @@ class Hazards:
         if not coming or not self.drafted.operators.uses_auth_query:
             return
         reasons: dict[UUID, str] = {}
-        for name, user in sorted(self._queried_users())[:MOST_TRIED]:
-            if user in coming and (reason := self._refusal(name, user)):
+        tried = sorted((name, user) for name, user in self._queried_users() if user in coming)[:MOST_TRIED]
+        for name, user in tried:
+            if reason := self._refusal(name, user):
                 reasons[coming[user]] = _(
                     "entry %(name)s, which is not the panel's, looks up %(user)s and does not take its password of "
                     "this pool (%(reason)s): once in userlist.txt, %(user)s would be locked out there; give the pool "
@@ -68,7 +69,8 @@ class Hazards:
         """Yield what PgBouncer keeps of removed pools under whose names the operator has entries: those came back."""
         operators, secrets = self.drafted.operators, render.users(text_of(old, USERLIST))
         before = {entry.name: entry for entry in self.drafted.reader.read(text_of(old, DATABASES))}
-        for name in before.keys() & operators.entries.keys() - {entry.name for entry in wanted}:
+        removed = before.keys() - {entry.name for entry in wanted}
+        for name in sorted(removed & operators.entries.keys()):
             line, user = operators.entries[name], before[name].user
             keeps_keys = self.drafted.version < userlist.FORGETS_KEYS and userlist.is_verifier(secrets.get(user, ""))
             if user and (keeps_keys or "user" not in line.pairs):
@@ -151,6 +153,7 @@ class Hazards:
                 user=user,
                 password=secret,
                 dbname=name,
+                application_name="pooldeck",
                 connect_timeout=TIMEOUT_S,
                 gssencmode="disable",
                 **console.refusing_cleartext(pooler),

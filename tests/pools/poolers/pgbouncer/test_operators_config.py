@@ -121,6 +121,11 @@ def test_what_a_fallback_entry_made_is_nobodys_and_any_other_is_the_operators(
     assert operators.entries["*"].pairs["auth_user"] == "look'er"
 
 
+def test_a_port_that_is_no_number_makes_no_entry_automatic() -> None:
+    operators = Operators(read("[databases]\n* = host=h port=54x32\n"), {"auto": shown("auto")}, ())
+    assert operators.claim_on("auto").startswith("PgBouncer already serves an entry auto")
+
+
 @pytest.mark.parametrize(
     ("main", "auth_user", "uses_auth_query"),
     [

@@ -7,7 +7,7 @@ import pytest
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, free_port
 from pools import deployment
-from pools.inventory import poolers
+from pools.inventory import pooler_settings, poolers
 from pools.models import Pooler, PoolState
 from pools.poolers import KINDS
 from tests.live.conftest import TestPgBouncer
@@ -78,16 +78,19 @@ def test_a_pool_that_both_processes_read_is_applied_to_both(
     ini = second.config_dir / "pgbouncer-2.ini"
     account.write_private(ini, f"{ini.read_text()}\n{LINES.format(second.config_dir)}\n")
     pool = make_pool()
+    pooler_settings.change_settings(pooler, {"server_lifetime": 1800})
     deployment.apply_pooler(pooler)
     assert state_of(pool) == (PoolState.APPLIED, "")
     assert {log_in("orders") for _ in range(24)} == {"app"}
-    texts = {"pooldeck.ini": (second.config_dir / "pooldeck.ini").read_text()}
+    texts = {name: (second.config_dir / name).read_text() for name in ("pooldeck.ini", "pooldeck_settings.ini")}
     assert KINDS[pooler.kind].compare(pooler, texts) == {}
+    assert KINDS[pooler.kind].compare_program(pooler, texts) == []
     account.write_private(ini, ini.read_text().replace("%include", ";%include"))
     for _ in range(24):
         with second.connect() as console:
             console.execute(b"RELOAD")
     assert KINDS[pooler.kind].compare(pooler, texts) == {pool.pk: "the pooler has no pool orders"}
+    assert KINDS[pooler.kind].compare_program(pooler, texts) == ["the pooler has server_lifetime 3600, not 1800"]
 
 
 def test_one_process_that_would_share_its_port_is_as_any(pooler: Pooler, make_pool: MakePool) -> None:
