@@ -59,7 +59,8 @@ Route = tuple[UUID, str]  # a cluster, and the role of its servers (Pool.target)
 class ClusterBusy(ApplyFailed):
     """Servers refuse all logins for now, or do not answer; `reasons` by route.
 
-    Their pools are not at fault, and are tried again later. `of_servers`: whether logins to the servers show the end.
+    Their pools are not at fault, and are tried again later. `of_servers` tells whether a login to the servers shows
+    that it is over; it does not where the pooler itself is full.
     """
 
     def __init__(self, reasons: Mapping[Route, str], *, of_servers: bool = True) -> None:

@@ -17,9 +17,7 @@ from django.utils.translation import gettext as _
 from pools.models import Pool
 from pools.poolers.pgbouncer import database_entries, hba
 
-HEAD = (
-    "# Pooldeck writes this file and replaces it with each apply; rules of your own belong into your auth_hba_file.\n"
-)
+HEAD = "# Pooldeck writes this file and replaces it with each apply; rules of your own belong in your auth_hba_file.\n"
 METHODS = {"md5": "md5", "scram-sha-256": "scram-sha-256", "plain": "password", "trust": "trust"}  # by auth_type
 PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is no address before 1.23
 POOL = re.compile(r"^# pool ([0-9a-f-]{36}) (\S+): (.+)$", re.MULTILINE)

@@ -123,7 +123,10 @@ class Drafting:
         """Why settings of the panel's can't be included, or would not count; empty where they do."""
         included = render.with_settings_include(self.main, self.folder)
         if not render.SETTINGS_INCLUDE.search(included):
-            return _("pgbouncer.ini has no [pgbouncer] section of its own, at whose end settings could be included")
+            return _(
+                "pgbouncer.ini has no [pgbouncer] section of its own, at whose end settings could be included: write "
+                "one, and include other files inside it"
+            )
         return access.overridden(self.operators.reading.with_main(included, self.settled))
 
     @cached_property
@@ -169,7 +172,7 @@ class Drafting:
     @property
     def gone(self) -> frozenset[str]:
         """Given files, and rules, that nothing refers to any more."""
-        names = (ACCESS, *global_settings.GIVEN.values())
+        names = global_settings.REFERENCED
         return frozenset(name for name in names if name in self._on_disk and name not in self.texts)
 
     def old(self, *, trust_disk: bool) -> Files:
@@ -179,9 +182,7 @@ class Drafting:
         if self.operators.uses_auth_query:
             old[USERLIST] = self._old_userlist().encode(errors="surrogateescape")
         if not trust_disk:
-            given = {
-                name: self.settled.get(name) for name in (ACCESS, *global_settings.GIVEN.values()) if name in names
-            }
+            given = {name: self.settled.get(name) for name in global_settings.REFERENCED if name in names}
             old |= {name: text.encode() if text is not None else None for name, text in given.items()}
         for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Spec().text)):
             if name in old and (not trust_disk or old[name] is None):

@@ -127,7 +127,8 @@ class PgBouncer(Driver):
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """Compare SHOW CONFIG and SHOW USERS of each process with pooldeck_settings.ini and the limits of users."""
         wanted = global_settings.written(texts.get(global_settings.SETTINGS, ""))
-        users, version = global_settings.users_of(texts.get(render.DATABASES, "")), self.version_of(pooler.server_version)
+        users = global_settings.users_of(texts.get(render.DATABASES, ""))
+        version = self.version_of(pooler.server_version)
         faults: list[str] = []
         with processes.opened(pooler) as found:
             for one in found:

@@ -16,7 +16,7 @@ from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
 SETTINGS = "pooldeck_settings.ini"
-HEAD = "; Pooldeck writes this file and replaces it with each apply; settings of your own belong into pgbouncer.ini.\n"
+HEAD = "; Pooldeck writes this file and replaces it with each apply; settings of your own belong in pgbouncer.ini.\n"
 DERIVED = "; ---- What the pools need of the program, beside what was asked for ----\n"
 LINE = re.compile(r"^([a-z0-9_]+) =(?: (.*))?$", re.MULTILINE)  # nothing behind the sign is an empty text
 GIVEN = {
@@ -30,7 +30,8 @@ GIVEN = {
     "server_tls_key_file": "pooldeck_server_tls_key_file.pem",
 }
 ACCESS = "pooldeck_access.conf"  # see access_rules
-FILES = (ACCESS, *GIVEN.values(), SETTINGS)
+REFERENCED = (ACCESS, *GIVEN.values())  # files that settings name by their paths
+FILES = (*REFERENCED, SETTINGS)
 PAIRS = (("client_tls_cert_file", "client_tls_key_file"), ("server_tls_cert_file", "server_tls_key_file"))
 
 Limits = Mapping[str, Mapping[str, str]]

@@ -57,7 +57,7 @@ def adoption(settled: Texts, found: Texts) -> Adoption:
     if found.get(SETTINGS, "") != settled.get(SETTINGS, ""):
         _adopt_settings(made, settled.get(SETTINGS, ""), found.get(SETTINGS, ""))
     _adopt_users(made, *(render.ours(USERLIST, texts.get(USERLIST, "")) for texts in (settled, found)))
-    for name in (global_settings.ACCESS, *global_settings.GIVEN.values()):
+    for name in global_settings.REFERENCED:
         if found.get(name, "") != settled.get(name, ""):
             _adopt_file(made, name, found.get(name, ""))
     return made

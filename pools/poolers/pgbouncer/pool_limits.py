@@ -1,4 +1,7 @@
-"""Limits that contradict each other: PgBouncer opens and closes connections without end, and only logs it (#647)."""
+"""Limits that contradict each other: PgBouncer opens and closes connections without end, and only logs it.
+
+Reported as issue 647 of PgBouncer.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -44,4 +47,4 @@ def _limits_of(spec: Pool) -> Mapping[str, Any]:
 
 def _number(value: object) -> int:
     """Return a setting's number; 0, which is no limit, where it is none."""
-    return int(str(value)) if str(value).isdigit() else 0
+    return int(str(value)) if str(value).isdecimal() else 0

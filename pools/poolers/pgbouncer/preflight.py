@@ -80,9 +80,7 @@ def _holds_key(texts: Mapping[str, str]) -> bool:
 
 def _moved(texts: Mapping[str, str], folder: str, folder_there: str, uid: int) -> dict[str, str]:
     """Redirect everything that would reach the real pooler; a later setting overrides an earlier one."""
-    given = {
-        name: text for name, text in texts.items() if name in (global_settings.ACCESS, *global_settings.GIVEN.values())
-    }
+    given = {name: text for name, text in texts.items() if name in global_settings.REFERENCED}
     masked = render.masked({name: text for name, text in texts.items() if name not in given})
     settings = re.sub(rf"(?m) = {re.escape(folder_there)}/(pooldeck_)", rf" = {folder}/\1", masked.get(SETTINGS, ""))
     databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", masked.get(DATABASES, ""))

@@ -1,7 +1,8 @@
-"""The processes of a PgBouncer that share its port (so_reuseport): the system leads a new connection to any of them.
+"""The processes of a PgBouncer that share its port (so_reuseport): the system hands a new connection to any of them.
 
-RELOAD, SHOW and PAUSE reach the process that the connection came to, and no other. So many consoles are opened that
-each process is found, and told by the names under which SHOW CLIENTS lists them: it may lie on another host.
+RELOAD, SHOW and PAUSE reach the process that took the connection, and no other. So consoles are opened until each
+process is likely to have taken one, and SHOW CLIENTS of one console tells which others came to the same process. That
+works for a pooler on another host too.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -85,10 +86,11 @@ def refuse_apart(processes: Sequence[Process], drafted: Drafting) -> None:
 
 
 def _missing(texts: Sequence[str], drafted: Drafting) -> list[str]:
-    """Return the lines that include the panel's files, and that these texts lack."""
+    """Return the lines that include the panel's files, and that these texts lack; none where there are no texts."""
     included = ((SETTINGS, SETTINGS_INCLUDE), (DATABASES, INCLUDE))
-    wanted = [(file, line) for file, line in included if texts and file in drafted.texts]
-    return [f"%include {drafted.folder}/{file}" for file, line in wanted if not any(map(line.search, texts))]
+    wanted = [(file, line) for file, line in included if file in drafted.texts]
+    lacking = [file for file, line in wanted if texts and not any(map(line.search, texts))]
+    return [f"%include {drafted.folder}/{file}" for file in lacking]
 
 
 def _apart(processes: Sequence[Process], one: Process, what: str) -> Rejected:

@@ -15,7 +15,7 @@ MARK = "; ---- Pooldeck writes what follows and replaces it with each apply; wha
 KEPT = (
     "; ---- Users of removed pools whom other entries look up: PgBouncer asks no more for one that it had here ----\n"
 )
-HEAD = "; Pooldeck writes this file and replaces it with each apply; entries of your own belong into pgbouncer.ini.\n"
+HEAD = "; Pooldeck writes this file and replaces it with each apply; entries of your own belong in pgbouncer.ini.\n"
 DOTS = "••••"
 USER = re.compile(r'^\s*"((?:[^"\n]|"")*)"\s+"((?:[^"\n]|"")*)"', re.MULTILINE)
 INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(DATABASES)}\s*$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""One apply to a PgBouncer over one console login, which stays valid whatever the new files change about logins."""
+"""One apply to a PgBouncer, over a console of each process, open whatever the new files change about logins."""
 
 import time
 from collections.abc import Mapping, Sequence
