@@ -134,7 +134,7 @@ OF_LIBRARY: dict[str, Any] = {
 }
 OF_EXPERIMENTS: dict[str, Any] = {
     "playbooks_create": [(_("Direct and pooled, with few and with many clients"), {"toml": PLAYBOOK_TEXT})],
-    "experiments_measure_more_create": [("Five blocks more", {"blocks": 5, "confirm": "orders"})],
+    "experiments_measure_more_create": [(_("Five blocks more"), {"blocks": 5, "confirm": "orders"})],
     "experiments_create": [
         (
             _("The quick form of a built-in playbook"),

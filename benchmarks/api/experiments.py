@@ -21,6 +21,7 @@ from benchmarks.experiments import start as starting
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import files, presentation
+from benchmarks.experiments.sequential import MOST_BLOCKS_AHEAD
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, MOST_SECONDS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from benchmarks.models.experiments import ENDED
@@ -172,7 +173,7 @@ class ExperimentSerializer(ListedExperimentSerializer):
     @extend_schema_field(
         serializers.IntegerField(
             allow_null=True,
-            help_text="How many more blocks would judge every arm, by what is known; null where more than 50",
+            help_text=f"How many more blocks would judge every arm, by what is known; null above {MOST_BLOCKS_AHEAD}",
         )
     )
     def get_blocks_to_decide(self, experiment: Experiment) -> int | None:
@@ -329,8 +330,9 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
         experiment = self.get_object()
         asked = AskedBlocksSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
+        is_admin = holds(request.user, request.auth, Scope.ADMIN)
         try:
-            more_blocks.measure_more(experiment, **asked.validated_data)
+            more_blocks.measure_more(experiment, **asked.validated_data, is_admin=is_admin)
         except InvalidExperiment as error:
             raise serializers.ValidationError(error.errors) from error
         return Response(self.get_serializer(experiment).data, status=status.HTTP_202_ACCEPTED)

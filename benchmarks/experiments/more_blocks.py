@@ -11,16 +11,19 @@ from benchmarks.models import Experiment, ExperimentState, Phase
 from benchmarks.runs.submission.submit import require_queue
 
 
-def measure_more(experiment: Experiment, blocks: int, confirm: str = "") -> None:
+def measure_more(experiment: Experiment, blocks: int, confirm: str = "", *, is_admin: bool) -> None:
     """Have so many blocks more measured, whatever is decided before them; what was measured stays.
 
     Somebody who asks for more has seen the figures: from then on the intervals are always-valid ones, which hold
-    however often they are looked at. Raises `InvalidExperiment`, `IllegalTransition`, `Unconfirmed` and `QueueDown`.
+    however often they are looked at. `is_admin` is whether that person holds the scope admin: the runs have no more
+    rights than both who started it and who asks for more. Raises `InvalidExperiment`, `NotAllowed`,
+    `IllegalTransition`, `Unconfirmed` and `QueueDown`.
     """
     if not 1 <= blocks <= MOST_REPEATS:
         message = _("%(value)s is out of range: use 1 to %(most)s") % {"value": blocks, "most": MOST_REPEATS}
         raise InvalidExperiment({"blocks": [message]})
     cluster, arms = experiment.cluster, start.arms_of(experiment)
+    library.refuse_settings(arms, is_admin=is_admin)
     if cluster is not None and cluster.protected and confirm != cluster.name:
         existing = experiment.advice.get("existing")
         raise start.unconfirmed(cluster, start.changes(library.spec_of(experiment), arms, cluster, existing))
@@ -31,7 +34,8 @@ def measure_more(experiment: Experiment, blocks: int, confirm: str = "") -> None
             raise IllegalTransition(why)
         if locked.has_ended:
             locked.resources.all().delete()  # they are removed, and made again under the same names
-        locked.write(**_longer(locked, [arm.key for arm in arms], blocks))
+        by_admin = locked.by_admin and is_admin
+        locked.write(**_longer(locked, [arm.key for arm in arms], blocks), by_admin=by_admin)
         transaction.on_commit(dispatch.request_advance)
     experiment.refresh_from_db()
 

@@ -99,7 +99,7 @@ def start(request: ExperimentRequest) -> Experiment:
     return experiment
 
 
-def without_skipped(experiment: Experiment, author: Any, confirm: str = "") -> Experiment:
+def without_skipped(experiment: Experiment, author: Any, confirm: str = "", *, is_admin: bool) -> Experiment:
     """Start an experiment again with the arms that could be measured; raises as `start`."""
     if experiment.cluster is None:
         raise InvalidExperiment({"cluster": [_("cluster %(name)s was removed") % {"name": experiment.cluster_name}]})
@@ -109,6 +109,7 @@ def without_skipped(experiment: Experiment, author: Any, confirm: str = "") -> E
             playbook=experiment.playbook,
             cluster=experiment.cluster,
             author=author,
+            is_admin=is_admin,
             pooler=experiment.pooler,
             generators=experiment.generators,
             quick=experiment.quick,

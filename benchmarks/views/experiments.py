@@ -64,9 +64,10 @@ def _more_form(experiment: Experiment) -> MoreBlocksForm | None:
 def experiment_more(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Measure more blocks, also of an experiment that has ended."""
     experiment, form = get_object_or_404(Experiment, pk=pk), MoreBlocksForm(request.POST)
+    is_admin = user_holds(request.user, Scope.ADMIN)
     try:
         if form.is_valid():
-            more_blocks.measure_more(experiment, form.cleaned_data["blocks"], form.cleaned_data["confirm"])
+            more_blocks.measure_more(experiment, **form.cleaned_data, is_admin=is_admin)
         else:
             messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
     except (BenchmarksError, PoolsError) as error:
@@ -79,8 +80,9 @@ def experiment_more(request: HttpRequest, pk: UUID) -> HttpResponse:
 def experiment_without(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Start the experiment again without the arms that could not be measured."""
     experiment = get_object_or_404(Experiment.objects.select_related("cluster", "pooler"), pk=pk)
+    confirm, is_admin = request.POST.get("confirm", ""), user_holds(request.user, Scope.ADMIN)
     try:
-        again = start.without_skipped(experiment, person(request.user), request.POST.get("confirm", ""))
+        again = start.without_skipped(experiment, person(request.user), confirm, is_admin=is_admin)
     except (BenchmarksError, PoolsError) as error:
         messages.error(request, str(error))
         return redirect("experiment-detail", experiment.pk)

@@ -55,6 +55,24 @@ def test_an_admins_playbook_changes_no_server_for_others(dba):
     assert Experiment.objects.get().by_admin
 
 
+def test_more_blocks_give_nobody_the_rights_of_the_admin_who_started_it(dba):
+    Playbook.objects.create(name="small", text=ATTACK)
+    ended = an_experiment("small", cluster=open_cluster(), by_admin=True, state=ExperimentState.SUCCEEDED)
+    answer = dba.post(one(ended, "measure-more/"), {"blocks": 1}, format="json")
+    assert answer.status_code == 403
+    assert "session_replication_role: more than tuning" in str(answer.json())
+    ended.refresh_from_db()
+    assert (ended.state, ended.by_admin) == (ExperimentState.SUCCEEDED, True)
+
+
+def test_more_blocks_of_tuning_are_no_longer_by_an_admin_where_another_asks(dba):
+    by_admin = {"cluster": open_cluster(), "by_admin": True, "step": 18}
+    ended = a_measured_experiment(FIGURES, **by_admin)
+    assert dba.post(one(ended, "measure-more/"), {"blocks": 1}, format="json").status_code == 202
+    ended.refresh_from_db()
+    assert not ended.by_admin
+
+
 def test_a_playbook_is_started_with_its_arms_planned(dba):
     asked = {
         "playbook": "reconnect",

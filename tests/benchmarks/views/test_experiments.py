@@ -8,6 +8,7 @@ import pytest
 from benchmarks.experiments import library, more_blocks, start
 from benchmarks.experiments.report import files, presentation
 from benchmarks.models import Experiment, ExperimentState, Generator, Playbook
+from tests.benchmarks.api.test_playbooks import ATTACK
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.experiments.test_playbook import SMALL
 from tests.callers import queries_of
@@ -192,6 +193,15 @@ def test_what_could_not_be_measured_is_folded_and_left_out_by_a_button(staff, qu
     again = Experiment.objects.get(pk=answer.url.split("/")[2])
     assert (again.playbook, again.skipped) == (experiment.playbook, {})
     assert not set(experiment.skipped) & set(again.plan[0])
+
+
+def test_an_admins_settings_are_measured_again_without_an_arm(staff, queue_is_there) -> None:
+    Playbook.objects.create(name="small", text=ATTACK)
+    experiment = an_experiment("small", state=ExperimentState.SUCCEEDED, skipped={"10-none-replica": "no room"})
+    answer = staff.post(f"/experiments/{experiment.pk}/without/", {"confirm": experiment.cluster_name})
+    again = Experiment.objects.exclude(pk=experiment.pk).get()
+    assert answer.url == f"/experiments/{again.pk}/"
+    assert (again.by_admin, sorted(again.plan[0])) == (True, ["1-none-replica", "1-pool-replica"])
 
 
 @pytest.mark.parametrize("verb", ["more", "without"])
