@@ -153,10 +153,20 @@ def figure(number: Number) -> str:
 
 @register.filter
 def allocated_percent(budget: Budget) -> float:
+    """Return the allocated share of a budget in percent, 0 to 100."""
+    return _share_percent(budget, budget.allocated)
+
+
+@register.filter
+def lasting_percent(budget: Budget) -> float:
     """Return the share of a budget that is allocated to pools that stay, in percent, 0 to 100."""
+    return _share_percent(budget, budget.lasting)
+
+
+def _share_percent(budget: Budget, connections: int) -> float:
     if not budget.available:
-        return 100.0 if budget.lasting else 0.0
-    return round(min(100.0, 100 * budget.lasting / budget.available), 1)
+        return 100.0 if connections else 0.0
+    return round(min(100.0, 100 * connections / budget.available), 1)
 
 
 @register.filter

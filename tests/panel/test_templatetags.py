@@ -103,7 +103,12 @@ def test_strangers_see_no_navigation(client, db):
 )
 def test_the_bar_of_a_budget_is_never_longer_than_its_track(available, allocated, percent):
     budget = Budget(available, allocated, available - allocated, [])
-    assert pooldeck.allocated_percent(budget) == percent
+    assert pooldeck.allocated_percent(budget) == pooldeck.lasting_percent(budget) == percent
+
+
+def test_what_is_lent_to_experiments_counts_in_the_form_of_a_pool_and_not_in_the_warning():
+    budget = Budget(100, 90, 10, [], for_experiments=40)
+    assert (pooldeck.allocated_percent(budget), pooldeck.lasting_percent(budget)) == (90.0, 50.0)
 
 
 @pytest.mark.parametrize(
