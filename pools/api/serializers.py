@@ -38,7 +38,7 @@ OF_ALLOWED_USERS = _(
     "Roles that may log in besides `user`, and then work as it; of an inbound pool, the only ones; `*`: every user "
     "that the pooler knows. PgBouncer only"
 )
-OF_PROCESSES = _("What does not reach all of the processes that share its port (so_reuseport); empty for one process")
+OF_PROCESSES = _("What reaches only one of the processes that share its port (so_reuseport); empty for one process")
 OF_CHILDREN = _("Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet")
 
 

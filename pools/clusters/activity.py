@@ -51,7 +51,6 @@ STATES = (
     "disabled",
 )
 HIDDEN = "hidden"
-NOT_SHOWN = "(not shown: it speaks of a password)"
 
 # A role without pg_read_all_stats sees other sessions with an empty backend_type; clients have a role and a database.
 CLIENTS = """
@@ -279,7 +278,7 @@ def transaction(row: dict[str, Any]) -> dict[str, Any]:
     """Return an open transaction: `query` without the literals that `text` has, for admins alone."""
     query = row["query"]
     if query is None:
-        return row | {"query": NOT_SHOWN, "text": NOT_SHOWN}
+        return row | dict.fromkeys(("query", "text"), _("(not shown: it mentions a password)"))
     return row | {"query": literals.without(query), "text": query}
 
 

@@ -219,7 +219,7 @@ def settings_problems(pooler: Pooler, settings: Mapping[str, Any]) -> Problems:
 
 def _figures(budget: Budget, *, has_own: bool) -> str:
     if has_own:
-        text = _("%(available)s available, %(given)s given to other pools, %(free)s free")
+        text = _("%(available)s available, %(given)s allocated to other pools, %(free)s free")
     else:
         text = _("%(available)s available, %(given)s allocated to pools, %(free)s free")
     return text % {"available": budget.available, "given": budget.allocated, "free": budget.free}

@@ -114,7 +114,7 @@ def _target_problems(spec: Pool) -> Problems:
     elif spec.target != NodeRole.STANDBY:
         return
     elif spec.through_id or driver(spec.pooler).leads_to_all_nodes:
-        yield "target", _("a Pgpool-II spreads reads over the standbys by itself: let the pool lead to the primary")
+        yield "target", _("a Pgpool-II spreads reads over the standbys by itself: let the pool route to the primary")
     elif not topology.standbys(spec.cluster):
         text = _("cluster %(cluster)s has no standby that the panel knows: add it among the cluster's nodes")
         yield "target", text % {"cluster": spec.cluster}
@@ -162,7 +162,7 @@ _VALUE_CHECKS: dict[str, Callable[[Any], str]] = {
 def _chain_problems(spec: Pool, through: Pooler) -> Problems:
     """Yield problems of a chain: the Pgpool-II needs a pool of the same database and user, and enough children."""
     if not driver(through).is_chainable:
-        text = _("pooler %(pooler)s is no Pgpool-II: a PgBouncer leads to its servers itself")
+        text = _("pooler %(pooler)s is no Pgpool-II: a PgBouncer routes to its servers itself")
         yield "through", text % {"pooler": through}
         return
     admitted = through.pools.wanted().filter(cluster=spec.cluster_id, database=spec.database)

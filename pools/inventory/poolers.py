@@ -94,7 +94,7 @@ def remove(pooler: Pooler) -> None:
         )
         raise IllegalTransition(text % {"pooler": pooler, "count": count})
     if chained := pooler.chained_pools.first():
-        text = _("pool %(pool)s of pooler %(pooler)s leads through %(through)s: delete it first")
+        text = _("pool %(pool)s of pooler %(pooler)s routes through %(through)s: delete it first")
         raise IllegalTransition(text % {"pool": chained, "pooler": chained.pooler, "through": pooler})
     pooler.delete()
 

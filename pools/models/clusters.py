@@ -58,12 +58,10 @@ class ClusterStatus(Found):
     superuser_reserved_connections = models.PositiveIntegerField(null=True)
     reserved_connections = models.PositiveIntegerField(null=True, help_text=_("PostgreSQL 16 and later; else 0"))
     used_connections = models.PositiveIntegerField(null=True)
-    databases = models.JSONField(
-        default=list
-    )  # [{"name", "owner", "allow_connections", "connection_limit", "size_bytes" or null}]
-    roles = models.JSONField(
-        default=list
-    )  # [{"name", "can_login", "superuser", "connection_limit", "password_expired", "password_digest"}]
+    # [{"name", "owner", "allow_connections", "connection_limit", "size_bytes" or null}]
+    databases = models.JSONField(default=list)
+    # [{"name", "can_login", "superuser", "connection_limit", "password_expired", "password_digest"}]
+    roles = models.JSONField(default=list)
     replication = models.JSONField(
         default=list
     )  # pg_stat_replication of the primary; see pools.clusters.replication.RECEIVERS

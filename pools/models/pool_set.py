@@ -14,7 +14,6 @@ from pools.models.poolers import Pooler
 from pools.models.pools import Pool, PoolQuerySet
 from pools.models.states import LIVE_STATES
 
-SETTLED = LIVE_STATES
 OF_SETTLED = ("id", "cluster_id", "name")
 UNREAD = frozenset(
     {"pooler_id", "created_at", "updated_at", "state_reason", "paused_until", "proved_at", "proved_digest"}
@@ -40,11 +39,11 @@ class PoolSet(Collection[Pool]):
         if not known:
             return cls.whole(pooler)
         order = _states(pooler, known)
-        settled = {key: state for key, (state, leaves) in order.items() if state in SETTLED and not leaves}
+        settled = {key: state for key, (state, leaves) in order.items() if state in LIVE_STATES and not leaves}
         kept = {key: state for key, state in settled.items() if key in known}
         rows = Pool.objects.filter(pooler=pooler)
         if len(kept) == len(settled):  # as nearly always
-            rows = rows.exclude(state__in=SETTLED, removal_requested_at=None)
+            rows = rows.exclude(state__in=LIVE_STATES, removal_requested_at=None)
         return cls(pooler, order, kept, [pool for pool in _read(pooler, rows, OF_OTHERS) if pool.key not in kept])
 
     @classmethod

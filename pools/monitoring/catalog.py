@@ -60,15 +60,15 @@ class Catalog:
         if database is None:
             yield (
                 _(
-                    "cluster %(cluster)s has no database %(database)s any more: it was dropped or renamed; create it "
-                    "again, or let the pool lead to another"
+                    "cluster %(cluster)s no longer has a database %(database)s: it was dropped or renamed; create it "
+                    "again, or let the pool route to another"
                 )
                 % words
             )
         if role is None:
             yield (
                 _(
-                    "cluster %(cluster)s has no role %(role)s any more: it was dropped or renamed; create it again, or "
+                    "cluster %(cluster)s no longer has a role %(role)s: it was dropped or renamed; create it again, or "
                     "give the pool another user"
                 )
                 % words
@@ -83,7 +83,7 @@ def _refusals(database: Mapping[str, Any], role: Mapping[str, Any], words: dict[
     if database.get("allow_connections") is False:
         yield _("database %(database)s takes no connections: ALTER DATABASE … ALLOW_CONNECTIONS true") % words
     if not role["can_login"]:
-        yield _("role %(role)s may not log in any more: ALTER ROLE … LOGIN, or give the pool another user") % words
+        yield _("role %(role)s may no longer log in: ALTER ROLE … LOGIN, or give the pool another user") % words
     if role.get("password_expired"):
         yield _("the password of role %(role)s has expired: ALTER ROLE … VALID UNTIL, or set a new one") % words
 

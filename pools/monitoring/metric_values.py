@@ -79,7 +79,7 @@ def _of_pool(pool: Pool, snapshot: ConsoleSnapshot) -> Iterator[Value]:
 
 
 def _of_failing(pool: Pool) -> Value:
-    """Return whether clients can't use an applied pool."""
+    """Return the value of an applied pool: above 0 while clients can't use it."""
     subject, is_failing = (SubjectType.POOL, pool.pk, pool.name), pool.state == PoolState.FAILING
     return Value(EventKind.FAILING, *subject, is_failing, pool.state_reason, pool.pooler_id)
 

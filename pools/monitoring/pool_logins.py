@@ -25,7 +25,7 @@ from pools.poolers import driver
 from pools.poolers.base import PoolFigures, Rejected, Unproved
 
 EVERY, EVERY_IDLE, EVERY_FAILING = timedelta(minutes=5), timedelta(minutes=30), timedelta(seconds=8)
-RESTS_TIMES = 100  # so that at most 1 % of a pooler's time goes into the panel's logins
+REST_FACTOR = 100  # so that at most 1 % of a pooler's time goes into the panel's logins
 ROUND_S = 0.1  # of logins, after which the pooler rests
 COST_S = 0.1  # the most that one login costs its pooler: what takes longer waits for a server
 CONSOLES_WITHIN_S = 3.0
@@ -89,7 +89,7 @@ def _log_in_within_share(logins: Sequence[Login]) -> list[PoolFinding]:
         if spent_s >= ROUND_S:
             break
     with suppress(SharingDown):
-        redis_store.hold(key, spent_s * RESTS_TIMES)
+        redis_store.hold(key, spent_s * REST_FACTOR)
     return found
 
 

@@ -151,7 +151,7 @@ def uninstall(cluster: Cluster, author: Model | None = None) -> None:
     role = cluster.auth_role
     if not role:
         raise IllegalTransition(
-            _("cluster %(cluster)s has no lookup of inbound users to remove") % {"cluster": cluster}
+            _("cluster %(cluster)s has no look-up of inbound users to remove") % {"cluster": cluster}
         )
     asking = list(cluster.pools.filter(user="").order_by("name").values_list("name", flat=True)[:6])
     if asking:

@@ -28,7 +28,7 @@ def test_a_standby_must_be_known() -> None:
 def test_a_pgpool_spreads_reads_by_itself() -> None:
     cluster = a_cluster()
     a_node(cluster)
-    reported = ["a Pgpool-II spreads reads over the standbys by itself: let the pool lead to the primary"]
+    reported = ["a Pgpool-II spreads reads over the standbys by itself: let the pool route to the primary"]
     pgpool = a_pooler(kind=PoolerKind.PGPOOL)
     assert problems(cluster=cluster, pooler=pgpool) == reported
     assert problems(cluster=cluster, through=pgpool) == reported

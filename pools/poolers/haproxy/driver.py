@@ -79,7 +79,7 @@ class HAProxy(Driver):
         if spec.settings:
             yield "settings", _("HAProxy has no settings per pool: leave them out")
         if spec.through_id:
-            yield "through", _("only a PgBouncer can lead through a Pgpool-II: leave it empty")
+            yield "through", _("only a PgBouncer can route through a Pgpool-II: leave it empty")
         size = self.usual_size(spec.pooler)
         if spec.size != size:
             yield (

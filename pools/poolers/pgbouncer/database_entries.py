@@ -188,7 +188,7 @@ def address_of(pool: Pool) -> tuple[str, int, str]:
         raise Rejected(
             _(
                 "pool %(pool)s routes to the standbys of %(cluster)s, which has none in recovery: "
-                "register them as its nodes, or let the pool lead to the primary"
+                "register them as its nodes, or let the pool route to the primary"
             )
             % {"pool": pool, "cluster": pool.cluster},
             pool.pk,

@@ -172,9 +172,9 @@ def find_verifiers(
 def _why_in_clear(homes: set[tuple[UUID, bool]]) -> str:
     """Return why a verifier would shut pools of such a role; empty where it does not."""
     if any(behind for _, behind in homes):
-        return _("one of its pools leads through a Pgpool-II, which has its own salt")
+        return _("one of its pools routes through a Pgpool-II, which has its own salt")
     if len({cluster for cluster, _ in homes}) > 1:
-        return _("its pools lead to several clusters, which have different salts")
+        return _("its pools route to several clusters, which have different salts")
     return ""
 
 

@@ -101,7 +101,7 @@ class Pgpool(Driver):
         if spec.settings:
             yield "settings", _("Pgpool-II has no settings per pool: leave them out")
         if spec.through_id:
-            yield "through", _("a Pgpool-II leads to its cluster itself: only a PgBouncer can lead through one")
+            yield "through", _("a Pgpool-II routes to its cluster itself: only a PgBouncer can route through one")
         for field, value in (("database", spec.database), ("user", spec.user)):
             if value and (message := hba_access.name_problem(value)):
                 yield field, message

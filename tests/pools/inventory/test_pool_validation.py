@@ -107,5 +107,5 @@ def test_a_database_that_pool_hba_would_misread_is_refused(name: str) -> None:
 def test_a_chain_leads_through_a_pgpool_only() -> None:
     other = Pooler(name="edge-2", kind=PoolerKind.PGBOUNCER)
     assert problems(through=other) == [
-        ("through", "pooler edge-2 is no Pgpool-II: a PgBouncer leads to its servers itself")
+        ("through", "pooler edge-2 is no Pgpool-II: a PgBouncer routes to its servers itself")
     ]

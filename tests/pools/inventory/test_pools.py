@@ -223,7 +223,7 @@ def test_a_pool_may_grow_into_what_is_free_beside_itself(typed: dict[str, Any]) 
     with pytest.raises(InvalidPool) as refused:
         pools.change(pool, {"size": 58}, 1)
     assert refused.value.errors == {
-        "size": ["size 58 is over the budget of cluster demo: 97 available, 40 given to other pools, 57 free"]
+        "size": ["size 58 is over the budget of cluster demo: 97 available, 40 allocated to other pools, 57 free"]
     }
     assert pools.change(pool, {"size": 57}, 1).size == 57
 

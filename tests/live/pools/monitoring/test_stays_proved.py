@@ -68,12 +68,12 @@ BEHIND_THE_PANEL = {
     "database dropped": (
         "DROP DATABASE shop",
         "CREATE DATABASE shop OWNER shopper",
-        "cluster live has no database shop any more",
+        "cluster live no longer has a database shop",
     ),
     "database renamed": (
         "ALTER DATABASE shop RENAME TO shop_old",
         "ALTER DATABASE shop_old RENAME TO shop",
-        "cluster live has no database shop any more",
+        "cluster live no longer has a database shop",
     ),
     "database shut": (
         "ALTER DATABASE shop ALLOW_CONNECTIONS false",
@@ -88,12 +88,12 @@ BEHIND_THE_PANEL = {
     "role renamed": (
         "ALTER ROLE shopper RENAME TO shopper_old",
         "ALTER ROLE shopper_old RENAME TO shopper",
-        "cluster live has no role shopper any more",
+        "cluster live no longer has a role shopper",
     ),
     "NOLOGIN": (
         "ALTER ROLE shopper NOLOGIN",
         "ALTER ROLE shopper LOGIN",
-        "role shopper may not log in any more",
+        "role shopper may no longer log in",
     ),
     "password expired": (
         "ALTER ROLE shopper VALID UNTIL '2001-01-01'",
