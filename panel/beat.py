@@ -1,4 +1,4 @@
-"""The scheduler of beat, which tells that it lives: a panel whose beat hangs checks and applies nothing."""
+"""The scheduler of beat, which reports that it is alive: a panel whose beat hangs checks and applies nothing."""
 
 import time
 from typing import Any
@@ -11,15 +11,15 @@ EVERY_S = 2
 
 
 class Scheduler(PersistentScheduler):
-    """Celery's own, with a heartbeat; beat ticks at least as often as its most frequent task is due."""
+    """Celery's own, with a heartbeat."""
 
-    max_interval = 2
+    max_interval = EVERY_S  # between two ticks
     _reported_at = 0.0
 
     def tick(self, *args: Any, **named: Any) -> float:
         """Send what is due, and the heartbeat every `EVERY_S`; return the seconds until the next tick."""
-        due_s: float = super().tick(*args, **named)
+        next_tick_s: float = super().tick(*args, **named)
         if time.monotonic() - self._reported_at >= EVERY_S:
             heartbeats.report_beat()
             self._reported_at = time.monotonic()
-        return min(due_s, EVERY_S)
+        return next_tick_s

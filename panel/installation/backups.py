@@ -26,12 +26,16 @@ def save(database: Mapping[str, Any], folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
     path = folder / (SQLITE if _is_sqlite(database) else POSTGRES)
     if path.exists():
-        raise BackupFailed(_("%(path)s is there already: choose another folder") % {"path": path})
+        raise BackupFailed(_("%(path)s already exists: choose another folder") % {"path": path})
     path.touch(mode=0o600)
-    if _is_sqlite(database):
-        _copy(Path(database["NAME"]), path)
-    else:
-        _run(database, "pg_dump", "--format=custom", "--no-owner", f"--file={path}")
+    try:
+        if _is_sqlite(database):
+            _copy(Path(database["NAME"]), path)
+        else:
+            _run(database, "pg_dump", "--format=custom", "--no-owner", f"--file={path}")
+    except BackupFailed:
+        path.unlink()  # a part of a copy would pass for a whole one
+        raise
     return path
 
 
@@ -39,7 +43,7 @@ def bring_back(database: Mapping[str, Any], folder: Path) -> None:
     """Overwrite the database with the copy in a folder. Raises `BackupFailed`."""
     path = folder / (SQLITE if _is_sqlite(database) else POSTGRES)
     if not path.exists():
-        raise BackupFailed(_("there is no %(path)s: was it made of a database of another kind?") % {"path": path})
+        raise BackupFailed(_("there is no %(path)s: was it made from a database of another kind?") % {"path": path})
     if _is_sqlite(database):
         _copy(path, Path(database["NAME"]))
     else:

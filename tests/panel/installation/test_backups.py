@@ -38,10 +38,20 @@ def test_a_copy_holds_what_the_write_ahead_log_does_and_comes_back(live, tmp_pat
     assert (words(copy), copy.stat().st_mode & 0o077) == (["before"], 0)
     backups.bring_back(database(path), tmp_path / "backup")
     assert words(path) == ["before"]
-    with pytest.raises(backups.BackupFailed, match="is there already"):
+    with pytest.raises(backups.BackupFailed, match="already exists"):
         backups.save(database(path), tmp_path / "backup")
     with pytest.raises(backups.BackupFailed, match="there is no"):
         backups.bring_back(database(path), tmp_path / "nothing")
+
+
+def test_a_backup_that_failed_leaves_no_part_and_can_be_tried_again(live, tmp_path: Path) -> None:
+    path, _session = live
+    damaged, folder = tmp_path / "damaged.sqlite3", tmp_path / "backup"
+    damaged.write_bytes(b"no database" * 100)
+    with pytest.raises(backups.BackupFailed, match="file is not a database"):
+        backups.save(database(damaged), folder)
+    assert list(folder.iterdir()) == []
+    assert words(backups.save(database(path), folder)) == ["before"]
 
 
 @pytest.mark.django_db
