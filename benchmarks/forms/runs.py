@@ -322,8 +322,11 @@ class ImportForm(Typed):
     file = forms.FileField(label=_("Or upload a file"), required=False)
 
     def clean(self) -> dict[str, Any]:
-        if not self.cleaned_data.get("file") and not self.cleaned_data.get("text"):
+        has_text, has_file = (bool(self.cleaned_data.get(name)) for name in ("text", "file"))
+        if not has_text and not has_file:
             self.add_error("text", _("output is needed: paste it, or choose a file"))
+        if has_text and has_file:
+            self.add_error("file", _("this is output beside the pasted one: give one of them"))
         return self.cleaned_data
 
 

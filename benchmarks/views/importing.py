@@ -19,7 +19,7 @@ def run_import(request: HttpRequest) -> HttpResponse:
         try:
             run = _imported(form, request)
         except BenchmarksError as error:
-            form.add_error("text", str(error))
+            form.add_error("file" if form.cleaned_data["file"] else "text", str(error))
         else:
             return redirect("run-detail", run.pk)
     return render(request, "benchmarks/run_import.html", {"form": form})

@@ -1,5 +1,7 @@
 """The paste box."""
 
+from django.core.files.uploadedfile import SimpleUploadedFile
+
 from benchmarks.models import Purpose, Run
 from tests.pages import page_of
 
@@ -43,6 +45,14 @@ def test_an_empty_box_asks_for_a_text(staff):
     assert staff.post(IMPORT, {"text": ""}).context["form"].errors == {
         "text": ["output is needed: paste it, or choose a file"]
     }
+
+
+def test_what_is_wrong_with_a_file_is_said_beside_it(staff):
+    answer = staff.post(IMPORT, {"file": SimpleUploadedFile("output.txt", b"hello")})
+    assert list(answer.context["form"].errors) == ["file"]
+    both = staff.post(IMPORT, {"text": OUTPUT, "file": SimpleUploadedFile("output.txt", OUTPUT.encode())})
+    assert both.context["form"].errors == {"file": ["this is output beside the pasted one: give one of them"]}
+    assert Run.objects.count() == 0
 
 
 def test_readers_may_not_import(reader):
