@@ -17,11 +17,11 @@ def reason(one: ArmResult) -> str:
     """Return why an arm has no interval: `2 of 5 runs valid: others took 43 % of the host`."""
     short = [arm for arm in _both(one) if arm.n_valid < ENOUGH_REPEATS]
     if not short:
-        return _("so few blocks have no interval that holds at each look")
+        return _("too few blocks for an interval that holds at each look")
     arm = min(short, key=lambda one: one.n_valid)
     values = {"valid": valid_runs(arm), "needed": ENOUGH_REPEATS}
     if arm.is_baseline:
-        return _("of its baseline %(valid)s; %(needed)s are needed") % values
+        return _("its baseline has %(valid)s; %(needed)s are needed") % values
     return _("%(valid)s; %(needed)s are needed") % values
 
 
@@ -61,7 +61,7 @@ def next_steps(result: Result) -> Iterator[str]:
         yield _after_the_end(result, arms)
         return
     if budget := result.experiment.budget:
-        text = _("Undecided yet: %(arms)s. Blocks go on until all arms are, for at most %(seconds)s s.")
+        text = _("Still undecided: %(arms)s. Blocks go on until every arm is decided, for at most %(seconds)s s.")
         yield text % {"arms": arms, "seconds": f"{budget.total_seconds():.0f}"}
     elif again := _repeated(result, result.experiment):
         yield ngettext(

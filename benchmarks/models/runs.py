@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.endpoints import ExternalEndpoint
+from benchmarks.models.experiments import ExperimentState, Phase
 from benchmarks.models.numbering import NumberedQuerySet
 from panel.lib import database_clock
 from pools.models import Cluster, Pool
@@ -100,9 +101,8 @@ class RunQuerySet(NumberedQuerySet["Run"]):
 
     def with_settings_in_force(self) -> "RunQuerySet":
         """Return the runs whose settings stay in force for the next run of their experiment."""
-        measuring = {"experiment__state": "running", "experiment__phase": "measure"}
-        kept = {"applied_profile__restarted": True, "applied_profile__restored_at": None}
-        return Run.objects.filter(**measuring, **kept)
+        measuring = {"experiment__state": ExperimentState.RUNNING, "experiment__phase": Phase.MEASURE}
+        return self.filter(**measuring, applied_profile__restarted=True, applied_profile__restored_at=None)
 
     def due(self) -> "RunQuerySet":
         """Return queued runs that may start: cluster and generators are free, and earlier runs of the group have ended.
@@ -114,7 +114,7 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         there = active.filter(cluster=OuterRef("cluster"))
         on_its_generator = active.filter(generator=OuterRef("generator")).exclude(generator="")
         on_a_parts_generator = Run.objects.filter(parent=OuterRef("pk"), generator__in=active.values("generator"))
-        in_force = self.with_settings_in_force().filter(cluster=OuterRef("cluster"))
+        in_force = Run.objects.with_settings_in_force().filter(cluster=OuterRef("cluster"))
         of_its_experiment = in_force.filter(experiment=OuterRef("experiment"))
         has_it = ~Exists(in_force) | Exists(of_its_experiment)
         is_free = ~Exists(there) & ~Exists(on_its_generator) & ~Exists(on_a_parts_generator) & has_it
