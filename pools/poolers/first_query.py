@@ -24,10 +24,7 @@ def run(log_in: Callable[[], Session], query: str = ANY) -> int:
         session.pgconn.send_query(query.encode())
         if not is_answered(session, WITHIN_S):
             raise psycopg.OperationalError(_("its first query got no answer in %(seconds)s s") % {"seconds": WITHIN_S})
-        result = session.pgconn.get_result()
-        if result is None or result.status != ExecStatus.TUPLES_OK:
-            raise psycopg.OperationalError(result.error_message.decode(errors="replace") if result else _("no answer"))
-        return result.ntuples
+        return row_count(session)
 
 
 def is_answered(session: Session, within_s: float) -> bool:
@@ -38,3 +35,11 @@ def is_answered(session: Session, within_s: float) -> bool:
             return False
         session.pgconn.consume_input()
     return True
+
+
+def row_count(session: Session) -> int:
+    """Read the answer that waits, and return the number of its rows; raises `psycopg.Error` for an error."""
+    result = session.pgconn.get_result()
+    if result is None or result.status != ExecStatus.TUPLES_OK:
+        raise psycopg.OperationalError(result.error_message.decode(errors="replace") if result else _("no answer"))
+    return result.ntuples

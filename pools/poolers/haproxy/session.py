@@ -26,7 +26,7 @@ from pools.poolers.haproxy import preflight, render, stats_socket
 from pools.poolers.haproxy.render import Address, Entry
 from pools.poolers.haproxy.settings_catalog import CATALOGUE, addresses_in
 from pools.poolers.haproxy.stats_socket import MAIN
-from pools.poolers.pgbouncer.console import reason_of
+from pools.poolers.pooler_login import reason_of
 from pools.poolers.settings_schema import Scope, Version
 
 LIVE_WITHIN_S = 10

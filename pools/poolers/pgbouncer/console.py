@@ -1,9 +1,9 @@
-"""PgBouncer's admin console: SHOW with typed columns, RELOAD and other commands, and the login that all need."""
+"""PgBouncer's admin console: SHOW with typed columns, RELOAD and other commands."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -11,16 +11,15 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import DictRow, dict_row, tuple_row
 
-from panel.lib import addresses
 from panel.lib.crypto import SealBroken
-from pools.clusters import endpoints, session_deadline
+from pools.clusters import session_deadline
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
+from pools.poolers.pooler_login import reason_of, refuse_forbidden, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
-CLEARTEXT = ("plain", "pam", "ldap")  # of auth_type: clients are asked for the password itself
 Console = psycopg.Connection[DictRow]
 Row = dict[str, object]
 Rows = list[Row]
@@ -141,29 +140,6 @@ def reload(connection: Console) -> None:
         command(connection, "RELOAD")
     except ConsoleRefused as error:
         raise Rejected(str(error)) from None
-
-
-def refuse_forbidden(pooler: Pooler, port: int) -> None:
-    """Raise `PoolerUnreachable` where the pooler's host resolves to a forbidden address."""
-    if reason := addresses.refusal(pooler.host, port):
-        raise PoolerUnreachable(
-            _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason}
-        )
-
-
-def refusing_cleartext(pooler: Pooler) -> dict[str, Any]:
-    """Refuse clear-text passwords, since no TLS proves the pooler, unless its own settings ask for them."""
-    chosen = pooler.settings.get("auth_type") in CLEARTEXT or pooler.settings.get("allow_clear_text_frontend_auth")
-    return endpoints.refusing_cleartext(bool(chosen))
-
-
-def reason_of(error: psycopg.Error) -> str:
-    """Return the server's or libpq's own words, on one line, without the address it repeats."""
-    if "server requested a cleartext password" in str(error):
-        return _(
-            "it asks for the password in clear text: let it ask for scram-sha-256, or set POOLDECK_CLEARTEXT_PASSWORDS"
-        )
-    return " ".join(str(error).split()).removeprefix("connection failed: ") or type(error).__name__
 
 
 def _table(connection: Console, word: str) -> Table:

@@ -15,6 +15,7 @@ from pools.poolers.pgbouncer import console, database_entries, global_settings, 
 from pools.poolers.pgbouncer.config_builder import Drafting, text_of
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.render import DATABASES, USERLIST
+from pools.poolers.pooler_login import reason_of, refusing_cleartext
 
 TIMEOUT_S = 10
 MOST_TRIED = 20
@@ -156,10 +157,10 @@ class Hazards:
                 application_name="pooldeck",
                 connect_timeout=TIMEOUT_S,
                 gssencmode="disable",
-                **console.refusing_cleartext(pooler),
+                **refusing_cleartext(pooler),
             ).close()
         except psycopg.Error as error:
-            reason = console.reason_of(error)
+            reason = reason_of(error)
             return reason if "authentication failed" in reason else ""
         return ""
 

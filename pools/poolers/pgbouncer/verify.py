@@ -9,13 +9,13 @@ from uuid import UUID
 import psycopg
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from psycopg.pq import ExecStatus
 
 from pools.models import Pool, Pooler
 from pools.poolers import first_query
 from pools.poolers.base import Rejected, Unproved
 from pools.poolers.pgbouncer import auth_query, console, database_entries, stats
 from pools.poolers.pgbouncer.database_entries import Entry
+from pools.poolers.pooler_login import reason_of, refusing_cleartext
 
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
 LOGIN_TIMEOUT_S = 20
@@ -115,7 +115,7 @@ def probe(pooler: Pooler, pool: Pool, role: str, password: str) -> None:
     except psycopg.Error as error:
         if excuse := _excuse(pooler, pool):
             raise Unproved(excuse % {"user": role, "pool": pool.name, "size": pool.size}) from None
-        raise Rejected(console.reason_of(error), pool.pk) from None
+        raise Rejected(reason_of(error), pool.pk) from None
     text = _("%(role)s has no function to look up inbound users with in database %(database)s")
     raise Rejected(text % {"role": role, "database": pool.database}, pool.pk)
 
@@ -129,7 +129,7 @@ def refuse(pooler: Pooler, pool: Pool, stranger: str) -> str:
         _connect(pooler, pool, stranger, "", LOGIN_TIMEOUT_S).close()
         reason = _("it was let in")
     except psycopg.Error as error:
-        reason = console.reason_of(error)
+        reason = reason_of(error)
         if any(words in reason for words in BY_A_RULE):
             return _("%(user)s at %(pool)s, by a rule") % {"user": stranger, "pool": pool.name}
     raise Rejected(
@@ -152,7 +152,7 @@ def _connect(
         application_name="pooldeck",
         connect_timeout=timeout_s,
         gssencmode="disable",
-        **console.refusing_cleartext(pooler),
+        **refusing_cleartext(pooler),
         autocommit=True,
     )
 
@@ -161,9 +161,7 @@ def _answers(connection: psycopg.Connection[tuple[object, ...]], within_s: float
     """Return whether the query is answered within that time; raises `psycopg.Error` for its error."""
     if not first_query.is_answered(connection, within_s):
         return False
-    result = connection.pgconn.get_result()
-    if result is None or result.status != ExecStatus.TUPLES_OK:
-        raise psycopg.OperationalError(result.error_message.decode(errors="replace") if result else _("no answer"))
+    first_query.row_count(connection)
     return True
 
 
@@ -187,7 +185,7 @@ def _login_reason(error: psycopg.Error) -> str:
         return _("no answer in %(seconds)s s; see PgBouncer's log for its server's message") % {
             "seconds": LOGIN_TIMEOUT_S
         }
-    return console.reason_of(error)
+    return reason_of(error)
 
 
 def _values(entry: Entry) -> tuple[object, ...]:

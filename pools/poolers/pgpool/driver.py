@@ -15,7 +15,6 @@ from pools.poolers import first_query
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
 from pools.poolers.base import ConsoleSample, Driver, LiveTable, Problems, Rejected, Unproved
-from pools.poolers.pgbouncer.console import reason_of
 from pools.poolers.pgpool import (
     child_processes,
     config_builder,
@@ -30,6 +29,7 @@ from pools.poolers.pgpool import (
 )
 from pools.poolers.pgpool.columns import COLUMNS
 from pools.poolers.pgpool.session import PgpoolSession
+from pools.poolers.pooler_login import reason_of
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Setting, Version
 

@@ -17,7 +17,7 @@ from panel.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer.console import refuse_forbidden
+from pools.poolers.pooler_login import refuse_forbidden
 
 TIMEOUT_S = 10
 LARGEST_BYTES = 1024 * 1024

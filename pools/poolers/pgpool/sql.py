@@ -8,7 +8,7 @@ from panel.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import PoolFigures, Rejected
-from pools.poolers.pgbouncer.console import reason_of, refuse_forbidden, refusing_cleartext
+from pools.poolers.pooler_login import reason_of, refuse_forbidden, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
 DATABASE = "postgres"
