@@ -9,7 +9,7 @@ import os
 import shutil
 import socket
 import subprocess
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -213,6 +213,25 @@ def _is_same(path: str, exe: Path) -> bool:
         return False
 
 
+def run(argv: Sequence[str], folder: Path, within_s: float) -> "subprocess.CompletedProcess[str]":
+    """Run a program that was found to its end in a folder, with nothing of this process's environment.
+
+    Raises OSError, and SubprocessError at the deadline.
+    """
+    return subprocess.run(
+        argv,
+        env=program_trust.environment(SEARCH_PATH),
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=within_s,
+        check=False,
+    )
+
+
 def _printed(path: str, config_dir: str) -> str:
     """Return the output of `--version`; empty where it can't be started."""
     try:
@@ -226,18 +245,7 @@ def _printed(path: str, config_dir: str) -> str:
 @lru_cache(maxsize=64)
 def _version_of(path: str, identity: tuple[int, ...], account: tuple[str, ...]) -> str:
     """Return the output of `--version`, asked once of the same file; raise OSError or SubprocessError."""
-    done = subprocess.run(
-        [*account, path, "--version"],
-        env=program_trust.environment(SEARCH_PATH),
-        cwd="/",
-        stdin=subprocess.DEVNULL,
-        start_new_session=True,
-        capture_output=True,
-        text=True,
-        errors="replace",
-        timeout=VERSION_TIMEOUT_S,
-        check=False,
-    )
+    done = run([*account, path, "--version"], Path("/"), VERSION_TIMEOUT_S)
     if done.returncode in NOT_STARTED:
         raise subprocess.CalledProcessError(done.returncode, done.args, done.stdout, done.stderr)
     return f"{done.stdout}{done.stderr}"

@@ -15,8 +15,7 @@ import psutil
 from django.utils.translation import gettext as _
 
 from pools.clusters import connect, process_memory
-from pools.poolers import program_trust
-from pools.poolers.local_process import SEARCH_PATH, as_owner
+from pools.poolers import local_process, program_trust
 
 WITHIN_S = 30
 FOLDERS = (
@@ -85,18 +84,8 @@ def _reported(program: Path, owner: os.stat_result, values: Mapping[str, str], m
         folder = Path(name)
         _lay_out(folder, owner, major)
         settings = [word for key, value in values.items() for word in ("-c", f"{key}={value}")]
-        done = subprocess.run(
-            [*as_owner(owner), str(program), "--check", "-D", name, *settings],
-            env=program_trust.environment(SEARCH_PATH),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=WITHIN_S,
-            check=False,
-        )
+        argv = [*local_process.as_owner(owner), str(program), "--check", "-D", name, *settings]
+        done = local_process.run(argv, folder, WITHIN_S)
     if done.returncode == 0:
         return ""
     lines = [line for line in done.stderr.splitlines() if "FATAL" in line or "HINT" in line] or [done.stderr[-300:]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from django.utils.translation import gettext as _
 
 from pools.models import Pooler
-from pools.poolers import local_process, program_trust
+from pools.poolers import local_process
 from pools.poolers.haproxy.stats_socket import MAIN
 from pools.poolers.local_process import SEARCH_PATH, handed_over
 
@@ -32,18 +32,7 @@ def fault_of(program: str, texts: Mapping[str, str], config_dir: str) -> str:
         folder = Path(name)
         (folder / MAIN).write_text(texts[MAIN], errors="surrogateescape")
         account = handed_over(folder, Path(config_dir).stat())
-        done = subprocess.run(
-            [*account, program, "-c", "-f", str(folder / MAIN)],
-            env=program_trust.environment(SEARCH_PATH),
-            cwd=folder,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        done = local_process.run([*account, program, "-c", "-f", str(folder / MAIN)], folder, TIMEOUT_S)
         printed = done.stderr.replace(f"{folder}/", "")
     if done.returncode == 0:
         return ""
