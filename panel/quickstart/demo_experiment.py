@@ -62,7 +62,7 @@ class Api:
 
 @dataclass(frozen=True)
 class Part:
-    """A playbook in a short form, whose blocks go on until its arms are judged or `seconds` are over.
+    """A playbook in a short form, whose blocks go on until its arms are decided or `seconds` are over.
 
     `refused` are the arms for which the source reports a refusal.
     """
@@ -135,8 +135,8 @@ def experiment(api: Api, cluster: str, supervisor: Supervisor, steps: Steps) -> 
 def _carried_out(api: Api, part: Part, cluster: str, supervisor: Supervisor, steps: Steps) -> Measured:
     """Start the experiment and wait until it has ended; raises `ProgramFailed` at the deadline."""
     title = str(api.get(f"playbooks/{part.playbook}/")["title"])
-    runs = f"runs of {part.duration_s} s of {len(part.arms)} arms, until they are judged or {part.seconds} s are over"
-    steps.report(f"running the playbook {part.playbook}: {runs}")
+    blocks = f"blocks of {len(part.arms)} arms of {part.duration_s} s each"
+    steps.report(f"running the playbook {part.playbook}: {blocks}, until all are decided or {part.seconds} s are over")
     found = api.post("experiments/", part.request(cluster))
     deadline = time.monotonic() + part.within_s
     while found["state"] not in ENDED:
@@ -157,7 +157,7 @@ def report(measured: list[Measured]) -> str:
 
 def _paragraph(one: Measured) -> Iterator[str]:
     blocks = max((len(arm["runs"]) for arm in one.experiment["arms"]), default=0)
-    yield f"{one.title} (playbook {one.part.playbook}: pgbench, {blocks} blocks of runs of {one.part.duration_s} s)"
+    yield f"{one.title} (playbook {one.part.playbook}: pgbench, {blocks} blocks, {one.part.duration_s} s for each arm)"
     yield from _table(one.experiment["arms"])
     yield ""
     if one.experiment["state"] != "succeeded":

@@ -128,7 +128,7 @@ class Supervisor:
             self.stopping_since.pop(program.name, None)
         elif time.monotonic() > self.stopping_since.setdefault(program.name, time.monotonic()) + STOPS_WITHIN_S:
             self.stopping_since[program.name] = math.inf  # the signal is sent once
-            report(f"{program} has been shutting down for {STOPS_WITHIN_S:.0f} s: its sessions are ended")
+            report(f"{program} has been shutting down for {STOPS_WITHIN_S:.0f} s, so its sessions are ended now")
             program.ask_to_stop()
 
     def _restart_is_requested(self, program: Program) -> bool:

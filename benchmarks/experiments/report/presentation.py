@@ -166,7 +166,7 @@ def _blocks(experiment: Experiment) -> str:
     """Return the number of blocks; those that were measured where a budget of time decided."""
     if experiment.budget is None:
         return str(experiment.repeats)
-    text = _("%(count)s, until all arms are judged or %(seconds)s s are over")
+    text = _("%(count)s, until all arms are decided or %(seconds)s s are over")
     measured = experiment.step // len(experiment.plan[0])
     return text % {"count": measured, "seconds": f"{experiment.budget.total_seconds():.0f}"}
 

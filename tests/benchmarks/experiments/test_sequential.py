@@ -43,7 +43,7 @@ def test_blocks_go_on_while_an_arm_is_not_judged() -> None:
     experiment = one_that_goes_on(SCATTERED)
     assert not sequential.is_settled(experiment)
     text = conclusions.text_of(results.of(experiment))
-    assert "Blocks go on until all arms are, for at most 300 s." in text
+    assert "Blocks go on until every arm is decided, for at most 300 s." in text
 
 
 def test_no_block_is_begun_that_would_end_after_the_time() -> None:

@@ -48,7 +48,7 @@ REFUSED = ("refused",) * REPEATS
 
 def test_each_arm_is_told_with_its_spread_its_ratio_and_what_was_published() -> None:
     assert report([measured(direct(*REFUSED), pooled(*GOOD))]).splitlines() == [
-        "A burst (playbook burst: pgbench, 4 blocks of runs of 6 s)",
+        "A burst (playbook burst: pgbench, 4 blocks, 6 s for each arm)",
         "arm                      route   tps, median      low to high  latency ms  connect ms  to direct"
         "  95 % interval  published tps   valid  verdict",
         "-" * 143,

@@ -150,7 +150,7 @@ def test_a_program_that_waits_to_end_is_sent_its_stop_signal_once_and_started_ag
         program = supervisor.start(Hanging(home.path, "hanging", "echo asked; exec sleep 60"))
         described = watched(supervisor, lambda described: len(described) == 2)
         assert program.process is None
-    assert described[0] == "hanging has been shutting down for 0 s: its sessions are ended"
+    assert described[0] == "hanging has been shutting down for 0 s, so its sessions are ended now"
     assert described[1].startswith("hanging ended with exit code -15; starting it again in 0.5 s")
 
 

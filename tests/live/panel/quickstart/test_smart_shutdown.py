@@ -42,6 +42,6 @@ def test_sessions_that_stay_keep_nobody_out(
                 idle.execute("SELECT 1")
         server.wait_until_ready()
         assert not server.is_stopping
-    assert reports[0] == "postgres has been shutting down for 0 s: its sessions are ended"
+    assert reports[0] == "postgres has been shutting down for 0 s, so its sessions are ended now"
     assert reports[1].startswith("postgres ended with exit code 0; starting it again in 0.5 s")
     assert len(reports) == 2
