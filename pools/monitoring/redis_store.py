@@ -7,6 +7,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 import redis
+from redis.exceptions import LockNotOwnedError
+from redis.lock import Lock
 
 from panel.lib import redis_client
 from panel.lib.redis_client import Breaker
@@ -38,16 +40,23 @@ def hold(key: str, for_s: float) -> None:
 @contextmanager
 def alone(key: str, most_s: float) -> Iterator[bool]:
     """Yield whether no other process is within this block; True without Redis. A lost process blocks it `most_s`."""
+    lock = redis_client.shared().lock(PREFIX + key, timeout=most_s, blocking=False)
     try:
-        is_first = claim(key, most_s)
+        is_first = _ask(lambda _client: lock.acquire())
     except SharingDown:
-        is_first = True
+        yield True
+        return
     try:
         yield is_first
     finally:
         if is_first:
             with suppress(SharingDown):
-                _ask(lambda client: client.delete(PREFIX + key))
+                _ask(lambda _client: _release(lock))
+
+
+def _release(lock: Lock) -> None:
+    with suppress(LockNotOwnedError):  # it took longer than it may, and another process is within the block
+        lock.release()
 
 
 def keep(key: str, value: Any, for_s: int) -> None:
