@@ -17,6 +17,7 @@ if not POOLDECK_KEYS:
     raise ImproperlyConfigured("POOLDECK_KEYS (or the file keys in POOLDECK_HOME) is needed; script/up makes it")
 ALLOWED_HOSTS = env.words("POOLDECK_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.words("POOLDECK_TRUSTED_ORIGINS", [])
+CSRF_FAILURE_VIEW = "panel.rest.pagination_and_errors.form_refused"
 TRUSTED_PROXIES = env.read("POOLDECK_TRUSTED_PROXIES", env.NOWHERE, env.networks)
 
 INSTALLED_APPS = [

@@ -108,6 +108,12 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     return HttpResponse(loader.get_template("400.html").render({"reason": detail}), status=status)
 
 
+def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer 403 to a form whose CSRF token or origin is not accepted; `reason` is in Django's words."""
+    context = {"is_of_another_origin": reason.startswith(("Origin", "Referer"))}
+    return HttpResponse(loader.get_template("403_csrf.html").render(context), status=403)
+
+
 def _too_large() -> str:
     return _(
         "the body is larger than %(most)s bytes: send less at once; the output of a load program is imported as a file"
