@@ -90,7 +90,7 @@ def test_a_pool_that_both_processes_read_is_applied_to_both(
         with second.connect() as console:
             console.execute(b"RELOAD")
     assert KINDS[pooler.kind].compare(pooler, texts) == {pool.pk: "the pooler has no pool orders"}
-    assert KINDS[pooler.kind].compare_program(pooler, texts) == ["the pooler has server_lifetime 3600, not 1800"]
+    assert "the pooler has server_lifetime 3600, not 1800" in KINDS[pooler.kind].compare_program(pooler, texts)
 
 
 def test_one_process_that_would_share_its_port_is_as_any(pooler: Pooler, make_pool: MakePool) -> None:
