@@ -315,7 +315,7 @@ class ImportForm(Typed):
         strip=False,
         required=False,
         help_text=_(
-            "Complete output of pgbench (9.5 to 19) or sysbench (1.0), progress lines and summary in any order"
+            "Complete output of pgbench (9.5 to 19) or sysbench (1.0, 1.1), progress lines and summary in any order"
         ),
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "run-paste", "wrap": "off"}),
     )
