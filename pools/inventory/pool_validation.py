@@ -1,6 +1,6 @@
 """Validates a pool: by its own values, then on the live server (its database and role exist, the password works)."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,10 +12,14 @@ from django.utils.translation import gettext_lazy, ngettext
 from pools.clusters import connect, topology
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
+from pools.inventory import connection_limits
+from pools.inventory.connection_limits import Limits
 from pools.models import EVERYONE, Cluster, ClusterStatus, Mode, NodeRole, Pool, Pooler, identifiers
 from pools.poolers import KINDS, driver
 from pools.poolers.base import Problems
 
+DATABASES = "SELECT datname, datconnlimit FROM pg_database WHERE NOT datistemplate ORDER BY 1"
+ROLES = "SELECT rolname, rolcanlogin, rolsuper, rolconnlimit FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY 1"
 LARGEST_SIZE = 100_000  # far beyond any max_connections (at most 262,143), within every column
 FIELD_OF_CAUSE = {
     Cause.NO_DATABASE: "database",
@@ -54,11 +58,24 @@ _NO_LOGIN: dict[bool, Promise] = {
 
 @dataclass(frozen=True)
 class Known:
-    """The databases and the roles (name → may log in) of a cluster, read now (`is_live`) or by the last check."""
+    """The databases and the roles (name → may log in) of a cluster, read now (`is_live`) or by the last check.
+
+    `limits_of_databases` and `limits_of_roles` are their CONNECTION LIMITs by name; none for superusers.
+    """
 
     databases: list[str]
     roles: dict[str, bool]
     is_live: bool
+    limits_of_databases: Mapping[str, int]
+    limits_of_roles: Mapping[str, int]
+    superusers: Collection[str]
+
+    def limits(self, role: str, database: str) -> Limits:
+        """Return what holds a role's connections to a database."""
+        if role in self.superusers:
+            return Limits()
+        none = connection_limits.NONE
+        return Limits(self.limits_of_roles.get(role, none), self.limits_of_databases.get(database, none))
 
 
 def problems(spec: Pool) -> Problems:
@@ -93,8 +110,10 @@ def known(cluster: Cluster) -> Known | None:
         return _last_check(cluster)
 
 
-def server_problems(spec: Pool, user_password: str) -> Problems:
-    """Yield (field, message) for a missing database or user, and for a missing or wrong password.
+def server_problems(spec: Pool, user_password: str, before: Pool | None = None) -> Problems:
+    """Yield (field, message) for a missing database or user, a limit below the size, and a missing or wrong password.
+
+    `before` is the pool that is changed: a limit that it exceeded already forbids no other change.
 
     Where the cluster was never reached, its databases and roles are unknown, and any pass: the pool stays pending
     until the cluster answers.
@@ -102,6 +121,9 @@ def server_problems(spec: Pool, user_password: str) -> Problems:
     found = known(spec.cluster)
     missing = list(_missing(spec, found)) if found else []
     yield from missing
+    if found and not missing and connection_limits.asks_for_more(spec, before):
+        limits = found.limits(driver(spec.pooler).probing_role(spec), spec.database)
+        yield from (("size", fault) for fault in connection_limits.faults(spec, limits))
     if spec.user and not missing:
         yield from _password_problems(spec, user_password)
 
@@ -187,9 +209,16 @@ def _chain_problems(spec: Pool, through: Pooler) -> Problems:
 
 def _ask(cluster: Cluster) -> Known:
     with connect.connect(cluster) as connection:
-        databases = connection.execute("SELECT datname FROM pg_database WHERE NOT datistemplate ORDER BY 1").fetchall()
-        roles = connection.execute(r"SELECT rolname, rolcanlogin FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY 1")
-        return Known([name for (name,) in databases], dict(roles.fetchall()), is_live=True)
+        databases = connection.execute(DATABASES).fetchall()
+        roles = connection.execute(ROLES).fetchall()
+    return Known(
+        [name for name, _limit in databases],
+        {name: can_login for name, can_login, _superuser, _limit in roles},
+        is_live=True,
+        limits_of_databases=dict(databases),
+        limits_of_roles={name: limit for name, _can_login, _superuser, limit in roles},
+        superusers=frozenset(name for name, _can_login, superuser, _limit in roles if superuser),
+    )
 
 
 def _last_check(cluster: Cluster) -> Known | None:
@@ -200,7 +229,15 @@ def _last_check(cluster: Cluster) -> Known | None:
         [database["name"] for database in status.databases],
         {role["name"]: role["can_login"] for role in status.roles},
         is_live=False,
+        limits_of_databases=_limits_in(status.databases),
+        limits_of_roles=_limits_in(status.roles),
+        superusers=frozenset(role["name"] for role in status.roles if role.get("superuser")),
     )
+
+
+def _limits_in(checked: Iterable[Mapping[str, Any]]) -> dict[str, int]:
+    """Return the limits that the last check recorded, by name; records of older checks have none."""
+    return {one["name"]: one.get("connection_limit", connection_limits.NONE) for one in checked}
 
 
 def _missing(spec: Pool, found: Known) -> Problems:

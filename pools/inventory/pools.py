@@ -99,7 +99,7 @@ def change(
     password = _typed_password(spec, values)
     InvalidPool.refuse(chain(_moved(pool_set, spec), pool_validation.problems(spec)))
     sql_settings.refuse_for_pool(spec, pool_set, right)
-    InvalidPool.refuse(pool_validation.server_problems(spec, password))
+    InvalidPool.refuse(pool_validation.server_problems(spec, password, pool_set))
     sql_settings.refuse_powerful(spec, pool_set, right)
     with transaction.atomic():
         _lock(spec)

@@ -8,6 +8,8 @@ from typing import Any, Self
 from django.utils.translation import gettext as _
 
 from pools.clusters import topology
+from pools.inventory import connection_limits
+from pools.inventory.connection_limits import Limits
 from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole, Pool
 from pools.poolers import driver
 
@@ -53,9 +55,8 @@ class Catalog:
         return proved_at is None or proved_at <= self.checked_at
 
     def _faults(self, pool: Pool) -> Iterator[str]:
-        kind = driver(pool.pooler)
-        name = kind.probing_role(pool)
-        words = {"cluster": self.cluster, "database": pool.database, "role": name, "needs": kind.needs(pool)}
+        name = driver(pool.pooler).probing_role(pool)
+        words = {"cluster": self.cluster, "database": pool.database, "role": name}
         database, role = self.databases.get(pool.database), self.roles.get(name)
         if database is None:
             yield (
@@ -75,8 +76,8 @@ class Catalog:
             )
         if database is not None and role is not None:
             yield from _refusals(database, role, words)
-            exempt = bool(role["superuser"])
-            yield from () if exempt else _limits(pool, database, role, words)
+            limits = Limits(*(one.get("connection_limit", connection_limits.NONE) for one in (role, database)))
+            yield from () if role["superuser"] else connection_limits.faults(pool, limits)
 
 
 def _refusals(database: Mapping[str, Any], role: Mapping[str, Any], words: dict[str, Any]) -> Iterator[str]:
@@ -86,18 +87,3 @@ def _refusals(database: Mapping[str, Any], role: Mapping[str, Any], words: dict[
         yield _("role %(role)s may no longer log in: ALTER ROLE … LOGIN, or give the pool another user") % words
     if role.get("password_expired"):
         yield _("the password of role %(role)s has expired: ALTER ROLE … VALID UNTIL, or set a new one") % words
-
-
-def _limits(pool: Pool, database: Mapping[str, Any], role: Mapping[str, Any], words: dict[str, Any]) -> Iterator[str]:
-    """Yield limits that the server's connections of this pool alone exceed (pg_roles, pg_database; -1: none)."""
-    of_role, of_database = role.get("connection_limit", -1), database.get("connection_limit", -1)
-    if 0 <= of_role < (words["needs"] if pool.user else 1):
-        yield _(
-            "role %(role)s may have %(limit)s connections at once and the pool opens up to %(needs)s: raise its "
-            "CONNECTION LIMIT, or make the pool smaller"
-        ) % {**words, "limit": of_role}
-    if 0 <= of_database < words["needs"]:
-        yield _(
-            "database %(database)s takes %(limit)s connections at once and the pool opens up to %(needs)s: raise its "
-            "CONNECTION LIMIT, or make the pool smaller"
-        ) % {**words, "limit": of_database}

@@ -4,6 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from django.db.models import Model
@@ -15,7 +16,9 @@ from psycopg.rows import class_row
 
 from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
+from pools.inventory import connection_limits
 from pools.models import Cluster, Pool, identifiers
+from pools.poolers import driver
 from pools.provisioning import auth_query, blockers, ddl, ownership
 from pools.provisioning.blockers import DropBlocked, Obstacle
 from pools.provisioning.ddl import changing
@@ -145,7 +148,7 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
     with changing(cluster, field="owner") as connection:
         pool_set = _find(cluster, connection, name)
         _refuse_guarded(cluster, pool_set, _UNCHANGEABLE)
-        InvalidDatabase.refuse(_missing(cluster, connection, values))
+        InvalidDatabase.refuse(chain(_missing(cluster, connection, values), _too_low(connection, pool_set, values)))
         with connection.transaction():
             if values.get("owner"):
                 ownership.join(connection, values["owner"])
@@ -213,7 +216,7 @@ def _find(cluster: Cluster, connection: connect.Connection, name: str) -> Databa
     if "\0" in name or not (found := _found(connection, BY_NAME.format(sql.Literal(name)))):
         text = _("there is no database %(database)r on cluster %(cluster)s")
         raise NotThere(text % {"database": name, "cluster": cluster})
-    return replace(found[0], pools=tuple(cluster.pools.wanted().filter(database=name)))
+    return replace(found[0], pools=tuple(cluster.pools.wanted().filter(database=name).select_related("pooler")))
 
 
 def _pools_by_database(cluster: Cluster) -> dict[str, list[Pool]]:
@@ -253,6 +256,15 @@ def _missing(cluster: Cluster, connection: connect.Connection, values: dict[str,
     if template and not _exists(connection, "SELECT FROM pg_database WHERE datname = {}", template):
         text = _("there is no database %(database)r on cluster %(cluster)s: choose another template")
         yield "template", text % {"database": template, "cluster": cluster}
+
+
+def _too_low(connection: connect.Connection, pool_set: Database, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield a problem where a new limit is below what a pool opens; superusers are not held to it."""
+    limit = values.get("connection_limit")
+    if limit is not None and limit != pool_set.connection_limit:
+        exempt = {name for (name,) in connection.execute("SELECT rolname FROM pg_roles WHERE rolsuper").fetchall()}
+        held = [pool for pool in pool_set.pools if driver(pool.pooler).probing_role(pool) not in exempt]
+        yield from connection_limits.pools_above(held, limit)
 
 
 def _exists(connection: connect.Connection, query: Any, name: str) -> bool:

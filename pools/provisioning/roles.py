@@ -20,6 +20,7 @@ from psycopg.rows import class_row
 from pools import task_queue
 from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
+from pools.inventory import connection_limits
 from pools.inventory import pools as pool_changes
 from pools.models import Cluster, Pool, identifiers
 from pools.poolers import kinds_that
@@ -141,7 +142,10 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
     """
     InvalidRole.refuse(chain(_limit_problems(values), _lockouts(cluster, name, values)))
     with changing(cluster) as connection:
-        refuse_guarded(cluster, _find(cluster, connection, name), _UNCHANGEABLE)
+        role = _find(cluster, connection, name)
+        refuse_guarded(cluster, role, _UNCHANGEABLE)
+        if (limit := values.get("connection_limit")) != role.connection_limit:
+            InvalidRole.refuse(connection_limits.pools_above(role.pools, limit))
         if options := list(_options(values)):
             alter = sql.SQL("ALTER ROLE {} {}").format(sql.Identifier(name), sql.SQL(" ").join(options))
             connection.execute(alter)

@@ -204,3 +204,20 @@ def test_a_database_whose_drop_was_interrupted_is_said_to_be_broken(
     assert databases.find(cluster, "shop").is_broken
     databases.drop(cluster, "shop")
     assert "shop" not in names_in(session)
+
+
+def test_a_limit_below_what_a_pool_opens_is_refused(
+    cluster: Cluster, pooler: Pooler, session: "psycopg.Connection[Any]"
+) -> None:
+    databases.create(cluster, {"name": "narrow", "owner": "app", "connection_limit": 9})
+    values = {"cluster": cluster, "pooler": pooler, "database": "narrow", "user": "app"}
+    with pytest.raises(InvalidValues) as refused:
+        pools.create(values | {"name": "narrow", "size": 10})
+    assert refused.value.errors["size"][0].startswith(
+        "database narrow takes 9 connections at once and the pool opens up to 10"
+    )
+    pools.create(values | {"name": "narrow", "size": 9})
+    with pytest.raises(InvalidDatabase) as too_low:
+        databases.change(cluster, "narrow", {"connection_limit": 8})
+    assert too_low.value.errors["connection_limit"][0].startswith("pool narrow opens up to 9 connections at once")
+    assert databases.change(cluster, "narrow", {"connection_limit": 20}).connection_limit == 20

@@ -334,3 +334,24 @@ def test_the_panel_forgets_a_password_that_the_server_did_not_take(
     with pytest.raises(IllegalTransition, match="the panel's login 'weak' may not do that"):
         roles.reset_password(cluster, "till")
     assert cluster.password_of("till") == known
+
+
+def test_a_limit_below_what_a_pool_of_the_role_opens_is_refused(
+    cluster: Cluster, pooler: Pooler, session: "psycopg.Connection[Any]"
+) -> None:
+    _made, password = roles.create(cluster, {"name": "limited", "connection_limit": 9})
+    session.execute("GRANT CONNECT ON DATABASE app TO limited")
+    values = {"name": "limits", "cluster": cluster, "pooler": pooler, "database": "app", "user": "limited"}
+    with pytest.raises(InvalidValues) as refused:
+        pools.create(values | {"size": 10, "user_password": password})
+    assert refused.value.errors["size"][0].startswith(
+        "role limited may have 9 connections at once and the pool opens up to 10"
+    )
+    pools.create(values | {"size": 9, "user_password": password})
+    with pytest.raises(InvalidRole) as too_low:
+        roles.change(cluster, "limited", {"connection_limit": 8})
+    assert too_low.value.errors["connection_limit"][0].startswith("pool limits opens up to 9 connections at once")
+    roles.change(cluster, "limited", {"connection_limit": 10})
+    session.execute("ALTER ROLE limited CONNECTION LIMIT 3")
+    assert roles.change(cluster, "limited", {"connection_limit": 3, "valid_until": SOON}).valid_until == SOON
+    Pool.objects.filter(name="limits").delete()
