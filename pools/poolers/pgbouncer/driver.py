@@ -100,7 +100,8 @@ class PgBouncer(Driver):
 
     def check(self, pooler: Pooler) -> str:
         """Return `PgBouncer 1.18.0`, from SHOW VERSION."""
-        return str(console.show(pooler, "version")[0]["version"])
+        with processes.any_of(pooler) as connection:
+            return str(console.rows(connection, "version")[0]["version"])
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """Read SHOW POOLS, SHOW STATS and SHOW DATABASES."""

@@ -5,15 +5,20 @@ process is likely to have taken one, and SHOW CLIENTS of one console tells which
 works for a pooler on another host too.
 """
 
+import os
+import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from uuid import uuid4
 
+import psutil
 from django.utils.translation import gettext as _
 
+from pools.errors import PoolerUnreachable
 from pools.models import Pooler
+from pools.poolers import local_process
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, operators_config
 from pools.poolers.pgbouncer.config_builder import Drafting
@@ -22,6 +27,7 @@ from pools.poolers.pgbouncer.render import DATABASES, INCLUDE, MAIN, SETTINGS_IN
 
 TRIES = 24  # for each process found so far: one of N that get an equal share is missed once in e^24
 MOST_CONSOLES = 400
+PROGRAM = "pgbouncer"
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,11 @@ class Process:
 
 @contextmanager
 def opened(pooler: Pooler) -> Iterator[list[Process]]:
-    """Open a console of each process; one alone where the port is not shared. Raises `PoolerUnreachable`."""
-    with console.open(pooler) as first:
+    """Open a console of each process; one alone where the port is not shared.
+
+    Raises `PoolerUnreachable`, with the process that refuses the login where others take it.
+    """
+    with any_of(pooler) as first:
         config = _config(first)
         if config.get("so_reuseport") != "1" or pooler.host.startswith(("/", "@")):
             yield [Process(first, config)]
@@ -59,6 +68,19 @@ def opened(pooler: Pooler) -> Iterator[list[Process]]:
             others = _others(pooler, first, stack)
             found = [Process(first, config), *(Process(one, _config(one)) for one in others)]
             yield sorted(found, key=lambda one: one.name)
+
+
+def any_of(pooler: Pooler) -> console.Console:
+    """Open a console of any process that takes the login; raises `PoolerUnreachable` where none does."""
+    try:
+        return console.open(pooler)
+    except PoolerUnreachable:
+        if len(pooler.processes) < 2 and len(local_process.pids(pooler, PROGRAM)) < 2:
+            raise
+    for _number in range(TRIES):
+        with suppress(PoolerUnreachable):
+            return console.open(pooler)
+    return console.open(pooler)
 
 
 @contextmanager
@@ -121,12 +143,13 @@ def _texts_of(process: Process, drafted: Drafting) -> list[str]:
 
 
 def _others(pooler: Pooler, first: console.Console, stack: ExitStack) -> list[console.Console]:
-    """Return a console of each process but that of the first."""
+    """Return a console of each process but that of the first; raises `PoolerUnreachable` where one refuses."""
     found: list[console.Console] = []
+    refusals: set[str] = set()
     tries = 0
     while tries < min(TRIES * (len(found) + 1), MOST_CONSOLES):
-        batch = {name: stack.enter_context(closing(console.open(pooler, name))) for name in _names()}
-        tries += len(batch)
+        batch = _batch(pooler, stack, refusals)
+        tries += TRIES
         unknown = batch.keys() - _listed([first, *found])
         while unknown:
             name = min(unknown)
@@ -134,7 +157,59 @@ def _others(pooler: Pooler, first: console.Console, stack: ExitStack) -> list[co
             unknown -= _listed(found[-1:]) | {name}
         for one in batch.values():
             one.close()
+    if refusals:
+        raise PoolerUnreachable(_refused(pooler, [first, *found], refusals))
     return found
+
+
+def _batch(pooler: Pooler, stack: ExitStack, refusals: set[str]) -> dict[str, console.Console]:
+    """Open consoles by names of their own, which the stack closes; add why any was refused."""
+    opened: dict[str, console.Console] = {}
+    for name in _names():
+        try:
+            opened[name] = stack.enter_context(closing(console.open(pooler, name)))
+        except PoolerUnreachable as error:
+            refusals.add(str(error))
+    return opened
+
+
+def _refused(pooler: Pooler, taking: Iterable[console.Console], refusals: Iterable[str]) -> str:
+    """Return which processes refuse the console login that others take; they can be seen on this host only."""
+    here = local_process.pids(pooler, PROGRAM)
+    own_ports = {_own_port(one) for one in taking}
+    refusing = [pid for pid in here if not own_ports & _ports_of_clients(pid)]
+    described = [_described(pid, pooler.port) for pid in refusing] or [_("one of them, which can't be seen from here")]
+    text = _(
+        "several processes share port %(port)s (so_reuseport), and not all take the console login of %(user)s: "
+        "%(refusing)s: %(reasons)s; let its auth_file and admin_users know %(user)s as those of the others do and "
+        "RELOAD it, or end it"
+    )
+    words = {"port": pooler.port, "user": pooler.admin_user, "refusing": ", ".join(described)}
+    return text % {**words, "reasons": "; ".join(sorted(refusals))}
+
+
+def _own_port(connection: console.Console) -> int:
+    """Return the port of this end of a console."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as end:
+        return int(end.getsockname()[1])
+
+
+def _ports_of_clients(pid: int) -> set[int]:
+    """Return the ports from which the clients of a process connected."""
+    with suppress(psutil.Error, OSError):
+        return {one.raddr.port for one in psutil.Process(pid).net_connections("tcp") if one.raddr}
+    return set()
+
+
+def _described(pid: int, port: int) -> str:
+    """Return a process with its pid, main file and socket, as far as they can be seen."""
+    with suppress(psutil.Error, OSError):
+        process = psutil.Process(pid)
+        held = (str(one.laddr) for one in process.net_connections("unix"))
+        sockets = sorted({path for path in held if path.endswith(f"/.s.PGSQL.{port}")})
+        words = {"pid": pid, "file": process.cmdline()[-1], "socket": ", ".join(sockets) or _("none")}
+        return _("pid %(pid)s (%(file)s, socket %(socket)s)") % words
+    return _("pid %(pid)s") % {"pid": pid}
 
 
 def _names() -> list[str]:

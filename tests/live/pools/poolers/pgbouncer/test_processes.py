@@ -1,17 +1,20 @@
 """Two PgBouncers on one port: a pool is applied where both have it, and nowhere else."""
 
+import signal
 from collections.abc import Iterator
 
+import psycopg
 import pytest
 
 from panel.quickstart import account
-from panel.quickstart.servers import PgBouncerServer, free_port
+from panel.quickstart.servers import PgBouncerServer, binary, free_port
 from pools import deployment
 from pools.inventory import pooler_settings, poolers
 from pools.models import Pooler, PoolState
 from pools.poolers import KINDS
 from tests.live.conftest import TestPgBouncer
 from tests.live.pools.conftest import LogIn, MakePool, state_of
+from tests.live.standbys import until
 
 LINES = "%include {0}/pooldeck_settings.ini\n%include {0}/pooldeck.ini"
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -31,6 +34,21 @@ class Second(TestPgBouncer):
         """Leave the files of the first as they are."""
         account.make_folder(self.socket_folder)
 
+    def take(self, users: str) -> None:
+        """Give it other users, and have it read them."""
+        account.write_private(self.config_dir / "users-2.txt", users)
+        assert self.process
+        self.process.send_signal(signal.SIGHUP)
+
+    def takes_its_admin(self) -> bool:
+        """Whether this process itself lets the console's user in."""
+        address = {"host": str(self.socket_folder), "port": self.port, "dbname": "pgbouncer"}
+        try:
+            psycopg.connect(user=self.admin_user, password=self.admin_password, autocommit=True, **address).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
 
 @pytest.fixture
 def pgbouncer(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
@@ -42,14 +60,19 @@ def pgbouncer(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 
 @pytest.fixture
-def second(pgbouncer: PgBouncerServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Second]:
-    """The second one."""
+def second(
+    request: pytest.FixtureRequest, pgbouncer: PgBouncerServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Second]:
+    """The second one; with a parameter, that is its own list of users."""
     home = tmp_path_factory.mktemp("second")
     made = Second(home, pgbouncer.port, "pooldeck", "console-password", pgbouncer.binary)
     made.config_dir = pgbouncer.config_dir
     first = (made.config_dir / "pgbouncer.ini").read_text()
     own = first.replace(f"unix_socket_dir = {pgbouncer.socket_folder}", f"unix_socket_dir = {made.socket_folder}")
     own = own.replace(f"{pgbouncer.home}/pgbouncer.pid", f"{home}/pgbouncer.pid")
+    if users := getattr(request, "param", ""):
+        account.write_private(made.config_dir / "users-2.txt", users)
+        own = own.replace("userlist.txt", "users-2.txt")
     account.write_private(made.config_dir / "pgbouncer-2.ini", own)
     with made:
         yield made
@@ -99,3 +122,29 @@ def test_one_process_that_would_share_its_port_is_as_any(pooler: Pooler, make_po
     assert state_of(pool) == (PoolState.APPLIED, "")
     poolers.check(pooler)
     assert (len(pooler.processes), pooler.processes_note) == (1, "")
+
+
+@pytest.mark.parametrize("second", ['"pooldeck" "console-password"\n'], indirect=True)
+def test_a_process_that_refuses_the_console_login_is_named(
+    second: Second, pooler: Pooler, make_pool: MakePool, program: str
+) -> None:
+    assert poolers.check(pooler) == ""
+    second.take('"pooldeck" "another-password"\n')
+    assert until(lambda: not second.takes_its_admin(), 10)
+    pool = make_pool()
+    deployment.apply_pooler(pooler)
+    state, reason = state_of(pool)
+    assert state == PoolState.PENDING
+    assert reason.startswith(
+        f"several processes share port {pooler.port} (so_reuseport), and not all take the console login of pooldeck: "
+    )
+    assert "; let its auth_file and admin_users know pooldeck as those of the others do and RELOAD it" in reason
+    if program == binary("pgbouncer"):  # the others run under a loader, as which no process is looked for
+        named = f"({second.config_dir}/pgbouncer-2.ini, socket {second.socket_folder}/.s.PGSQL.{pooler.port}): "
+        assert named in reason
+        assert f"{second.config_dir}/pgbouncer.ini" not in reason
+    assert poolers.check(pooler) == reason
+    second.take('"pooldeck" "console-password"\n')
+    assert until(second.takes_its_admin, 10)
+    deployment.apply_pooler(pooler)
+    assert state_of(pool)[1].startswith("2 processes share the port (so_reuseport), and a pool is applied only where")
