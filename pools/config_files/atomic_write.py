@@ -54,8 +54,12 @@ def replace(folder: str, contents: Mapping[str, bytes | None]) -> None:
 
 def refuse_unsafe(folder: str) -> None:
     """Raise `UnsafeFolder` unless the panel may keep configuration there."""
-    with _opened(folder):
-        pass
+    with _opened(folder) as folder_fd:
+        if not os.access(".", os.W_OK | os.X_OK, dir_fd=folder_fd, effective_ids=True):
+            raise UnsafeFolder(
+                _("config_dir %(folder)s can't be written by the panel's account: chmod u+rwx it, or mount it writable")
+                % {"folder": folder}
+            )
 
 
 @contextmanager
@@ -91,7 +95,15 @@ def _refuse_strangers(folder_fd: int, folder: str) -> None:
 def _refuse_anything_but_a_file(folder_fd: int, folder: str, name: str) -> None:
     """Raise `UnsafeFolder` where a symbolic link, a folder or a device has the file's name."""
     with suppress(FileNotFoundError):
-        if not stat.S_ISREG(os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode):
+        mode = os.stat(name, dir_fd=folder_fd, follow_symlinks=False).st_mode
+        if stat.S_ISLNK(mode):
+            text = _(
+                "%(folder)s/%(name)s is a symbolic link to %(target)s: put the file itself there, or register the "
+                "folder that has it, since an apply replaces whole files"
+            )
+            target = os.readlink(name, dir_fd=folder_fd)
+            raise UnsafeFolder(text % {"folder": folder, "name": name, "target": target})
+        if not stat.S_ISREG(mode):
             raise UnsafeFolder(
                 _("%(folder)s/%(name)s is not a regular file: remove it, then apply again")
                 % {"folder": folder, "name": name}

@@ -18,6 +18,7 @@ from pools.poolers.pgbouncer import (
     database_entries,
     direct_login,
     global_settings,
+    layout,
     operators_config,
     preflight,
     presented_certificate,
@@ -60,7 +61,7 @@ class PgBouncerSession:
         disk = atomic_write.read(self.pooler.config_dir, list(render.FILES))
         known_users = sorted(set().union(*(self._users_of(one) for one in self.processes)))
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
-        folder = self._folder_as_pgbouncer_sees_it(disk, config)
+        folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
         drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, known_users, config)
         drafting.reader = self.reader
         self._remember_names(drafting, trust_disk)
@@ -267,19 +268,6 @@ class PgBouncerSession:
                 raise
             time.sleep(PGPOOL_RELOADS_S)
             return verify.log_in(self.pooler, pool, role, password, moved=moved)
-
-    def _folder_as_pgbouncer_sees_it(self, disk: Files, config: Mapping[str, str]) -> str:
-        """Return config_dir as the pooler sees it (it may run in a container); raises `Rejected`."""
-        path = PurePosixPath(config["auth_file"])
-        if path.name != USERLIST or disk[MAIN] is None:
-            raise Rejected(
-                _(
-                    "config_dir %(config_dir)s must have %(main)s, and its auth_file (now %(path)s) must be "
-                    "%(config_dir)s/%(userlist)s: change it, RELOAD, then apply again"
-                )
-                % {"config_dir": self.pooler.config_dir, "main": MAIN, "path": path, "userlist": USERLIST}
-            )
-        return str(path.parent)
 
     def _operators(self, drafting: Drafting) -> Operators:
         """Return what is the operator's; entries are listed only where a pool asks for a name of its own."""

@@ -67,9 +67,9 @@ def test_refuses_a_symbolic_link_in_a_files_place(folder: Path, tmp_path: Path) 
     target = tmp_path / "victim"
     target.write_bytes(b"precious")
     (folder / "pooldeck.ini").symlink_to(target)
-    with pytest.raises(atomic_write.UnsafeFolder, match=r"pooldeck\.ini is not a regular file"):
+    with pytest.raises(atomic_write.UnsafeFolder, match=r"pooldeck\.ini is a symbolic link to"):
         atomic_write.replace(str(folder), {"userlist.txt": b"new", "pooldeck.ini": b"new"})
-    with pytest.raises(atomic_write.UnsafeFolder, match=r"pooldeck\.ini is not a regular file"):
+    with pytest.raises(atomic_write.UnsafeFolder, match=r"pooldeck\.ini is a symbolic link to"):
         atomic_write.read(str(folder), ["pooldeck.ini"])
     assert (target.read_bytes(), (folder / "userlist.txt").read_bytes()) == (b"precious", b"old")
 
@@ -160,3 +160,18 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(folder: Path) -> None
         assert found["pooldeck.ini"] in (None, *contents)
     atomic_write.replace(str(folder), {"userlist.txt": b"new", "pooldeck.ini": b"new"})
     assert {path.name for path in folder.iterdir()} == {"userlist.txt", "pooldeck.ini"}  # nor any leftover
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become the account of the folder")
+def test_a_folder_that_the_panel_can_not_write_is_refused_before_an_apply(folder: Path) -> None:
+    os.chown(folder, STRANGER_UID, STRANGER_UID)
+    folder.chmod(0o500)
+    for parent in (folder.parent, folder.parent.parent, folder.parent.parent.parent):
+        parent.chmod(0o755)
+    os.seteuid(STRANGER_UID)
+    try:
+        with pytest.raises(atomic_write.UnsafeFolder, match="can't be written by the panel's account: chmod u"):
+            atomic_write.refuse_unsafe(str(folder))
+    finally:
+        os.seteuid(0)
+    atomic_write.refuse_unsafe(str(folder))

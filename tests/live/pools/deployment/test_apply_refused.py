@@ -34,7 +34,7 @@ def test_a_symbolic_link_in_a_files_place_is_refused(
     pool = make_pool()
     deployment.apply_pooler(pooler)
     assert state_of(pool)[0] == PoolState.ROLLED_BACK
-    assert "pooldeck.ini is not a regular file" in pool.state_reason
+    assert "pooldeck.ini is a symbolic link to" in pool.state_reason
     assert (victim.read_text(), live()) == ("precious", {})
 
 

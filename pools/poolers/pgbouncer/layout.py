@@ -1,0 +1,67 @@
+"""How a PgBouncer's files lie: whether those in config_dir are the ones that it reads, and what it calls the folder.
+
+It may run in a container, or by relative paths, in another working directory. Where its process can be seen from here,
+its own view of the file system tells which files it reads (/proc/PID/root); elsewhere a read-back does, after the
+apply.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+import psutil
+from django.utils.translation import gettext as _
+
+from pools.models import Pooler
+from pools.poolers import local_process
+from pools.poolers.base import Rejected
+from pools.poolers.pgbouncer.render import MAIN, USERLIST
+
+
+def folder_there(pooler: Pooler, config: Mapping[str, str], *, has_main: bool) -> str:
+    """Return config_dir as PgBouncer itself calls it, from SHOW CONFIG; raises `Rejected` where it reads other files.
+
+    `has_main`: whether config_dir has a pgbouncer.ini.
+    """
+    path, main = PurePosixPath(config["auth_file"]), PurePosixPath(config.get("conffile", ""))
+    words = {"config_dir": pooler.config_dir, "main": MAIN, "userlist": USERLIST, "path": path, "conffile": main}
+    if main.name not in ("", MAIN):
+        text = _(
+            "PgBouncer runs with %(conffile)s, and the panel writes to a main file called %(main)s: start it with one "
+            "of that name, in a folder that no other PgBouncer has, and register that folder"
+        )
+        raise Rejected(text % words)
+    if not config["auth_file"]:
+        text = _(
+            "PgBouncer has no auth_file, in which the panel lists the users of its pools: set auth_file = "
+            "%(config_dir)s/%(userlist)s in its [pgbouncer] section, RELOAD, then apply again"
+        )
+        raise Rejected(text % words)
+    if path.name != USERLIST or not has_main:
+        text = _(
+            "config_dir %(config_dir)s must have %(main)s, and its auth_file (now %(path)s) must be "
+            "%(config_dir)s/%(userlist)s: change it, RELOAD, then apply again"
+        )
+        raise Rejected(text % words)
+    for name, seen in ((MAIN, config.get("conffile", "")), (USERLIST, config["auth_file"])):
+        if other := next(_others(pooler, name, seen), ""):
+            text = _(
+                "PgBouncer reads %(other)s, which is another file than %(config_dir)s/%(name)s: register the folder "
+                "that has it, or start PgBouncer with that file"
+            )
+            raise Rejected(text % {**words, "other": other, "name": name})
+    return str(path.parent)
+
+
+def _others(pooler: Pooler, name: str, path: str) -> Iterator[str]:
+    """Yield the file that its process finds at `path`, where that is not the one of this name in config_dir.
+
+    One of several processes that share the port may have a main file of another name, of which nothing is said here.
+    """
+    pids = local_process.pids(pooler, "pgbouncer") if path else ()
+    for pid in pids if len(pids) == 1 else ():
+        with suppress(psutil.Error, OSError):
+            whole = PurePosixPath(psutil.Process(pid).cwd(), path)
+            there = Path(f"/proc/{pid}/root{whole}")
+            if there.exists() and not there.samefile(Path(pooler.config_dir, name)):
+                yield str(whole)
