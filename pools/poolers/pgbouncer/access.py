@@ -11,7 +11,7 @@ from pools.models import Pool, Pooler
 from pools.poolers.pgbouncer import access_rules, global_settings, operators_config
 from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
-from pools.poolers.pgbouncer.operators_config import Reading, shortened
+from pools.poolers.pgbouncer.operators_config import Reading
 
 TYPE, FILE = "auth_type", "auth_hba_file"
 DIGEST = "sha256"
@@ -72,19 +72,8 @@ def own_values(stated: Mapping[str, str], settled: Mapping[str, str], config: Ma
 
 
 def overridden(reading: Reading) -> str:
-    """Return why the panel's settings would not count: a line that is read after them sets the same.
-
-    They are read before the first `%include` of the operator's in [pgbouncer] (`render.with_last_lines`).
-    """
-    for name in (TYPE, FILE):
-        if line := reading.after_panels.get(name):
-            words = {"name": name, "file": shortened(line.file)}
-            text = _(
-                "%(file)s sets %(name)s after the panel's settings are read: set it in pgbouncer.ini, above the first "
-                "%%include of its [pgbouncer] section"
-            )
-            return text % words
-    return ""
+    """Return why the panel's settings would not count: a line that is read after them sets the same."""
+    return next(filter(None, map(reading.set_again, (TYPE, FILE))), "")
 
 
 def of(

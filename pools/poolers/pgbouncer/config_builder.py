@@ -17,13 +17,15 @@ from pools.poolers.pgbouncer import (
     database_entries,
     global_settings,
     render,
+    settings_place,
+    user_limits,
     userlist,
 )
 from pools.poolers.pgbouncer.access import Access, Place
 from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
-from pools.poolers.pgbouncer.operators_config import Operators, shortened
+from pools.poolers.pgbouncer.operators_config import Operators
 from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST
 from pools.poolers.pgbouncer.userlist import Verifiers
 from pools.poolers.settings_schema import Version
@@ -115,19 +117,21 @@ class Drafting:
         """The rules of who may log in, and the operator's way to log in, which they take along."""
         admissions = sorted(self.admissions.values(), key=attrgetter("name"))
         reading, place = self.operators.reading, Place(self.pooler, self.folder)
-        values = access.own_values(reading.values("pgbouncer"), self.settled, self.config)
-        return access.of(admissions, values, self._asked_spec, place, self._hindrance)
+        own = access.own_values(reading.values("pgbouncer"), self.settled, self.config)
+        return access.of(admissions, own, self._asked_spec, place, self._hindrance)
 
     @property
     def _hindrance(self) -> str:
         """Why settings of the panel's can't be included, or would not count; empty where they do."""
-        included = render.with_settings_include(self.main, self.folder)
-        if not render.SETTINGS_INCLUDE.search(included):
-            return _(
-                "pgbouncer.ini has no [pgbouncer] section of its own, at whose end settings could be included: write "
-                "one, and include other files inside it"
-            )
-        return access.overridden(self.operators.reading.with_main(included, self.settled))
+        return self.placement.problem or access.overridden(self.placement.reading)
+
+    @cached_property
+    def placement(self) -> settings_place.Place:
+        """Where pgbouncer.ini reads the panel's settings: below what would set those that pools may need again."""
+        derived = {access.TYPE, access.FILE} if self.admissions else set()
+        names = derived | self._asked_spec.settings.keys() | ({"auth_query"} if self.inbound else set())
+        reading = self.operators.reading
+        return settings_place.find(self.main, self.folder, reading, self.settled, names, self.version)
 
     @cached_property
     def spec(self) -> Spec:
@@ -142,13 +146,10 @@ class Drafting:
         before = global_settings.users_of(self.settled.get(DATABASES, ""))
         if self.settings_changed:
             spec = global_settings.desired(self.pooler, self.folder, self.version, before)
-            if own := self.operators.users.keys() & spec.users.keys():
-                file = ", ".join(sorted({shortened(self.operators.users[user].file) for user in own}))
-                raise Rejected(
-                    _("%(file)s already has limits for %(listed)s: change them there")
-                    % {"file": file, "listed": ", ".join(sorted(own))},
-                    settings=True,
-                )
+            panels = before.keys() | global_settings.users_of(text_of(self.disk, DATABASES)).keys()
+            claims = user_limits.claims(spec.users, panels, self.operators, self.config, self.version)
+            if found := list(claims):
+                raise Rejected("; ".join(found), settings=True)
             return spec
         return global_settings.settled(self.settled, before)
 
@@ -164,9 +165,10 @@ class Drafting:
         found[USERLIST] = render.userlist(kept, secrets, self._still_queried({*secrets, *render.users(kept)}))
         found[DATABASES] = render.databases(self.entries, self.spec.users, self.reader.line)
         self.reader.know(found[DATABASES], self.entries)
-        included = render.with_include(self.main, self.folder)
+        main = self.main
         if SETTINGS in found:
-            included = self._with_settings(included)
+            main = self._with_settings()
+        included = render.with_include(main, self.folder)
         return found | ({MAIN: included} if included != self.main else {})
 
     @property
@@ -303,18 +305,15 @@ class Drafting:
         """User → secret of userlist.txt as it will be, and as it was last applied."""
         return [render.users(files.get(USERLIST, "")) for files in (self.texts, self.settled)]
 
-    def _with_settings(self, main: str) -> str:
-        included = render.with_settings_include(main, self.folder)
-        if not render.SETTINGS_INCLUDE.search(included):
-            raise Rejected(
-                _(
-                    "%(config_dir)s/%(main)s has no [pgbouncer] section of its own, at whose end settings could "
-                    "be included: write one, and include other files inside it"
-                )
-                % {"config_dir": self.pooler.config_dir, "main": MAIN},
-                settings=True,
-            )
-        return included
+    def _with_settings(self) -> str:
+        """Return pgbouncer.ini with the panel's settings; raises `Rejected` where they would not count."""
+        spec, changed, place = self.spec, self.settings_changed, self.placement
+        if place.problem:
+            raise Rejected(place.problem, settings=True)
+        if again := place.set_again(spec.lines if changed else spec.derived):
+            asking = [] if changed else [pool.pk for pool, entry in self.asked if entry.auth_user]
+            raise Rejected("; ".join(again), *asking, settings=changed)
+        return place.main
 
     def _one_query(self, spec: Spec) -> str:
         """Return the look-up query for all inbound pools, for releases without one per entry."""

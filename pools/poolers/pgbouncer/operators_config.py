@@ -42,12 +42,13 @@ Load = Callable[[str], str]  # raises OSError
 
 
 class Line(NamedTuple):
-    """One `key = value` of the operator's, with the file that has it, as PgBouncer names it."""
+    """One `key = value` of the operator's, with the file that has it, as PgBouncer names it, and its number there."""
 
     section: str
     key: str
     value: str
     file: str
+    number: int = 0
 
     @property
     def pairs(self) -> dict[str, str]:
@@ -64,6 +65,7 @@ class Reading:
     includes: list[str] = field(default_factory=list)  # paths, the panel's too
     files: dict[str, str] = field(default_factory=dict)  # path → text of the included files that are the operator's
     above: int | None = None  # how many of the lines come before the panel's settings; None where those are not read
+    reset: Line | None = None  # a [pgbouncer] header below the panel's settings: it sets each to its default again
 
     def of(self, section: str) -> dict[str, Line]:
         """Return key → the line that counts, of one section."""
@@ -78,6 +80,33 @@ class Reading:
         """Return key → the operator's line that counts, of the settings that are read after the panel's."""
         late = [] if self.above is None else self.lines[self.above :]
         return {line.key: line for line in late if line.section == "pgbouncer"}
+
+    def set_again(self, name: str) -> str:
+        """Return which line determines a setting after the panel's; empty for none."""
+        if line := self.after_panels.get(name):
+            words = {"file": shortened(line.file), "number": line.number, "name": name, "value": line.value}
+            text = _(
+                "line %(number)s of %(file)s sets %(name)s to %(value)s after the panel's settings are read: take it "
+                "out there"
+            )
+            return text % words
+        if self.reset is None:
+            return ""
+        words = {"file": shortened(self.reset.file), "number": self.reset.number, "name": name}
+        text = _(
+            "line %(number)s of %(file)s opens [pgbouncer] again after the panel's settings are read, which sets "
+            "%(name)s to its default: let that section stand first, or write it in pgbouncer.ini"
+        )
+        return text % words
+
+    def goes_on(self, path: str, depth: int = 1) -> bool:
+        """Return whether what stands below the line that includes a file is read in the section that is above it."""
+        if path not in self.files or depth > DEEPEST:
+            return False
+        found = [one for _number, one in _tokens(self.files[path])]
+        if any(one["section"] is not None for one in found):
+            return False
+        return all(self.goes_on(one["include"].rstrip(), depth + 1) for one in found if one["include"] is not None)
 
     def with_main(self, main: str, ours: Mapping[str, str]) -> "Reading":
         """Return what another main file reads, of the same included files."""
@@ -95,13 +124,14 @@ class Operators:
     """What the operator has: by `reading` the files, and by what PgBouncer shows of entries that the panel never wrote.
 
     `shown` are rows of SHOW DATABASES by name, `panels` the names in the panel's last files, `auth_user` is that of
-    SHOW CONFIG.
+    SHOW CONFIG, `shown_users` are rows of SHOW USERS by name.
     """
 
     reading: Reading = field(default_factory=Reading)
     shown: Mapping[str, console.Row] = field(default_factory=dict)
     panels: Collection[str] = ()
     auth_user: str = ""
+    shown_users: Mapping[str, console.Row] = field(default_factory=dict)
 
     @cached_property
     def entries(self) -> Mapping[str, Line]:
@@ -197,21 +227,22 @@ def _read_file(
 ) -> str:
     """Add the lines of a text; return the section in which the file that includes it goes on."""
     is_ours = PurePosixPath(file).name in (DATABASES, SETTINGS)
-    for found in _tokens(text):
+    for number, found in _tokens(text):
         if found["include"] is not None:
             path = found["include"].rstrip()
             reading.includes.append(path)
             if PurePosixPath(path).name == SETTINGS:
-                reading.above = len(reading.lines)
+                reading.above, reading.reset = len(reading.lines), None
             if (included := _included(reading, path, ours, load, depth + 1)) is not None:
                 section = _read_file(reading, included, path, section, ours, load, depth + 1)
         elif found["section"] is not None:
             section = found["section"]
             if section == "pgbouncer":  # each such header sets every setting to its default again
                 reading.lines = [line for line in reading.lines if line.section != section]
-                reading.above = None if reading.above is None else 0
+                if reading.above is not None:
+                    reading.above, reading.reset = 0, Line(section, "", "", file, number)
         elif found["key"] and not is_ours:
-            reading.lines.append(Line(section, found["key"].strip("'"), found["value"].rstrip(), file))
+            reading.lines.append(Line(section, found["key"].strip("'"), found["value"].rstrip(), file, number))
     return section
 
 
@@ -230,12 +261,13 @@ def _included(reading: Reading, path: str, ours: Mapping[str, str], load: Load, 
         return None
 
 
-def _tokens(text: str) -> Iterator[re.Match[str]]:
-    """Yield what cfparser.c tells apart, up to the line at which it would stop."""
-    at = 0
+def _tokens(text: str) -> Iterator[tuple[int, re.Match[str]]]:
+    """Yield what cfparser.c tells apart, with the number of its line, up to the line at which it would stop."""
+    at, number = 0, 1
     while found := TOKEN.match(text, at):
+        number += text.count("\n", at, found.end())
         at = found.end()
-        yield found
+        yield number, found
 
 
 def text_at(path: str) -> str:

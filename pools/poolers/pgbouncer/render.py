@@ -20,7 +20,10 @@ DOTS = "••••"
 USER = re.compile(r'^\s*"((?:[^"\n]|"")*)"\s+"((?:[^"\n]|"")*)"', re.MULTILINE)
 INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(DATABASES)}\s*$", re.MULTILINE)
 SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$", re.MULTILINE)
+SETTINGS_COMMENT = "; settings made in Pooldeck"
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
+END = re.compile(r"^\s*(?:\[\w+\]|%include[ \t]+(?P<path>[^\n]*?)[ \t\r]*$)", re.MULTILINE)  # of what is one section
+GoesOn = Callable[[str], bool]  # by the path in a line that includes a file
 SECRETS = re.compile(
     # a set of first letters, and not a word that begins anywhere: six times as fast
     r"""([pP](?i:assw(?:(?<!\w.....)ord|d))\s*=\s*)(?:'(?:[^'\n]|'')*(?:'|$)|"[^"\n]*(?:"|$)|\S+)""",
@@ -85,25 +88,31 @@ def with_include(main: str, folder: str) -> str:
     return f"{own}\n\n; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
 
 
-def with_settings_include(main: str, folder: str) -> str:
+def with_settings_include(main: str, folder: str, goes_on: GoesOn = lambda _path: False) -> str:
     """Add the line that reads pooldeck_settings.ini, as `with_last_lines` does."""
     if SETTINGS_INCLUDE.search(main):
         return main
-    return with_last_lines(main, "; settings made in Pooldeck", f"%include {folder}/{SETTINGS}")
+    return with_last_lines(main, SETTINGS_COMMENT, f"%include {folder}/{SETTINGS}", goes_on=goes_on)
 
 
-def with_last_lines(main: str, *lines: str) -> str:
+def without_settings_include(main: str) -> str:
+    """Take out the lines that `with_settings_include` added, so that they can be added elsewhere."""
+    return re.sub(rf"(?:^{re.escape(SETTINGS_COMMENT)}\n)?{SETTINGS_INCLUDE.pattern}\n?", "", main, flags=re.MULTILINE)
+
+
+def with_last_lines(main: str, *lines: str, goes_on: GoesOn = lambda _path: False) -> str:
     """Add these lines at the end of the last [pgbouncer] section; return `main` where it has none.
 
     There and under no header of their own, since each `[pgbouncer]` header sets every key to its default again,
     while an included file goes on in the section that includes it (both seen on 1.18 and 1.24). An include of the
-    operator's may leave the section, so they go in before the first one.
+    operator's may leave the section, so they go in before the first one of which `goes_on` does not say that the
+    section goes on below it.
     """
     headers = [found for found in SECTION.finditer(main) if found[1] == "pgbouncer"]
     if not headers:
         return main
     after = headers[-1].end()
-    ends = (found.start() for found in re.finditer(r"^(?:\s*\[\w+\]|%include)", main[after:], re.MULTILINE))
+    ends = (found.start() for found in END.finditer(main[after:]) if not (found["path"] and goes_on(found["path"])))
     body = main[after : after + next(ends, len(main))].splitlines(keepends=True)
     while body and (not body[-1].strip() or body[-1].lstrip()[0] in ";#"):
         body.pop()

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
@@ -59,13 +60,13 @@ class PgBouncerSession:
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
         disk = atomic_write.read(self.pooler.config_dir, list(render.FILES))
-        known_users = sorted(set().union(*(self._users_of(one) for one in self.processes)))
+        users = {str(row["name"]): row for one in self.processes for row in console.rows(one.console, "users")}
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
-        drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, known_users, config)
+        drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, sorted(users), config)
         drafting.reader = self.reader
         self._remember_names(drafting, trust_disk)
-        drafting.operators = self._operators(drafting)
+        drafting.operators = replace(self._operators(drafting), shown_users=users)
         self.drafting, self.trust_disk = drafting, trust_disk
         processes.refuse_apart(self.processes, drafting)
         return Draft(
@@ -214,8 +215,17 @@ class PgBouncerSession:
             faults += global_settings.user_faults(console.rows(connection, "users"), users)
         if not faults and (pem := _certificate_of_clients(contents, wanted)):
             faults += presented_certificate.faults(self.pooler, pem)
+        elif faults:
+            faults += self._causes(wanted)
         if faults:
             raise Rejected(_("after RELOAD: %(faults)s") % {"faults": "; ".join(faults)}, settings=True)
+
+    def _causes(self, wanted: Mapping[str, str]) -> list[str]:
+        """Return what of the operator's files may be why settings are not live."""
+        unread = self._drafted.operators.reading.unread
+        text = _("%(file)s can't be read from here (%(why)s), and may set it again after the panel's settings are read")
+        closed = [text % {"file": operators_config.shortened(file), "why": why} for file, why in unread.items()]
+        return [*self._drafted.placement.set_again(wanted), *closed]
 
     def _call_canary_pools(self, logins: Direct, draft: Draft, progress: Progress) -> None:
         """Find one unchanged pool of each cluster that admits its user now, and so must with new settings."""

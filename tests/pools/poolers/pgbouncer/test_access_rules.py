@@ -120,17 +120,33 @@ def test_the_operators_part_is_found_behind_the_panels() -> None:
     ("main", "is_overridden"),
     [
         ("[pgbouncer]\nauth_type = md5\n%include /x/pooldeck_settings.ini\n", False),
-        ("[pgbouncer]\n%include /x/own.ini\n", True),
+        ("[pgbouncer]\n%include /x/own.ini\n", False),
+        ("[pgbouncer]\n%include /x/own-and-leaves.ini\n", True),
         ("[pgbouncer]\n%include /x/pooldeck_settings.ini\n%include /x/own.ini\n", True),
         ("[pgbouncer]\n%include /x/own.ini\n%include /x/pooldeck_settings.ini\n", False),
         ("[pgbouncer]\n%include /x/own.ini\n[pgbouncer]\nuser = x\n", False),
-        ("[pgbouncer]\n%include /x/empty.ini\nauth_type = md5\n", True),
+        ("[pgbouncer]\n%include /x/empty.ini\nauth_type = md5\n", False),
+        ("[pgbouncer]\n%include /x/gone.ini\nauth_type = md5\n", True),
+        ("[pgbouncer]\nuser = x\n%include /x/reopens.ini\n", True),
         ("[pgbouncer]\nauth_type = md5\n%include /x/empty.ini\n", False),
         ("[pgbouncer]\n%include /x/pooldeck_settings.ini\nauth_type = md5\n", True),
         ("[pgbouncer]\n%include /x/pooldeck_settings.ini\n[databases]\nauth_type = host=x\n", False),
     ],
 )
 def test_a_line_may_be_read_after_the_panels_settings(main: str, is_overridden: bool) -> None:
-    reading = operators_config.read(main, {}, lambda path: "auth_type = trust\n" if "own" in path else "")
-    included = reading.with_main(render.with_settings_include(main, "/x"), {})
+    texts = {
+        "own": "auth_type = trust\n",
+        "own-and-leaves": "auth_type = trust\n[databases]\n",
+        "reopens": "[databases]\n[pgbouncer]\n",
+        "empty": "",
+    }
+
+    def load(path: str) -> str:
+        try:
+            return texts[path.removeprefix("/x/").removesuffix(".ini")]
+        except KeyError:
+            raise FileNotFoundError(2, "No such file or directory", path) from None
+
+    reading = operators_config.read(main, {}, load)
+    included = reading.with_main(render.with_settings_include(main, "/x", reading.goes_on), {})
     assert bool(access.overridden(included)) == is_overridden

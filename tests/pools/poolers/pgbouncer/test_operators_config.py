@@ -30,10 +30,10 @@ def test_an_included_file_goes_on_in_the_section_and_may_leave_it() -> None:
         two="second = host=b\n[users]\napp = pool_size=3\n",
     )
     assert reading.lines == [
-        Line("pgbouncer", "listen_port", "6432", "one.ini"),
-        Line("databases", "second", "host=b", "two.ini"),
-        Line("users", "app", "pool_size=3", "two.ini"),
-        Line("users", "last", "host=c", "pgbouncer.ini"),
+        Line("pgbouncer", "listen_port", "6432", "one.ini", 2),
+        Line("databases", "second", "host=b", "two.ini", 1),
+        Line("users", "app", "pool_size=3", "two.ini", 3),
+        Line("users", "last", "host=c", "pgbouncer.ini", 4),
     ]
 
 
@@ -138,3 +138,36 @@ def test_a_port_that_is_no_number_makes_no_entry_automatic() -> None:
 )
 def test_look_ups_are_known_from_every_place(main: str, auth_user: str, uses_auth_query: bool) -> None:
     assert Operators(read(main), auth_user=auth_user).uses_auth_query == uses_auth_query
+
+
+@pytest.mark.parametrize(
+    ("text", "goes_on"),
+    [
+        ("max_client_conn = 1\n", True),
+        ("%include two.ini\n", True),
+        ("[databases]\n", False),
+        ("%include three.ini\n", False),
+        ("%include gone.ini\n", False),
+    ],
+)
+def test_a_section_goes_on_below_a_file_that_never_leaves_it(text: str, goes_on: bool) -> None:
+    reading = read("[pgbouncer]\n%include one.ini\n", one=text, two="# nothing\n", three="[pgbouncer]\n")
+    assert reading.goes_on("one.ini") == goes_on
+
+
+PANELS = "%include /etc/pgbouncer/pooldeck_settings.ini\n"
+
+
+@pytest.mark.parametrize(
+    ("main", "where"),
+    [
+        (f"[pgbouncer]\nuser = a\n{PANELS}", ""),
+        (f"[pgbouncer]\n{PANELS}\n\nuser = a\n", "line 5 of pgbouncer.ini sets user to a after the panel's settings"),
+        (f"[pgbouncer]\n{PANELS}%include /x/one.ini\n", "line 2 of one.ini sets user to b after the panel's settings"),
+        (f"[pgbouncer]\n{PANELS}%include /x/two.ini\n", "line 3 of two.ini opens [pgbouncer] again after the panel's"),
+    ],
+)
+def test_the_line_that_determines_a_setting_after_the_panels_is_named(main: str, where: str) -> None:
+    texts = {"/x/one.ini": "; here\nuser = b\n", "/x/two.ini": "[databases]\n\n[pgbouncer]\n"}
+    said = operators_config.read(main, {}, texts.__getitem__).set_again("user")
+    assert said.startswith(where) if where else said == ""

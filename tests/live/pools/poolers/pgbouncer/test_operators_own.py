@@ -174,6 +174,96 @@ def test_limits_of_an_included_file_are_not_replaced(configure: Configure, poole
     assert (pooler.settings_state, pooler.settings_reason) == (PoolState.ROLLED_BACK, reason)
 
 
+@pytest.mark.parametrize("limits", ["max_user_connections=7", "pool_mode=session", "query_timeout=9"])
+def test_limits_of_a_file_that_cant_be_read_here_are_not_replaced(
+    limits: str,
+    configure: Configure,
+    pooler: Pooler,
+    pgbouncer: PgBouncerServer,
+    version: tuple[int, int],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    if version < (1, 24) and limits.startswith("query_timeout"):
+        pytest.skip("users have none there")
+    configure("%include @DIR@/databases.ini", databases=f"[users]\napp = {limits}\n[databases]\n")
+    monkeypatch.setattr(operators_config, "text_at", _unreadable)
+    monkeypatch.setattr(preflight, "find", lambda *_: None)
+    ask_limits(pooler, "app")
+    shown = limits.replace("=", " ")
+    if limits.startswith("pool_mode") or (version >= (1, 24) and limits.startswith("max_user")):
+        words = f"PgBouncer has limits for app already, which the panel never wrote ({shown}): change them in data"
+    else:
+        words = "databases.ini can't be read from here (Permission denied), and limits for app there would be replaced"
+    assert (pooler.settings_state, pooler.settings_reason[: len(words)]) == (PoolState.ROLLED_BACK, words)
+    if version >= (1, 24):  # before, users who may be looked up can have none
+        ask_limits(pooler, "somebody.else")
+        assert (pooler.settings_state, pooler.settings_reason) == (PoolState.APPLIED, "")
+        ask_limits(pooler, "somebody.else", 4)  # the panel's own by now
+        assert (pooler.settings_state, pooler.settings_reason) == (PoolState.APPLIED, "")
+
+
+def ask_limits(pooler: Pooler, user: str, most: int = 3) -> None:
+    asked = {user: {"max_user_connections": most}}
+    pooler.refresh_from_db()
+    pooler.edit(None, user_settings=asked, settings_state=PoolState.PENDING)
+    deployment.apply_pooler(pooler)
+    pooler.refresh_from_db()
+
+
+@pytest.mark.parametrize(
+    ("tuning", "is_applied", "words"),
+    [
+        ("max_client_conn = 321\n", True, ""),
+        (
+            "max_client_conn = 321\n[databases]\n",
+            False,
+            "line 1 of tuning.ini sets max_client_conn to 321 after the",
+        ),
+        ("[databases]\n[pgbouncer]\n@MAIN@", False, "line 2 of tuning.ini opens [pgbouncer] again after the panel's"),
+    ],
+    ids=["goes on", "leaves", "opens again"],
+)
+def test_a_setting_counts_above_an_include_or_the_line_that_sets_it_again_is_named(
+    tuning: str, is_applied: bool, words: str, configure: Configure, pooler: Pooler, pgbouncer: PgBouncerServer
+) -> None:
+    own = (pgbouncer.config_dir / "pgbouncer.ini").read_text().partition("[pgbouncer]\n")[2]
+    own = own.replace("max_client_conn = 2000\n", "")
+    configure("", "%include @DIR@/tuning.ini\n", tuning=tuning.replace("@MAIN@", own))
+    before = (pgbouncer.config_dir / "pgbouncer.ini").read_text()
+    pooler.edit(None, settings={"max_client_conn": 654}, settings_state=PoolState.PENDING)
+    deployment.apply_pooler(pooler)
+    pooler.refresh_from_db()
+    assert (pooler.settings_state == PoolState.APPLIED, pooler.settings_reason[: len(words)]) == (is_applied, words)
+    with pgbouncer.connect() as console:
+        live = {row[0]: row[1] for row in console.execute(b"SHOW CONFIG")}
+    assert live["max_client_conn"] == ("654" if is_applied else "321" if "321" in tuning else "100")
+    if not is_applied:
+        assert (pgbouncer.config_dir / "pgbouncer.ini").read_text() == before
+
+
+def test_settings_that_an_earlier_version_put_above_an_include_are_moved_below_it(
+    configure: Configure, pooler: Pooler, pgbouncer: PgBouncerServer
+) -> None:
+    pooler.edit(None, settings={"server_idle_timeout": 55}, settings_state=PoolState.PENDING)
+    deployment.apply_pooler(pooler)
+    configure("", "", tuning="server_idle_timeout = 44\n")
+    ini = pgbouncer.config_dir / "pgbouncer.ini"
+    settings = f"%include {pgbouncer.config_dir}/pooldeck_settings.ini\n"
+    account.write_private(
+        ini, ini.read_text().replace(settings, f"{settings}%include {pgbouncer.config_dir}/tuning.ini\n")
+    )
+    with pgbouncer.connect() as console:
+        console.execute(b"RELOAD")
+    pooler.refresh_from_db()
+    pooler.edit(None, settings={"server_idle_timeout": 66}, settings_state=PoolState.PENDING)
+    deployment.apply_pooler(pooler)
+    pooler.refresh_from_db()
+    assert (pooler.settings_state, pooler.settings_reason) == (PoolState.APPLIED, "")
+    with pgbouncer.connect() as console:
+        live = {row[0]: row[1] for row in console.execute(b"SHOW CONFIG")}
+    assert live["server_idle_timeout"] == "66"
+
+
 def test_a_name_that_the_operators_fallback_serves_may_become_a_pool_and_leave_again(
     configure: Configure, make_pool: MakePool, pooler: Pooler, log_in: LogIn, version: tuple[int, int]
 ) -> None:

@@ -235,22 +235,22 @@ def test_strangers_are_refused_at_the_unix_socket_too(
     psycopg.connect(**address, user="app", password="app-password").close()
 
 
-@pytest.mark.parametrize("file", ["own.ini", "pgbouncer.ini"])
-def test_a_way_to_log_in_that_is_set_later_leaves_pools_open_and_says_so(
-    file: str, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn, config: Config
+@pytest.mark.parametrize("leaves", [False, True])
+def test_a_way_to_log_in_that_is_set_in_an_included_file(
+    leaves: bool, make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn, config: Config
 ) -> None:
     folder, ini = Path(pgbouncer.config_dir), Path(pgbouncer.config_dir, "pgbouncer.ini")
-    (folder / "own.ini").write_text("verbose = 0\n")
+    (folder / "own.ini").write_text("verbose = 0\nauth_type = md5\n" + "[databases]\n" * leaves)
     (folder / "own.ini").chmod(0o644)
     ini.write_text(ini.read_text().replace("auth_type = scram-sha-256\n", "") + f"%include {folder}/own.ini\n")
-    with (folder / file).open("a") as later:
-        later.write("auth_type = md5\n")
     reload(pgbouncer)
     pool = make_pool()
     deployment.apply_pooler(pooler)
-    assert (state_of(pool), config()["auth_type"]) == ((PoolState.APPLIED, ""), "md5")
-    assert f"{file} sets auth_type after the panel's settings are read" in pool_access.obstacle(pooler)
+    assert (state_of(pool), config()["auth_type"]) == ((PoolState.APPLIED, ""), "md5" if leaves else "hba")
+    said = "line 2 of own.ini sets auth_type to md5 after the panel's settings are read" if leaves else ""
+    assert pool_access.obstacle(pooler)[: len(said) or None] == said
     assert outcome(log_in, "mine", *TENANT) == "app"
+    assert outcome(log_in, "orders", *TENANT) == ("app" if leaves else REFUSED)
 
 
 def test_rules_that_are_switched_off_at_the_console_are_drift(
