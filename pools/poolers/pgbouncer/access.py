@@ -2,18 +2,20 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
 from pools.models import Pool, Pooler
-from pools.poolers.pgbouncer import access_rules, global_settings, operators_config
+from pools.poolers.pgbouncer import access_rules, global_settings, hba_lists, operators_config
 from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
+from pools.poolers.pgbouncer.hba_lists import Unread
 from pools.poolers.pgbouncer.operators_config import Reading
 
-TYPE, FILE = "auth_type", "auth_hba_file"
+TYPE, FILE, LDAP = "auth_type", "auth_hba_file", "auth_ldap_options"
 DIGEST = "sha256"
 
 
@@ -60,7 +62,7 @@ class Access:
 
 
 def own_values(stated: Mapping[str, str], settled: Mapping[str, str], config: Mapping[str, str]) -> dict[str, str]:
-    """Return the operator's auth_type and auth_hba_file.
+    """Return the operator's auth_type and auth_hba_file, and auth_ldap_options where there are any.
 
     As their files have it (`stated`), else as it is live (`config`), else, where the panel's setting hides that, as it
     was when the rules were made (`settled` are the files of the last apply).
@@ -68,7 +70,8 @@ def own_values(stated: Mapping[str, str], settled: Mapping[str, str], config: Ma
     ours, kept = global_settings.written(settled.get(SETTINGS, "")), access_rules.own_in(settled.get(ACCESS, ""))
     live = {name: (kept if name in ours else config).get(name) or "" for name in (TYPE, FILE)}
     found = {name: stated.get(name, live[name]) for name in live}
-    return {**found, TYPE: found[TYPE] or "md5"}  # the default of every release
+    options = stated.get(LDAP, config.get(LDAP) or "")
+    return {**found, TYPE: found[TYPE] or "md5", **({LDAP: options} if options else {})}  # md5: each release's default
 
 
 def overridden(reading: Reading) -> str:
@@ -87,22 +90,34 @@ def of(
     auth_type = asked[TYPE]
     if not admissions:
         return Access(auth_type)
-    own = _own(values, auth_type, asked[FILE], spec.files, place)
+    options = spec.settings.get(LDAP, values.get(LDAP, "")) if auth_type == "ldap" else ""
+    own = _own({name: values[name] for name in (TYPE, FILE)}, asked, options, spec.files, place)
     own = replace(own, obstacle=hindrance or own.obstacle)
     text = access_rules.render(admissions, own.record, own.rules, own.obstacle)
     settings = {} if own.obstacle else {TYPE: "hba", FILE: f"{place.folder}/{ACCESS}"}
     return Access(auth_type, settings, {ACCESS: text}, own.obstacle)
 
 
-def _own(values: Mapping[str, str], auth_type: str, path: str, given: Mapping[str, str], place: Place) -> Own:
-    rules: str | None = access_rules.of_method(auth_type) if auth_type in access_rules.METHODS else ""
-    if auth_type == "hba":
-        name = PurePosixPath(path).name
-        rules = given[name] if path == f"{place.folder}/{name}" and name in given else place.read(path)
+def _own(
+    values: Mapping[str, str], asked: Mapping[str, str], options: str, given: Mapping[str, str], place: Place
+) -> Own:
+    auth_type = asked[TYPE]
+    if auth_type != "hba":
+        return Own(values, access_rules.of_method(auth_type, options), access_rules.obstacle(auth_type))
+    try:
+        return Own(values, _rules_at(asked[FILE], given, place))
+    except Unread as fault:
+        return Own(values, "", str(fault))
+
+
+def _rules_at(path: str, given: Mapping[str, str], place: Place) -> str:
+    """Return the rules of a file, with the names of the lists that it names; raises `Unread`."""
+    name = PurePosixPath(path).name
+    rules = given[name] if path == f"{place.folder}/{name}" and name in given else place.read(path)
     if rules is None:
         text = _("auth_hba_file %(path)s can't be read from here, so its rules can't be taken along")
-        return Own(values, "", text % {"path": path})
-    return Own(values, rules, access_rules.obstacle(auth_type, rules))
+        raise Unread(text % {"path": path})
+    return hba_lists.written_out(rules, path, place.read)
 
 
 def guests(asked: Iterable[Pool], admissions: Mapping[str, Admission], before: Mapping[str, str]) -> dict[str, str]:
@@ -137,11 +152,18 @@ def changed_since(texts: Mapping[str, str], stated: Mapping[str, str], place: Pl
         if value != record[name] and name not in asked:
             words = {"name": name, "value": value, "before": record[name] or _("empty"), "file": ACCESS}
             return _("%(name)s %(value)s waits for the next apply: %(file)s was made for %(before)s") % words
-    path = asked.get(FILE, record[FILE])
-    if asked.get(TYPE, record[TYPE]) != "hba":
-        return ""
-    rules = place.read(path)
-    if rules is None or Own({}, rules).record[DIGEST] == record[DIGEST]:
-        return ""
-    words = {"path": path, "file": ACCESS}
-    return _("the rules of %(path)s changed, and wait for the next apply: %(file)s has them as they were") % words
+    auth_type, path = asked.get(TYPE, record[TYPE]), asked.get(FILE, record[FILE])
+    options = asked.get(LDAP, stated.get(LDAP, ""))
+    if auth_type == "ldap" and options and _is_other(access_rules.of_method(auth_type, options), record):
+        words = {"name": LDAP, "file": ACCESS}
+        return _("%(name)s changed, and waits for the next apply: %(file)s has it as it was") % words
+    with suppress(Unread):
+        if auth_type == "hba" and _is_other(_rules_at(path, {}, place), record):
+            words = {"path": path, "file": ACCESS}
+            text = _("the rules of %(path)s changed, and wait for the next apply: %(file)s has them as they were")
+            return text % words
+    return ""
+
+
+def _is_other(rules: str, record: Mapping[str, str]) -> bool:
+    return Own({}, rules).record[DIGEST] != record[DIGEST]

@@ -18,8 +18,16 @@ from pools.models import Pool
 from pools.poolers.pgbouncer import database_entries, hba
 
 HEAD = "# Pooldeck writes this file and replaces it with each apply; rules of your own belong in your auth_hba_file.\n"
-METHODS = {"md5": "md5", "scram-sha-256": "scram-sha-256", "plain": "password", "trust": "trust"}  # by auth_type
+METHODS = {
+    "md5": "md5",
+    "scram-sha-256": "scram-sha-256",
+    "plain": "password",
+    "trust": "trust",
+    "cert": "cert",
+    "ldap": "ldap",
+}  # by auth_type
 PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is no address before 1.23
+BY_TLS = (("hostssl", "0.0.0.0/0 "), ("hostssl", "::/0 "))  # where a certificate can be shown
 POOL = re.compile(r"^# pool ([0-9a-f-]{36}) (\S+): (.+)$", re.MULTILINE)
 OWN = re.compile(r"^# own (\w+) = (.*)$", re.MULTILINE)
 UNUSED = re.compile(r"^# not in use: (.*)$", re.MULTILINE)
@@ -69,24 +77,30 @@ def obstacle_in(text: str) -> str:
     return found[1] if found else ""
 
 
-def of_method(auth_type: str) -> str:
-    """Return the rules that do what an auth_type does alone."""
-    return "".join(f"{kind} all all {address}{METHODS[auth_type]}\n" for kind, address in PLACES)
+def of_method(auth_type: str, options: str = "") -> str:
+    """Return the rules that do what an auth_type does alone; none for one that no rule can name.
+
+    `options` are those of LDAP: a rule takes none from auth_ldap_options (seen on 1.26).
+    """
+    if auth_type not in METHODS:
+        return ""
+    places = BY_TLS if auth_type == "cert" else PLACES
+    method = f"{METHODS[auth_type]} {options}".rstrip()
+    return "".join(f"{kind} all all {address}{method}\n" for kind, address in places)
 
 
-def obstacle(auth_type: str, rules: str) -> str:
-    """Return why the operator's way to log in can't be written as rules; empty where it can."""
-    if auth_type != "hba" and auth_type not in METHODS:
-        return _(
-            "auth_type %(auth_type)s can't be combined with rules for single pools: use scram-sha-256, md5, plain, "
-            "trust or hba"
-        ) % {"auth_type": auth_type}
-    for rule in _rules(rules):
-        for name in (*rule.databases, *rule.users):
-            if name.startswith("@"):
-                text = _("auth_hba_file names a file of names, %(name)s: write the names into the rule itself")
-                return text % {"name": name}
-    return ""
+def obstacle(auth_type: str) -> str:
+    """Return why no rule does what an auth_type does; empty where one does.
+
+    Under `any` clients have no name, and PgBouncer asks PAM for all its clients or for none (its manual, "HBA file
+    format": both "only work globally", in each release up to 1.26).
+    """
+    if auth_type == "hba" or auth_type in METHODS:
+        return ""
+    return _(
+        "auth_type %(auth_type)s can't be combined with rules for single pools, since PgBouncer has it for all clients "
+        "or for none: use scram-sha-256, md5, plain, trust, cert, ldap or hba"
+    ) % {"auth_type": auth_type}
 
 
 def render(admissions: Iterable[Admission], own: Mapping[str, str], rules: str, unused: str = "") -> str:
@@ -134,27 +148,10 @@ def _is_named(name: str, names: list[str]) -> bool:
 def _rules(text: str) -> Iterator[Rule]:
     """Yield the rules, without lines that PgBouncer skips because their first fields can't be read."""
     for line in text.splitlines():
-        fields, rest = _first_fields(line)
-        if len(fields) == 3 and fields[0][0] in hba.TYPES:
+        fields, rest = hba.first_fields(line)
+        is_read = len(fields) == 3 and fields[0][0] in hba.TYPES
+        if is_read and all(map(hba.is_read, (*fields[1], *fields[2]))):
             yield Rule(fields[0][0], fields[1], fields[2], rest)
-
-
-def _first_fields(line: str) -> tuple[hba.Fields, str]:
-    """Split off type, databases and users, and return them with the rest of the line as it stands."""
-    fields: hba.Fields = []
-    position, joined = 0, False
-    while (found := hba.TOKEN.match(line, position)) and found["end"] is None:
-        if not found["comma"] and not joined:
-            if len(fields) == 3:
-                break
-            fields.append([])
-        if found["comma"]:
-            joined = True
-        else:
-            fields[-1].append(found["word"] or hba.QUOTE + (found["quoted"] or "").replace('""', '"'))
-            joined = False
-        position = found.end()
-    return fields, line[position:]
 
 
 def _listed(names: Iterable[str]) -> str:

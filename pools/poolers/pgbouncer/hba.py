@@ -84,6 +84,31 @@ def lost_maps_fault(rules: str, maps: str) -> str:
     )
 
 
+def first_fields(line: str, most: int = 3) -> tuple[Fields, str]:
+    """Split off type, databases and users (`most` fields), and return them with the rest of the line as it stands."""
+    fields: Fields = []
+    position, joined = 0, False
+    while (found := TOKEN.match(line, position)) and found["end"] is None:
+        if not found["comma"] and not joined:
+            if len(fields) == most:
+                break
+            fields.append([])
+        if found["comma"]:
+            if not fields:
+                return [], line
+            joined = True
+        else:
+            fields[-1].append(found["word"] or QUOTE + (found["quoted"] or "").replace('""', '"'))
+            joined = False
+        position = found.end()
+    return fields, line[position:]
+
+
+def is_read(name: str) -> bool:
+    """Return whether PgBouncer reads a name of a rule; one that it does not makes it pass over the whole line."""
+    return not name.startswith("+") and name not in NOT_READ
+
+
 def _fields(line: str) -> Fields:
     """Split a line into fields, names joined by commas in one field."""
     fields: Fields = []

@@ -81,7 +81,7 @@ def test_users_are_read_back_as_written(users: list[str]) -> None:
     assert access_rules.own_in(text) == {"auth_type": "md5"}
 
 
-@pytest.mark.parametrize("auth_type", ["any", "pam", "cert", "ldap"])
+@pytest.mark.parametrize("auth_type", ["any", "pam"])
 def test_what_no_rule_can_say_leaves_the_doors_written_and_unused(auth_type: str) -> None:
     found = access.of([APP], {"auth_type": auth_type, "auth_hba_file": ""}, Spec(), PLACE)
     assert (found.settings, found.auth_type) == ({}, auth_type)
@@ -90,8 +90,17 @@ def test_what_no_rule_can_say_leaves_the_doors_written_and_unused(auth_type: str
     assert access_rules.obstacle_in(found.files[ACCESS]).startswith(f"auth_type {auth_type} can't be combined")
 
 
+def test_a_certificate_is_asked_for_over_tls_alone() -> None:
+    assert access_rules.of_method("cert") == "hostssl all all 0.0.0.0/0 cert\nhostssl all all ::/0 cert\n"
+
+
+@pytest.mark.parametrize("rule", ["host all all,+staff ::/0 trust", "host samerole,all all ::/0 trust"])
+def test_a_rule_that_pgbouncer_passes_over_is_not_narrowed(rule: str) -> None:
+    assert rules_in(access_rules.render([APP], {}, rule))[0] == 'local "orders" all reject'
+
+
 @pytest.mark.parametrize(
-    ("rules", "why"), [("host all @names ::/0 md5", "@names"), (None, "/etc/hba.conf can't be read from here")]
+    ("rules", "why"), [("host all @names ::/0 md5", "/names"), (None, "/etc/hba.conf can't be read from here")]
 )
 def test_rules_that_can_not_be_taken_along_are_no_reason_to_lose_them(rules: str | None, why: str) -> None:
     path = "/etc/hba.conf" if rules is None else "/etc/pgbouncer/pooldeck_hba.conf"

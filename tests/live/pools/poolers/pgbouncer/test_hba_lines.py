@@ -2,8 +2,9 @@
 
 import re
 import time
+from pathlib import Path
 
-from pools.poolers.pgbouncer import hba
+from pools.poolers.pgbouncer import hba, hba_lists
 
 LINES = [
     "local all all peer",
@@ -41,12 +42,28 @@ LINES = [
 PASSED_OVER = re.compile(r"could not parse hba config line (\d+)")
 
 
-def passed_over(pgbouncer, version):
+LISTS = {
+    "names": "anna\nbert # on call\n",
+    "quoted": '"anna"\n"b, c"',
+    "commas": "anna, bert,carl\n",
+    "more": "anna bert\n",
+    "all": "all\n",
+    "blank": "anna\n\nbert\n",
+    "comment": "# nobody\nanna\n",
+    "group": "anna\n+staff\n",
+    "open": "anna,\n",
+    "same": "samerole\n",
+    "nested": "carl\n@names\n",
+    "broken": "carl\n@blank\n",
+}
+
+
+def passed_over(pgbouncer, version, lines=LINES):
     """The numbers of the lines of which the log says so, after a reload with the method hba."""
     log = pgbouncer.home / "hba.log"
     rules = pgbouncer.config_dir / "hba.conf"
     # the last line lets the console's own login in, whatever stands above
-    rules.write_text("\n".join([*LINES, "host all all 127.0.0.1/32 scram-sha-256", ""]))
+    rules.write_text("\n".join([*lines, "host all all 127.0.0.1/32 scram-sha-256", ""]))
     ini = pgbouncer.config_dir / "pgbouncer.ini"
     ini.write_text(ini.read_text().replace("auth_type = scram-sha-256", f"auth_type = hba\nauth_hba_file = {rules}"))
     extra = f"logfile = {log}\n"
@@ -69,4 +86,20 @@ def test_the_panel_refuses_every_line_that_pgbouncer_passes_over(pgbouncer, vers
     refused = {number for number, _ in hba.faults_by_line("\n".join(LINES), version)}
     assert {LINES[number - 1] for number in passed_over(pgbouncer, version)} == {
         LINES[number - 1] for number in refused
+    }
+
+
+def test_a_list_of_names_is_read_or_passed_over_as_pgbouncer_does(pgbouncer, version):
+    for name, text in LISTS.items():
+        (pgbouncer.config_dir / name).write_text(text)
+        (pgbouncer.config_dir / name).chmod(0o644)
+    lines = [f"host all @{name} 127.0.0.1/32 md5" for name in LISTS]
+    numbers = passed_over(pgbouncer, version, lines)
+
+    def read(path):
+        return Path(path).read_text()
+
+    written = hba_lists.written_out("\n".join(lines), str(pgbouncer.config_dir / "hba.conf"), read).split("\n")
+    assert {lines[number - 1] for number in numbers} == {
+        line for line, one in zip(lines, written, strict=True) if one.startswith(hba_lists.SKIPPED)
     }

@@ -13,10 +13,11 @@ from pools.deployment import drift, rollback
 from pools.inventory import pool_access
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers import KINDS
-from pools.poolers.pgbouncer import access_rules
+from pools.poolers.pgbouncer import access_rules, hba
 from tests import callers
 from tests.live.pools.conftest import LogIn, MakePool, state_of
 from tests.live.pools.poolers.pgbouncer.conftest import Config
+from tests.live.pools.poolers.pgbouncer.ldap_server import LdapServer
 
 pytestmark = pytest.mark.django_db(transaction=True)
 REFUSED = "login rejected"
@@ -159,6 +160,67 @@ def test_the_operators_rules_are_taken_along(
     pool.edit(None, size=4, state=PoolState.PENDING)
     deployment.apply_pooler(pooler)
     assert outcome(log_in, "mine", *TENANT) == REFUSED
+
+
+LISTED = """
+local all all scram-sha-256
+host mine @blocked 127.0.0.0/8 reject
+host mine,@databases @names 127.0.0.0/8 md5
+host mine all 0.0.0.0/0 reject
+host all all 127.0.0.1/32 scram-sha-256
+"""
+
+
+def test_lists_of_names_in_the_operators_rules_are_taken_along(
+    make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn, config: Config
+) -> None:
+    folder = Path(pgbouncer.config_dir)
+    for name, text in {"blocked": "nobody\n\ntenant\n", "names": "tenant\n", "databases": "orders\n"}.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o644)
+    set_auth(pgbouncer, "hba", LISTED)
+    clients = [("mine", *TENANT), ("mine", "app", "app-password")]
+    before = [outcome(log_in, *client) for client in clients]
+    assert before == ["app", REFUSED]
+    pool = make_pool(allowed_users="tenant")
+    deployment.apply_pooler(pooler)
+    assert (state_of(pool), Path(config()["auth_hba_file"]).name) == ((PoolState.APPLIED, ""), "pooldeck_access.conf")
+    assert pool_access.obstacle(pooler) == ""
+    assert [outcome(log_in, *client) for client in clients] == before
+    assert [outcome(log_in, "orders", *who) for who in (TENANT, ("pooldeck", "console-password"))] == ["app", REFUSED]
+    (folder / "names").write_text("nobody\n")
+    texts = {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+    assert "operators_hba.conf changed, and wait for the next apply" in "; ".join(
+        KINDS["pgbouncer"].changes(pooler, texts)
+    )
+    pool.edit(None, size=4, state=PoolState.PENDING)
+    deployment.apply_pooler(pooler)
+    assert outcome(log_in, "mine", *TENANT) == REFUSED
+
+
+def test_rules_ask_the_ldap_server_that_the_operator_asks(
+    make_pool: MakePool,
+    pooler: Pooler,
+    pgbouncer: PgBouncerServer,
+    log_in: LogIn,
+    config: Config,
+    settings: Settings,
+    version: tuple[int, int],
+) -> None:
+    if version < hba.LDAP_SINCE:
+        pytest.skip("PgBouncer knows no LDAP before 1.25")
+    settings.CLEARTEXT_PASSWORDS = True  # LDAP is asked with the password itself
+    with LdapServer({"tenant": "by-ldap", "app": "app-password", "pooldeck": "console-password"}) as ldap:
+        options = f'ldapserver=127.0.0.1 ldapport={ldap.port} ldapprefix="uid=" ldapsuffix=",dc=x"'
+        set_auth(pgbouncer, f"ldap\nauth_ldap_options = {options}")
+        clients = [("mine", "tenant", "by-ldap"), ("mine", *TENANT)]
+        before = [outcome(log_in, *client) for client in clients]
+        assert before[0] == "app" != before[1]
+        pool = make_pool()
+        deployment.apply_pooler(pooler)
+        assert (state_of(pool), config()["auth_type"]) == ((PoolState.APPLIED, ""), "hba")
+        assert [outcome(log_in, *client) for client in clients] == before
+        assert (outcome(log_in, "orders"), outcome(log_in, "orders", "tenant", "by-ldap")) == ("app", REFUSED)
 
 
 def test_what_rules_can_not_carry_is_left_open_and_said(
