@@ -8,6 +8,7 @@ from benchmarks.views import (
     ceilings,
     compare,
     datasets,
+    entries,
     experiments,
     external,
     generators,
@@ -19,6 +20,7 @@ from benchmarks.views import (
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("entries/<uuid:pk>/run/", entries.entry_run, name="entry-run"),
     path("runs/", runs.run_list, name="run-list"),
     path("runs/new/", runs.run_create, name="run-create"),
     path("runs/new/preview/", runs.run_preview, name="run-preview"),

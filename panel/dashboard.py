@@ -16,11 +16,12 @@ from django.views.decorators.http import require_safe
 from benchmarks.analysis import sparklines
 from benchmarks.models import Purpose, Run, Status
 from pools.inventory import budget
-from pools.models import Cluster, ClusterState, Event, EventKind, Pool, Pooler, PoolerState, PoolState
-from pools.views.live import pool_rows
+from pools.inventory.entries import unmanaged
+from pools.models import Cluster, ClusterState, Entry, Event, EventKind, Pool, Pooler, PoolerState, PoolState
+from pools.views.live import entry_rows, pool_rows
 
 CLUSTERS_SHOWN = 6
-POOLS_SHOWN = 8
+POOLS_SHOWN, LEAST_ENTRIES = 8, 3
 RUNS_SHOWN = 7
 TROUBLES_SHOWN = 5
 STATE_HAS_ITS_OWN = [
@@ -34,6 +35,7 @@ SUBJECTS: dict[str, str | Promise] = {
     "cluster": gettext_lazy("cluster %(name)s"),
     "pooler": gettext_lazy("pooler %(name)s"),
     "pool": gettext_lazy("pool %(name)s"),
+    "entry": gettext_lazy("entry %(name)s"),
 }
 UNWELL = [PoolState.FAILED, PoolState.FAILING, PoolState.ROLLED_BACK, PoolState.DRIFTED]
 
@@ -51,11 +53,13 @@ class Trouble:
 @require_safe
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Show the dashboard. It loads at once: `dashboard_live` polls the consoles afterwards."""
+    pools = list(_pools())
     context = {
         "totals": _totals(),
         "troubles": _troubles(),
         "clusters": _clusters(),
-        "rows": [{"pool": pool} for pool in _pools()],
+        "rows": [{"pool": pool} for pool in pools],
+        "entries": [{"entry": entry} for entry in _entries(len(pools))],
         "runs": _runs(),
         "first_pool": _first_pool(),
     }
@@ -72,8 +76,10 @@ def _first_pool() -> Pool | None:
 def dashboard_live(request: HttpRequest) -> HttpResponse:
     """Answer the part that is polled: the pools' figures from their consoles."""
     rows = pool_rows(_pools())
-    waiting = sum(row["figures"].cl_waiting for row in rows)
-    return render(request, "panel/includes/dashboard_live.html", {"rows": rows, "waiting": waiting})
+    entries = entry_rows(_entries(len(rows)))
+    waiting = sum(row["figures"].cl_waiting for row in [*rows, *entries])
+    context = {"rows": rows, "entries": entries, "waiting": waiting}
+    return render(request, "panel/includes/dashboard_live.html", context)
 
 
 def _totals() -> dict[str, dict[str, int]]:
@@ -86,6 +92,7 @@ def _totals() -> dict[str, dict[str, int]]:
         "clusters": {"all": clusters.total(), "well": clusters[ClusterState.ONLINE]},
         "poolers": {"all": poolers.total(), "well": poolers[PoolerState.ONLINE]},
         "pools": {"all": pools.total(), "well": pools[PoolState.APPLIED]},
+        "entries": {"all": unmanaged().count()},
         "runs": {
             "all": runs.total(),
             "now": runs[Status.RUNNING] + runs[Status.STARTING],
@@ -106,6 +113,11 @@ def _clusters() -> list[dict[str, Any]]:
 
 def _pools() -> QuerySet[Pool]:
     return Pool.objects.wanted().of_people().select_related("pooler", "cluster").order_by("name")[:POOLS_SHOWN]
+
+
+def _entries(pools: int) -> QuerySet[Entry]:
+    """Return the first entries that are not managed here, as far as the shown pools leave room, and at least some."""
+    return unmanaged()[: max(POOLS_SHOWN - pools, LEAST_ENTRIES)]
 
 
 def _runs() -> list[dict[str, Any]]:

@@ -34,6 +34,11 @@ STATES = {
         "red", _("failing"), _("It was applied, but clients can’t use it now; it is tried again by itself")
     ),
     "drifted": StateWords("orange", _("drifted"), _("The pooler no longer has what the panel applied")),
+    "checking": StateWords("azure", _("checking"), _("Its console is being asked"), moving=True),
+    "watched": StateWords("secondary", _("watched"), _("Known by its console alone; the panel changes nothing of it")),
+    "unmanaged": StateWords(
+        "secondary", _("not managed here"), _("The pooler has it; the panel shows it and never changes it")
+    ),
     "paused": StateWords("orange", _("paused"), _("Its clients are held back until it is resumed")),
     "disabled": StateWords("orange", _("disabled"), _("New clients are refused until it is enabled")),
     "node_up": StateWords("green", _("up"), _("Pgpool-II sends queries there")),

@@ -114,6 +114,12 @@ OF_RUNS: dict[str, Any] = {
 }
 OF_LIBRARY: dict[str, Any] = {
     "ceilings_partial_update": [(_("At most ten minutes"), {"duration": 600})],
+    "entries_endpoint_create": [
+        (
+            _("A login that the pooler lets in through the entry"),
+            {"user": "orders_app", "password": "PASSWORD"},
+        )
+    ],
     "external_endpoints_create": [
         (
             _("A proxy of a cloud provider, in front of a registered cluster"),

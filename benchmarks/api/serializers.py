@@ -162,7 +162,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
 
 class AskedTargetSerializer(serializers.Serializer[Any]):
-    """`{cluster, database, user}`, `{pool, user}` or `{external}`; benchmarks.targets.resolve checks it."""
+    """`{cluster, database, user}`, `{pool, user}`, `{entry, user}` or `{external}`; see benchmarks.targets.resolve."""
 
     cluster = serializers.UUIDField(required=False)
     database = serializers.CharField(required=False)
@@ -172,6 +172,9 @@ class AskedTargetSerializer(serializers.Serializer[Any]):
     pool = serializers.UUIDField(required=False)
     external = serializers.UUIDField(
         required=False, help_text=_("An endpoint of `external-endpoints/`; needs no other field")
+    )
+    entry = serializers.UUIDField(
+        required=False, help_text=_("An entry of a pooler whose login was given at `entries/{id}/endpoint/`")
     )
 
 

@@ -6,6 +6,7 @@ from rest_framework.routers import SimpleRouter
 from benchmarks.api.ceilings import CeilingViewSet
 from benchmarks.api.comparisons import comparisons
 from benchmarks.api.engines import EngineViewSet
+from benchmarks.api.entries import EntryEndpointView
 from benchmarks.api.events import run_events
 from benchmarks.api.experiments import ExperimentViewSet, PoolSizeView
 from benchmarks.api.external import ExternalEndpointViewSet
@@ -27,6 +28,7 @@ router.register("playbooks", PlaybookViewSet, basename="api-playbook")
 router.register("experiments", ExperimentViewSet, basename="api-experiment")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("advice/pool-size/", PoolSizeView.as_view(), name="api-advice-pool-size"),
+    path("entries/<uuid:pk>/endpoint/", EntryEndpointView.as_view(), name="api-entry-endpoint"),
     path("comparisons/", comparisons, name="api-comparisons"),
     path("runs/<uuid:pk>/events/", run_events, name="api-run-events"),
     *router.urls,

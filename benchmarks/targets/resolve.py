@@ -10,12 +10,13 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint, Purpose, Run
+from benchmarks.targets import entries
 from panel.lib import addresses
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
-from pools.models import LIVE_STATES, Cluster, Pool
+from pools.models import LIVE_STATES, Cluster, Entry, Pool
 
-FIELDS = {"cluster", "database", "user", "pool", "external"}
+FIELDS = {"cluster", "database", "user", "pool", "external", "entry"}
 
 
 @dataclass(frozen=True)
@@ -79,17 +80,18 @@ class Target:
 
 
 def find(target: dict[str, Any], *, purpose: str = Purpose.LOAD) -> Target:
-    """Return the target of `{"pool": id}`, `{"cluster": id, "database": name}` or `{"external": id}`.
+    """Return the target of `{"pool": id}`, `{"cluster": id, "database": name}`, `{"external": id}` or `{"entry": id}`.
 
-    The first two take a `"user"`; a pool of a fixed user takes no other role. A dataset is always made in the database
-    itself, so preparing through a pool bypasses the pooler. Raises `InvalidTarget`.
+    All but `external` take a `"user"`; a pool of a fixed user takes no other role. A dataset is always made in the
+    database itself, so preparing through a pool bypasses the pooler. Raises `InvalidTarget`.
     """
     if not isinstance(target, dict):
         raise InvalidTarget({"target": [_('give {"pool": id} or {"cluster": id, "database": name}')]})
     if unknown := sorted(set(target) - FIELDS):
-        raise InvalidTarget(
-            {name: [_("unknown field of a target: use pool, cluster and database, or external")] for name in unknown}
-        )
+        text = _("unknown field of a target: use pool, cluster and database, entry, or external")
+        raise InvalidTarget({name: [text] for name in unknown})
+    if target.get("entry"):
+        target = {"external": _endpoint_of_entry(target).pk}
     if target.get("external"):
         return _external_target(target, purpose)
     if target.get("pool") and target.get("cluster"):
@@ -117,6 +119,16 @@ def _pool_target(target: dict[str, Any], purpose: str) -> Target:
             }
         )
     return Target(pool.cluster, pool.database, pool=pool, role=_role_through(pool, target.get("user")))
+
+
+def _endpoint_of_entry(target: dict[str, Any]) -> ExternalEndpoint:
+    if others := sorted(name for name in FIELDS - {"entry", "user"} if target.get(name)):
+        raise InvalidTarget({name: [_("leave it out: an entry includes it")] for name in others})
+    entry = Entry.objects.select_related("pooler").filter(pk=_uuid("entry", target["entry"])).first()
+    if entry is None:
+        text = _("there is no entry %(entry)s: choose one of the list")
+        raise InvalidTarget({"entry": [text % {"entry": target["entry"]}]})
+    return entries.find(entry, str(target.get("user") or ""))
 
 
 def _external_target(target: dict[str, Any], purpose: str) -> Target:

@@ -153,8 +153,8 @@ def figure(number: Number) -> str:
 
 @register.filter
 def allocated_percent(budget: Budget) -> float:
-    """Return the allocated share of a budget in percent, 0 to 100."""
-    return _share_percent(budget, budget.allocated)
+    """Return the share of a budget that pools and other entries take in percent, 0 to 100."""
+    return _share_percent(budget, budget.taken)
 
 
 @register.filter

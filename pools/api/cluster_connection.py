@@ -13,8 +13,8 @@ from rest_framework.response import Response
 
 from panel.accounts.permissions import reveals
 from pools import connection_strings
+from pools.api.pool_serializers import ConnectionSerializer
 from pools.api.pools import FORMAT, REVEAL
-from pools.api.serializers import ConnectionSerializer
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.models import Cluster, NodeRole

@@ -13,8 +13,8 @@ history and no event ids."""
 
 
 def describe_live(result: dict[str, Any], **_: Any) -> dict[str, Any]:
-    """Add `pools/{id}/live/` and `poolers/{id}/live/`; a hook of drf-spectacular."""
-    for noun in ("pools", "poolers"):
+    """Add `live/` of pools, entries and poolers; a hook of drf-spectacular."""
+    for noun in ("pools", "entries", "poolers"):
         one = dict(result["paths"][f"/api/v1/{noun}/{{id}}/"]["get"])
         result["paths"][f"/api/v1/{noun}/{{id}}/live/"] = {
             "get": one

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from pools.api.entry_examples import ENTRY, SOURCE, WATCHED_LINE
+
 CLUSTER = "0b8f3c52-6f1d-4f0e-8f0a-3f6f1a2b7c10"
 POOLER = "4d2a7b96-1c3e-4a58-b7d9-90e1f2a3b4c5"
 POOL = "9d2b4e70-5a31-4c8f-8e16-2f7a9c3d5b01"
@@ -39,7 +41,14 @@ POOLER_FIELDS: dict[str, Any] = {
     "pcp_port": None,
     "admin_user": "pooldeck",
     "admin_password": "CONSOLE-PASSWORD",
+    "management": "managed",
     "config_dir": "/etc/pgbouncer",
+    "config_file": "/etc/pgbouncer/pgbouncer.ini",
+    "delivery": "worker",
+    "client_host": "pool.example.org",
+    "client_port": 5432,
+    "stats_address": "",
+    "commands_refused": "",
     "generator": "local",
     "settings": {"max_client_conn": 500},
     "user_settings": {"reports": {"pool_mode": "session"}},
@@ -150,6 +159,8 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "available_connections": 94,
         "allocated_connections": 10,
         "experiment_connections": 0,
+        "unmanaged_connections": 20,
+        "unlimited_entries": 1,
         "used_connections": 22,
         "in_recovery": False,
         "primary": SERVER,
@@ -187,6 +198,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "user": "orders_app",
         "uri": "postgresql://orders_app@pgbouncer1.example.org:6432/orders",
     },
+    "Entry": ENTRY | {"pooler": POOLER, "cluster": CLUSTER},
     "Event": EVENT,
     "Figure": {"avg": 4.2, "max": 9.0},
     "File": {"name": "pgbouncer.ini", "content": DATABASES_INI},
@@ -345,6 +357,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     },
     "ShelfEntry": SHELF_ENTRY,
     "StateTotal": {"state": "idle", "connections": 9, "longest_s": 41.7},
+    "Source": SOURCE,
     "Step": {"at": "2026-03-05T16:12:46Z", "step": "reloaded", "detail": ""},
     "Term": {"name": "shared_buffers", "how": "as set", "bytes": 4294967296},
     "Transaction": {
@@ -363,4 +376,5 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     },
     "Wait": {"type": "Client", "event": "ClientRead", "sessions": 1},
     "WaitingSetting": {"name": "listen_port", "live": "6432", "wanted": "6543"},
+    "WatchedLine": WATCHED_LINE | {"pooler": POOLER},
 }

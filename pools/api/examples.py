@@ -65,6 +65,18 @@ POOLERS: dict[str, Any] = {
             },
         ),
         (
+            _("A PgBouncer that is only watched, behind a virtual IP"),
+            {
+                "name": "pgbouncer-2",
+                "host": "pgbouncer2.example.org",
+                "port": 6432,
+                "admin_user": "stats",
+                "admin_password": "CONSOLE-PASSWORD",
+                "client_host": "pool.example.org",
+                "client_port": 5432,
+            },
+        ),
+        (
             _("A Pgpool-II with its PCP port"),
             {
                 "name": "pgpool-1",
@@ -82,6 +94,16 @@ POOLERS: dict[str, Any] = {
     "poolers_apply_create": [
         (_("Apply what is pending"), {}),
         (_("Replace manual edits of the files"), {"drift": "overwrite"}),
+    ],
+    "poolers_watch_create": [
+        (
+            _("Two consoles with one login"),
+            {
+                "lines": "pgbouncer1.example.org\npgbouncer2.example.org:6433\n",
+                "admin_user": "stats",
+                "admin_password": "CONSOLE-PASSWORD",
+            },
+        )
     ],
     "poolers_restrict_pools_create": [(_("Let in only the pools' own users"), {"confirm": "pgbouncer-1"})],
     "poolers_rollback_create": [(_("Return to revision 11"), {"revision": 11})],

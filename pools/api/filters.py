@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from pools.models import Cluster, ClusterState, Pool
+from pools.models import Cluster, ClusterState, Entry, Management, Pool, Pooler
 
 EXPERIMENTS_HELP = _("Also those that experiments made for themselves")
 EXPERIMENTS = OpenApiParameter("experiments", OpenApiTypes.BOOL, default=False, description=EXPERIMENTS_HELP)
@@ -21,6 +21,30 @@ class ClusterFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-f
     class Meta:
         model = Cluster
         fields = ["name", "host", "protected", "state"]
+
+
+class PoolerFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """`management` is whether the panel writes its files."""
+
+    management = django_filters.ChoiceFilter(method="managed", choices=Management.choices)
+
+    class Meta:
+        model = Pooler
+        fields = ["name", "kind", "host", "state", "generator", "management"]
+
+    def managed(self, poolers: Any, name: str, value: str) -> Any:
+        """Return the watched or the managed ones."""
+        return poolers.watched() if value == Management.WATCHED else poolers.managed()
+
+
+class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """`managed` is whether a pool of the panel stands for the entry."""
+
+    managed = django_filters.BooleanFilter(field_name="pool", lookup_expr="isnull", exclude=True)
+
+    class Meta:
+        model = Entry
+        fields = ["name", "pooler", "cluster", "database", "user", "mode", "managed"]
 
 
 class PoolFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types

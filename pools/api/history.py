@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from pools.models import Pool, Pooler
+from pools.models import Entry, Pool, Pooler
 from pools.monitoring import history
 from pools.monitoring.history import RANGES, History, Point, Range
 from pools.monitoring.rates import FIGURES
@@ -74,6 +74,16 @@ class PoolHistoryView(APIView):
         """Return the averages and maxima of its figures."""
         pool = get_object_or_404(Pool.objects.wanted().select_related("pooler"), pk=pk)
         return Response(HistorySerializer(history.of_pool(pool, range_of(request))).data)
+
+
+class EntryHistoryView(APIView):
+    """The history of an entry that no pool stands for."""
+
+    @extend_schema(parameters=[RANGE], responses=HistorySerializer)
+    def get(self, request: Request, pk: UUID) -> Response:
+        """Return the averages and maxima of its figures."""
+        entry = get_object_or_404(Entry.objects.select_related("pooler"), pk=pk)
+        return Response(HistorySerializer(history.of_entry(entry, range_of(request))).data)
 
 
 class PoolerHistoryView(APIView):

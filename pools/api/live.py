@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from panel.accounts import event_streams
-from pools.models import Pool, Pooler
+from pools.models import Entry, Pool, Pooler
 from pools.monitoring import live_feed, rates
 from pools.monitoring.rates import Reading
 from pools.monitoring.sampler import ConsoleSnapshot
@@ -44,6 +44,16 @@ class PoolStreamAuthorization(StreamAuthorization):
         return Response((pool.pooler_id, pool.pooler.kind, pool.name))
 
 
+class EntryStreamAuthorization(StreamAuthorization):
+    """Authorizes the stream of an entry."""
+
+    @extend_schema(exclude=True)
+    def get(self, request: Request, pk: UUID) -> Response:
+        """Return the pooler, its kind, and the entry's name there; else 401, 403 or 404."""
+        entry = get_object_or_404(Entry.objects.select_related("pooler").only("name", "pooler__kind"), pk=pk)
+        return Response((entry.pooler_id, entry.pooler.kind, entry.name))
+
+
 class PoolerStreamAuthorization(StreamAuthorization):
     """Authorizes the stream of a pooler."""
 
@@ -54,13 +64,23 @@ class PoolerStreamAuthorization(StreamAuthorization):
         return Response((pk, pooler.kind, None))
 
 
-_authorizations = {"pool": PoolStreamAuthorization.as_view(), "pooler": PoolerStreamAuthorization.as_view()}
+_authorizations = {
+    "pool": PoolStreamAuthorization.as_view(),
+    "entry": EntryStreamAuthorization.as_view(),
+    "pooler": PoolerStreamAuthorization.as_view(),
+}
 
 
 @login_not_required  # the authorization view requires a token or a session, and answers as an API does
 async def pool_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream a pool's figures each second, as `event: figures` (GET)."""
     return await _answer(request, pk, _authorizations["pool"])
+
+
+@login_not_required
+async def entry_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+    """Stream an entry's figures each second (GET)."""
+    return await _answer(request, pk, _authorizations["entry"])
 
 
 @login_not_required

@@ -18,6 +18,9 @@ from panel.lib import wait_param
 from panel.lib.wait_param import WAIT
 from pools import deployment, task_queue
 from pools.api import pooler_settings
+from pools.api.entries import EntryActions
+from pools.api.filters import PoolerFilter
+from pools.api.pasted_poolers import WatchActions
 from pools.api.pool_access import AccessActions
 from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
@@ -33,14 +36,16 @@ from pools.poolers import KINDS
 SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
 
-class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, AccessActions, ModelViewSet[Pooler]):
+class PoolerViewSet(
+    WatchActions, EntryActions, RevisionActions, SettingsActions, NodeActions, AccessActions, ModelViewSet[Pooler]
+):
     """Running PgBouncers and Pgpool-IIs."""
 
     queryset = Pooler.objects.all()
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
     action_scopes = dict.fromkeys(("apply", "rollback", "attach_node", "detach_node", "restrict_pools"), "apply")
-    filterset_fields = ["name", "kind", "host", "state", "generator"]
+    filterset_class = PoolerFilter
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]
 
@@ -87,6 +92,7 @@ class PoolerViewSet(RevisionActions, SettingsActions, NodeActions, AccessActions
 
     def _applied(self, request: Request, drift: str | None, seconds: float) -> Response:
         pooler = self.get_object()
+        pooler.require_managed()
         deployment.try_again(pooler)
         if drift == "adopt":
             adoption.adopt(pooler, person(request.user))

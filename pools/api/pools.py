@@ -18,7 +18,7 @@ from pools import connection_strings
 from pools.api.client_advice import ModeAdvice
 from pools.api.console import ConsoleVerbs
 from pools.api.filters import PoolFilter
-from pools.api.serializers import ConnectionSerializer, PoolSerializer
+from pools.api.pool_serializers import ConnectionSerializer, PoolSerializer
 from pools.api.sql_rights import sql_right
 from pools.api.versions import expected_version
 from pools.clusters import endpoints

@@ -1,4 +1,4 @@
-"""Clusters, poolers, pools and revisions as JSON; passwords are write-only. The rules are in `pools.inventory`."""
+"""Clusters, poolers and revisions as JSON; passwords are write-only. The rules are in `pools.inventory`."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,11 +9,18 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from panel.lib.known_fields import KnownFields
-from pools import connection_strings
-from pools.clusters import endpoints, topology
-from pools.clusters.endpoints import Endpoint
+from pools.clusters import topology
 from pools.inventory import budget
-from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, Pooler, Revision
+from pools.models import (
+    Cluster,
+    ClusterNode,
+    ClusterState,
+    ClusterStatus,
+    Management,
+    NodeRole,
+    Pooler,
+    Revision,
+)
 from pools.poolers import KINDS
 from pools.poolers.advisory import Advisory
 
@@ -34,11 +41,10 @@ def password_field(help_text: "StrOrPromise" = "") -> serializers.CharField:
 
 
 OF_PROGRAM = _("Of the program; null removes one, and so does an empty text unless it is a value (may_be_empty)")
-OF_ALLOWED_USERS = _(
-    "Roles that may log in besides `user`, and then work as it; of an inbound pool, the only ones; `*`: every user "
-    "that the pooler knows. PgBouncer only"
-)
 OF_PROCESSES = _("What reaches only one of the processes that share its port (so_reuseport); empty for one process")
+OF_UNMANAGED = _("What entries of poolers may take besides pools; those without a limit count with what is open")
+OF_MANAGEMENT = _("`watched`: known by its console alone, and never changed; `managed`: the panel writes its files")
+OF_COMMANDS = _("Why its console takes no command from the panel's login; empty where it does")
 OF_CHILDREN = _("Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet")
 
 
@@ -84,6 +90,8 @@ class ClusterStatusSerializer(serializers.Serializer[dict[str, Any]]):
     available_connections = serializers.IntegerField(allow_null=True, help_text=_("What all pools together may take"))
     allocated_connections = serializers.IntegerField(help_text=_("What pools were given"))
     experiment_connections = serializers.IntegerField(help_text=_("Of these, to pools that go with their experiment"))
+    unmanaged_connections = serializers.IntegerField(help_text=OF_UNMANAGED)
+    unlimited_entries = serializers.IntegerField(help_text=_("Of these entries, those that nothing limits"))
     used_connections = serializers.IntegerField(allow_null=True)
     in_recovery = serializers.BooleanField(allow_null=True, help_text=_("Of the cluster's own address"))
     primary = AddressSerializer(help_text=_("Where pools and the panel find the primary: a node after a failover"))
@@ -104,6 +112,8 @@ def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
         "available_connections": given.available,
         "allocated_connections": given.allocated,
         "experiment_connections": given.for_experiments,
+        "unmanaged_connections": given.unmanaged.connections,
+        "unlimited_entries": given.unmanaged.unlimited,
         "used_connections": found.used_connections,
         "in_recovery": found.in_recovery,
         "primary": dict(zip(("host", "port"), topology.primary(cluster).address, strict=True)),
@@ -196,6 +206,8 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     children_behind = serializers.IntegerField(source="behind", read_only=True, help_text=OF_CHILDREN)
     processes = ProcessSerializer(many=True, read_only=True)
     processes_note = serializers.CharField(read_only=True, help_text=OF_PROCESSES)
+    management = serializers.ChoiceField(Management.choices, read_only=True, help_text=OF_MANAGEMENT)
+    commands_refused = serializers.CharField(read_only=True, help_text=OF_COMMANDS)
     advisories = serializers.SerializerMethodField()
     files_looked_at = serializers.DateTimeField(source="files_checked_at", read_only=True, allow_null=True)
 
@@ -211,8 +223,15 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "pcp_port",
             "admin_user",
             "admin_password",
+            "management",
             "config_dir",
+            "config_file",
+            "delivery",
             "generator",
+            "client_host",
+            "client_port",
+            "stats_address",
+            "commands_refused",
             "settings",
             "user_settings",
             "settings_state",
@@ -231,6 +250,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "updated_at",
         ]
         read_only_fields = [
+            "delivery",
             "settings_state",
             "settings_reason",
             "state",
@@ -242,6 +262,11 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
         extra_kwargs: dict[str, Any] = {
             "name": {"validators": []}
         }  # pools.inventory.poolers says which names are taken
+
+    def to_representation(self, instance: Pooler) -> dict[str, Any]:
+        """Return the usual path of the main file where none was given."""
+        described = super().to_representation(instance)
+        return described | {"config_file": KINDS[instance.kind].main_path(instance)}
 
     @extend_schema_field(AdvisorySerializer(many=True))
     def get_advisories(self, pooler: Pooler) -> Any:
@@ -268,8 +293,8 @@ class ConfigSerializer(serializers.Serializer[dict[str, Any]]):
 
     state = serializers.CharField(
         help_text=_(
-            "in sync, drifted, not applied yet, unreadable, not looked at (by the worker that has the files), or "
-            "unverified (while the panel is paused)"
+            "in sync, drifted, not applied yet, unreadable, not looked at (by the worker that has the files), "
+            "unverified (while the panel is paused), or watched (the panel writes none)"
         )
     )
     revision = serializers.IntegerField(allow_null=True)
@@ -299,96 +324,6 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
         model = Revision
         fields = ["id", "number", "state", "reason", "cause", "summary", "steps", "author", "created_at", "finished_at"]
         read_only_fields = fields
-
-
-class EndpointSerializer(serializers.Serializer[Endpoint]):
-    """Where clients of a pool log in, without the password."""
-
-    host = serializers.CharField()
-    port = serializers.IntegerField()
-    database = serializers.CharField()
-    user = serializers.CharField()
-    uri = serializers.SerializerMethodField()
-
-    def get_uri(self, endpoint: Endpoint) -> str:
-        """Return the URI without a password."""
-        return connection_strings.render(endpoint, "uri", reveal=False)
-
-
-class UsersField(serializers.ListField):
-    """Role names, which a pool keeps one a line."""
-
-    child = serializers.CharField(max_length=63)
-
-    def to_representation(self, data: Any) -> list[Any]:
-        """Return the list of a pool's text."""
-        return data.split("\n") if data else []
-
-
-class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
-    """A pool; an empty `user` is the inbound user, `state` is whether the spec is live."""
-
-    version = serializers.IntegerField(required=False, min_value=1)
-    user_password = password_field(help_text=_("Of `user`, where the panel does not know it; verified by a login"))
-    settings = serializers.DictField(required=False)
-    allowed_users = UsersField(required=False, help_text=OF_ALLOWED_USERS)
-    over_budget_confirm = serializers.CharField(
-        write_only=True, required=False, allow_blank=True, help_text=_("The cluster's name, to exceed its budget")
-    )
-    connection = serializers.SerializerMethodField()
-
-    class Meta:
-        model = Pool
-        fields = [
-            "id",
-            "version",
-            "name",
-            "pooler",
-            "cluster",
-            "through",
-            "target",
-            "database",
-            "user",
-            "user_password",
-            "allowed_users",
-            "mode",
-            "size",
-            "over_budget_confirm",
-            "over_budget_by",
-            "made_for",
-            "settings",
-            "state",
-            "state_reason",
-            "paused_until",
-            "connection",
-            "created_at",
-            "updated_at",
-        ]
-        read_only_fields = ["over_budget_by", "state", "state_reason", "paused_until"]
-        extra_kwargs: dict[str, Any] = {
-            "name": {"required": False, "help_text": _("Of a Pgpool-II or HAProxy: the database's, if left out")},
-            "size": {
-                "required": False,
-                "help_text": _("Of a Pgpool-II: the number of its children, of a HAProxy: its maxconn, if left out"),
-            },
-        }
-        validators: list[Any] = []  # pools.inventory.pools says which names are taken
-
-    @extend_schema_field(EndpointSerializer())
-    def get_connection(self, pool: Pool) -> Any:
-        """Return where its clients log in; `uri` is empty where the pool was refused before it was ever live."""
-        described = EndpointSerializer(endpoints.address_of_pool(pool)).data
-        return described | {"uri": ""} if pool.was_never_live else described
-
-
-class ConnectionSerializer(serializers.Serializer[dict[str, str]]):
-    """An endpoint in the syntax of one client: `{as, text}`."""
-
-    text = serializers.CharField()
-
-    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
-        """Add `as`, which is a keyword of Python and can't be declared above."""
-        return {"as": serializers.CharField(), **super().get_fields()}
 
 
 class AskedSerializer(PoolerSerializer):

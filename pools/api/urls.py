@@ -5,8 +5,9 @@ from rest_framework.routers import SimpleRouter
 
 from pools.api import live
 from pools.api.clusters import ClusterViewSet
+from pools.api.entries import EntryViewSet
 from pools.api.events import EventViewSet
-from pools.api.history import PoolerHistoryView, PoolHistoryView
+from pools.api.history import EntryHistoryView, PoolerHistoryView, PoolHistoryView
 from pools.api.poolers import PoolerViewSet
 from pools.api.pools import PoolViewSet
 from pools.api.shelf import ShelfViewSet
@@ -16,12 +17,15 @@ router = SimpleRouter(use_regex_path=False)
 router.register("clusters", ClusterViewSet, basename="api-cluster")
 router.register("poolers", PoolerViewSet, basename="api-pooler")
 router.register("pools", PoolViewSet, basename="api-pool")
+router.register("entries", EntryViewSet, basename="api-entry")
 router.register("shelf", ShelfViewSet, basename="api-shelf")
 router.register("events/thresholds", ThresholdViewSet, basename="api-threshold")
 router.register("events", EventViewSet, basename="api-event")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/<uuid:pk>/history/", PoolHistoryView.as_view(), name="api-pool-history"),
     path("pools/<uuid:pk>/live/", live.pool_figures, name="api-pool-live"),
+    path("entries/<uuid:pk>/history/", EntryHistoryView.as_view(), name="api-entry-history"),
+    path("entries/<uuid:pk>/live/", live.entry_figures, name="api-entry-live"),
     path("poolers/<uuid:pk>/history/", PoolerHistoryView.as_view(), name="api-pooler-history"),
     path("poolers/<uuid:pk>/live/", live.pooler_figures, name="api-pooler-live"),
     *router.urls,

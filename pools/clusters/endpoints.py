@@ -9,9 +9,10 @@ from django.utils.translation import gettext as _
 from pools.clusters import ca_files, topology
 from pools.clusters.topology import Address
 from pools.errors import NoStandby
-from pools.models import Cluster, NodeRole, Pool, Pooler, SslMode
+from pools.models import Cluster, Entry, NodeRole, Pool, Pooler, SslMode
 
 YOUR_ROLE = "YOUR_ROLE"
+YOUR_DATABASE = "YOUR_DATABASE"  # of an entry that leads to whatever database its clients name
 REQUIRE_AUTH_SINCE = 160_000
 DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # of PgBouncer's client_tls_sslmode
 
@@ -87,12 +88,24 @@ def at(cluster: Cluster, address: Address, database: str | None = None) -> Endpo
 
 
 def address_of_pool(pool: Pool) -> Endpoint:
-    """Return the pooler's address with the pool's name as the database, without a password: fit for lists.
+    """Return the address that clients are told, with the pool's name as the database, without a password: for lists.
 
     The user is empty for a pool of the inbound user, which takes any role its pooler knows.
     """
-    pooler = pool.pooler
-    return Endpoint(pooler.host, pooler.port, pool.name, pool.user, sslmode=_asked_by(pooler))
+    host, port = pool.pooler.client_address
+    return Endpoint(host, port, pool.name, pool.user, sslmode=_asked_by(pool.pooler))
+
+
+def address_of_entry(entry: Entry) -> Endpoint:
+    """Return the address that clients are told, with an entry's name as the database, without a password."""
+    host, port = entry.pooler.client_address
+    database = entry.name if entry.database else YOUR_DATABASE
+    return Endpoint(host, port, database, entry.user, sslmode=_asked_by(entry.pooler))
+
+
+def of_entry(entry: Entry) -> Endpoint:
+    """Return `address_of_entry` with the role that its clients work as, or a placeholder; no password is known."""
+    return replace(address_of_entry(entry), user=entry.user or YOUR_ROLE)
 
 
 def _asked_by(pooler: Pooler) -> str:
@@ -130,5 +143,16 @@ def _shown_password(pool: Pool, user: str) -> str | None:
 
 
 def for_panel(pool: Pool) -> Endpoint:
-    """Return `address_of_pool` with the login of the panel's own runs (`Pool.login`); never shown."""
-    return replace(address_of_pool(pool), user=pool.login, password=pool.cluster.password_of(pool.login))
+    """Return the pool at its pooler's own address, with the login of the panel's runs (`Pool.login`); never shown."""
+    through = replace(address_of_pool(pool), host=pool.pooler.host, port=pool.pooler.port)
+    return replace(through, user=pool.login, password=pool.cluster.password_of(pool.login))
+
+
+def for_run(entry: Entry, user: str, password: str, database: str = "") -> Endpoint:
+    """Return an entry at its pooler's own address, with the login that somebody gave; never shown.
+
+    `database` is what clients name where the entry leads to any database.
+    """
+    named = entry.name if entry.database else database
+    through = replace(address_of_entry(entry), host=entry.pooler.host, port=entry.pooler.port)
+    return replace(through, database=named, user=user, password=password)

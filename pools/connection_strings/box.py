@@ -15,7 +15,7 @@ from pools.clusters.endpoints import YOUR_ROLE, Endpoint
 from pools.connection_strings import FILES, FORMATS, FRAMEWORK
 from pools.errors import NoStandby
 from pools.inventory import pooler_settings_validation
-from pools.models import Cluster, Mode, NodeRole, Pool
+from pools.models import Cluster, Entry, Mode, NodeRole, Pool, Pooler
 
 MASK = "••••••••••••"
 READ_ONLY = gettext_lazy("A standby accepts reads only, and may be a moment behind its primary.")
@@ -158,7 +158,7 @@ def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     roles = endpoints.roles_shown(pool)
     role = shown.role if shown.role in roles else ""
     through = endpoints.of_pool(pool, role)
-    notes = [*_of_inbound_user(pool, role), str(modes.of(pool.mode).asks), *_of_prepared(pool)]
+    notes = [*_of_inbound_user(pool, role), str(modes.of(pool.mode).asks), *_of_prepared(pool.mode, pool.pooler)]
     pooled = [ConnectionTarget("pooled", _("Through the pool"), " ".join(notes), through, TABS)]
     note = _("Directly to cluster %(cluster)s, bypassing the pool.") % {"cluster": pool.cluster}
     if pool.was_never_live:
@@ -171,6 +171,19 @@ def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     return ConnectionBox(reverse("pool-connection", args=[pool.pk]), targets, replace(shown, role=role), roles)
 
 
+def of_entry(entry: Entry, shown: Shown) -> ConnectionBox:
+    """Return the box of an entry that is not managed here and, where it is registered, of the cluster behind it."""
+    through = endpoints.of_entry(entry)
+    notes = [_("The panel knows no password of it: clients log in as the pooler's operator has arranged.")]
+    notes += [str(modes.of(entry.mode).asks), *_of_prepared(entry.mode, entry.pooler)]
+    targets = [ConnectionTarget("pooled", _("Through the pooler"), " ".join(notes), through, TABS)]
+    if entry.cluster:
+        note = _("Directly to cluster %(cluster)s, bypassing the pooler.") % {"cluster": entry.cluster}
+        straight = endpoints.of_cluster(entry.cluster, entry.database or None)
+        targets.append(ConnectionTarget("direct", _("Direct"), note, _as_in(through, straight), TABS))
+    return ConnectionBox(reverse("entry-connection", args=[entry.pk]), targets, shown)
+
+
 def _of_inbound_user(pool: Pool, role: str) -> Iterator[str]:
     if pool.user:
         return
@@ -181,11 +194,11 @@ def _of_inbound_user(pool: Pool, role: str) -> Iterator[str]:
     yield text % {"role": role or YOUR_ROLE}
 
 
-def _of_prepared(pool: Pool) -> Iterator[str]:
+def _of_prepared(mode: str, pooler: Pooler) -> Iterator[str]:
     """Yield whether statements that a driver prepares are kept, by the release; the clients page has live values."""
-    if pool.mode == Mode.SESSION:
+    if mode == Mode.SESSION:
         return
-    major, minor = pooler_settings_validation.release_of(pool.pooler)
+    major, minor = pooler_settings_validation.release_of(pooler)
     if (major, minor) < client_limits.KEEPS_PREPARED:
         text = _("Turn prepared statements off in the driver: PgBouncer %(release)s keeps none.")
         yield text % {"release": f"{major}.{minor}"}

@@ -71,11 +71,13 @@ class NotPaused(PoolsError):
 def controls_of(pooler: Pooler) -> AbstractContextManager[Controls]:
     """Log in to the pooler's console and return its commands.
 
-    Raises `ConsoleRefused` for a kind without commands, `PoolerUnreachable`, and `IllegalTransition` while the panel is
-    paused.
+    Raises `ConsoleRefused` for a kind without commands and for a login that may only read, `PoolerUnreachable`, and
+    `IllegalTransition` while the panel is paused.
     """
     if pausing.is_paused():
         raise IllegalTransition(pausing.PAUSED)
+    if pooler.commands_refused:
+        raise ConsoleRefused(pooler.commands_refused)
     return KINDS[pooler.kind].controls(pooler)
 
 

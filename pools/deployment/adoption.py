@@ -42,6 +42,7 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
 
     Passwords of known roles are adopted too; the apply tries each by a login before anything is written.
     """
+    pooler.require_managed()
     try:
         found = preview(pooler)
     except atomic_write.UnsafeFolder as error:

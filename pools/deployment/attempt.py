@@ -107,7 +107,7 @@ def waiting_poolers() -> list[Pooler]:
     cut_short = Q(pk__in=Revision.objects.cut_short().values("pooler"))
     resting = Q(state=PoolerState.UNREACHABLE, checked_at__gt=lately) | Q(rests_until__gt=timezone.now()) & ~cut_short
     waiting = Q(pk__in=Pool.objects.unsettled().values("pooler")) | Q(settings_state=PoolState.PENDING) | cut_short
-    return list(Pooler.objects.filter(waiting).exclude(resting).order_by("name"))
+    return list(Pooler.objects.managed().filter(waiting).exclude(resting).order_by("name"))
 
 
 def why_nothing(pooler: Pooler) -> str:

@@ -27,9 +27,9 @@ OPERATOR = "operator"
 
 
 def comparable() -> QuerySet[Pooler]:
-    """Return every pooler that has an applied revision."""
+    """Return every managed pooler that has an applied revision."""
     applied = Revision.objects.filter(state=RevisionState.APPLIED).values("pooler")
-    return Pooler.objects.filter(pk__in=applied)
+    return Pooler.objects.managed().filter(pk__in=applied)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ def check(pooler: Pooler) -> None:
     a console that does not answer.
     """
     at, last = _moment(pooler), Revision.objects.live_on(pooler)
-    if last is None or at is None:
+    if last is None or at is None or pooler.is_watched:
         return
     changed, live = _compare_files(pooler, last), _compare_console(pooler, last.files)
     if _moment(pooler) != at:  # an apply ran in between, so the differences are no drift

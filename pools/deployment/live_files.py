@@ -28,9 +28,12 @@ def live_files(pooler: Pooler) -> dict[str, object]:
     """Return `{state, revision, files: [{name, content}]}` of the files in config_dir, secrets masked.
 
     `state` is `in sync`, `drifted`, `not applied yet`, `unreadable`, `not looked at` for another generator's files
-    that no worker checks now, and `unverified` while the panel is paused; the last three come with `error`.
+    that no worker checks now, and `unverified` while the panel is paused; these three come with `error`. It is
+    `watched` where the panel writes none.
     `revision` is the number of the last applied one or None.
     """
+    if pooler.is_watched:
+        return {"state": "watched", "revision": None, "files": []}
     last, owner = Revision.objects.live_on(pooler), folder_owner.of(pooler)
     if pausing.is_paused():
         shown = _masked(pooler, last.files) if last else []

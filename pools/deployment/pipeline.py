@@ -47,12 +47,13 @@ class Drifted(PoolsError):
 def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False) -> Revision | None:
     """Apply what is unsettled; return the last revision made, or None where nothing could be done.
 
-    Nothing happens while another worker applies, or while the pooler is down (the changes wait, with the reason).
+    Nothing happens to a watched pooler, nor while another worker applies, or while the pooler is down (the changes
+    wait, with the reason).
     Pools or settings that cause a fault are rolled back alone, the others are tried again without them. Manual edits of
     the files keep everything waiting unless `overwrite`: that request is stored nowhere, so it raises `Busy` while
     another worker applies.
     """
-    if not _take_lock(pooler):
+    if pooler.is_watched or not _take_lock(pooler):
         if overwrite:
             raise Busy(_("another apply of pooler %(pooler)s is running: the overwrite follows") % {"pooler": pooler})
         return None

@@ -53,6 +53,7 @@ def roll_back(pooler: Pooler, revision: Revision, author: models.Model | None = 
     since come back with their ids; settings, users and given files too. Passwords are not restored: a role has the
     present one of its cluster. Raises `CannotRollBack` naming the obstacles, with nothing changed.
     """
+    pooler.require_managed()
     with transaction.atomic():
         _restore(pooler, revision, author)
         task_queue.ask([pooler.pk], author)

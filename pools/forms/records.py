@@ -132,7 +132,10 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
 
     class Meta:
         model = Pooler
-        fields = ("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "generator")
+        fields = (
+            *("name", "kind", "host", "port", "pcp_port", "stats_address", "admin_user"),
+            *("client_host", "client_port", "config_dir", "generator"),
+        )
         labels = {
             "name": _("Name"),
             "kind": _("Kind"),
@@ -140,6 +143,9 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             "port": _("Port"),
             "pcp_port": _("PCP port"),
             "admin_user": _("Console user"),
+            "stats_address": _("Statistics"),
+            "client_host": _("Host for clients"),
+            "client_port": _("Port for clients"),
             "config_dir": _("Configuration directory"),
             "generator": _("Generator"),
         }
@@ -148,12 +154,21 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             "host": _("The host that clients connect to; the panel logs in to its console there too"),
             "pcp_port": _("Only for Pgpool-II: its control port (pcp_port), through which the panel reloads it"),
             "admin_user": _(
-                "PgBouncer: one of its admin_users; Pgpool-II: a role of the servers behind it; "
-                "HAProxy: the role that health checks name"
+                "PgBouncer: one of its admin_users, or of its stats_users to read; Pgpool-II: a role of its servers; "
+                "HAProxy: the role that health checks name, or the user of its stats page"
             ),
+            "stats_address": _(
+                "Only for an HAProxy without a folder here: its stats socket (a path or host:port) or the URL of its "
+                "stats page"
+            ),
+            "client_host": _(
+                "What connection strings show, such as a virtual IP, a DNS name or a Kubernetes Service; empty: the "
+                "host above"
+            ),
+            "client_port": _("Empty: the port above"),
             "config_dir": _(
                 "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on the generator's host, "
-                "which the panel writes to"
+                "which the panel writes to. Empty: the pooler is only watched, and nothing of it is changed"
             ),
             "generator": _("The generator whose worker writes there; empty: any"),
         }
@@ -181,7 +196,7 @@ class PoolForm(Typed):
         max_length=200,
         help_text=_("Clients give it as the database name. Letters, digits, underscore, dot, hyphen"),
     )
-    pooler = forms.ModelChoiceField(Pooler.objects.all(), empty_label=None, label=_("Pooler"))
+    pooler = forms.ModelChoiceField(Pooler.objects.managed(), empty_label=None, label=_("Pooler"))
     cluster = forms.ModelChoiceField(Cluster.objects.all(), empty_label=_("Choose a cluster"), label=_("Cluster"))
     through = forms.ModelChoiceField(
         Pooler.objects.filter(kind__in=kinds_that("is_chainable")),
@@ -271,7 +286,7 @@ class PoolForm(Typed):
         if isinstance(chosen, Pooler):
             return chosen
         try:
-            return Pooler.objects.get(pk=chosen) if chosen else Pooler.objects.first()
+            return Pooler.objects.get(pk=chosen) if chosen else Pooler.objects.managed().first()
         except (Pooler.DoesNotExist, ValidationError):  # the field reports it itself
             return None
 

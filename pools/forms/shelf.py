@@ -38,7 +38,7 @@ class ShelfEntryForm(Typed):
     def __init__(self, *args: Any, entry: ShelfEntry | None = None, **kwargs: Any) -> None:
         before = {name: getattr(entry, name) for name in shelf.FIELDS} if entry else {}
         super().__init__(*args, initial=before, **kwargs)
-        self.fields["pooler"].queryset = Pooler.objects.order_by("name")  # type: ignore[attr-defined]
+        self.fields["pooler"].queryset = Pooler.objects.managed().order_by("name")  # type: ignore[attr-defined]
         if entry is not None:
             del self.fields["cluster"]
             return

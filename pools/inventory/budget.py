@@ -13,6 +13,8 @@ from django.db.models.functions import Cast, Coalesce
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from pools.inventory import unmanaged_connections
+from pools.inventory.unmanaged_connections import NOTHING, Unmanaged
 from pools.models import Cluster, ClusterStatus, NodeRole, Pool, Pooler
 from pools.poolers import KINDS, driver
 from pools.poolers.base import Problems
@@ -52,10 +54,21 @@ class Budget:
     free: int | None
     sources: list[tuple[str, int]]
     for_experiments: int = 0  # of what is allocated, to pools that go with their experiment
+    unmanaged: Unmanaged = NOTHING  # of entries that no pool of the panel stands for
+
+    @property
+    def taken(self) -> int:
+        """What pools and all other entries take."""
+        return self.allocated + self.unmanaged.connections
 
     @property
     def lasting(self) -> int:
-        """What is allocated to pools that stay; warnings are about these."""
+        """What is taken by pools that stay, and by other entries; warnings are about these."""
+        return self.taken - self.for_experiments
+
+    @property
+    def to_pools(self) -> int:
+        """What is allocated to pools that stay."""
         return self.allocated - self.for_experiments
 
     @property
@@ -72,15 +85,18 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
     """
     status = ClusterStatus.objects.filter(cluster=cluster).first()
     given = _allocated([cluster.pk], target, without)
-    return _budget(cluster, status, given[cluster.pk])
+    others = unmanaged_connections.by_cluster([cluster.pk], target)
+    return _budget(cluster, status, given[cluster.pk], others.get(cluster.pk, NOTHING))
 
 
 def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) -> dict[UUID, Budget]:
-    """Return the budgets of the clusters' primaries, or of their standbys, by cluster id, in four queries."""
+    """Return the budgets of the clusters' primaries, or of their standbys, by cluster id, in five queries."""
     listed = {cluster.pk: cluster for cluster in clusters}
     statuses = ClusterStatus.objects.in_bulk(list(listed))
-    allocated = _allocated(listed, target)
-    return {pk: _budget(cluster, statuses.get(pk), allocated[pk]) for pk, cluster in listed.items()}
+    allocated, others = _allocated(listed, target), unmanaged_connections.by_cluster(listed, target)
+    return {
+        pk: _budget(cluster, statuses.get(pk), allocated[pk], others.get(pk, NOTHING)) for pk, cluster in listed.items()
+    }
 
 
 def needed_by(pool: Pool) -> int:
@@ -139,12 +155,13 @@ def _sums(pools: QuerySet[Pool]) -> Iterator[tuple[UUID, str, int]]:
     return ((cluster, made_for, sizes + reserves) for cluster, made_for, sizes, reserves in sums)
 
 
-def _budget(cluster: Cluster, status: ClusterStatus | None, given: _Given) -> Budget:
+def _budget(cluster: Cluster, status: ClusterStatus | None, given: _Given, others: Unmanaged) -> Budget:
     sources, for_experiments = _sources(cluster, status), given.to_all - given.to_people
     if not sources:
-        return Budget(None, given.to_all, None, [], for_experiments)
+        return Budget(None, given.to_all, None, [], for_experiments, others)
     available = max(0, sum(number for _, number in sources))
-    return Budget(available, given.to_all, available - given.to_all, sources, for_experiments)
+    free = available - given.to_all - others.connections
+    return Budget(available, given.to_all, free, sources, for_experiments, others)
 
 
 def _sources(cluster: Cluster, status: ClusterStatus | None) -> list[tuple[str, int]]:
@@ -222,7 +239,11 @@ def _figures(budget: Budget, *, has_own: bool) -> str:
         text = _("%(available)s available, %(given)s allocated to other pools, %(free)s free")
     else:
         text = _("%(available)s available, %(given)s allocated to pools, %(free)s free")
-    return text % {"available": budget.available, "given": budget.allocated, "free": budget.free}
+    figures = text % {"available": budget.available, "given": budget.allocated, "free": budget.free}
+    if not budget.unmanaged.connections:
+        return figures
+    words = {"figures": figures, "others": budget.unmanaged.connections}
+    return _("%(figures)s (%(others)s are taken by entries that are not managed here)") % words
 
 
 def allowed_by(spec: Pool, author: models.Model | None, pool_set: Pool | None = None) -> str:

@@ -17,6 +17,7 @@ from panel.lib import addresses
 from pools import task_queue
 from pools.clusters import ca_files, connect, health_check
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
+from pools.inventory import entries
 from pools.models import Cluster, ClusterCreation, ClusterState, ClusterStatus, Pool, SslMode, identifiers
 
 logger = logging.getLogger(__name__)
@@ -75,6 +76,7 @@ def save_new(cluster: Cluster, found: dict[str, Any], author: Model | None = Non
         InvalidCluster.refuse(_name_taken(cluster))
         cluster.save(force_insert=True)
         status = health_check.record(cluster, found)
+    entries.find_clusters()
     logger.info("cluster %s registered by %s: %s", cluster.pk, author, status.state)
     return status
 

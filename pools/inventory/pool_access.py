@@ -75,6 +75,7 @@ def restrict(pooler: Pooler, confirmed: str, author: models.Model | None = None)
 
     `confirmed` is the pooler's name. Raises `NotConfirmed` with the users that would be refused, with nothing changed.
     """
+    pooler.require_managed()
     found = review(pooler)
     if any(one.refused for one in found) and confirmed != pooler.name:
         listed = "; ".join(str(one) for one in found if one.refused)

@@ -80,6 +80,10 @@ class Known:
 
 def problems(spec: Pool) -> Problems:
     """Yield (field, message) for every invalid value of an unsaved pool; queries no server."""
+    if spec.pooler.is_watched:
+        text = _("pooler %(pooler)s is only watched, so it takes no pool of the panel: take it over first")
+        yield "pooler", text % {"pooler": spec.pooler}
+        return
     yield from value_problems({name: getattr(spec, name) for name in _VALUE_CHECKS})
     yield from _target_problems(spec)
     yield from _allowed_users_problems(spec)

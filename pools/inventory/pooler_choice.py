@@ -27,11 +27,9 @@ def known_of(cluster: Cluster) -> Pooler | None:
     if entry and entry.pooler:
         return entry.pooler
     its_pools = Count("pools", filter=Q(pools__cluster=cluster, pools__removal_requested_at=None))
-    ranked = (
-        Pooler.objects.filter(kind=PoolerKind.PGBOUNCER).annotate(its_pools=its_pools).order_by("-its_pools", "name")
-    )
-    best = list(ranked[:2])
-    return best[0] if len(best) == 1 or (best and best[0].its_pools) else None
+    managed = Pooler.objects.managed().filter(kind=PoolerKind.PGBOUNCER)
+    best = list(managed.annotate(its_pools=its_pools).order_by("-its_pools", "name")[:2])
+    return best[0] if len(best) == 1 or (best and bool(getattr(best[0], "its_pools", False))) else None
 
 
 def find_pool(cluster: Cluster, name: str) -> Pool | None:
@@ -46,7 +44,7 @@ def find_pool(cluster: Cluster, name: str) -> Pool | None:
 
 
 def _why_none(cluster: Cluster) -> str:
-    names = ", ".join(Pooler.objects.filter(kind=PoolerKind.PGBOUNCER).values_list("name", flat=True)[:8])
+    names = ", ".join(Pooler.objects.managed().filter(kind=PoolerKind.PGBOUNCER).values_list("name", flat=True)[:8])
     if not names:
         return _("the panel has no PgBouncer for pools of cluster %(cluster)s: register one") % {"cluster": cluster}
     text = _(

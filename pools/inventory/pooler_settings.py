@@ -134,6 +134,7 @@ def remove_file(
 
 
 def _locked(pooler: Pooler) -> Pooler:
+    pooler.require_managed()
     return Pooler.objects.select_for_update().get(pk=pooler.pk)
 
 

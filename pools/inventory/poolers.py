@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.db import IntegrityError, transaction
@@ -12,15 +12,21 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from panel.lib import addresses
+from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import atomic_write, folder_owner
 from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
+from pools.inventory import entries
 from pools.models import AS_APPLIED, Pooler, PoolerKind, PoolerState, PoolState, identifiers
 from pools.poolers import KINDS
-from pools.poolers.base import PoolFigures
+from pools.poolers.base import FoundEntry, PoolFigures
 
 logger = logging.getLogger(__name__)
 
-FIELDS = ("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "generator")
+FIELDS = (
+    *("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "config_file", "generator"),
+    *("client_host", "client_port", "stats_address"),
+)
+OF_HOST = ("host", "port", "config_dir", "config_file")  # a change of them leads to other files, or to another program
 CHECKS_AT_ONCE = 16
 
 
@@ -28,13 +34,16 @@ CHECKS_AT_ONCE = 16
 class PoolerCheck:
     """The result of a check: the version (empty when unreachable), the problem, and `Driver.facts`.
 
-    `reason` is None where the console answers and the folder belongs to another generator.
+    `reason` is None where the console answers and the folder belongs to another generator, `entries` where the program
+    does not tell them. `refused`: why its login may only read.
     """
 
     version: str = ""
     reason: str | None = ""
     facts: dict[str, int] = field(default_factory=dict)
     processes: list[dict[str, str]] = field(default_factory=list)
+    entries: list[FoundEntry] | None = None
+    refused: str = ""
 
 
 class InvalidPooler(InvalidValues):
@@ -43,16 +52,34 @@ class InvalidPooler(InvalidValues):
 
 def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str]:
     """Save a new pooler and return it with the reason it can't be reached, or an empty text. Raises `InvalidPooler`."""
+    pooler = drafted(values)
+    admit(pooler, _check(pooler, folder_owner.FolderOwner(pooler.generator)), ClusterIndex.read(), author)
+    return pooler, pooler.error
+
+
+def drafted(values: Mapping[str, Any]) -> Pooler:
+    """Return an unsaved pooler of valid values, with its console's password. Raises `InvalidPooler`."""
     fields = _validated(Pooler(), values)
     password = str(values.get("admin_password") or "")
     if not password and KINDS[fields["kind"]].has_console_login:
         raise InvalidPooler({"admin_password": [_("the console's password is needed")]})
     pooler = Pooler(**fields)
     pooler.admin_password = password
+    return pooler
+
+
+def inspect_all(poolers: Iterable[Pooler]) -> list[PoolerCheck]:
+    """Check the consoles of unsaved poolers in parallel; nothing is recorded."""
+    with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
+        return list(threads.map(lambda pooler: _check(pooler, folder_owner.FolderOwner()), poolers))
+
+
+def admit(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex, author: Any = None) -> None:
+    """Save a new pooler with what its check found. Raises `InvalidPooler` where its name was taken meanwhile."""
     with _names_kept_apart(pooler.name):
         pooler.save(force_insert=True)
     logger.info("pooler %s (%s) registered by %s", pooler.pk, pooler, author)
-    return pooler, check(pooler)
+    _record(pooler, found_by_check, index)
 
 
 def change(
@@ -66,13 +93,14 @@ def change(
     fields = _validated(pooler, values)
     password = str(values.get("admin_password") or "")
     moved = Pooler(**{"id": pooler.pk, **{name: getattr(pooler, name) for name in FIELDS}, **fields})
-    if not password and pooler.sealed_admin_password and moved.secret_owner != pooler.secret_owner:
+    is_moved = (moved.secret_owner, moved.stats_address) != (pooler.secret_owner, pooler.stats_address)
+    if not password and pooler.sealed_admin_password and is_moved:
         raise InvalidPooler({"admin_password": [_("the address or the login changed: enter the password again")]})
     if password:
         moved.admin_password = password
         fields["sealed_admin_password"] = moved.sealed_admin_password
     generator = pooler.generator
-    elsewhere = any(fields[name] != getattr(pooler, name) for name in ("host", "port", "config_dir"))
+    elsewhere = any(fields[name] != getattr(pooler, name) for name in OF_HOST)
     with _names_kept_apart(fields["name"]):
         pooler.edit(expected_version, **fields)
         if elsewhere:
@@ -102,7 +130,7 @@ def remove(pooler: Pooler) -> None:
 def check(pooler: Pooler) -> str:
     """Check the console and the folder and record the result; return why it can't be used, or an empty text."""
     found_by_check = _check(pooler, folder_owner.of(pooler))
-    _record(pooler, found_by_check)
+    _record(pooler, found_by_check, ClusterIndex.read())
     return pooler.error
 
 
@@ -112,8 +140,9 @@ def check_all(poolers: Iterable[Pooler] | None = None) -> None:
     with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
         kept = folder_owner.of_all(asked)
         snapshots = threads.map(_check, asked, [kept.get(pooler.pk, folder_owner.FolderOwner()) for pooler in asked])
+        index = ClusterIndex.read()
         for pooler, found_by_check in zip(asked, snapshots, strict=True):
-            _record(pooler, found_by_check)
+            _record(pooler, found_by_check, index)
 
 
 def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
@@ -137,23 +166,26 @@ def _taken(name: str) -> str:
 
 def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
     """Check its console and its folder; touches no record, so that threads may call it."""
-    kind, version, facts, processes = KINDS[pooler.kind], "", {}, []
+    kind, found = KINDS[pooler.kind], PoolerCheck()
     try:
-        version = kind.check(pooler)
+        found = PoolerCheck(version=kind.check(pooler))
         facts, processes = kind.facts(pooler), kind.processes(pooler)
-        if pooler.config_dir and not owner.is_here:
-            return PoolerCheck(version, None, facts, processes)
-        if pooler.config_dir:
-            atomic_write.refuse_unsafe(pooler.config_dir)
+        entries, refused = kind.entries(pooler), kind.commands_refused(pooler)
+        found = replace(found, facts=facts, processes=processes, entries=entries, refused=refused)
+        if pooler.is_watched:
+            return found
+        if not owner.is_here:
+            return replace(found, reason=None)
+        atomic_write.refuse_unsafe(pooler.config_dir)
     except PoolerUnreachable as error:
         return PoolerCheck(reason=str(error))
     except atomic_write.UnsafeFolder as error:
-        return PoolerCheck(version, str(error), facts, processes)
-    return PoolerCheck(version, "", facts, processes)
+        return replace(found, reason=str(error))
+    return replace(found, reason=refused)
 
 
-def _record(pooler: Pooler, found_by_check: PoolerCheck) -> None:
-    """Save the result; pools whose size is their pooler's get it."""
+def _record(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex) -> None:
+    """Save the result and the entries; pools whose size is their pooler's get it."""
     reason = found_by_check.reason
     if reason is None:  # only its generator can tell what is wrong with an online pooler's folder
         reason = pooler.error if pooler.state == PoolerState.ONLINE else ""
@@ -163,9 +195,12 @@ def _record(pooler: Pooler, found_by_check: PoolerCheck) -> None:
         reason,
         found_by_check.facts,
         found_by_check.processes,
+        found_by_check.refused,
     )
     if found_by_check.version and (size := KINDS[pooler.kind].usual_size(pooler)):
         pooler.pools.exclude(size=size).update(size=size)
+    if found_by_check.entries is not None:
+        entries.record(pooler, found_by_check.entries, index)
 
 
 def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,8 +208,10 @@ def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
     given = {name: values[name] for name in FIELDS if name in values}
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
     fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
-    fields["config_dir"] = _normal(fields["config_dir"])
+    fields["config_dir"], fields["config_file"] = _normal(fields["config_dir"]), _normal(fields["config_file"])
     InvalidPooler.refuse((name, problem) for name, problem in _problems(pooler, fields) if problem)
+    if fields["config_file"] == f"{fields['config_dir']}/{KINDS[fields['kind']].main_file}":
+        fields["config_file"] = ""  # the usual one, which moves with the folder
     return fields
 
 
@@ -193,7 +230,13 @@ def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, 
     yield "port", _port_problem(port)
     yield "pcp_port", _pcp_port_problem(fields["pcp_port"], fields["kind"])
     yield "admin_user", identifiers.identifier_problem(fields["admin_user"])
-    yield "config_dir", _folder_problem(folder, fields["kind"])
+    yield "config_dir", _folder_problem(pooler, folder)
+    yield "config_file", _file_problem(folder, fields["config_file"])
+    yield "client_host", identifiers.host_problem(fields["client_host"]) if fields["client_host"] else ""
+    yield "client_port", _port_problem(fields["client_port"]) if fields["client_port"] is not None else ""
+    yield from (
+        KINDS[fields["kind"]].console_problems(folder, fields["stats_address"]) if fields["kind"] in KINDS else ()
+    )
     for other in others.filter(config_dir=folder, generator=fields["generator"]) if folder else ():
         text = _("%(folder)s is the folder of pooler %(pooler)s: two would overwrite each other's pools")
         yield "config_dir", text % {"folder": folder, "pooler": other}
@@ -223,10 +266,20 @@ def _pcp_port_problem(port: Any, kind: str) -> str:
     return _port_problem(port)
 
 
-def _folder_problem(folder: str, kind: str) -> str:
+def _folder_problem(pooler: Pooler, folder: str) -> str:
     if not folder:
-        is_needed = kind not in KINDS or KINDS[kind].needs_folder
-        return _("the folder of its configuration is needed") if is_needed else ""
-    if not folder.startswith("/") or ".." in folder.split("/"):
-        return _("%(folder)r is not an absolute path: write it from / on, without ..") % {"folder": folder}
-    return identifiers.line_problem(folder)
+        has_pools = not pooler._state.adding and pooler.pools.exists()
+        return _("the panel's pools are in its files: let it go first, or remove its pools") if has_pools else ""
+    return _path_problem(folder)
+
+
+def _file_problem(folder: str, file: str) -> str:
+    if file and not folder:
+        return _("%(file)s is only known with its folder: give both, or take the pooler over") % {"file": file}
+    return _path_problem(file) if file else ""
+
+
+def _path_problem(path: str) -> str:
+    if not path.startswith("/") or ".." in path.split("/"):
+        return _("%(folder)r is not an absolute path: write it from / on, without ..") % {"folder": path}
+    return identifiers.line_problem(path)

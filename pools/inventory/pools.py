@@ -64,6 +64,7 @@ def create(
     InvalidPool.refuse(pool_validation.problems(pool))
     sql_settings.refuse_for_pool(pool, None, right)
     InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))  # before any server is queried
+    InvalidPool.refuse(_claims(pool))
     InvalidPool.refuse(pool_validation.server_problems(pool, password))
     sql_settings.refuse_powerful(pool, None, right)
     with transaction.atomic():
@@ -99,6 +100,7 @@ def change(
     password = _typed_password(spec, values)
     InvalidPool.refuse(chain(_moved(pool_set, spec), pool_validation.problems(spec)))
     sql_settings.refuse_for_pool(spec, pool_set, right)
+    InvalidPool.refuse(_claims(spec) if spec.name != pool_set.name else ())
     InvalidPool.refuse(pool_validation.server_problems(spec, password, pool_set))
     sql_settings.refuse_powerful(spec, pool_set, right)
     with transaction.atomic():
@@ -219,6 +221,16 @@ def _clashes(spec: Pool) -> Problems:
     if Pool.objects.wanted().filter(pooler=spec.pooler, name=spec.name).exclude(pk=spec.pk).exists():
         text = _("there is already a pool named %(name)r on pooler %(pooler)s: choose another name")
         yield "name", text % {"name": spec.name, "pooler": spec.pooler}
+
+
+def _claims(spec: Pool) -> Problems:
+    """Yield a problem where the pooler has an entry of that name which the panel does not manage, its last check says.
+
+    What is gone meanwhile, or is an automatic database of `*`, may become a pool.
+    """
+    is_known = spec.pooler.entries.unmanaged().filter(name=spec.name).exists()
+    if is_known and (claim := KINDS[spec.pooler.kind].claim_on(spec.pooler, spec.name)):
+        yield "name", claim
 
 
 def other_passwords(spec: Pool, user_password: str) -> Problems:

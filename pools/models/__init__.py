@@ -2,6 +2,7 @@
 
 from pools.models.clusters import Cluster, ClusterNode, ClusterStatus, RolePassword, SslMode
 from pools.models.creations import ClusterCreation, CreationState
+from pools.models.entries import Entry
 from pools.models.events import (
     Channel,
     Event,
@@ -12,9 +13,9 @@ from pools.models.events import (
     SubjectType,
     Threshold,
 )
-from pools.models.monitoring import PoolerMinute, PoolMinute
+from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
-from pools.models.poolers import Pooler, PoolerFile, PoolerKind, PoolerState
+from pools.models.poolers import Delivery, Management, Pooler, PoolerFile, PoolerKind, PoolerState
 from pools.models.pools import EVERYONE, Mode, Pool, PoolFinding
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
@@ -32,8 +33,12 @@ __all__ = [
     "ClusterState",
     "ClusterStatus",
     "CreationState",
+    "Delivery",
+    "Entry",
+    "EntryMinute",
     "Event",
     "EventKind",
+    "Management",
     "Mode",
     "Moment",
     "NodeRole",

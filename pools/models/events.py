@@ -38,6 +38,7 @@ class SubjectType(models.TextChoices):
     CLUSTER = "cluster", _("cluster")
     POOLER = "pooler", _("pooler")
     POOL = "pool", _("pool")
+    ENTRY = "entry", _("entry")
 
 
 class Threshold(models.Model):

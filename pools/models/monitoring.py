@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from pools.models.entries import Entry
 from pools.models.poolers import Pooler
 from pools.models.pools import Pool
 
@@ -54,6 +55,16 @@ class PoolMinute(Minute):
     class Meta(Minute.Meta):
         constraints = [models.UniqueConstraint(fields=["pool", "minute"], name="one_row_of_a_pools_minute")]
         indexes = [models.Index(fields=["minute"], name="pool_minutes_by_age")]
+
+
+class EntryMinute(Minute):
+    """One minute of an entry that no pool stands for."""
+
+    entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="minutes")
+
+    class Meta(Minute.Meta):
+        constraints = [models.UniqueConstraint(fields=["entry", "minute"], name="one_row_of_an_entrys_minute")]
+        indexes = [models.Index(fields=["minute"], name="entry_minutes_by_age")]
 
 
 class PoolerMinute(Minute):

@@ -9,9 +9,11 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from panel.lib import crypto, database_clock
+from pools.errors import IllegalTransition
 from pools.models.base import Server
 from pools.models.states import PoolState
 
@@ -34,15 +36,70 @@ class PoolerState(models.TextChoices):
     UNREACHABLE = "unreachable", _("unreachable")
 
 
+class Management(models.TextChoices):
+    """Whether the panel writes a pooler's files."""
+
+    WATCHED = "watched", _("watched")
+    MANAGED = "managed", _("managed")
+
+
+class Delivery(models.TextChoices):
+    """How files reach a managed pooler."""
+
+    WORKER = "worker", _("a worker on its host writes them")
+    SSH = "ssh", _("the panel writes them by SSH")
+    PULL = "pull", _("its host fetches them")
+
+
+class PoolerQuerySet(models.QuerySet["Pooler"]):
+    """Poolers by who writes their files."""
+
+    def managed(self) -> "PoolerQuerySet":
+        """Return those whose files the panel writes."""
+        return self.exclude(config_dir="")
+
+    def watched(self) -> "PoolerQuerySet":
+        """Return those that are known by their console alone, and never changed."""
+        return self.filter(config_dir="")
+
+
 class Pooler(Server):
-    """A pooler; clients and the console use the same host and port."""
+    """A pooler; without a `config_dir` it is watched: known by its console alone, and never changed.
+
+    Clients and the console use the same host and port, unless `client_host` and `client_port` name others.
+    """
 
     kind = models.CharField(max_length=12, choices=PoolerKind.choices, default=PoolerKind.PGBOUNCER)
     port = models.PositiveIntegerField(default=6432)
     pcp_port = models.PositiveIntegerField(null=True, blank=True, help_text=_("Pgpool-II's control port"))
     admin_user = models.CharField(max_length=63, default="pooldeck")
     config_dir = models.CharField(
-        max_length=500, help_text=_("The folder of its configuration, on the generator's host")
+        max_length=500,
+        default="",
+        blank=True,
+        help_text=_("The folder of its configuration, on the generator's host; empty: the pooler is only watched"),
+    )
+    config_file = models.CharField(
+        max_length=500,
+        default="",
+        blank=True,
+        help_text=_("The path of its main file; empty: the usual name in the folder"),
+    )
+    delivery = models.CharField(max_length=8, choices=Delivery.choices, default=Delivery.WORKER)
+    client_host = models.CharField(
+        max_length=255,
+        default="",
+        blank=True,
+        help_text=_("What connection strings show, such as a virtual IP or a DNS name; empty: the host"),
+    )
+    client_port = models.PositiveIntegerField(
+        null=True, blank=True, help_text=_("What connection strings show; empty: the port")
+    )
+    stats_address = models.CharField(
+        max_length=500,
+        default="",
+        blank=True,
+        help_text=_("HAProxy's stats socket (a path or host:port), or the URL of its stats page"),
     )
     generator = models.CharField(max_length=63, default="", blank=True, help_text=_("The worker that can write there"))
     settings = models.JSONField(default=dict, blank=True)  # of the whole program, by the catalogue's names
@@ -63,6 +120,9 @@ class Pooler(Server):
     facts = models.JSONField(
         default=dict, editable=False
     )  # {setting: number} that a check found live, see Driver.facts
+    commands_refused = models.TextField(
+        default="", editable=False
+    )  # why its console login may only read; empty where it may send commands
     processes = models.JSONField(default=list, editable=False)  # that share its port, see Driver.processes
     checked_at = models.DateTimeField(null=True, editable=False)
     error = models.TextField(default="", editable=False)
@@ -77,6 +137,29 @@ class Pooler(Server):
     rests_until = models.DateTimeField(
         null=True, editable=False
     )  # an apply that waits for a cluster is not retried before
+
+    objects = PoolerQuerySet.as_manager()
+
+    @property
+    def management(self) -> Management:
+        """Whether its files are the panel's to write."""
+        return Management.MANAGED if self.config_dir else Management.WATCHED
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether it is known by its console alone."""
+        return not self.config_dir
+
+    def require_managed(self) -> None:
+        """Raise `IllegalTransition` for a watched pooler, before anything would be written for it."""
+        if self.is_watched:
+            text = gettext("pooler %(pooler)s is only watched, so the panel changes nothing of it: take it over first")
+            raise IllegalTransition(text % {"pooler": self})
+
+    @property
+    def client_address(self) -> tuple[str, int]:
+        """Host and port that clients are told."""
+        return self.client_host or self.host, self.client_port or self.port
 
     @property
     def edits(self) -> list[str]:
@@ -139,6 +222,7 @@ class Pooler(Server):
         error: str = "",
         facts: dict[str, int] | None = None,
         processes: list[dict[str, str]] | None = None,
+        refused: str | None = None,
     ) -> None:
         """Save the result of a check, unless the pooler was edited or removed in the meantime."""
         self.state, self.error, self.checked_at = state, error, timezone.now()
@@ -149,6 +233,8 @@ class Pooler(Server):
             self.facts = found["facts"] = facts
         if processes is not None and state == PoolerState.ONLINE:
             self.processes = found["processes"] = processes
+        if refused is not None and state == PoolerState.ONLINE:
+            self.commands_refused = found["commands_refused"] = refused
         Pooler.objects.filter(pk=self.pk, version=self.version).update(**found)
 
 

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
-from pools.models import Cluster, Event, EventKind, Moment, Notice, Pool, Pooler, SubjectType
+from pools.models import Cluster, Entry, Event, EventKind, Moment, Notice, Pool, Pooler, SubjectType
 from pools.monitoring import channels, hysteresis, metric_values, thresholds
 from pools.monitoring.hysteresis import Move
 from pools.monitoring.metric_values import Value
@@ -16,7 +16,7 @@ from pools.monitoring.sampler import ConsoleSnapshot
 from pools.monitoring.thresholds import Bound
 
 logger = logging.getLogger(__name__)
-NOUNS = {SubjectType.CLUSTER: Cluster, SubjectType.POOLER: Pooler, SubjectType.POOL: Pool}
+NOUNS = {SubjectType.CLUSTER: Cluster, SubjectType.POOLER: Pooler, SubjectType.POOL: Pool, SubjectType.ENTRY: Entry}
 
 
 def judge(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:

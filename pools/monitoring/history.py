@@ -9,12 +9,12 @@ from typing import Any
 from django.db.models import F, FloatField, Max, Q, QuerySet, Sum, Value
 from django.db.models.functions import NullIf
 
-from pools.models import Pool, Pooler, PoolerMinute, PoolMinute
+from pools.models import Entry, EntryMinute, Pool, Pooler, PoolerMinute, PoolMinute
 from pools.monitoring import rates
 from pools.monitoring.rates import FIGURES, WEIGHTS
 from pools.poolers import KINDS
 
-Rows = QuerySet[PoolMinute] | QuerySet[PoolerMinute]
+Rows = QuerySet[PoolMinute] | QuerySet[PoolerMinute] | QuerySet[EntryMinute]
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,13 @@ def of_pool(pool: Pool, range_: Range) -> History:
     return _history(PoolMinute.objects.filter(pool=pool), range_, KINDS[pool.pooler.kind].uncounted)
 
 
+def of_entry(entry: Entry, range_: Range) -> History:
+    """Return the history of one entry that no pool stands for."""
+    return _history(EntryMinute.objects.filter(entry=entry), range_, KINDS[entry.pooler.kind].uncounted)
+
+
 def of_pooler(pooler: Pooler, range_: Range) -> History:
-    """Return the history of all pools of a pooler together."""
+    """Return the history of all pools and other entries of a pooler together."""
     return _history(PoolerMinute.objects.filter(pooler=pooler), range_, KINDS[pooler.kind].uncounted)
 
 

@@ -14,6 +14,7 @@ from pools.models import (
     Cluster,
     ClusterState,
     ClusterStatus,
+    Entry,
     EventKind,
     NodeRole,
     Pool,
@@ -56,23 +57,28 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
         if pool.cluster_id not in down:  # whose own event says why its pools fail
             yield _of_failing(pool)
         if (snapshot := snapshots.get(pool.pooler_id)) and not snapshot.error:
-            yield from _of_pool(pool, snapshot)
+            yield from _of_queue(pool, snapshot, (SubjectType.POOL, pool.pk, pool.name), pool.size)
+    for entry in Entry.objects.unmanaged():
+        if (snapshot := snapshots.get(entry.pooler_id)) and not snapshot.error:
+            yield from _of_queue(entry, snapshot, (SubjectType.ENTRY, entry.pk, entry.name), entry.size or 0)
     yield from _of_clusters()
 
 
 REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
 
 
-def _of_pool(pool: Pool, snapshot: ConsoleSnapshot) -> Iterator[Value]:
+def _of_queue(
+    pool: Pool | Entry, snapshot: ConsoleSnapshot, subject: tuple[SubjectType, UUID, str], size: int
+) -> Iterator[Value]:
+    """Yield how many clients wait for a server connection of a pool or another entry, and how long."""
     figures = snapshot.figures.get(pool.name)
     waiting, wait_s = (figures.cl_waiting, figures.maxwait_ms / 1000) if figures else (0, 0.0)
-    subject = (SubjectType.POOL, pool.pk, pool.name)
     text = ngettext(
         "%(waiting)s client waits for one of the %(size)s server connections",
         "%(waiting)s clients wait for one of the %(size)s server connections",
         waiting,
     )
-    reported = text % {"waiting": waiting, "size": pool.size}
+    reported = text % {"waiting": waiting, "size": size}
     yield Value(EventKind.WAITING, *subject, waiting, reported, pool.pooler_id)
     reported = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
     yield Value(EventKind.MAXWAIT, *subject, wait_s, reported, pool.pooler_id)
@@ -106,7 +112,7 @@ def _drift_message(pooler: Pooler) -> str:
 
 def _of_owner(pooler: Pooler, owner: folder_owner.FolderOwner | None) -> Iterator[Value]:
     """Yield how long no worker has inspected the pooler's files, once something was applied."""
-    if owner and owner.last_seen_at:
+    if owner and owner.last_seen_at and not pooler.is_watched:
         subject = (SubjectType.POOLER, pooler.pk, pooler.name)
         text = _("its files were not inspected for %(seconds)s s: %(reason)s")
         reported = text % {"seconds": f"{owner.silence_s:.0f}", "reason": owner.reason}
@@ -176,4 +182,7 @@ def _of_budgets(
         return []
     percent, one, text = max(found, key=lambda it: it[0])
     reported = text % {"given": one.lasting, "available": one.available, "percent": f"{percent:.0f}"}
+    if others := one.unmanaged.connections:
+        words = {"reported": reported, "others": others}
+        reported = _("%(reported)s, %(others)s of them to entries that are not managed here") % words
     return [Value(EventKind.BUDGET, *subject, percent, reported)]

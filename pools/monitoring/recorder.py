@@ -9,9 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from django.conf import settings
+from django.db.models import QuerySet
 from django.utils import timezone
 
-from pools.models import Event, Pool, Pooler, PoolerMinute, PoolMinute
+from pools.models import Entry, EntryMinute, Event, Pool, Pooler, PoolerMinute, PoolMinute
 from pools.monitoring import alerting, pool_logins, redis_store, rollup, sampler
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.rollup import Snapshot
@@ -52,18 +53,22 @@ def fold_minute(minute: int) -> None:
     poolers = list(Pooler.objects.values_list("pk", flat=True))
     keys = [_key(pk, at) for pk in poolers for at in (minute - 1, minute)]
     kept = redis_store.lists(keys)
-    pools = _pools_by_pooler()
+    pools, entries = _by_pooler(Pool.objects.wanted()), _by_pooler(Entry.objects.unmanaged())
     of_pools: list[PoolMinute] = []
+    of_entries: list[EntryMinute] = []
     of_poolers: list[PoolerMinute] = []
     for index, pk in enumerate(poolers):
         snapshots = [_snapshot(one) for one in kept[2 * index] + kept[2 * index + 1]]
-        by_name, all_of_it, count = rollup.fold(snapshots, pools.get(pk, {}), minute)
+        own, others = pools.get(pk, {}), entries.get(pk, {})
+        by_name, all_of_it, count = rollup.fold(snapshots, own | others, minute)
         if not count:
             continue
         given = {"minute": minute, "snapshots": count}
-        of_pools += [PoolMinute(pool_id=pools[pk][name], **given, **folded) for name, folded in by_name.items()]
+        of_pools += [PoolMinute(pool_id=own[name], **given, **by_name[name]) for name in own]
+        of_entries += [EntryMinute(entry_id=others[name], **given, **by_name[name]) for name in others]
         of_poolers.append(PoolerMinute(pooler_id=pk, **given, **all_of_it))
     PoolMinute.objects.bulk_create(of_pools, ignore_conflicts=True, batch_size=1000)
+    EntryMinute.objects.bulk_create(of_entries, ignore_conflicts=True, batch_size=1000)
     PoolerMinute.objects.bulk_create(of_poolers, ignore_conflicts=True, batch_size=1000)
     redis_store.hold(f"folded:{minute}", KEPT_S)
 
@@ -81,7 +86,7 @@ def recent(pooler: UUID) -> list[Snapshot]:
 def prune() -> None:
     """Delete minutes older than POOLDECK_HISTORY_DAYS, and events that closed more than a year ago."""
     oldest = int(time.time() // 60) - settings.HISTORY_DAYS * 24 * 60
-    for model in (PoolMinute, PoolerMinute):
+    for model in (PoolMinute, EntryMinute, PoolerMinute):
         count, _ = model.objects.filter(minute__lt=oldest).delete()
         if count:
             logger.info("%d minutes older than %d days deleted", count, settings.HISTORY_DAYS)
@@ -122,8 +127,8 @@ def _snapshot(kept: list[Any]) -> Snapshot:
     )
 
 
-def _pools_by_pooler() -> dict[UUID, dict[str, UUID]]:
+def _by_pooler(rows: QuerySet[Pool] | QuerySet[Entry]) -> dict[UUID, dict[str, UUID]]:
     found: dict[UUID, dict[str, UUID]] = {}
-    for pooler, name, pk in Pool.objects.wanted().values_list("pooler_id", "name", "pk"):
+    for pooler, name, pk in rows.values_list("pooler_id", "name", "pk"):
         found.setdefault(pooler, {})[name] = pk
     return found

@@ -103,6 +103,24 @@ class ConsoleSample:
 
 
 @dataclass(frozen=True)
+class FoundEntry:
+    """What a pooler shows of one entry, whoever wrote it; see `pools.models.Entry` for the words."""
+
+    name: str
+    host: str = ""
+    port: int | None = None
+    database: str = ""
+    user: str = ""
+    mode: str = Mode.SESSION.value
+    size: int | None = None
+    reserve: int = 0
+    max_connections: int = 0
+    connections: int = 0
+    paused: bool = False
+    disabled: bool = False
+
+
+@dataclass(frozen=True)
 class LiveTable:
     """The live table of a pooler's page: the first `words` columns are text, the others figures."""
 
@@ -190,7 +208,6 @@ class Driver(ABC):
     keeps_every_password = False  # its pools of the inbound user admit only roles whose password the panel knows
     has_auth_query = False  # it can ask the cluster for the password of a user that it does not know (auth_query)
     has_console_login = True  # its console asks for a password
-    needs_folder = True  # without one it can't even be monitored
     control_port = ""  # its manual's name of the port that takes the reload command; empty where it has none
     admits_others = False  # its pools can let in roles besides their own user, who then work as that user
     leads_to_all_nodes = False  # its pools take connections to each server of their cluster, whatever their target
@@ -219,6 +236,10 @@ class Driver(ABC):
         """Field of the pool form → its help text with `{pooler}`, where it differs from the usual one."""
         return {}
 
+    def main_path(self, pooler: Pooler) -> str:
+        """Return the path of the file that it is started with, as its host names it; empty for a watched one."""
+        return pooler.config_file or (f"{pooler.config_dir}/{self.main_file}" if pooler.config_dir else "")
+
     @abstractmethod
     def version_of(self, text: str) -> Version:
         """Return the release as (1, 18) from the text of `check`; the oldest supported where it has no number."""
@@ -246,6 +267,26 @@ class Driver(ABC):
     def facts(self, pooler: Pooler) -> dict[str, int]:
         """Return the live figures that validation of pools and the budget use. Raises `PoolerUnreachable`."""
         return {}
+
+    def console_problems(self, folder: str, stats_address: str) -> Problems:
+        """Yield why a pooler of this kind can't be asked with what was given of its folder and its statistics."""
+        if stats_address:
+            yield "stats_address", _("only an HAProxy has a stats socket or page: leave it empty")
+
+    def entries(self, pooler: Pooler) -> list[FoundEntry] | None:
+        """Return all that clients can name as a database; None where it does not tell. Raises `PoolerUnreachable`."""
+        return None
+
+    def claim_on(self, pooler: Pooler, name: str) -> str:
+        """Return a sentence of what the operator has by that name on a managed pooler; empty where a pool may have it.
+
+        Asks the console; empty too where that does not answer, or where the files are on another host.
+        """
+        return ""
+
+    def commands_refused(self, pooler: Pooler) -> str:
+        """Return why its console login may only read; empty where it may send commands. Raises `PoolerUnreachable`."""
+        return ""
 
     def processes(self, pooler: Pooler) -> list[dict[str, str]]:
         """Return `{name, socket, version, state}` of each process that takes its clients. Raises `PoolerUnreachable`.

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_safe
 
 from pools.advice import client_advice, client_limits, modes
 from pools.advice.client_advice import Situation
-from pools.models import Pool
+from pools.models import Mode, Pool
 
 
 @require_safe
@@ -19,6 +19,7 @@ def pool_clients(request: HttpRequest, pk: UUID) -> HttpResponse:
     context = {
         "pool": pool,
         "mode": modes.of(pool.mode),
+        "shared": pool.mode != Mode.SESSION,
         "now": now,
         "general": client_advice.general(now),
         "advice": client_advice.advise(now),

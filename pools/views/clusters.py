@@ -89,8 +89,12 @@ def cluster_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @staff_only
 def cluster_create(request: HttpRequest) -> HttpResponse:
-    """Render and accept the form of a new cluster; its login must succeed unless `save_anyway` is sent."""
-    form, waived = ClusterForm(request.POST or None), "save_anyway" in request.POST
+    """Render and accept the form of a new cluster; its login must succeed unless `save_anyway` is sent.
+
+    `?host=` and `?port=` prefill it, as the page of an entry does whose server is not registered.
+    """
+    given = {name: request.GET[name] for name in ("host", "port") if name in request.GET}
+    form, waived = ClusterForm(request.POST or None, initial=given), "save_anyway" in request.POST
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         verb = partial(clusters.register, form.values(), author=person(request.user), must_log_in=not waived)

@@ -16,9 +16,11 @@ from pools.deployment import adoption, diff, drift, live_files
 from pools.deployment.adoption import CannotAdopt
 from pools.errors import QueueDown
 from pools.models import Pooler, Revision
+from pools.views.managed import managed_only
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@managed_only
 def pooler_drift(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show how files and live settings differ from the live revision; a POST adopts or overwrites (`drift`)."""
     pooler = get_object_or_404(Pooler, pk=pk)

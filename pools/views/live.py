@@ -11,8 +11,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retarget
 
+from pools import connection_strings
+from pools.clusters import endpoints
 from pools.deployment import live_files
-from pools.models import Pool, Pooler, PoolerState, PoolState
+from pools.models import Entry, Pool, Pooler, PoolerState, PoolState
 from pools.monitoring import sampler
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS, driver
@@ -33,6 +35,22 @@ def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
             "uncounted": KINDS[pool.pooler.kind].uncounted,
         }
         for pool in listed
+    ]
+
+
+def entry_rows(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Return each entry with its figures and its connection string, as `pool_rows` does."""
+    listed = list(entries)
+    snapshots = sampler.snapshots_of((entry.pooler for entry in listed), PAGE_WAITS_S)
+    return [
+        {
+            "entry": entry,
+            "uri": connection_strings.render(endpoints.of_entry(entry), "uri", reveal=False),
+            "figures": snapshots[entry.pooler_id].figures.get(entry.name, PoolFigures()),
+            "error": snapshots[entry.pooler_id].error,
+            "uncounted": KINDS[entry.pooler.kind].uncounted,
+        }
+        for entry in listed
     ]
 
 

@@ -76,35 +76,36 @@ TILES = (
 def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the figures of one pool, live or over the chosen range."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
-    chosen = _chosen(request)
+    chosen = chosen_range(request)
     found = history.of_pool(pool, RANGES.get(chosen, RANGES["hour"]))
     snapshot = snapshot_of(pool.pooler) if chosen == LIVE else ConsoleSnapshot()
     context = {"pool": pool, "source": reverse("api-pool-live", args=[pk]), "events": events_of(pool.pk)}
-    drawn = recent(pool) if chosen == LIVE else course(found, chosen)
+    drawn = recent(pool.pooler, pool.name) if chosen == LIVE else course(found, chosen)
     context |= {"course": drawn, **figures_of(pool.pooler, snapshot, snapshot.reading(pool.name))}
-    return render(request, "pools/pool_monitoring.html", context | _choice(chosen, found, snapshot))
+    return render(request, "pools/pool_monitoring.html", context | choice(chosen, found, snapshot))
 
 
 @require_safe
 def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the figures of all pools of a pooler together, live or over the chosen range."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    chosen = _chosen(request)
+    chosen = chosen_range(request)
     found = history.of_pooler(pooler, RANGES.get(chosen, RANGES["hour"]))
     snapshot = snapshot_of(pooler) if chosen == LIVE else ConsoleSnapshot()
     context = {"pooler": pooler, "source": reverse("api-pooler-live", args=[pk]), "events": events_of(pooler.pk)}
     drawn = recent(pooler) if chosen == LIVE else course(found, chosen)
     context |= {"course": drawn, **figures_of(pooler, snapshot, snapshot.whole())}
-    return render(request, "pools/pooler_monitoring.html", context | _choice(chosen, found, snapshot))
+    return render(request, "pools/pooler_monitoring.html", context | choice(chosen, found, snapshot))
 
 
 def live_part(subject: Pool | Pooler) -> dict[str, Any]:
     """Return the context of the live charts and events on a pool's or pooler's own page."""
-    noun = "pool" if isinstance(subject, Pool) else "pooler"
+    is_pool = isinstance(subject, Pool)
+    noun, name = ("pool", subject.name) if is_pool else ("pooler", None)
     source = reverse(f"api-{noun}-live", args=[subject.pk])
     pooler = subject if isinstance(subject, Pooler) else subject.pooler
-    described = {"course": recent(subject), "source": source, "events": events_of(subject.pk)}
-    return described | _counting(pooler)
+    described = {"course": recent(pooler, name), "source": source, "events": events_of(subject.pk)}
+    return described | counting(pooler)
 
 
 def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, Any]:
@@ -112,10 +113,10 @@ def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> d
     sources = driver(pooler).figure_sources
     listed = [replace(tile, source=sources[tile.name]) for tile in TILES if tile.name in sources] if sources else TILES
     tiles = [{"tile": tile, "value": None if snapshot.error else reading[tile.name]} for tile in listed]
-    return {"tiles": tiles, **_counting(pooler)}
+    return {"tiles": tiles, **counting(pooler)}
 
 
-def _counting(pooler: Pooler) -> dict[str, Any]:
+def counting(pooler: Pooler) -> dict[str, Any]:
     """Return the figures that this kind does not count, and the source of its connection figures."""
     kind = driver(pooler)
     return {"uncounted": kind.uncounted, "connections_source": kind.connections_source}
@@ -129,10 +130,12 @@ def course(found: History, chosen: str) -> dict[str, Any]:
     return {"range": chosen, "columns": columns, "rows": rows, "zone": timezone.get_current_timezone_name(), **span}
 
 
-def recent(subject: Pool | Pooler) -> dict[str, Any]:
-    """Return the charts' data of the last minutes, from the recorder's samples; live figures are appended to it."""
-    pooler, name = (subject.pooler_id, subject.name) if isinstance(subject, Pool) else (subject.pk, None)
-    snapshots = rollup.course(recorder.recent(pooler), name)
+def recent(pooler: Pooler, name: str | None = None) -> dict[str, Any]:
+    """Return the charts' data of the last minutes of one pool or entry, or of all together without a name.
+
+    They are the recorder's samples; live figures are appended to them.
+    """
+    snapshots = rollup.course(recorder.recent(pooler.pk), name)
     rows = [[at, *_rounded(reading)] for at, reading in snapshots]
     zone = timezone.get_current_timezone_name()
     return {"range": LIVE, "columns": ["t", *FIGURES], "rows": rows, "zone": zone, "step": recorder.EVERY_S}
@@ -145,12 +148,14 @@ def events_of(subject: UUID) -> list[Event]:
     return [*mine.filter(closed_at=None)[:EVENTS_SHOWN], *mine.exclude(closed_at=None)[:EVENTS_SHOWN]][:EVENTS_SHOWN]
 
 
-def _chosen(request: HttpRequest) -> str:
+def chosen_range(request: HttpRequest) -> str:
+    """Return the range that `?range=` names; live figures for none, or an unknown one."""
     asked = request.GET.get("range", LIVE)
     return asked if asked in RANGES else LIVE
 
 
-def _choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str, Any]:
+def choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str, Any]:
+    """Return the context of the choice of a range."""
     return {"chosen": chosen, "choices": CHOICES, "history": found, "look_error": snapshot.error}
 
 

@@ -15,10 +15,12 @@ from pools.errors import PoolerUnreachable
 from pools.inventory import pool_access
 from pools.models import Pooler
 from pools.poolers import kinds_that
+from pools.views.managed import managed_only
 
 
 @never_cache
 @staff_only
+@managed_only
 def pooler_access(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the open pools and whom they would refuse; on POST, restrict them to their own users."""
     pooler = get_object_or_404(Pooler, pk=pk, kind__in=kinds_that("admits_others"))

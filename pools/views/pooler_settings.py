@@ -23,12 +23,14 @@ from pools.poolers import live_settings
 from pools.poolers.settings_schema import Scope
 from pools.views import settings_context
 from pools.views.form_submit import Attempt, attempt, attempt_with_sql
+from pools.views.managed import managed_only
 
 SAVED = gettext_lazy("Saved; a worker applies the change and reads it back.")
 
 
 @never_cache
 @staff_changes
+@managed_only
 def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the settings of the program, beside their live values; a stale edit answers 409."""
     pooler = get_object_or_404(Pooler, pk=pk)
@@ -50,6 +52,7 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @never_cache
 @staff_changes
+@managed_only
 def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the users with limits over all pools; render and accept the limits of one user (`?user=`)."""
     pooler = get_object_or_404(Pooler, pk=pk)
@@ -70,6 +73,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @staff_only
+@managed_only
 def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Remove all limits of a user."""
     pooler = get_object_or_404(Pooler, pk=pk)
@@ -84,6 +88,7 @@ def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @never_cache
 @staff_changes
+@managed_only
 def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the files that the settings refer to; files sent together are validated together."""
     pooler = get_object_or_404(Pooler, pk=pk)
@@ -106,6 +111,7 @@ def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @staff_only
+@managed_only
 def pooler_file_remove(request: HttpRequest, pk: UUID, setting: str) -> HttpResponse:
     """Remove a stored file, unless a setting needs it."""
     pooler = get_object_or_404(Pooler, pk=pk)

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, OuterRef, Q, Subquery, Sum
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
@@ -22,10 +23,12 @@ from pools.deployment import drift, live_files
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms.records import PoolerForm
 from pools.inventory import pool_access, poolers
-from pools.models import Pooler, PoolerState, PoolState
+from pools.models import Entry, Pooler, PoolerState, PoolState
 from pools.poolers import KINDS
+from pools.views import entries
 from pools.views.form_submit import attempt
 from pools.views.live import console_rows
+from pools.views.managed import managed_only
 from pools.views.monitoring import live_part
 
 PAGE_SIZE = 50
@@ -40,7 +43,7 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
     rows = Pooler.objects.annotate(
         pool_count=Count("pools", filter=wanted), pool_size=Sum("pools__size", filter=wanted)
     )
-    rows = rows.order_by("name")
+    rows = rows.annotate(entry_count=_entry_count()).order_by("name")
     if query:
         rows = rows.filter(Q(name__icontains=query) | Q(host__icontains=query))
     if state in PoolerState.values:
@@ -48,6 +51,12 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
     return render(request, "pools/pooler_list.html", context)
+
+
+def _entry_count() -> Any:
+    """Return the number of a pooler's entries that are not managed here, as a subquery: two joins would multiply."""
+    own = Entry.objects.unmanaged().filter(pooler=OuterRef("pk")).order_by().values("pooler")
+    return Coalesce(Subquery(own.annotate(count=Count("pk")).values("count")), 0)
 
 
 @require_safe
@@ -66,6 +75,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "twins": duplicates.of_pooler(pooler),
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
+        **entries.card_of(pooler),
         **console_rows(pooler),
         **live_part(pooler),
     }
@@ -111,6 +121,8 @@ def _saved(request: HttpRequest, pooler: Pooler, reason: str) -> HttpResponse:
     else:
         usable = _("Pooler %(pooler)s is saved; its console answered: %(version)s.")
         messages.success(request, usable % {"pooler": pooler, "version": pooler.server_version})
+    if pooler.commands_refused:
+        messages.info(request, pooler.commands_refused)
     return redirect("pooler-detail", pooler.pk)
 
 
@@ -137,6 +149,7 @@ def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @staff_only
+@managed_only
 def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Queue an apply of the pooler's pools; `drift=overwrite` replaces manual edits too."""
     pooler = get_object_or_404(Pooler, pk=pk)

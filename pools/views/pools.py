@@ -28,7 +28,7 @@ from pools.inventory import budget, pool_access, pools
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.models.pools import PoolQuerySet
 from pools.poolers import KINDS
-from pools.views import mode_check, settings_context
+from pools.views import entries, mode_check, settings_context
 from pools.views.connections import connection_answer
 from pools.views.form_submit import attempt_with_sql
 from pools.views.live import pool_rows, pool_state
@@ -51,6 +51,7 @@ def pool_list(request: HttpRequest) -> HttpResponse:
     context |= {"rows": [{"pool": pool} for pool in page]}
     context |= {"poolers": Pooler.objects.all(), "clusters": Cluster.objects.all()}
     context |= {"shows_experiments": shows_experiments, "hidden": found.exclude(made_for="").count()}
+    context |= entries.card(request) if page.number == 1 else {}
     return render(request, "pools/pool_list.html", context)
 
 

@@ -16,6 +16,7 @@ from pools.deployment import diff, rollback
 from pools.deployment import rollback as rollback_preview
 from pools.deployment.rollback import CannotRollBack
 from pools.models import Pooler, Revision, RevisionState
+from pools.views.managed import managed_only
 
 PAGE_SIZE = 50
 OTHERS_OFFERED = 100  # revisions in the list to compare with; `?against=` accepts any number
@@ -61,6 +62,7 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
 
 
 @staff_only
+@managed_only
 def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """Preview what a rollback to a revision would change; on POST, request the rollback."""
     revision = _revision(pk, number)

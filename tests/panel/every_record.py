@@ -30,7 +30,7 @@ from pools.models import ClusterCreation, CreationState, PoolState, Revision, Re
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
 from tests.pools.monitoring.records import a_minute, an_event
-from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
+from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, an_entry, checked, know_password
 
 POOL = {"database": "zqdatabase", "user": "zqrole"}
 RUN = {"target_label": "zqtarget", "database": "zqdatabase"}
@@ -73,6 +73,9 @@ def records(user: Any) -> dict[str, Any]:
         "dry_run": a_run(**RUN, name="zqtried", purpose=Purpose.LOAD, status=Status.SUCCEEDED).pk,
         "shelf": _shelf().pk,
         "creation": _creation().pk,
+        "entry": an_entry(
+            name="zqentry", pooler=a_pooler(name="zqwatched", config_dir="", port=3), cluster=cluster, **POOL
+        ).pk,
         "pgpool": a_pooler(name="zqpgpool", kind="pgpool", port=2).pk,
         "script": script.pk,
         "experiment": _experiments(cluster).pk,

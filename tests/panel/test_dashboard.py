@@ -51,6 +51,7 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
         "clusters": {"all": 2, "well": 1},
         "poolers": {"all": 1, "well": 1},
         "pools": {"all": 3, "well": 1},
+        "entries": {"all": 0},
         "runs": {"all": 0, "now": 0, "queued": 0},
     }
     assert [(trouble.state, trouble.subject) for trouble in answer.context["troubles"]["shown"]] == [

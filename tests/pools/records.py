@@ -3,7 +3,18 @@
 from itertools import count
 from typing import Any
 
-from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, Pool, Pooler, RolePassword
+from django.utils import timezone
+
+from pools.models import (
+    Cluster,
+    ClusterNode,
+    ClusterState,
+    ClusterStatus,
+    Entry,
+    Pool,
+    Pooler,
+    RolePassword,
+)
 
 _numbers = count(1)
 
@@ -31,6 +42,15 @@ def a_pool(**fields: Any) -> Pool:
     if "pooler" not in values:
         values["pooler"] = a_pooler()
     return Pool.objects.create(**values)
+
+
+def an_entry(**fields: Any) -> Entry:
+    """An entry of 20 connections for each role, on a watched pooler of its own where none is given."""
+    usual = {"host": "127.0.0.1", "port": 1, "database": "shop", "size": 20, "mode": "transaction"}
+    values = {"name": f"entry-{next(_numbers)}", "seen_at": timezone.now()} | usual | fields
+    if "pooler" not in values:
+        values["pooler"] = a_pooler(config_dir="")
+    return Entry.objects.create(**values)
 
 
 def know_password(cluster: Cluster, role: str, password: str) -> RolePassword:

@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from pools.config_files import atomic_write
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.adoption import Adoption
-from pools.poolers.base import ConsoleSample, Counters, Driver, LiveTable, PoolFigures, Problems
-from pools.poolers.haproxy import preflight, render, session, settings_catalog, stats_socket
+from pools.poolers.base import ConsoleSample, Driver, FoundEntry, LiveTable, Problems
+from pools.poolers.haproxy import preflight, proxies, render, session, settings_catalog, stats_page, stats_socket
 from pools.poolers.haproxy.columns import COLUMNS
 from pools.poolers.haproxy.session import HAProxySession
 from pools.poolers.haproxy.stats_socket import MAIN
@@ -113,23 +113,47 @@ class HAProxy(Driver):
         given = str(pooler.settings.get("maxconn") or "")
         return int(given) if given.isdigit() else settings_catalog.USUAL_MAXCONN
 
+    def console_problems(self, folder: str, stats_address: str) -> Problems:
+        """Require a folder whose haproxy.cfg names the stats socket, or the address of that socket or of a page."""
+        if stats_page.is_page(stats_address):
+            yield "stats_address", stats_page.problem_of(stats_address)
+        elif stats_address:
+            yield "stats_address", stats_socket.problem_of(stats_address)
+        elif not folder:
+            yield "stats_address", _("give its stats socket or its stats page, or the folder of its haproxy.cfg")
+
+    def entries(self, pooler: Pooler) -> list[FoundEntry] | None:
+        """List the TCP proxies of a watched one: clients name any database that the servers behind them have.
+
+        The panel's own proxy of a managed one stands for its pools.
+        """
+        if not pooler.is_watched:
+            return None
+        fronts = [row for row in stats_socket.show(pooler, "stat") if proxies.is_front(row)]
+        return [proxies.entry(row) for row in fronts]
+
+    def words_of(self, pooler: Pooler) -> tuple[str, ...]:
+        """Return `stat` alone where only a stats page is known."""
+        has_page = pooler.is_watched and stats_page.is_page(pooler.stats_address)
+        return ("stat",) if has_page else self.words
+
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """Read SHOW STAT; figures only where it has a single pool, since it does not know databases."""
         rows = stats_socket.show(pooler, "stat")
+        if pooler.is_watched:
+            return proxies.sample(rows)
         ours = {str(row["svname"]): row for row in rows if row["pxname"] == render.PROXY}
         names = [entry.name for entry in render.entries(self._main(pooler)).values()]
         if len(names) != 1 or not {"FRONTEND", "BACKEND"} <= ours.keys():
             return ConsoleSample({}, {}, {"stat": rows})
         front, back = ours["FRONTEND"], ours["BACKEND"]
-        figures = PoolFigures(
-            cl_active=_number(front, "scur"), cl_waiting=_number(back, "qcur"), sv_active=_number(back, "scur")
-        )
-        counters = Counters(received_bytes=_number(front, "bin"), sent_bytes=_number(front, "bout"))
-        return ConsoleSample({names[0]: figures}, {names[0]: counters}, {"stat": rows})
+        return proxies.of_proxy(names[0], front, back, rows)
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         """Build the table of the servers of SHOW STAT, with the result of their last health check."""
-        servers = [row for row in sample.rows.get("stat", []) if row["pxname"] == render.PROXY]
+        shown = sample.rows.get("stat", [])
+        is_ours = any(row["pxname"] == render.PROXY for row in shown)
+        servers = [row for row in shown if not is_ours or row["pxname"] == render.PROXY]
         servers = [row for row in servers if row["svname"] not in ("FRONTEND", "BACKEND")]
         rows = [[row.get(column) for column in LIVE_COLUMNS] for row in servers]
         return LiveTable(_("SHOW STAT: servers and their health checks"), LIVE_COLUMNS, 4, rows)
@@ -179,8 +203,3 @@ class HAProxy(Driver):
     def _main(self, pooler: Pooler) -> str:
         content = atomic_write.read(pooler.config_dir, [MAIN])[MAIN]
         return (content or b"").decode(errors="replace")
-
-
-def _number(row: Mapping[str, object], name: str) -> int:
-    text = str(row.get(name) or "")
-    return int(text) if text.isdigit() else 0

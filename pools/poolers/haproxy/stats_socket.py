@@ -1,4 +1,7 @@
-"""Client of HAProxy's Runtime API: one command per connection to the stats socket that haproxy.cfg names."""
+"""Client of HAProxy's Runtime API: one command per connection to the stats socket that haproxy.cfg names.
+
+A watched HAProxy has no file here: its stats socket, or its stats page, was given with its registration.
+"""
 
 import csv
 import re
@@ -7,9 +10,11 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
+from panel.lib import addresses
 from pools.config_files import atomic_write
 from pools.errors import PoolerUnreachable
-from pools.models import Pooler
+from pools.models import Pooler, identifiers
+from pools.poolers.haproxy import stats_page
 
 MAIN = "haproxy.cfg"
 DIGEST = "POOLDECK_DIGEST"  # the environment variable that identifies the file that a worker has read
@@ -46,11 +51,9 @@ def path_of(pooler: Pooler) -> str:
 
 def ask(pooler: Pooler, command: str) -> str:
     """Return the response to one command. Raises `PoolerUnreachable`."""
-    path = path_of(pooler)
+    path = pooler.stats_address if pooler.is_watched else path_of(pooler)
     try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(TIMEOUT_S)
-            connection.connect(path)
+        with _connected(path) as connection:
             connection.sendall(f"{command}\n".encode())
             answer = b"".join(iter(lambda: connection.recv(CHUNK), b"")).decode(errors="replace")
     except PermissionError:
@@ -71,13 +74,28 @@ def ask(pooler: Pooler, command: str) -> str:
     return answer
 
 
+def problem_of(address: str) -> str:
+    """Return why this can't be the stats socket of a watched HAProxy, in a sentence; empty where it can."""
+    host, port = _host_and_port(address)
+    if address.startswith("/"):
+        return identifiers.line_problem(address)
+    if not host or not port.isdecimal() or not 1 <= int(port) <= 65535:
+        text = _("%(address)s is neither a path, nor host:port, nor the URL of a stats page")
+        return text % {"address": address}
+    return addresses.refusal(host, int(port))
+
+
 def show(pooler: Pooler, word: str) -> Rows:
     """Return the rows of one of `WORDS`; none for another word. Raises `PoolerUnreachable`."""
+    if stats_page.is_page(pooler.stats_address) and pooler.is_watched:
+        return of_stat(stats_page.csv(pooler)) if word == "stat" else []
     return _READERS[word](ask(pooler, WORDS[word])) if word in WORDS else []
 
 
 def info(pooler: Pooler) -> dict[str, str]:
-    """Return name → value of SHOW INFO. Raises `PoolerUnreachable`."""
+    """Return name → value of SHOW INFO, or of a stats page its Version alone. Raises `PoolerUnreachable`."""
+    if stats_page.is_page(pooler.stats_address) and pooler.is_watched:
+        return {"Version": stats_page.version(pooler)}
     return dict(_pairs(ask(pooler, WORDS["info"])))
 
 
@@ -103,6 +121,28 @@ def of_servers(answer: str) -> Rows:
 def of_sessions(answer: str) -> Rows:
     """Parse SHOW SESS: the client, the server and the age of each session."""
     return [_session(dict(PAIR.findall(line))) for line in answer.splitlines() if line.startswith("0x")]
+
+
+def _connected(address: str) -> socket.socket:
+    """Connect to a Unix socket, or to host:port. Raises `OSError`, also for a forbidden address."""
+    if address.startswith("/"):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.settimeout(TIMEOUT_S)
+        try:
+            connection.connect(address)
+        except OSError:
+            connection.close()
+            raise
+        return connection
+    if reason := problem_of(address):
+        raise OSError(reason)
+    host, port = _host_and_port(address)
+    return socket.create_connection((host, int(port)), TIMEOUT_S)
+
+
+def _host_and_port(address: str) -> tuple[str, str]:
+    host, _colon, port = address.rpartition(":")
+    return host.removeprefix("[").removesuffix("]"), port
 
 
 def _session(pairs: Mapping[str, str]) -> dict[str, object]:

@@ -13,7 +13,7 @@ from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
-from pools.poolers.base import ConsoleSample, Driver, LiveTable, Problems
+from pools.poolers.base import ConsoleSample, Driver, FoundEntry, LiveTable, Problems
 from pools.poolers.pgbouncer import (
     access,
     access_rules,
@@ -29,6 +29,7 @@ from pools.poolers.pgbouncer import (
     processes,
     releases,
     render,
+    shown_entries,
     stats,
     verify,
 )
@@ -102,6 +103,18 @@ class PgBouncer(Driver):
         """Return `PgBouncer 1.18.0`, from SHOW VERSION."""
         with processes.any_of(pooler) as connection:
             return str(console.rows(connection, "version")[0]["version"])
+
+    def entries(self, pooler: Pooler) -> list[FoundEntry]:
+        """Read SHOW DATABASES, without the console's own."""
+        return shown_entries.read(pooler)
+
+    def claim_on(self, pooler: Pooler, name: str) -> str:
+        """Look for the name in SHOW DATABASES, and in the files for what is no automatic database of `*`."""
+        return shown_entries.claim_on(pooler, name)
+
+    def commands_refused(self, pooler: Pooler) -> str:
+        """Compare the login with admin_users of SHOW CONFIG."""
+        return shown_entries.commands_refused(pooler)
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """Read SHOW POOLS, SHOW STATS and SHOW DATABASES."""

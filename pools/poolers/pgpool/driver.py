@@ -56,7 +56,6 @@ class Pgpool(Driver):
     )
     uncounted = UNCOUNTED  # waiting clients are in the kernel's queue, and it counts no queries by database
     service, control_port = "pgpool2", "PCP port"
-    needs_folder = False  # it may be registered only to be monitored and measured
     leads_to_all_nodes = is_chainable = True
     keeps_every_password = True  # it knows passwords only from pool_passwd
 
@@ -106,12 +105,8 @@ class Pgpool(Driver):
             if value and (message := hba_access.name_problem(value)):
                 yield field, message
         yield from _size_problems(spec)
-        if not spec.pooler.config_dir or spec.pooler.pcp_port is None:
-            yield (
-                "pooler",
-                _("%(pooler)s is only monitored: give it its configuration directory and its PCP port")
-                % {"pooler": spec.pooler},
-            )
+        if spec.pooler.pcp_port is None:
+            yield "pooler", _("%(pooler)s can't be reloaded: give it its PCP port") % {"pooler": spec.pooler}
 
     def clashes(self, spec: Pool) -> Problems:
         """Yield a problem where the pools lead to another cluster: it serves one."""

@@ -13,13 +13,14 @@ from rest_framework.test import APIClient
 from benchmarks.api import example_values as of_benchmarks
 from benchmarks.models import Ceiling, ExternalEndpoint, Run, Script, SettingsProfile
 from panel.rest.examples import FORMATS, add_examples
+from pools.api import entry_examples
 from pools.api import example_values as of_pools
-from pools.models import Cluster, Pool, Pooler, Revision, ShelfEntry
+from pools.models import Cluster, Entry, Pool, Pooler, Revision, ShelfEntry
 from tests import openapi
 from tests.benchmarks.experiments.records import an_experiment
 from tests.benchmarks.records import a_finished_run
 from tests.callers import bearer
-from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked, know_password
+from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, an_entry, checked, know_password
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
@@ -28,6 +29,7 @@ RECORDS: dict[str, tuple[type[Model], str]] = {
     "clusters": (Cluster, of_pools.CLUSTER),
     "poolers": (Pooler, of_pools.POOLER),
     "pools": (Pool, of_pools.POOL),
+    "entries": (Entry, entry_examples.ENTRY["id"]),
     "runs": (Run, of_benchmarks.RUN),
     "scripts": (Script, of_benchmarks.SCRIPT),
     "settings-profiles": (SettingsProfile, of_benchmarks.PROFILE),
@@ -124,6 +126,7 @@ def records() -> APIClient:
     Revision.objects.draft(pooler, {"pgbouncer.ini": "[databases]\n"}, state="applied", specs={"pools": []})
     spec = {"database": "orders", "user": "orders_app", "version": 2, "state": "applied"}
     pool = a_pool(pk=of_pools.POOL, name="orders", pooler=pooler, cluster=cluster, **spec)
+    an_entry(pk=entry_examples.ENTRY["id"], pooler=a_pooler(config_dir="", port=1), cluster=cluster)
     a_finished_run(pk=of_benchmarks.RUN, pool=pool, cluster=cluster)
     an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
     script = Script.objects.create(pk=of_benchmarks.SCRIPT, name="order-lookup")

@@ -30,6 +30,8 @@ def test_a_cluster_reads_with_its_status_and_budget_and_without_its_password(adm
         "available_connections": 97,
         "allocated_connections": 20,
         "experiment_connections": 0,
+        "unmanaged_connections": 0,
+        "unlimited_entries": 0,
         "used_connections": 7,
         "in_recovery": None,
         "primary": {"host": "127.0.0.1", "port": NOBODY_LISTENS},

@@ -7,7 +7,8 @@ from django.utils import timezone
 
 from pools.inventory import budget
 from pools.inventory.budget import Budget
-from tests.pools.records import a_cluster, a_pool, a_pooler, checked
+from pools.inventory.unmanaged_connections import Unmanaged
+from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, an_entry, checked
 
 pytestmark = pytest.mark.django_db
 
@@ -64,7 +65,7 @@ def test_more_given_than_there_is_shows_as_less_than_nothing_free() -> None:
     assert budget.of_cluster(cluster).free == -8
 
 
-def test_many_clusters_take_four_queries_and_say_the_same() -> None:
+def test_many_clusters_take_five_queries_and_say_the_same() -> None:
     clusters = [a_cluster(memory_mb=4096), a_cluster(), a_cluster(memory_mb=1024)]
     checked(clusters[2])
     for number, cluster in enumerate(clusters):
@@ -74,7 +75,7 @@ def test_many_clusters_take_four_queries_and_say_the_same() -> None:
         connection,
     ) as queries:
         found = budget.of_clusters(clusters)
-    assert len(queries) == 4
+    assert len(queries) == 5
     assert found == {cluster.pk: budget.of_cluster(cluster) for cluster in clusters}
     assert [found[cluster.pk].allocated for cluster in clusters] == [11, 12, 13]
 
@@ -128,3 +129,38 @@ def test_what_is_over_is_told() -> None:
     cluster = a_cluster(memory_mb=1024)
     a_pool(cluster=cluster, size=30)
     assert (budget.of_cluster(cluster).free, budget.of_cluster(cluster).over) == (-8, 8)
+
+
+@pytest.mark.parametrize(
+    ("fields", "most", "unlimited"),
+    [
+        ({"user": "app", "size": 7, "reserve": 2}, 9, 0),
+        ({"user": "app", "size": 7, "max_connections": 4}, 4, 0),
+        ({"size": 7, "max_connections": 30}, 30, 0),
+        ({"size": 7, "connections": 3}, 3, 1),  # a pool for each role, and nothing limits their sum
+    ],
+)
+def test_entries_that_no_pool_stands_for_take_connections_too(
+    fields: dict[str, object], most: int, unlimited: int
+) -> None:
+    cluster = a_cluster(memory_mb=4096)
+    entry = an_entry(cluster=cluster, **fields)
+    found = budget.of_cluster(cluster)
+    assert (found.allocated, found.unmanaged) == (0, Unmanaged(most, unlimited))
+    assert found.free == 97 - most
+    assert (entry.most_connections is None) is bool(unlimited)
+
+
+def test_an_entry_of_a_pool_is_counted_once() -> None:
+    cluster = a_cluster(memory_mb=4096)
+    pool = a_pool(cluster=cluster, size=10)
+    an_entry(cluster=cluster, pool=pool, pooler=pool.pooler, user="app", size=10)
+    assert budget.of_cluster(cluster).taken == 10
+
+
+def test_an_entry_to_a_standby_takes_its_connections() -> None:
+    cluster = a_cluster(memory_mb=4096)
+    a_node(cluster, host="db2", port=5432)
+    an_entry(cluster=cluster, host="db2", port=5432, user="app", size=5)
+    assert budget.of_cluster(cluster).taken == 0
+    assert budget.of_cluster(cluster, target="standby").taken == 5

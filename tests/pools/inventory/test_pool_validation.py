@@ -8,7 +8,9 @@ from pools.inventory import pool_validation
 from pools.models import Cluster, Pool, Pooler, PoolerKind
 
 CLUSTER = Cluster(name="demo", host="db", admin_user="postgres")
-PGBOUNCER = Pooler(name="edge", kind=PoolerKind.PGBOUNCER, server_version="PgBouncer 1.18.0")
+PGBOUNCER = Pooler(
+    name="edge", kind=PoolerKind.PGBOUNCER, config_dir="/etc/pgbouncer", server_version="PgBouncer 1.18.0"
+)
 PGPOOL = Pooler(name="old", kind=PoolerKind.PGPOOL, config_dir="/etc/pgpool2", pcp_port=9898)
 
 
@@ -79,11 +81,15 @@ def test_pgpool_has_neither_names_nor_settings_of_its_own() -> None:
     ]
 
 
-@pytest.mark.parametrize("lacks", [{"pcp_port": None}, {"config_dir": ""}])
-def test_a_pgpool_that_is_only_watched_takes_no_pools(lacks: dict[str, Any]) -> None:
-    values = {"name": "old", "kind": PoolerKind.PGPOOL, "config_dir": "/etc/pgpool2", "pcp_port": 9898} | lacks
-    assert problems(Pooler(**values), mode="session", name="shop") == [
-        ("pooler", "old is only monitored: give it its configuration directory and its PCP port")
+def test_a_pgpool_without_its_pcp_port_takes_no_pools() -> None:
+    old = Pooler(name="old", kind=PoolerKind.PGPOOL, config_dir="/etc/pgpool2")
+    assert problems(old, mode="session", name="shop") == [("pooler", "old can't be reloaded: give it its PCP port")]
+
+
+@pytest.mark.parametrize("kind", PoolerKind.values)
+def test_a_watched_pooler_takes_no_pools(kind: str) -> None:
+    assert problems(Pooler(name="old", kind=kind)) == [
+        ("pooler", "pooler old is only watched, so it takes no pool of the panel: take it over first")
     ]
 
 
@@ -105,7 +111,7 @@ def test_a_database_that_pool_hba_would_misread_is_refused(name: str) -> None:
 
 
 def test_a_chain_leads_through_a_pgpool_only() -> None:
-    other = Pooler(name="edge-2", kind=PoolerKind.PGBOUNCER)
+    other = Pooler(name="edge-2", kind=PoolerKind.PGBOUNCER, config_dir="/etc/pgbouncer-2")
     assert problems(through=other) == [
         ("through", "pooler edge-2 is no Pgpool-II: a PgBouncer routes to its servers itself")
     ]

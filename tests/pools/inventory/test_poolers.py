@@ -7,6 +7,7 @@ import pytest
 from pools.errors import IllegalTransition, PoolerUnreachable, Stale
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState, PoolState
+from pools.poolers import KINDS
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -49,7 +50,6 @@ def test_an_unreachable_pooler_is_saved_and_the_reason_told() -> None:
         ("port", 65536, "65536 is not a port from 1 to 65535"),
         ("admin_user", " ", "a name is needed"),
         ("admin_password", "", "the console's password is needed"),
-        ("config_dir", "", "the folder of its configuration is needed"),
         ("config_dir", "etc", "'etc' is not an absolute path: write it from / on, without .."),
         ("config_dir", "/etc/../root", "'/etc/../root' is not an absolute path: write it from / on, without .."),
         (
@@ -136,3 +136,62 @@ def test_a_check_of_what_the_pooler_was_is_not_recorded(pooler: Pooler) -> None:
     Pooler.objects.update(error="")
     poolers.check(stale)
     assert Pooler.objects.get().error == ""
+
+
+def test_without_a_folder_a_pooler_is_watched() -> None:
+    watched, reason = poolers.register(VALUES | {"config_dir": ""})
+    assert (watched.management, "refused" in reason) == ("watched", True)
+    assert list(Pooler.objects.watched()) == [watched]
+
+
+def test_an_haproxy_without_a_folder_needs_its_stats_socket_or_page() -> None:
+    values = VALUES | {"kind": "haproxy", "config_dir": ""}
+    with pytest.raises(poolers.InvalidPooler) as refused:
+        poolers.register(values)
+    assert refused.value.errors == {
+        "stats_address": ["give its stats socket or its stats page, or the folder of its haproxy.cfg"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "address", "message"),
+    [
+        ("pgbouncer", "/run/x.sock", "only an HAProxy has a stats socket or page: leave it empty"),
+        ("haproxy", "nothing", "nothing is neither a path, nor host:port, nor the URL of a stats page"),
+        ("haproxy", "lb1:x", "lb1:x is neither a path, nor host:port, nor the URL of a stats page"),
+        (
+            "haproxy",
+            "http:///stats",
+            "http:///stats is not the URL of a stats page: write it like http://lb1:8404/stats",
+        ),
+        ("haproxy", "http://169.254.169.254/", "169.254.169.254 is the address of a cloud's metadata service"),
+        ("haproxy", "169.254.169.254:80", "169.254.169.254 is the address of a cloud's metadata service"),
+    ],
+)
+def test_a_stats_address_that_is_none_or_forbidden_is_refused(kind: str, address: str, message: str) -> None:
+    with pytest.raises(poolers.InvalidPooler) as refused:
+        poolers.register(VALUES | {"kind": kind, "config_dir": "", "stats_address": address})
+    ((field, (found,)),) = refused.value.errors.items()
+    assert (field, found.startswith(message)) == ("stats_address", True)
+
+
+def test_another_stats_page_needs_the_password_again() -> None:
+    page = VALUES | {"kind": "haproxy", "config_dir": "", "stats_address": "http://127.0.0.1:1/stats"}
+    watched, _ = poolers.register(page)
+    with pytest.raises(poolers.InvalidPooler) as refused:
+        poolers.change(watched, {"stats_address": "http://127.0.0.2:1/stats"})
+    assert list(refused.value.errors) == ["admin_password"]
+
+
+def test_a_pooler_with_pools_does_not_lose_its_folder() -> None:
+    pooler = a_pool().pooler
+    with pytest.raises(poolers.InvalidPooler) as refused:
+        poolers.change(pooler, {"config_dir": ""})
+    assert list(refused.value.errors) == ["config_dir"]
+
+
+def test_the_usual_main_file_moves_with_the_folder() -> None:
+    made, _ = poolers.register(VALUES | {"config_dir": "/etc/pb", "config_file": "/etc/pb/pgbouncer.ini"})
+    assert (made.config_file, KINDS["pgbouncer"].main_path(made)) == ("", "/etc/pb/pgbouncer.ini")
+    poolers.change(made, {"config_file": "/etc/pb/prod.ini"})
+    assert KINDS["pgbouncer"].main_path(made) == "/etc/pb/prod.ini"

@@ -1,0 +1,44 @@
+"""The REST API of loads through entries that are not managed here."""
+
+from uuid import UUID
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.generics import get_object_or_404
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from benchmarks.api.external import ExternalEndpointSerializer
+from benchmarks.errors import InvalidTarget
+from benchmarks.targets import entries
+from panel.lib.known_fields import KnownFields
+from pools.models import Entry
+
+
+class EntryLoginSerializer(KnownFields):
+    """A login that the pooler lets in; `database` where the entry leads to whatever its clients name."""
+
+    user = serializers.CharField(max_length=63)
+    password = serializers.CharField(write_only=True, default="", allow_blank=True, trim_whitespace=False)
+    database = serializers.CharField(max_length=63, default="", allow_blank=True, help_text=_("Of a HAProxy"))
+
+
+class EntryEndpointView(APIView):
+    """The endpoint of runs through an entry."""
+
+    write_scope = "admin"
+
+    @extend_schema(request=EntryLoginSerializer, responses=ExternalEndpointSerializer)
+    def post(self, request: Request, pk: UUID) -> Response:
+        """Try a login through the entry and keep it; runs then take `target: {entry}` or the endpoint's id."""
+        entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster"), pk=pk)
+        asked = EntryLoginSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        try:
+            endpoint = entries.endpoint_of(entry, **asked.validated_data)
+        except InvalidTarget as error:
+            raise ValidationError(error.errors) from error
+        return Response(ExternalEndpointSerializer(endpoint).data)

@@ -1,0 +1,23 @@
+"""The form of the login with which a load goes through an entry."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from pools.forms.records import ENCRYPTED, Typed, password_field
+from pools.models import Entry
+
+
+class EntryLoginForm(Typed):
+    """A user that the pooler lets in, with the password."""
+
+    user = forms.CharField(
+        label=_("User"), max_length=63, help_text=_("A role that the pooler lets in through this entry")
+    )
+    password = password_field(_("Password"), ENCRYPTED)
+    database = forms.CharField(label=_("Database"), max_length=63, help_text=_("The one that the load names"))
+
+    def __init__(self, *args: object, entry: Entry, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["user"].initial = entry.user
+        if entry.database:
+            del self.fields["database"]

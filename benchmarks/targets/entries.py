@@ -1,0 +1,63 @@
+"""External endpoints made of poolers' entries that are not managed here: the person gives the login of the load."""
+
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from benchmarks.errors import InvalidTarget
+from benchmarks.models import ExternalEndpoint
+from benchmarks.targets import external
+from panel.lib.crypto import SealBroken
+from pools.clusters import endpoints
+from pools.connection_strings import uri as connection_uri
+from pools.models import Entry, PoolerKind
+
+LONGEST_NAME = 100
+
+
+def endpoint_of(entry: Entry, user: str, password: str, database: str = "") -> ExternalEndpoint:
+    """Return the endpoint of an entry for this login, which is tried and stored; a known one gets the new password.
+
+    `database` is needed where the entry leads to whatever its clients name. Raises `InvalidTarget`,
+    `PoolerUnreachable`.
+    """
+    if not entry.database and not database:
+        raise InvalidTarget({"database": [_("name the database: this entry leads to whatever its clients name")]})
+    endpoint = endpoints.for_run(entry, user, password, database)
+    login = {"host": endpoint.host, "port": endpoint.port, "database": endpoint.database, "user": user}
+    known = ExternalEndpoint.objects.filter(**login).first() or ExternalEndpoint()
+    name = known.name or _free_name(f"{entry.pooler}/{endpoint.database}", user)
+    values: dict[str, Any] = {"name": name, "pooled_by": entry.pooler.get_kind_display(), "sslrootcert": ""}
+    behind: dict[str, Any] = {"cluster": entry.cluster}
+    behind["cluster_database"] = (entry.database or database) if entry.cluster else ""
+    try:
+        return external.save(known, connection_uri.render(endpoint), **(values | behind | _console(entry)))
+    except InvalidTarget as error:
+        errors = {"user" if field == "uri" else field: messages for field, messages in error.errors.items()}
+        raise InvalidTarget(errors) from None
+
+
+def find(entry: Entry, user: str = "") -> ExternalEndpoint:
+    """Return the endpoint that somebody made of an entry. Raises `InvalidTarget` where no login was given yet."""
+    own = {"host": entry.pooler.host, "port": entry.pooler.port, "database": entry.name}
+    made = ExternalEndpoint.objects.select_related("cluster").filter(**own, **({"user": user} if user else {}))
+    if (found := made.order_by("-created_at").first()) is None:
+        text = _("the panel has no login through entry %(entry)s: give one at entries/%(id)s/endpoint/ first")
+        raise InvalidTarget({"entry": [text % {"entry": entry, "id": entry.pk}]})
+    return found
+
+
+def _console(entry: Entry) -> dict[str, str]:
+    """Return the console's login, by which runs show the pooler's figures; only a PgBouncer has such a console."""
+    if entry.pooler.kind != PoolerKind.PGBOUNCER:
+        return {"console_user": ""}
+    try:
+        return {"console_user": entry.pooler.admin_user, "console_password": entry.pooler.admin_password}
+    except SealBroken:
+        return {"console_user": ""}
+
+
+def _free_name(name: str, user: str) -> str:
+    taken = set(ExternalEndpoint.objects.filter(name__startswith=name[:60]).values_list("name", flat=True))
+    candidates = [name, f"{name} as {user}", *(f"{name} as {user} {number}" for number in range(2, 100))]
+    return next(one for one in (candidate[:LONGEST_NAME] for candidate in candidates) if one not in taken)

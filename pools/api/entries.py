@@ -1,0 +1,124 @@
+"""The REST API of entries: what clients can name on each pooler, whoever wrote it."""
+
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
+
+from pools import connection_strings
+from pools.advice import client_advice, client_limits, mode_linter
+from pools.advice.client_advice import Situation
+from pools.api.client_advice import MODE, ClientsSerializer, ModeReportSerializer
+from pools.api.filters import EntryFilter
+from pools.api.pool_serializers import ConnectionSerializer
+from pools.clusters import endpoints
+from pools.errors import IllegalTransition
+from pools.models import Entry, Mode, Pooler
+
+FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="uri", description=_("For which client"))
+
+
+class SourceSerializer(serializers.Serializer[dict[str, Any]]):
+    """Where the line of an entry stands."""
+
+    file = serializers.CharField()
+    line = serializers.IntegerField()
+
+
+class EntrySerializer(serializers.ModelSerializer[Entry]):
+    """An entry as the last check of its pooler found it; an empty `user` lets each client work as itself.
+
+    `pool` is the pool of the panel that it is, null for one that is not managed here; `most_connections` is null where
+    nothing limits them.
+    """
+
+    source: Any = SourceSerializer(read_only=True, allow_null=True)
+    most_connections = serializers.IntegerField(read_only=True, allow_null=True)
+
+    class Meta:
+        model = Entry
+        fields = [
+            "id",
+            "name",
+            "pooler",
+            "pool",
+            "cluster",
+            "host",
+            "port",
+            "database",
+            "user",
+            "mode",
+            "size",
+            "reserve",
+            "max_connections",
+            "most_connections",
+            "connections",
+            "paused",
+            "disabled",
+            "source",
+            "kept_because",
+            "seen_at",
+        ]
+        read_only_fields = fields
+
+
+class EntryActions(GenericViewSet[Pooler]):
+    """The entries of one pooler."""
+
+    @extend_schema(responses=EntrySerializer(many=True), filters=False)
+    @action(detail=True)
+    def entries(self, request: Request, pk: str) -> Response:
+        """List what clients can name on the pooler, as its last check found it."""
+        rows: Any = self.get_object().entries.all()
+        return self.get_paginated_response(EntrySerializer(self.paginate_queryset(rows), many=True).data)
+
+
+class EntryViewSet(ReadOnlyModelViewSet[Entry]):
+    """What clients can name on all poolers; `managed=false` lists what no pool of the panel stands for."""
+
+    queryset = Entry.objects.select_related("pooler", "cluster")
+    serializer_class = EntrySerializer
+    lookup_value_converter = "uuid"
+    action_scopes = {"mode_check": "apply"}
+    filterset_class = EntryFilter
+    search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
+    ordering_fields = ["name", "size", "connections", "pooler"]
+
+    @extend_schema(parameters=[FORMAT], responses=ConnectionSerializer, filters=False)
+    @action(detail=True)
+    def connection(self, request: Request, pk: str) -> Response:
+        """Return what a client needs to log in, in its syntax; the panel knows no password of it."""
+        as_ = request.query_params.get("as", "uri")
+        endpoint = endpoints.of_entry(self.get_object())
+        return Response({"as": as_, "text": connection_strings.render(endpoint, as_, reveal=False)})
+
+    @extend_schema(responses=ClientsSerializer, filters=False)
+    @action(detail=True)
+    def clients(self, request: Request, pk: str) -> Response:
+        """Report what clients have to change for the entry's mode and its pooler's release."""
+        entry = self.get_object()
+        now = Situation(entry.mode, client_limits.of(entry.pooler))
+        found = {"general": client_advice.general(now), "clients": client_advice.advise(now)}
+        return Response(ClientsSerializer({"keeps_prepared": now.keeps_prepared, **found}).data)
+
+    @extend_schema(parameters=[MODE], responses=ModeReportSerializer, filters=False)
+    @action(detail=True, url_path="mode-check")
+    def mode_check(self, request: Request, pk: str) -> Response:
+        """Report what the mode would break in the entry's database; 409 where its server is not registered."""
+        entry, mode = self.get_object(), request.query_params.get("as")
+        if mode is not None and mode not in Mode.values:
+            text = gettext("%(mode)r is no mode: choose one of %(choices)s")
+            raise ValidationError({"as": [text % {"mode": mode, "choices": ", ".join(Mode.values)}]})
+        if entry.cluster is None:
+            text = gettext("the server at %(address)s is not registered: register it as a cluster, then check again")
+            raise IllegalTransition(text % {"address": entry.address})
+        spec = entry.as_pool()
+        spec.mode = mode or spec.mode
+        return Response(ModeReportSerializer(mode_linter.lint(spec)).data)

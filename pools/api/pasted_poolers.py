@@ -1,0 +1,68 @@
+"""The REST API that registers many poolers at once, to be watched."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.permissions import person
+from panel.lib.known_fields import KnownFields
+from pools.api.serializers import password_field
+from pools.inventory import pasted_poolers
+from pools.inventory.pasted_poolers import Outcome
+from pools.models import Pooler, PoolerKind
+
+
+class WatchSerializer(KnownFields):
+    """The list, and the login that all its lines share; a URI's own login counts for its line."""
+
+    lines = serializers.CharField(
+        max_length=40_000, help_text=_("One pooler a line: `host`, `host:port` or a `postgresql://` URI")
+    )
+    kind = serializers.ChoiceField(
+        [one for one in PoolerKind.choices if one[0] != PoolerKind.HAPROXY], default=PoolerKind.PGBOUNCER
+    )
+    admin_user = serializers.CharField(max_length=63, default="pooldeck")
+    admin_password = password_field()
+
+
+class WatchedLineSerializer(serializers.Serializer[Outcome]):
+    """What became of one line; a `failed` one has no pooler, and its `error` says why."""
+
+    line = serializers.IntegerField(source="line.number")
+    text = serializers.CharField(source="line.text", help_text=_("Without the password of a URI"))
+    state = serializers.ChoiceField(["watched", "known", "failed"])
+    pooler = serializers.UUIDField(source="pooler.pk", default=None, allow_null=True)
+    name = serializers.CharField(source="pooler.name", default="", allow_blank=True)
+    server_version = serializers.CharField(source="pooler.server_version", default="", allow_blank=True)
+    entries = serializers.IntegerField()
+    unregistered = serializers.IntegerField(
+        source="elsewhere", help_text=_("Entries whose server is no registered cluster")
+    )
+    error = serializers.CharField(allow_blank=True)
+
+
+class WatchedSerializer(serializers.Serializer[dict[str, Any]]):
+    """The outcome of each line, in order."""
+
+    results = WatchedLineSerializer(many=True)
+
+
+class WatchActions(GenericViewSet[Pooler]):
+    """Registration of a list of poolers."""
+
+    @extend_schema(request=WatchSerializer, responses=WatchedSerializer, filters=False)
+    @action(detail=False, methods=["post"])
+    def watch(self, request: Request) -> Response:
+        """Ask the consoles of a list at once; those that answer are registered and watched, the others are not."""
+        asked = WatchSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        login = dict(asked.validated_data)
+        lines = pasted_poolers.read(login.pop("lines"))
+        found = list(pasted_poolers.watch(lines, login, person(request.user)))
+        return Response(WatchedSerializer({"results": found}).data)

@@ -1,0 +1,109 @@
+"""Pools and where their clients log in as JSON; passwords are write-only. The rules are in `pools.inventory`."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from panel.lib.known_fields import KnownFields
+from pools import connection_strings
+from pools.api.serializers import password_field
+from pools.clusters import endpoints
+from pools.clusters.endpoints import Endpoint
+from pools.models import Pool
+
+OF_ALLOWED_USERS = _(
+    "Roles that may log in besides `user`, and then work as it; of an inbound pool, the only ones; `*`: every user "
+    "that the pooler knows. PgBouncer only"
+)
+
+
+class EndpointSerializer(serializers.Serializer[Endpoint]):
+    """Where clients of a pool log in, without the password."""
+
+    host = serializers.CharField()
+    port = serializers.IntegerField()
+    database = serializers.CharField()
+    user = serializers.CharField()
+    uri = serializers.SerializerMethodField()
+
+    def get_uri(self, endpoint: Endpoint) -> str:
+        """Return the URI without a password."""
+        return connection_strings.render(endpoint, "uri", reveal=False)
+
+
+class UsersField(serializers.ListField):
+    """Role names, which a pool keeps one a line."""
+
+    child = serializers.CharField(max_length=63)
+
+    def to_representation(self, data: Any) -> list[Any]:
+        """Return the list of a pool's text."""
+        return data.split("\n") if data else []
+
+
+class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
+    """A pool; an empty `user` is the inbound user, `state` is whether the spec is live."""
+
+    version = serializers.IntegerField(required=False, min_value=1)
+    user_password = password_field(help_text=_("Of `user`, where the panel does not know it; verified by a login"))
+    settings = serializers.DictField(required=False)
+    allowed_users = UsersField(required=False, help_text=OF_ALLOWED_USERS)
+    over_budget_confirm = serializers.CharField(
+        write_only=True, required=False, allow_blank=True, help_text=_("The cluster's name, to exceed its budget")
+    )
+    connection = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Pool
+        fields = [
+            "id",
+            "version",
+            "name",
+            "pooler",
+            "cluster",
+            "through",
+            "target",
+            "database",
+            "user",
+            "user_password",
+            "allowed_users",
+            "mode",
+            "size",
+            "over_budget_confirm",
+            "over_budget_by",
+            "made_for",
+            "settings",
+            "state",
+            "state_reason",
+            "paused_until",
+            "connection",
+            "created_at",
+            "updated_at",
+        ]
+        read_only_fields = ["over_budget_by", "state", "state_reason", "paused_until"]
+        extra_kwargs: dict[str, Any] = {
+            "name": {"required": False, "help_text": _("Of a Pgpool-II or HAProxy: the database's, if left out")},
+            "size": {
+                "required": False,
+                "help_text": _("Of a Pgpool-II: the number of its children, of a HAProxy: its maxconn, if left out"),
+            },
+        }
+        validators: list[Any] = []  # pools.inventory.pools says which names are taken
+
+    @extend_schema_field(EndpointSerializer())
+    def get_connection(self, pool: Pool) -> Any:
+        """Return where its clients log in; `uri` is empty where the pool was refused before it was ever live."""
+        described = EndpointSerializer(endpoints.address_of_pool(pool)).data
+        return described | {"uri": ""} if pool.was_never_live else described
+
+
+class ConnectionSerializer(serializers.Serializer[dict[str, str]]):
+    """An endpoint in the syntax of one client: `{as, text}`."""
+
+    text = serializers.CharField()
+
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
+        """Add `as`, which is a keyword of Python and can't be declared above."""
+        return {"as": serializers.CharField(), **super().get_fields()}

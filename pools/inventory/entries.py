@@ -1,0 +1,81 @@
+"""Keeps the records of what clients can name on each pooler as its last check found it, whoever wrote it."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+from django.utils import timezone
+
+from pools.clusters.cluster_index import ClusterIndex
+from pools.models import Entry, Pooler
+from pools.models.entries import EntryQuerySet
+from pools.poolers.base import FoundEntry
+
+SHOWN = [field.name for field in fields(FoundEntry)]
+WRITTEN = [*(name for name in SHOWN if name != "name"), "pool", "cluster", "seen_at"]
+BATCH = 500
+LONGEST = 1000
+LARGEST = 2_147_483_647  # of a column for whole numbers
+
+
+def record(pooler: Pooler, found: Iterable[FoundEntry], index: ClusterIndex) -> None:
+    """Make the pooler's entries those found: changed ones are written, those that are gone are deleted."""
+    known = {entry.name: entry for entry in pooler.entries.all()}
+    pools, now = _live_pools(pooler), timezone.now()
+    fresh = {one.name: _entry(pooler, one, pools, index, now) for one in found}
+    changed = [entry for name, entry in fresh.items() if _differs(entry, known.get(name))]
+    gone = [entry.pk for name, entry in known.items() if name not in fresh]
+    with transaction.atomic():
+        for start in range(0, len(gone), BATCH):
+            Entry.objects.filter(pk__in=gone[start : start + BATCH]).delete()
+        Entry.objects.bulk_create(
+            changed,
+            update_conflicts=True,
+            unique_fields=["pooler", "name"],
+            update_fields=WRITTEN,
+            batch_size=BATCH,
+        )
+
+
+def find_clusters() -> None:
+    """Look again for the clusters of entries that lead to none, after one was registered or moved."""
+    index = ClusterIndex.read()
+    for entry in Entry.objects.unmanaged().filter(cluster=None).exclude(host="").select_related("pooler"):
+        if cluster := index.find(entry.pooler, entry.host, entry.port):
+            Entry.objects.filter(pk=entry.pk, cluster=None).update(cluster=cluster)
+
+
+def unmanaged() -> EntryQuerySet:
+    """Return the entries that no pool of the panel stands for, with their poolers and clusters."""
+    return Entry.objects.unmanaged().select_related("pooler", "cluster")
+
+
+def _live_pools(pooler: Pooler) -> dict[str, tuple[UUID, UUID]]:
+    """Return name → id and cluster of the pools that the pooler got, those to be removed included."""
+    rows = pooler.pools.exclude(applied_at=None).values_list("name", "pk", "cluster_id")
+    return {name: (pool, cluster) for name, pool, cluster in rows}
+
+
+def _entry(
+    pooler: Pooler, found: FoundEntry, pools: Mapping[str, tuple[UUID, UUID]], index: ClusterIndex, now: datetime
+) -> Entry:
+    values: dict[str, Any] = {name: _fitting(value) for name, value in vars(found).items()}
+    pool, cluster = pools.get(found.name) or (None, None)
+    if pool is None and (there := index.find(pooler, found.host, found.port)):
+        cluster = there.pk
+    return Entry(pooler=pooler, pool_id=pool, cluster_id=cluster, seen_at=now, **values)
+
+
+def _fitting(value: Any) -> Any:
+    """Cut what no column takes: a number without a limit, and a list of hosts that is longer than any."""
+    if isinstance(value, str):
+        return value[:LONGEST]
+    return min(value, LARGEST) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _differs(entry: Entry, known: Entry | None) -> bool:
+    compared = (*SHOWN, "pool_id", "cluster_id")
+    return known is None or any(getattr(entry, name) != getattr(known, name) for name in compared)

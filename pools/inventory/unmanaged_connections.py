@@ -1,0 +1,45 @@
+"""The connections that entries which no pool stands for may open to clusters: they count in the budget as well."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Sum, Value, When
+from django.db.models.functions import Coalesce, Least
+
+from pools.models import ClusterNode, Entry, NodeRole
+
+ANY_NUMBER = Q(user="", max_connections=0)  # one pool for each role that logs in, and as many roles as there are
+
+
+@dataclass(frozen=True)
+class Unmanaged:
+    """The connections of a cluster's entries; `unlimited` of them have no limit and count with those that are open."""
+
+    connections: int = 0
+    unlimited: int = 0
+
+
+NOTHING = Unmanaged()
+
+
+def by_cluster(clusters: Collection[UUID], target: str) -> dict[UUID, Unmanaged]:
+    """Return what entries may open to each cluster's primary or to one of its standbys, in one query."""
+    standby = ClusterNode.objects.filter(
+        cluster=OuterRef("cluster"), host=OuterRef("host"), port=OuterRef("port"), in_recovery=True
+    )
+    entries = Entry.objects.unmanaged().filter(cluster__in=clusters).alias(is_standby=Exists(standby))
+    entries = entries.filter(is_standby=target == NodeRole.STANDBY).order_by()
+    sums = entries.values_list("cluster").annotate(most=Sum(_most()), unlimited=Count("pk", filter=ANY_NUMBER))
+    return {cluster: Unmanaged(connections or 0, unlimited) for cluster, connections, unlimited in sums}
+
+
+def _most() -> Case:
+    """Return the expression of `Entry.most_connections`, and of the open ones where nothing limits them."""
+    of_one = Coalesce(F("size"), Value(0)) + F("reserve")
+    return Case(
+        When(ANY_NUMBER, then=F("connections")),
+        When(user="", then=F("max_connections")),
+        When(max_connections=0, then=of_one),
+        default=Least(of_one, F("max_connections")),
+    )

@@ -1,0 +1,98 @@
+"""Entries of running poolers: what clients can name as a database, whoever wrote it."""
+
+import uuid
+
+from django.db import models
+from django.db.models import Q
+
+from pools.models.clusters import Cluster
+from pools.models.poolers import Pooler
+from pools.models.pools import Mode, Pool
+
+
+class EntryQuerySet(models.QuerySet["Entry"]):
+    """Entries by who manages them."""
+
+    def unmanaged(self) -> "EntryQuerySet":
+        """Return those that no pool of the panel stands for."""
+        return self.filter(pool=None)
+
+    def found_by(self, words: str) -> "EntryQuerySet":
+        """Return those with these words in their name, database or user."""
+        return self.filter(Q(name__icontains=words) | Q(database__icontains=words) | Q(user__icontains=words))
+
+
+class Entry(models.Model):
+    """An entry of a pooler as its last check found it; the id stays as long as the pooler has the name.
+
+    `pool` is the pool of the panel that it is, `cluster` the one that it leads to, by host and port. `size` and
+    `reserve` hold for each user, and `user` is the role that all its clients work as; without one each works as itself.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="entries")
+    pool = models.ForeignKey(
+        Pool, null=True, on_delete=models.CASCADE, related_name="entries"
+    )  # its removal is verified
+    cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="entries")
+    name = models.CharField(max_length=255)
+    host = models.CharField(max_length=1000, default="", blank=True)  # several with commas; empty: the default socket
+    port = models.PositiveIntegerField(null=True)
+    database = models.CharField(max_length=255, default="", blank=True)
+    user = models.CharField(max_length=255, default="", blank=True)
+    mode = models.CharField(max_length=12, choices=Mode.choices, default=Mode.SESSION)
+    size = models.PositiveIntegerField(null=True)
+    reserve = models.PositiveIntegerField(default=0)
+    max_connections = models.PositiveIntegerField(default=0)  # of all users together; 0: no limit
+    connections = models.PositiveIntegerField(default=0)  # to its server, when it was last checked
+    paused = models.BooleanField(default=False)
+    disabled = models.BooleanField(default=False)
+    source_file = models.CharField(max_length=500, default="", blank=True)  # where its line stands, once files are read
+    source_line = models.PositiveIntegerField(null=True)
+    kept_because = models.TextField(default="", blank=True)  # why a take-over left it as it is
+    seen_at = models.DateTimeField()
+
+    objects = EntryQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "pooler"]
+        constraints = [models.UniqueConstraint(fields=["pooler", "name"], name="one_entry_of_a_name")]
+        indexes = [models.Index(fields=["name"], condition=Q(pool=None), name="entries_not_managed")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def source(self) -> dict[str, str | int] | None:
+        """Where its line stands, as `{file, line}`; None where no file was read."""
+        return {"file": self.source_file, "line": self.source_line or 0} if self.source_file else None
+
+    @property
+    def most_connections(self) -> int | None:
+        """The server connections that it may open; None where nothing limits them.
+
+        Without a user of its own it has a pool for each role that logs in (PgBouncer's config manual, pool_size).
+        """
+        limit = self.max_connections or None
+        if not self.user or self.size is None:
+            return limit
+        return min(self.size + self.reserve, limit or self.size + self.reserve)
+
+    @property
+    def address(self) -> str:
+        """Its server's host and port as its line names them; the host is empty for the pooler's default socket."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}" if self.port else host
+
+    def as_pool(self) -> Pool:
+        """Return an unsaved pool with its values, for what judges pools: advice, linters and connection strings."""
+        return Pool(
+            name=self.name,
+            pooler=self.pooler,
+            cluster=self.cluster,
+            database=self.database or self.name,
+            user=self.user,
+            mode=self.mode,
+            size=self.size or 1,
+            settings={"reserve_pool": self.reserve} if self.reserve else {},
+        )

@@ -1,0 +1,56 @@
+"""The proxies of an HAProxy that others configure, from SHOW STAT: figures and entries by the name of the proxy."""
+
+from collections.abc import Mapping, Sequence
+
+from pools.models import Mode
+from pools.poolers.base import ConsoleSample, Counters, FoundEntry, PoolFigures
+
+Row = Mapping[str, object]
+FRONT, BACK = "FRONTEND", "BACKEND"
+
+
+def is_front(row: Row) -> bool:
+    """Return whether a row is the clients' side of a TCP proxy; the stats page itself is an HTTP one."""
+    return row.get("svname") == FRONT and row.get("mode") in ("tcp", None)
+
+
+def entry(row: Row) -> FoundEntry:
+    """Describe a proxy; it leads to whatever database its clients name."""
+    limit = number(row, "slim")
+    return FoundEntry(
+        name=str(row["pxname"]),
+        mode=Mode.SESSION.value,
+        size=limit,
+        max_connections=limit,
+        connections=number(row, "scur"),
+        disabled=row.get("status") in ("STOP", "PAUSED"),
+    )
+
+
+def sample(rows: Sequence[dict[str, object]]) -> ConsoleSample:
+    """Return the figures of each TCP proxy; the queue is that of the backend of its name."""
+    backs = {str(row["pxname"]): row for row in rows if row.get("svname") == BACK}
+    figures, counters = {}, {}
+    for front in filter(is_front, rows):
+        name = str(front["pxname"])
+        figures[name], counters[name] = _figures(front, backs.get(name, {})), _counters(front)
+    return ConsoleSample(figures, counters, {"stat": list(rows)})
+
+
+def of_proxy(name: str, front: Row, back: Row, rows: list[dict[str, object]]) -> ConsoleSample:
+    """Return the figures of one proxy as those of the pool `name`."""
+    return ConsoleSample({name: _figures(front, back)}, {name: _counters(front)}, {"stat": rows})
+
+
+def number(row: Row, name: str) -> int:
+    """Parse a whole number of a cell; 0 for an empty one."""
+    text = str(row.get(name) or "")
+    return int(text) if text.isdigit() else 0
+
+
+def _figures(front: Row, back: Row) -> PoolFigures:
+    return PoolFigures(cl_active=number(front, "scur"), cl_waiting=number(back, "qcur"), sv_active=number(back, "scur"))
+
+
+def _counters(front: Row) -> Counters:
+    return Counters(received_bytes=number(front, "bin"), sent_bytes=number(front, "bout"))

@@ -1,0 +1,83 @@
+"""What a PgBouncer's console shows of its entries and of its own login, whoever wrote its files."""
+
+import re
+from collections.abc import Mapping
+
+from django.utils.translation import gettext as _
+
+from pools.config_files import atomic_write
+from pools.errors import PoolerUnreachable
+from pools.models import Mode, Pooler
+from pools.poolers.base import FoundEntry
+from pools.poolers.pgbouncer import console, operators_config
+from pools.poolers.pgbouncer.console import Row
+from pools.poolers.pgbouncer.global_settings import SETTINGS
+from pools.poolers.pgbouncer.operators_config import Operators
+from pools.poolers.pgbouncer.render import DATABASES, MAIN
+from pools.poolers.pgbouncer.stats import OWN, number
+
+ANY_USER = "any"  # of auth_type: whoever logs in to the console is an admin (admin_pre_login of admin.c)
+OWNER = "pgbouncer"  # over a Unix socket the account that runs PgBouncer is an admin by this name
+
+
+def read(pooler: Pooler) -> list[FoundEntry]:
+    """Read SHOW DATABASES, and SHOW CONFIG for the mode of those that name none. Raises `PoolerUnreachable`."""
+    with console.open(pooler) as connection:
+        rows = console.rows(connection, "databases")
+        config = _config(connection)
+    return [_entry(row, config) for row in rows if row["name"] != OWN]
+
+
+def commands_refused(pooler: Pooler) -> str:
+    """Return why the console takes no command from the panel's login: it is in stats_users alone."""
+    with console.open(pooler) as connection:
+        config = _config(connection)
+    by_socket = pooler.host.startswith(("/", "@")) and pooler.admin_user == OWNER
+    if by_socket or config.get("auth_type") == ANY_USER or pooler.admin_user in _names(config.get("admin_users", "")):
+        return ""
+    return _(
+        "%(user)s is none of the admin_users of pooler %(pooler)s, so its console refuses PAUSE, RESUME, KILL, "
+        "RECONNECT, DISABLE, ENABLE and RELOAD: register a login that is one of them"
+    ) % {"user": pooler.admin_user, "pooler": pooler}
+
+
+def claim_on(pooler: Pooler, name: str) -> str:
+    """Return a sentence of what the operator has by that name; empty for nothing, or where its files are elsewhere."""
+    try:
+        disk = atomic_write.read(pooler.config_dir, [MAIN, DATABASES, SETTINGS])
+        with console.open(pooler) as connection:
+            shown = {str(row["name"]): row for row in console.rows(connection, "databases")}
+    except (PoolerUnreachable, atomic_write.UnsafeFolder):
+        return ""
+    texts = {file: (content or b"").decode(errors="surrogateescape") for file, content in disk.items()}
+    if not texts[MAIN]:
+        return ""
+    reading = operators_config.of_folder(pooler, texts[MAIN], texts, pooler.config_dir)
+    return Operators(reading, shown, operators_config.names_in(texts[DATABASES])).claim_on(name)
+
+
+def _entry(row: Row, config: Mapping[str, str]) -> FoundEntry:
+    """Build an entry; one without a host leads to a socket in PgBouncer's own folder of sockets (dns_connect of it)."""
+    mode = str(row.get("pool_mode") or config.get("pool_mode"))
+    return FoundEntry(
+        name=str(row["name"]),
+        host=str(row["host"] or config.get("unix_socket_dir", "")),
+        port=number(row["port"]) or None,
+        database=str(row["database"] or ""),
+        user=str(row["force_user"] or ""),
+        mode=mode if mode in Mode.values else Mode.SESSION.value,
+        size=number(row["pool_size"]),
+        reserve=number(row.get("reserve_pool_size", row.get("reserve_pool"))),
+        max_connections=number(row.get("max_connections")),
+        connections=number(row.get("current_connections")),
+        paused=bool(row.get("paused")),
+        disabled=bool(row.get("disabled")),
+    )
+
+
+def _config(connection: console.Console) -> Mapping[str, str]:
+    return {str(row["key"]): str(row["value"] or "") for row in console.rows(connection, "config")}
+
+
+def _names(listed: str) -> set[str]:
+    return set(re.split(r"[,\s]+", listed))

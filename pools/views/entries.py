@@ -1,0 +1,173 @@
+"""Pages of entries: what clients can name on the poolers and no pool of the panel stands for."""
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+from django_htmx.http import HttpResponseClientRedirect
+
+from panel.lib.access import staff_only
+from pools.advice import client_advice, client_limits, mode_linter, modes
+from pools.advice.client_advice import Situation
+from pools.connection_strings import box
+from pools.connection_strings.box import Shown
+from pools.inventory import entries
+from pools.models import Cluster, Entry, Mode, Pooler
+from pools.models.entries import EntryQuerySet
+from pools.monitoring import history
+from pools.monitoring.history import RANGES
+from pools.monitoring.sampler import ConsoleSnapshot
+from pools.poolers import KINDS
+from pools.poolers.base import PoolFigures
+from pools.views import monitoring
+from pools.views.connections import connection_answer
+from pools.views.live import entry_rows, snapshot_of
+
+PAGE_SIZE, CARD_SIZE = 50, 20
+
+
+@require_safe
+def entry_list(request: HttpRequest) -> HttpResponse:
+    """List the entries that are not managed here, filtered as the pools are; htmx polls the rows."""
+    size = CARD_SIZE if "first" in request.GET else PAGE_SIZE
+    page = Paginator(found(request), size).get_page(request.GET.get("page"))
+    if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
+        on_pooler = request.GET.get("pooler")
+        return render(request, "pools/includes/entry_rows.html", {"entries": entry_rows(page), "on_pooler": on_pooler})
+    context: dict[str, Any] = {"page": page, "chosen": request.GET, "entries": [{"entry": one} for one in page]}
+    context |= {"poolers": Pooler.objects.all(), "clusters": Cluster.objects.all()}
+    return render(request, "pools/entry_list.html", context)
+
+
+def card(request: HttpRequest) -> dict[str, Any]:
+    """Return the context of the card of the first entries that are not managed here, filtered as the page is."""
+    return _card(found(request), {name: request.GET.get(name, "") for name in ("q", "pooler", "cluster")})
+
+
+def card_of(pooler: Pooler) -> dict[str, Any]:
+    """Return the context of the card on a pooler's own page."""
+    return _card(entries.unmanaged().filter(pooler=pooler), {"pooler": pooler.name}) | {"on_pooler": True}
+
+
+def _card(rows: EntryQuerySet, given: dict[str, str]) -> dict[str, Any]:
+    query = urlencode({name: value for name, value in given.items() if value})
+    here = reverse("entry-list")
+    return {
+        "entries": [{"entry": entry} for entry in rows[:CARD_SIZE]],
+        "entry_count": rows.count(),
+        "entries_url": f"{here}?{query}",
+        "entry_rows_url": f"{here}?{query}&first",
+    }
+
+
+def found(request: HttpRequest) -> EntryQuerySet:
+    """Return the entries that `q` (name, database, user), pooler and cluster leave; a state is one of pools alone."""
+    rows = entries.unmanaged()
+    if query := request.GET.get("q", "").strip():
+        rows = rows.found_by(query)
+    if request.GET.get("state"):
+        rows = rows.none()
+    for field in ("pooler", "cluster"):
+        if name := request.GET.get(field):
+            rows = rows.filter(**{f"{field}__name": name})
+    return rows
+
+
+@require_safe
+def entry_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Show one entry: its figures, connection strings, server and events."""
+    return _detail(request, _get(pk), Shown())
+
+
+def _get(pk: UUID) -> Entry:
+    return get_object_or_404(Entry.objects.select_related("pooler", "cluster", "pool"), pk=pk)
+
+
+def _detail(request: HttpRequest, entry: Entry, shown: Shown) -> HttpResponse:
+    context = {
+        "box": box.of_entry(entry, shown),
+        "mode": modes.of(entry.mode),
+        "course": monitoring.recent(entry.pooler, entry.name),
+        "source": reverse("api-entry-live", args=[entry.pk]),
+        "events": monitoring.events_of(entry.pk),
+        **monitoring.counting(entry.pooler),
+        **_figures(entry),
+    }
+    return render(request, "pools/entry_detail.html", context)
+
+
+def _figures(entry: Entry) -> dict[str, Any]:
+    snapshot = snapshot_of(entry.pooler)
+    return {
+        "entry": entry,
+        "figures": snapshot.figures.get(entry.name, PoolFigures()),
+        "uncounted": KINDS[entry.pooler.kind].uncounted,
+        "look_error": snapshot.error,
+    }
+
+
+@require_safe
+def entry_live(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Render the figures of an entry, which poll; redirect to the pooler's list once the entry is gone."""
+    entry = Entry.objects.select_related("pooler").filter(pk=pk).first()
+    if entry is None:
+        return HttpResponseClientRedirect(reverse("entry-list"))
+    return render(request, "pools/includes/entry_figures.html", _figures(entry))
+
+
+@require_POST
+@never_cache
+@staff_only
+def entry_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Render the connection box; with `as`, return one text."""
+    return connection_answer(request, _get(pk), box.of_entry, _detail)
+
+
+@require_safe
+def entry_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Show the figures of one entry, live or over the chosen range."""
+    entry, chosen = _get(pk), monitoring.chosen_range(request)
+    course = history.of_entry(entry, RANGES.get(chosen, RANGES["hour"]))
+    snapshot = snapshot_of(entry.pooler) if chosen == monitoring.LIVE else ConsoleSnapshot()
+    is_live = chosen == monitoring.LIVE
+    context = {
+        "entry": entry,
+        "source": reverse("api-entry-live", args=[pk]),
+        "events": monitoring.events_of(entry.pk),
+        "course": monitoring.recent(entry.pooler, entry.name) if is_live else monitoring.course(course, chosen),
+        **monitoring.figures_of(entry.pooler, snapshot, snapshot.reading(entry.name)),
+        **monitoring.choice(chosen, course, snapshot),
+    }
+    return render(request, "pools/entry_monitoring.html", context)
+
+
+@require_safe
+def entry_clients(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """List the changes for each client, which depend on the mode and on the pooler's release."""
+    entry = _get(pk)
+    now = Situation(entry.mode, client_limits.of(entry.pooler))
+    context = {"entry": entry, "mode": modes.of(entry.mode), "shared": entry.mode != Mode.SESSION, "now": now}
+    context |= {"general": client_advice.general(now), "advice": client_advice.advise(now)}
+    return render(request, "pools/entry_clients.html", context)
+
+
+@require_safe
+@never_cache
+@staff_only
+def entry_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Lint the entry in its own mode, or in the one given as `?mode=`, where its server is a registered cluster."""
+    entry = _get(pk)
+    asked = request.GET.get("mode", entry.mode)
+    mode = Mode(asked) if asked in Mode.values else Mode(entry.mode)
+    context: dict[str, Any] = {"entry": entry, "mode": mode, "modes": Mode, "words": modes.of(mode)}
+    if entry.cluster:
+        spec = entry.as_pool()
+        spec.mode = mode
+        context["report"] = mode_linter.lint(spec)
+    return render(request, "pools/entry_mode_check.html", context)
