@@ -1,7 +1,6 @@
-"""One attempt to apply: the desired state it takes up, the process that holds the pooler's lock, and its outcomes."""
+"""One attempt to apply: the desired state it takes up, and its outcomes."""
 
 import logging
-import os
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -9,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from itertools import groupby
-from pathlib import Path
 from typing import Any, Self
 from uuid import UUID
 
@@ -289,47 +287,3 @@ def bury_the_dead(revisions: Iterable[Revision]) -> None:
         step = revision.steps[-1]["step"] if revision.steps else "drafted"
         reason = _("the worker died after the step %(step)r; the apply started over") % {"step": step}
         revision.finish(RevisionState.FAILED, reason)
-
-
-PROC = Path("/proc")
-STATE, STARTED = 0, 19  # of the fields after the name in /proc/PID/stat (proc(5): fields 3 and 22)
-ENDED = ("Z", "X")
-
-
-def this_lock_owner() -> str:
-    """Return host, number and start of this process in one word; empty where the system does not report them."""
-    where, fields = _where(), _stat(os.getpid())
-    return f"{where}/{os.getpid()}/{fields[STARTED]}" if where and fields else ""
-
-
-def is_owner_dead(holder: str) -> bool:
-    """Return whether that process has certainly ended; False where that is unknown, as on another host."""
-    where, _, rest = holder.partition("/")
-    number, _, started = rest.partition("/")
-    if not number or where != _where():
-        return False
-    try:
-        os.kill(int(number), 0)
-    except ProcessLookupError:
-        return True
-    except PermissionError:
-        pass  # it belongs to another account
-    fields = _stat(int(number))
-    return bool(fields) and (fields[STATE] in ENDED or fields[STARTED] != started)
-
-
-def _where() -> str:
-    """Return this boot of this machine and the container's PID namespace; empty where the system hides them."""
-    try:
-        boot = (PROC / "sys/kernel/random/boot_id").read_text().strip()
-        return f"{boot}:{(PROC / 'self/ns/pid').stat().st_ino}"
-    except OSError:
-        return ""
-
-
-def _stat(number: int) -> list[str]:
-    """Return the fields after the process's name (any text); empty for a process that can't be seen."""
-    try:
-        return (PROC / str(number) / "stat").read_text(errors="replace").rpartition(")")[2].split()
-    except OSError:
-        return []

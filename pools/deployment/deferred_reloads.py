@@ -2,7 +2,7 @@
 
 import logging
 
-from pools.deployment.attempt import this_lock_owner
+from pools.deployment import apply_lock
 from pools.errors import PoolsError
 from pools.models import Pooler
 from pools.poolers import KINDS
@@ -18,12 +18,11 @@ def catch_up_all() -> None:
 
 def _catch_up(pooler: Pooler) -> None:
     """Complete the reload of one pooler; no-op during an apply, which does so itself."""
-    if not pooler.take_apply_lock(this_lock_owner()):
-        return
-    try:
-        pooler.refresh_from_db(fields=["children_behind"])
-        KINDS[pooler.kind].catch_up(pooler)
-    except PoolsError as error:
-        logger.info("pooler %s: %s children are still to read its passwords: %s", pooler.pk, pooler.behind, error)
-    finally:
-        pooler.release_apply_lock()
+    with apply_lock.held(pooler) as is_held:
+        if not is_held:
+            return
+        try:
+            pooler.refresh_from_db(fields=["children_behind"])
+            KINDS[pooler.kind].catch_up(pooler)
+        except PoolsError as error:
+            logger.info("pooler %s: %s children are still to read its passwords: %s", pooler.pk, pooler.behind, error)

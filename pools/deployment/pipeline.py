@@ -9,7 +9,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from pools.config_files import atomic_write
-from pools.deployment import live_files, retries, snapshots
+from pools.deployment import apply_lock, live_files, retries, snapshots
 from pools.deployment.attempt import (
     Attempt,
     LockLost,
@@ -17,10 +17,8 @@ from pools.deployment.attempt import (
     bury_the_dead,
     give_up,
     give_up_rest,
-    is_owner_dead,
     refuse,
     set_reason,
-    this_lock_owner,
     unsettled,
 )
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
@@ -53,10 +51,16 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
     the files keep everything waiting unless `overwrite`: that request is stored nowhere, so it raises `Busy` while
     another worker applies.
     """
-    if pooler.is_watched or not _take_lock(pooler):
-        if overwrite:
-            raise Busy(_("another apply of pooler %(pooler)s is running: the overwrite follows") % {"pooler": pooler})
-        return None
+    if not pooler.is_watched:
+        with apply_lock.held(pooler) as is_held:
+            if is_held:
+                return _apply_under_lock(pooler, author, overwrite=overwrite)
+    if overwrite:
+        raise Busy(_("another apply of pooler %(pooler)s is running: the overwrite follows") % {"pooler": pooler})
+    return None
+
+
+def _apply_under_lock(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
     try:
         with _rarely_collected():
             last = _apply_all(pooler, author, overwrite=overwrite)
@@ -69,8 +73,6 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
         set_reason(pooler, str(error))
     except Drifted as error:
         set_reason(pooler, str(error))
-    finally:
-        pooler.release_apply_lock()
     return None
 
 
@@ -86,18 +88,6 @@ def _rarely_collected() -> Iterator[None]:
         yield
     finally:
         gc.set_threshold(*usual)
-
-
-def _take_lock(pooler: Pooler) -> bool:
-    """Take the apply lock; that of a dead process is taken over at once."""
-    me = this_lock_owner()
-    if pooler.take_apply_lock(me):
-        return True
-    held_by = Pooler.objects.filter(pk=pooler.pk).values_list("apply_holder", flat=True).first() or ""
-    if not is_owner_dead(held_by):
-        return False
-    logger.warning("pooler %s: the worker %s died during an apply", pooler.pk, held_by)
-    return pooler.take_apply_lock(me, dead=held_by)
 
 
 def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:

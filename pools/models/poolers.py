@@ -130,7 +130,7 @@ class Pooler(Server):
     apply_lease_until = models.DateTimeField(null=True, editable=False)
     apply_holder = models.CharField(
         max_length=150, default="", editable=False
-    )  # its process, see pools.deployment.lock_owner
+    )  # its process, see pools.deployment.apply_lock
     refused_amid = models.CharField(
         max_length=64, default="", editable=False
     )  # what surrounded the last refusal, see pools.deployment.retries
