@@ -25,8 +25,9 @@ from pools.models import Pool, Pooler, PoolState
 logger = logging.getLogger(__name__)
 
 APPLY, OVERWRITE, CHECK = "pools.tasks.apply_pooler", "pools.tasks.overwrite_drift", "pools.tasks.check_pooler"
+RETRY = "pools.tasks.retry_refused"
 RUN_COMMANDS = "pools.tasks.run_cluster_commands"
-OF_FOLDERS = frozenset({APPLY, OVERWRITE, CHECK})
+OF_FOLDERS = frozenset({APPLY, OVERWRITE, CHECK, RETRY})
 
 
 def ask(pooler_ids: Iterable[UUID], author: models.Model | None = None) -> None:

@@ -46,12 +46,23 @@ def apply_what_waits() -> None:
     for pooler in retries.sleeping():
         if task_queue.is_ours(pooler):
             retries.wake(pooler)
+        else:
+            retry_refused.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
     for pooler in deployment.waiting_poolers():
         if task_queue.is_ours(pooler):
             deployment.apply_pooler(pooler)
         else:
             apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
             folder_owner.report_missing_workers(pooler)
+
+
+@shared_task
+def retry_refused(pooler_id: str) -> None:
+    """Apply what was refused on a pooler if what surrounded the refusal has changed."""
+    if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
+        retries.wake(pooler)
+        if pooler in deployment.waiting_poolers():
+            deployment.apply_pooler(pooler)
 
 
 @shared_task
@@ -94,9 +105,8 @@ def check_drift() -> None:
 
 @shared_task
 def check_pooler(pooler_id: str) -> None:
-    """Check one pooler for drift, and whether what was refused can be tried again."""
+    """Check one pooler for drift."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
-        retries.wake(pooler)
         drift.check(pooler)
 
 

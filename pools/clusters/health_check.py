@@ -51,7 +51,9 @@ ROLES = r"""
            coalesce(rolvaliduntil < now(), false) AS password_expired
       FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY rolname
 """
-# For those who may read it: whether a role's password was set anew since the last check.
+# For those who may read it: whether a role's password was set anew since the last check. Whoever may not is an error in
+# the server's log.
+MAY_READ_DIGESTS = "SELECT has_table_privilege('pg_catalog.pg_authid', 'SELECT') AS may"
 DIGESTS = """
     SELECT rolname, encode(sha256(convert_to(rolpassword, 'UTF8')), 'hex') FROM pg_catalog.pg_authid
      WHERE rolcanlogin AND rolpassword IS NOT NULL
@@ -194,9 +196,12 @@ def _figures(cursor: Cursor) -> Finding:
 
 def _roles(cursor: Cursor) -> list[dict[str, Any]]:
     roles = cursor.execute(ROLES).fetchall()
+    allowed = cursor.execute(MAY_READ_DIGESTS).fetchone()
+    if not (allowed and allowed["may"]):
+        return roles
     try:
         digests = {row["rolname"]: row["encode"] for row in cursor.execute(DIGESTS)}
-    except (psycopg.errors.InsufficientPrivilege, psycopg.errors.UndefinedFunction):  # sha256() is there since 11
+    except psycopg.errors.UndefinedFunction:  # sha256() is there since 11
         return roles
     return [role | {"password_digest": digests.get(role["name"], "")} for role in roles]
 

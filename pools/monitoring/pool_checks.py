@@ -72,9 +72,8 @@ def logins_of(pools: Iterable[Pool]) -> list[Login]:
 
 
 def recheck_troubled() -> list[UUID]:
-    """Check again the clusters that did not answer, or have pools that clients can't use or that were refused."""
-    unwell = (PoolState.FAILING, PoolState.ROLLED_BACK, PoolState.FAILED)
-    failing = Pool.objects.wanted().filter(state__in=unwell).values("cluster")
+    """Check again the clusters that did not answer, or have pools that clients can't use."""
+    failing = Pool.objects.wanted().filter(state=PoolState.FAILING).values("cluster")
     troubled = list(_checked().filter(Q(status__state=ClusterState.UNREACHABLE) | Q(pk__in=failing)))
     health_check.check_all(troubled)
     return [cluster.pk for cluster in troubled]

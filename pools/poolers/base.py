@@ -1,5 +1,6 @@
 """Interface of a pooler's driver; `pools.deployment` does the rest (lock, revisions, states, rollback)."""
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
@@ -18,6 +19,8 @@ from pools.poolers.advisory import Advisory
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Setting, Version
 
+ABSOLUTE_PATH = re.compile(r"(?m)(?<=[\s='\"])/[^\s'\",;]+")
+READ_BY_POOLERS = (".ini", ".conf", ".cfg", ".txt", ".pem", ".crt", ".key")
 Files = Mapping[str, bytes | None]
 Problems = Iterator[tuple[str, str]]  # (field, message)
 
@@ -364,6 +367,14 @@ class Driver(ABC):
     @abstractmethod
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """Return why a start on these files would fail, in the program's words; empty where it would not."""
+
+    def files_elsewhere(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[str, bool]:
+        """Return the paths that these files name: an apply may be refused for what lies there.
+
+        The value tells whether its content counts; that of a log changes all the time.
+        """
+        named = ABSOLUTE_PATH.findall(texts.get(self.main_file, ""))
+        return {path: path.endswith(READ_BY_POOLERS) for path in named}
 
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """List the effects of the operator's part at the next reload or start. Raises `PoolerUnreachable`."""

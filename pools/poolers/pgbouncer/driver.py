@@ -172,6 +172,12 @@ class PgBouncer(Driver):
         """Start a trial instance on a copy of them."""
         return preflight.start_error(pooler, texts)
 
+    def files_elsewhere(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[str, bool]:
+        """Return the files that are included anywhere, too."""
+        reading = operators_config.of_folder(pooler, texts.get(render.MAIN, ""), texts, pooler.config_dir)
+        included = operators_config.included_here(pooler, reading)
+        return super().files_elsewhere(pooler, texts) | dict.fromkeys(included, True)
+
     def changes(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """Compare the operator's part with the live settings."""
         reading = operators_config.of_folder(pooler, texts.get(render.MAIN, ""), texts, pooler.config_dir)

@@ -198,6 +198,14 @@ def of_folder(pooler: Pooler, main: str, ours: Mapping[str, str], folder_there: 
     return read(main, ours, load)
 
 
+def included_here(pooler: Pooler, reading: Reading) -> Iterator[str]:
+    """Yield the included files that are not the panel's, as paths of this host."""
+    start = "" if all(path.startswith("/") for path in reading.includes) else working_folder(pooler)
+    for path in reading.includes:
+        if PurePosixPath(path).name not in (DATABASES, SETTINGS):
+            yield str(PurePosixPath(start or pooler.config_dir, path))
+
+
 def working_folder(pooler: Pooler) -> str:
     """Return the working directory of its process; empty where that can't be seen from here."""
     for pid in local_process.pids(pooler, "pgbouncer"):

@@ -162,3 +162,18 @@ def test_many_servers_that_are_down_take_one_attempt(make_pool: MakePool, pooler
     for port, pool in enumerate(away, start=1):
         state, reason = state_of(pool)
         assert (state, reason.split(": ")[0]) == (PoolState.PENDING, f"cluster down{port} does not answer")
+
+
+def test_a_server_that_is_back_is_not_kept_waiting_by_others_that_are_down(
+    make_pool: MakePool, pooler: Pooler, cluster: Cluster, other: Cluster, other_postgres: PostgresServer
+) -> None:
+    other_postgres.stop()
+    gone = registered("gone", 1, cluster)
+    gone.keep_password(APP_ROLE, APP_PASSWORD)
+    first, second = make_pool("first", cluster=gone), make_pool("second", cluster=other)
+    deployment.apply_pooler(pooler)
+    tasks.apply_what_waits()
+    assert (state_of(first)[0], state_of(second)[0]) == (PoolState.PENDING, PoolState.PENDING)
+    other_postgres.start()
+    tasks.apply_what_waits()
+    assert (state_of(first)[0], state_of(second)) == (PoolState.PENDING, (PoolState.APPLIED, ""))

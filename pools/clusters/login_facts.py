@@ -1,0 +1,48 @@
+"""Asks a server what decides over the login of a role, as the panel's own login: no refusal gets into its log."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import psycopg
+from psycopg.rows import tuple_row
+
+from pools.clusters.connect import Connection
+
+Login = tuple[str, str]  # database, role
+
+# When it read its rules and settings anew, and whether the verifiers of passwords may be read.
+SERVER = """
+    SELECT pg_conf_load_time()::text, pg_postmaster_start_time()::text,
+           has_table_privilege('pg_catalog.pg_authid', 'SELECT')
+"""
+CATALOGUE = """
+    SELECT d.oid, d.datallowconn, d.datconnlimit, r.oid, r.rolcanlogin, r.rolsuper, r.rolconnlimit,
+           r.rolvaliduntil::text, r.rolvaliduntil < now(), has_database_privilege(r.oid, d.oid, 'CONNECT')
+      FROM (SELECT) AS asked
+      LEFT JOIN pg_catalog.pg_database AS d ON d.datname = %s
+      LEFT JOIN pg_catalog.pg_roles AS r ON r.rolname = %s
+"""
+VERIFIER = """
+    SELECT encode(sha256(convert_to(rolpassword, 'UTF8')), 'hex') FROM pg_catalog.pg_authid WHERE rolname = %s
+"""
+
+
+def ask(connection: Connection, logins: Iterable[Login]) -> list[tuple[Any, ...]]:
+    """Return what would differ once any of these logins was let in by a change on the server. Raises `psycopg.Error`.
+
+    The panel's login may lack the right to read verifiers: whether a password was changed is then not among it.
+    """
+    with connection.cursor(row_factory=tuple_row) as cursor:
+        server = cursor.execute(SERVER).fetchone() or ()
+        found = [server]
+        for database, role in logins:
+            found += cursor.execute(CATALOGUE, [database, role]).fetchall()
+            found += _verifier(cursor, role) if server[-1:] == (True,) else []
+    return found
+
+
+def _verifier(cursor: "psycopg.Cursor[tuple[Any, ...]]", role: str) -> list[tuple[Any, ...]]:
+    try:
+        return cursor.execute(VERIFIER, [role]).fetchall()
+    except psycopg.errors.UndefinedFunction:  # sha256() is there since 11
+        return []
