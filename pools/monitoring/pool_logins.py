@@ -80,7 +80,7 @@ def _log_in_within_share(logins: Sequence[Login]) -> list[PoolFinding]:
     """Log in through pools of one pooler for as long as its share of this round lasts."""
     pooler, spent_s, found = logins[0].pool.pooler_id, 0.0, []
     key = f"logins:{pooler}"
-    if not _may_begin(key):
+    if _rests(key):
         return []
     for login in logins:
         began = time.monotonic()
@@ -93,11 +93,12 @@ def _log_in_within_share(logins: Sequence[Login]) -> list[PoolFinding]:
     return found
 
 
-def _may_begin(key: str) -> bool:
+def _rests(key: str) -> bool:
+    """Return whether a pooler rests; nothing is claimed, since a process that died would keep it for long."""
     try:
-        return redis_store.claim(key, 60)
+        return redis_store.is_held(key)
     except SharingDown:
-        return True
+        return False
 
 
 def _finding(login: Login) -> list[PoolFinding]:

@@ -2,12 +2,14 @@
 
 import json
 import logging
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
+from threading import Event, Thread
 from typing import Any, TypeVar
 
 import redis
-from redis.exceptions import LockNotOwnedError
+from redis.exceptions import LockError
 from redis.lock import Lock
 
 from panel.lib import redis_client
@@ -17,6 +19,7 @@ logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
 PREFIX = "pooldeck:monitoring:"
+LEASE_S, RENEWED_EVERY_S = 6.0, 2.0
 
 
 class SharingDown(Exception):
@@ -37,26 +40,52 @@ def hold(key: str, for_s: float) -> None:
     _ask(lambda client: client.set(PREFIX + key, "1", px=max(1, int(for_s * 1000))))
 
 
+def is_held(key: str) -> bool:
+    """Return whether claims of the key are blocked now. Raises `SharingDown`."""
+    return bool(_ask(lambda client: client.exists(PREFIX + key)))
+
+
 @contextmanager
 def alone(key: str, most_s: float) -> Iterator[bool]:
-    """Yield whether no other process is within this block; True without Redis. A lost process blocks it `most_s`."""
-    lock = redis_client.shared().lock(PREFIX + key, timeout=most_s, blocking=False)
+    """Yield whether no other process is within this block; True without Redis.
+
+    A process that died blocks it for `LEASE_S` more, one that hangs for `most_s` and those.
+    """
+    lease = redis_client.shared().lock(PREFIX + key, LEASE_S, blocking=False, thread_local=False)
     try:
-        is_first = _ask(lambda _client: lock.acquire())
+        is_first = is_leased = _ask(lambda _client: lease.acquire())
     except SharingDown:
-        yield True
-        return
-    try:
+        is_first, is_leased = True, False
+    with _renewed(lease, most_s) if is_leased else nullcontext():
         yield is_first
+
+
+@contextmanager
+def _renewed(lease: Lock, most_s: float) -> Iterator[None]:
+    """Renew the lease while the block lasts, `most_s` at the longest, then give it back."""
+    over = Event()
+    renewal = Thread(target=_renew, args=(lease, most_s, over), name="lease", daemon=True)
+    renewal.start()
+    try:
+        yield
     finally:
-        if is_first:
-            with suppress(SharingDown):
-                _ask(lambda _client: _release(lock))
+        over.set()
+        renewal.join()
+        with suppress(SharingDown):
+            _ask(lambda _client: _while_owned(lease.release))
 
 
-def _release(lock: Lock) -> None:
-    with suppress(LockNotOwnedError):  # it took longer than it may, and another process is within the block
-        lock.release()
+def _renew(lease: Lock, most_s: float, over: Event) -> None:
+    ends_at = time.monotonic() + most_s
+    while not over.wait(RENEWED_EVERY_S) and time.monotonic() < ends_at:
+        with suppress(SharingDown):
+            _ask(lambda _client: _while_owned(lease.reacquire))
+
+
+def _while_owned(step: Callable[[], object]) -> None:
+    """Take a step of a lease, unless it ran out: that is no fault of Redis."""
+    with suppress(LockError):
+        step()
 
 
 def keep(key: str, value: Any, for_s: int) -> None:

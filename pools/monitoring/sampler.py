@@ -21,7 +21,8 @@ from pools.poolers.base import ConsoleSample, Counters, PoolFigures
 FRESH_S = 0.9  # a little less than the viewers' second, so that each of them gets a new one
 ROWS_A_S = 3000  # the most rows requested of a console: one with thousands of pools is polled less often
 DOWN_S = 5.0  # pause after a failure
-ASKING_S = 20.0  # the longest that a poll takes (console.CONNECT_TIMEOUT_S + ANSWER_TIMEOUT_S)
+LONGEST_S = 20.0  # that a poll takes (console.CONNECT_TIMEOUT_S + ANSWER_TIMEOUT_S)
+POLLING_S = 5.0  # after that another process polls too: the first one died, or the console hangs
 OLD_S = 10.0  # the oldest answer to use while another process polls
 WAIT_S = 5.0
 KEPT_S = 120
@@ -94,7 +95,7 @@ def latest(pooler: Pooler) -> ConsoleSnapshot:
         cached.lock.release()
 
 
-def snapshots_of(poolers: Iterable[Pooler], within_s: float = ASKING_S) -> dict[UUID, ConsoleSnapshot]:
+def snapshots_of(poolers: Iterable[Pooler], within_s: float = LONGEST_S) -> dict[UUID, ConsoleSnapshot]:
     """Return snapshots of poolers by their ids, polled in parallel; those that are late have an error."""
     asked = {pooler.pk: pooler for pooler in poolers}
     if not asked:
@@ -111,7 +112,7 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
     """Poll the console, or take the answer of another process; without Redis each process polls."""
     key = f"{pooler.pk}:{pooler.version}"
     try:
-        if not redis_store.claim(f"asked:{key}", ASKING_S):
+        if not redis_store.claim(f"asked:{key}", POLLING_S):
             return _of_others(pooler, key)
         before = _decoded(redis_store.read(f"look:{key}")) or before
     except SharingDown:

@@ -18,11 +18,8 @@ class Clock:
         self.now, self.login_s, self.logins = 0.0, login_s, 0
         self.held: dict[str, float] = {}
 
-    def claim(self, key: str, for_s: float) -> bool:
-        if self.held.get(key, 0.0) > self.now:
-            return False
-        self.hold(key, for_s)
-        return True
+    def is_held(self, key: str) -> bool:
+        return self.held.get(key, 0.0) > self.now
 
     def hold(self, key: str, for_s: float) -> None:
         self.held[key] = self.now + for_s
@@ -37,7 +34,7 @@ def test_logins_take_at_most_one_percent_of_a_poolers_time(login_s: float, monke
     clock = Clock(login_s)
     monkeypatch.setattr(pool_logins, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(pool_logins, "_finding", clock.log_in)
-    monkeypatch.setattr(redis_store, "claim", clock.claim)
+    monkeypatch.setattr(redis_store, "is_held", clock.is_held)
     monkeypatch.setattr(redis_store, "hold", clock.hold)
     due = [SimpleNamespace(pool=SimpleNamespace(pooler_id=uuid4()))] * 10_000  # all due, always
     for beat in range(int(HOUR_S / BEAT_S)):
