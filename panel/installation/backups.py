@@ -50,6 +50,22 @@ def bring_back(database: Mapping[str, Any], folder: Path) -> None:
         _run(database, "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", str(path))
 
 
+def refuse_in_use(database: Mapping[str, Any]) -> None:
+    """Raise `BackupFailed` while another process has a SQLite database open: its next write would damage the copy.
+
+    Only who is alone may end the write-ahead log (https://www.sqlite.org/wal.html).
+    """
+    path = Path(database["NAME"])
+    if not (_is_sqlite(database) and path.exists()):
+        return
+    try:
+        with closing(sqlite3.connect(path, timeout=0)) as session:
+            session.execute("PRAGMA journal_mode = DELETE")
+    except sqlite3.OperationalError as error:
+        text = _("%(path)s is in use (%(error)s): stop web, workers, beat and other commands of this panel first")
+        raise BackupFailed(text % {"path": path, "error": error}) from error
+
+
 def _is_sqlite(database: Mapping[str, Any]) -> bool:
     return "sqlite" in database["ENGINE"]
 

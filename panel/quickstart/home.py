@@ -49,7 +49,15 @@ class Home:
 
     @contextmanager
     def held(self) -> Iterator["Home"]:
-        """Lock the home for this process; raises `AlreadyRunning` with the holder's pid and URL."""
+        """Lock the home for this process and open it; raises `AlreadyRunning` with the holder's pid and URL."""
+        with self.locked():
+            self.write_holder("")
+            self.open()
+            yield self
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Lock the home for this process; raises `AlreadyRunning`."""
         self.path.mkdir(parents=True, exist_ok=True)
         lock_fd = os.open(self._lock_path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
@@ -58,9 +66,7 @@ class Home:
             os.close(lock_fd)
             raise AlreadyRunning(self._holder()) from error
         try:
-            self.write_holder("")
-            self.open()
-            yield self
+            yield
         finally:
             os.close(lock_fd)
 

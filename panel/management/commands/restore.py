@@ -7,7 +7,10 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser, call_command
 from django.db import connections
 
+from benchmarks.errors import QueueDown
+from benchmarks.generators import heartbeats
 from panel.installation import backups, pausing
+from panel.quickstart.home import AlreadyRunning, Home
 
 
 class Command(BaseCommand):
@@ -23,11 +26,35 @@ class Command(BaseCommand):
         """Bring it back, migrate it to this release, and pause."""
         if not yes:
             raise CommandError("this overwrites the metadata database: stop the panel, then add --yes")
-        connections.close_all()
         try:
-            backups.bring_back(settings.DATABASES["default"], folder)
+            with Home(settings.HOME).locked():
+                self._restore(folder)
+        except AlreadyRunning as error:
+            raise CommandError(f"nothing was restored: {error}") from error
         except backups.BackupFailed as error:
             raise CommandError(str(error)) from error
+        self.stdout.write("restored; paused until an admin resumes it at /installation/")
+
+    def _restore(self, folder: Path) -> None:
+        if heard := _heard_lately():
+            raise CommandError(
+                f"the panel runs: {heard}; stop web, workers and beat, and repeat this "
+                f"{heartbeats.ALIVE_WITHIN.seconds} s later"
+            )
+        database = settings.DATABASES["default"]
+        connections.close_all()
+        backups.refuse_in_use(database)
+        backups.bring_back(database, folder)
         call_command("migrate", verbosity=0, interactive=False)
         pausing.pause(f"its metadata database was restored from {folder}")
-        self.stdout.write("restored; paused until an admin resumes it at /installation/")
+
+
+def _heard_lately() -> str:
+    """Return whom of beat and workers Redis heard of lately; empty for nobody, and where Redis is stopped too."""
+    try:
+        ages = heartbeats.ages_s()
+    except QueueDown:
+        return ""
+    alive = {name: age for name, age in ages.items() if age is not None and age <= heartbeats.ALIVE_WITHIN.seconds}
+    words = {"beat": "beat", "tasks": "a worker for tasks", "runs": "a worker for runs"}
+    return ", ".join(f"{words[name]} was heard of {age:.0f} s ago" for name, age in alive.items())

@@ -1,5 +1,6 @@
 """Copies of the metadata database: with its write-ahead log, without the keys, and paused once brought back."""
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -7,7 +8,9 @@ from pathlib import Path
 import pytest
 from django.core.management import CommandError, call_command
 
+from benchmarks.generators import heartbeats
 from panel.installation import backups, pausing
+from panel.quickstart.home import Home
 
 
 def database(path: Path) -> dict[str, object]:
@@ -71,6 +74,39 @@ def test_a_restored_panel_is_paused(monkeypatch, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="--yes"):
         call_command("restore", tmp_path)
     monkeypatch.setattr(backups, "bring_back", lambda *_: None)
+    monkeypatch.setattr(backups, "refuse_in_use", lambda *_: None)
     monkeypatch.setattr("panel.management.commands.restore.connections.close_all", lambda: None)
     call_command("restore", tmp_path, yes=True)
     assert pausing.is_paused()
+
+
+def test_nothing_is_restored_under_a_running_panel(live, tmp_path: Path, settings, monkeypatch) -> None:
+    path, session = live
+    backups.save(database(path), tmp_path / "backup")
+    session.execute("UPDATE kept SET word = 'after'")
+    settings.HOME = tmp_path / "home"
+    monkeypatch.setitem(settings.DATABASES, "default", database(path))
+    monkeypatch.setattr("panel.management.commands.restore.connections.close_all", lambda: None)
+    refusals = []
+
+    def refused() -> str:
+        with pytest.raises(CommandError) as error:
+            call_command("restore", tmp_path / "backup", yes=True)
+        return str(error.value)
+
+    with Home(settings.HOME).held() as home:
+        home.write_holder("http://127.0.0.1:8000")
+        refusals.append(refused())
+    with monkeypatch.context() as patch:
+        patch.setattr(heartbeats, "ages_s", lambda: {"beat": 3.2, "tasks": None, "runs": 900.0})
+        refusals.append(refused())
+    refusals.append(refused())  # `session` is open
+    assert refusals == [
+        f"nothing was restored: Pooldeck is running already, at http://127.0.0.1:8000 (pid {os.getpid()}, home "
+        f"{settings.HOME}): stop that one first, or set POOLDECK_HOME to another folder for a second installation",
+        "the panel runs: beat was heard of 3 s ago; stop web, workers and beat, and repeat this 15 s later",
+        f"{path} is in use (database is locked): stop web, workers, beat and other commands of this panel first",
+    ]
+    assert words(path) == ["after"]
+    session.close()
+    backups.refuse_in_use(database(path))  # nobody has it open any more
