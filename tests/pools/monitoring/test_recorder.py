@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from panel.lib import redis_client
 from panel.quickstart.ports import free_port
-from pools.models import Event, PoolMinute
-from pools.monitoring import recorder
+from pools.models import EntryMinute, Event, PoolerMinute, PoolMinute
+from pools.monitoring import recorder, redis_store
 from tests.pools.monitoring.records import a_minute, an_event
-from tests.pools.records import a_pool
+from tests.pools.records import a_pool, an_entry
 
 pytestmark = pytest.mark.django_db
 DAYS_14 = 14 * 24 * 60
@@ -36,3 +36,19 @@ def test_without_redis_nothing_is_recorded_and_nothing_raised(settings, caplog):
     redis_client.forget_shared()
     assert PoolMinute.objects.count() == 0
     assert "Redis can't be reached" in caplog.text
+
+
+def test_entries_that_are_not_managed_have_minutes_too_and_their_pooler_sums_all(monkeypatch):
+    pool = a_pool(name="ours")
+    entry = an_entry(name="theirs", pooler=pool.pooler)
+    an_entry(name="ours", pooler=pool.pooler, pool=pool)
+    figures = {"ours": [3, 0, 2, 0, 0, 0], "theirs": [15, 1, 4, 0, 0, 0]}
+    minute = int(time.time() // 60) - 1
+    snapshot = [minute * 60 + 5.0, figures, None]
+    monkeypatch.setattr(redis_store, "claim", lambda *_: True)
+    monkeypatch.setattr(redis_store, "hold", lambda *_: None)
+    monkeypatch.setattr(redis_store, "lists", lambda keys: [[snapshot] if str(minute) in key else [] for key in keys])
+    recorder.fold_minute(minute)
+    assert list(PoolMinute.objects.values_list("pool", "cl_active_max")) == [(pool.pk, 3)]
+    assert list(EntryMinute.objects.values_list("entry", "cl_active_max")) == [(entry.pk, 15)]
+    assert PoolerMinute.objects.get().cl_active_max == 18

@@ -123,6 +123,15 @@ def test_the_card_offers_what_makes_sense_now(staff, console, orders):
     assert [name in card_of(staff, orders) for name in ("Disable…", "New clients are refused")] == [False, True]
 
 
+def test_verbs_that_the_consoles_login_may_not_use_are_disabled_with_the_reason(staff, console, orders):
+    orders.pooler.mark(PoolerState.ONLINE, refused="stats is none of the admin_users")
+    card = card_of(staff, orders)
+    assert "stats is none of the admin_users" in card
+    assert (card.count("disabled"), "pause/" in card) == (4, False)
+    answer = staff.post(url_of(orders, "pause"), {"deadline_s": 5, "hold_s": 60})
+    assert (answer.status_code, console.done) == (409, [])
+
+
 def test_readers_see_the_state_without_buttons(reader, console, orders):
     assert "Neither paused nor disabled." in card_of(reader, orders)
     console.paused = True
