@@ -112,15 +112,16 @@ def _shelf_values(entry: CreateEntry, creation: ClusterCreation) -> dict[str, An
 
 def _can_be_asked_for(wanted: Wanted) -> bool:
     is_major = not wanted.version or MAJOR.fullmatch(wanted.version) is not None
-    return is_major and (wanted.nodes is None or wanted.nodes > 0)
+    return is_major and (wanted.nodes is None or wanted.nodes > 0) and wanted.storage_mib is None
 
 
 def _why_none(wanted: Wanted, offers: list[CreateEntry]) -> str:
     text = _(
-        "no free cluster of the shelf fits size %(size)s, region %(region)s, version %(version)s and %(nodes)s nodes, "
-        "and no command creates one: the commands are for %(offers)s"
+        "no free cluster of the shelf fits size %(size)s, region %(region)s, version %(version)s, %(nodes)s nodes "
+        "and storage_size_mib %(storage_mib)s, and no command creates one: the commands are for %(offers)s, each with "
+        "any storage"
     )
-    asked = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version")}
+    asked = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "storage_mib")}
     described = (f"{one.size}/{one.region}/{','.join(one.versions) or '*'}" for one in offers[:5])
     nodes = _("any") if wanted.nodes is None else wanted.nodes
     return text % {**asked, "nodes": nodes, "offers": ", ".join(described)}

@@ -18,6 +18,7 @@ from pools.models import Cluster, ClusterCreation, ClusterStatus, Pooler, ShelfE
 logger = logging.getLogger(__name__)
 
 FIELDS = ("size", "region", "pooler", "drop_on_return")
+MIB_PER_GB = 1024
 VERSION_NUM = 10_000  # PostgreSQL 15.4 is 150004
 _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")  # Terraform compares regions in lower case
 
@@ -46,6 +47,7 @@ class Wanted:
     version: str = ""
     nodes: int | None = None
     tags: list[str] = field(default_factory=list)
+    storage_mib: int | None = None
 
 
 def put(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> ShelfEntry:
@@ -127,7 +129,7 @@ def release(entry: ShelfEntry, author: Model | None = None) -> None:
 
 
 def _take(wanted: Wanted, author: Model | None) -> ShelfEntry:
-    fitting = [entry for entry in ShelfEntry.objects.free().filter(_asked(wanted)) if _has_nodes(entry, wanted.nodes)]
+    fitting = [entry for entry in ShelfEntry.objects.free().filter(_asked(wanted)) if _is_as_large(entry, wanted)]
     for entry in sorted(fitting, key=lambda one: one.name != wanted.name):
         claimed = {"claimed_at": timezone.now(), "claimed_by": author, "tags": wanted.tags}
         if ShelfEntry.objects.filter(pk=entry.pk, claimed_at=None).update(**claimed):
@@ -139,7 +141,10 @@ def _take(wanted: Wanted, author: Model | None) -> ShelfEntry:
 def _free(entry: ShelfEntry) -> bool:
     """End this claim; return whether it had not ended before."""
     claim_of_entry = ShelfEntry.objects.filter(pk=entry.pk, claimed_at=entry.claimed_at)
-    return bool(claim_of_entry.update(claimed_at=None, claimed_by=None, tags=[], kept={}))
+    is_ended = bool(claim_of_entry.update(claimed_at=None, claimed_by=None, tags=[], kept={}))
+    if is_ended:
+        Cluster.objects.filter(pk=entry.pk).update(maintenance_window={})  # it was its client's
+    return is_ended
 
 
 def _asked(wanted: Wanted) -> Q:
@@ -154,16 +159,18 @@ def _asked(wanted: Wanted) -> Q:
     return asked
 
 
-def _has_nodes(entry: ShelfEntry, nodes: int | None) -> bool:
-    return nodes is None or nodes == 1 + entry.cluster.nodes.count()
+def _is_as_large(entry: ShelfEntry, wanted: Wanted) -> bool:
+    storage_mib = (entry.cluster.disk_gb or 0) * MIB_PER_GB
+    has_nodes = wanted.nodes is None or wanted.nodes == 1 + entry.cluster.nodes.count()
+    return has_nodes and wanted.storage_mib in (None, storage_mib)
 
 
 def _why_none(wanted: Wanted) -> str:
     text = _(
-        "no free cluster fits size %(size)s, region %(region)s, version %(version)s and %(nodes)s nodes: "
-        "the shelf has %(free)s; ask an admin of the panel to put one there"
+        "no free cluster fits size %(size)s, region %(region)s, version %(version)s, %(nodes)s nodes and "
+        "storage_size_mib %(storage_mib)s: the shelf has %(free)s; ask an admin of the panel to put one there"
     )
-    asked = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "nodes")}
+    asked = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "nodes", "storage_mib")}
     return text % {
         **asked,
         "free": ", ".join(_described(entry) for entry in ShelfEntry.objects.free()[:5]) or _("none"),

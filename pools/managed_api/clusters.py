@@ -2,6 +2,7 @@
 
 import base64
 import logging
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,10 +19,14 @@ from pools.managed_api import shapes
 from pools.managed_api.base import ClusterView, ManagedView, paged, visible_clusters
 from pools.managed_api.body import Body
 from pools.managed_api.errors import Unsupported
-from pools.models import ClusterCreation, ClusterStatus, CreationState, ShelfEntry
+from pools.models import Cluster, ClusterCreation, ClusterStatus, CreationState, ShelfEntry
 from pools.provisioning import shelf_return
 
 logger = logging.getLogger(__name__)
+WINDOW = {
+    "day": re.compile("(mon|tues|wednes|thurs|fri|satur|sun)day", re.IGNORECASE),
+    "hour": re.compile("([01]?[0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9])?"),
+}
 
 
 class ClustersView(ManagedView):
@@ -93,6 +98,22 @@ class ResizeView(ClusterView):
         return Response(status=202)
 
 
+class MaintenanceView(ClusterView):
+    """The maintenance window of a cluster: kept for its client, since nothing here maintains servers."""
+
+    def put(self, request: Request, pk: str) -> Response:
+        """Keep day and hour as they were sent, which Terraform compares byte by byte; 422 for what is neither."""
+        given = Body.of(request)
+        window = {name: given.text(name, required=True) for name in WINDOW}
+        for name, shape in WINDOW.items():
+            if not shape.fullmatch(window[name]):
+                text = _("%(value)r is no %(name)s: send one as in {'day': 'tuesday', 'hour': '14:00'}")
+                raise ValidationError({name: [text % {"value": window[name][:40], "name": name}]})
+        Cluster.objects.filter(pk=self.cluster.pk).update(maintenance_window=window)
+        logger.info("maintenance window of cluster %s set by %s; no server is maintained", pk, person(request.user))
+        return Response(status=204)
+
+
 class OptionsView(ManagedView):
     """What a create can ask for."""
 
@@ -142,6 +163,7 @@ def _wanted(given: Body) -> Wanted:
         version=given.text("version"),
         nodes=given.number("num_nodes"),
         tags=given.texts("tags"),
+        storage_mib=given.number("storage_size_mib") or None,
     )
 
 
@@ -152,4 +174,8 @@ def _refuse_what_is_not_offered(given: Body) -> None:
         raise ValidationError({"engine": [text % {"engine": engine, "offered": shapes.ENGINE}]})
     if asked := given.truthy("backup_restore", "rules"):
         text = _("the panel has no backups and no firewall of servers: leave %(names)s out")
+        raise Unsupported(text % {"names": ", ".join(asked)})
+    # Terraform reads them back, and would replace the cluster, with its data, where they are not those it sent
+    if asked := given.truthy("private_network_uuid", "project_id"):
+        text = _("the panel has neither private networks nor projects: leave %(names)s out")
         raise Unsupported(text % {"names": ", ".join(asked)})

@@ -65,7 +65,7 @@ def _shown(pooler: Pooler) -> dict[str, Any]:
 def _values(section: dict[str, Any]) -> dict[str, Any]:
     given = Body(section)
     values: dict[str, Any] = {}
-    if others := sorted(set(section) - set(OFFERED)):
+    if others := sorted(given.truthy(*set(section) - set(OFFERED))):  # Terraform sends 0 for what is not set
         text = _("%(names)s can't be set here: use %(offered)s")
         raise ValidationError({SECTION: [text % {"names": ", ".join(others), "offered": ", ".join(OFFERED)}]})
     for name in NUMBERS:

@@ -85,14 +85,15 @@ def pool(pool: Pool, passwords: Passwords) -> Shape:
     }
 
 
-def user(cluster: Cluster, name: str, passwords: Passwords) -> Shape:
+def user(cluster: Cluster, name: str, passwords: Passwords, settings: Shape | None = None) -> Shape:
     """Describe a role; the panel's own login has the role `primary`.
 
-    It has no `settings`: Terraform takes an empty object for a block that its configuration lacks, and plans its
-    removal for ever.
+    It has `settings` where the client just sent an (empty) object: Terraform takes one for a block, and plans for ever
+    to remove one that its configuration lacks, and to add one that the answer lacks.
     """
     role = "primary" if name == cluster.admin_user else "normal"
-    return {"name": name, "role": role, "password": passwords.get(name, "")}
+    shown = {"name": name, "role": role, "password": passwords.get(name, "")}
+    return shown if settings is None else shown | {"settings": settings}
 
 
 def cluster(cluster: Cluster, *, reveals: bool) -> Shape:
@@ -120,6 +121,7 @@ def cluster(cluster: Cluster, *, reveals: bool) -> Shape:
         "tags": entry.tags if entry else [],
         "storage_size_mib": (cluster.disk_gb or 0) * MIB_PER_GB,
         **_of_the_provider(),
+        "maintenance_window": NO_WINDOW | cluster.maintenance_window,
     }
 
 

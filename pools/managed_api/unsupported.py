@@ -22,7 +22,6 @@ REFUSALS: dict[str, Promise] = {
     "firewall": gettext_lazy("the panel changes no firewall: use pg_hba.conf, or the firewall of the server"),
     "install_update": gettext_lazy("the panel updates no servers: use the packages of their system"),
     "logsink": gettext_lazy("the panel forwards no logs: use a log shipper on the servers"),
-    "maintenance": gettext_lazy("the panel maintains no servers, so there is no maintenance window"),
     "migrate": gettext_lazy("the panel moves no servers: create a cluster in the other region"),
     "online-migration": gettext_lazy("the panel migrates no data: use logical replication"),
     "replicas": gettext_lazy("the panel creates no servers: add a standby to the nodes of the cluster"),

@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("databases/<uuid:pk>", clusters.ClusterDetailView.as_view()),
     path("databases/<uuid:pk>/ca", clusters.CertificateView.as_view()),
     path("databases/<uuid:pk>/config", config.ConfigView.as_view()),
+    path("databases/<uuid:pk>/maintenance", clusters.MaintenanceView.as_view()),
     path("databases/<uuid:pk>/resize", clusters.ResizeView.as_view()),
     path("databases/<uuid:pk>/users", users.UsersView.as_view()),
     path("databases/<uuid:pk>/users/<str:name>", users.UserView.as_view()),

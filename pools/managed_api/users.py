@@ -35,7 +35,7 @@ class UsersView(ClusterView):
         except InvalidValues as error:
             _refuse_taken(self.cluster, name)
             raise error from None
-        return Response({"user": _shown(self, name, password)}, status=201)
+        return Response({"user": _shown(self, name, password, _settings(given))}, status=201)
 
 
 class UserView(ClusterView):
@@ -50,8 +50,10 @@ class UserView(ClusterView):
     def put(self, request: Request, pk: str, name: str) -> Response:
         """Accept settings that change nothing: a user has none here."""
         roles.find(self.cluster, name)
-        _refuse_settings(Body.of(request))
-        return self.get(request, pk, name)
+        given = Body.of(request)
+        _refuse_settings(given)
+        passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
+        return Response({"user": shapes.user(self.cluster, name, passwords, _settings(given))})
 
     def delete(self, request: Request, pk: str, name: str) -> Response:
         """Drop the user; 409 with the blockers while a pool or a session uses it, or it owns something."""
@@ -70,8 +72,13 @@ class ResetAuthView(ClusterView):
         return Response({"user": _shown(self, name, password)})
 
 
-def _shown(view: ClusterView, name: str, password: str) -> dict[str, Any]:
-    return shapes.user(view.cluster, name, {name: password} if view.reveals else {})
+def _shown(view: ClusterView, name: str, password: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    return shapes.user(view.cluster, name, {name: password} if view.reveals else {}, settings)
+
+
+def _settings(given: Body) -> dict[str, Any] | None:
+    """Return the settings to answer with: empty ones where the client sent such, else none."""
+    return {} if given.has("settings") else None
 
 
 def _refuse_settings(given: Body) -> None:

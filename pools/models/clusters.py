@@ -31,6 +31,9 @@ class Cluster(Server):
     disk_gb = models.PositiveIntegerField(null=True, blank=True)
     set_aside_connections = models.PositiveIntegerField(default=0, help_text=_("Kept from pools for direct logins"))
     auth_role = models.CharField(max_length=63, default="", blank=True, help_text=_("Looks up inbound users' secrets"))
+    maintenance_window = models.JSONField(
+        default=dict, editable=False
+    )  # {"day", "hour"} as a client of /v2/ set it; nothing here happens in it
     protected = models.BooleanField(default=True, help_text=_("Benchmarks that write need the name typed"))
 
     def password_of(self, role: str) -> str | None:

@@ -4,6 +4,7 @@ import psycopg
 import pytest
 
 from pools.models import Cluster, Pool, Pooler, PoolState, ShelfEntry
+from pools.provisioning import auth_query
 from tests.live.v2.conftest import Managed
 from tests.pools.managed_api.schema import check
 
@@ -68,6 +69,28 @@ def test_a_pool_of_the_inbound_user_takes_a_role_that_its_pooler_knows(managed: 
         "app",
         "app",
     )
+
+
+def test_a_client_gets_in_by_the_look_up_of_a_database_made_over_the_api(
+    managed: Managed, database: str, cluster: Cluster, fresh_name: str
+) -> None:
+    auth_query.install(cluster, "", None)
+    made = managed.send("POST", f"{database}/users", {"name": fresh_name, "settings": {}})
+    assert (made.status, made.body["user"]["settings"]) == (201, {})
+    assert "settings" not in managed.get(f"{database}/users/{fresh_name}")["user"]
+    assert managed.send("POST", f"{database}/dbs", {"name": fresh_name}).status == 201
+    asked = {"name": f"in_{fresh_name}"[:60], "user": "", "db": fresh_name, "mode": "transaction", "size": 2}
+    pool = managed.send("POST", f"{database}/pools", asked)
+    assert pool.status == 201, pool
+    assert {name: pool.body["pool"][name] for name in asked} == asked
+    found = pool.body["pool"]["connection"]
+    address = {"host": found["host"], "port": found["port"], "dbname": found["database"]}
+    login = psycopg.conninfo.make_conninfo(user=fresh_name, password=made.body["user"]["password"], **address)
+    assert logged_in_as(login) == (fresh_name, fresh_name)
+    with pytest.raises(psycopg.OperationalError):
+        logged_in_as(psycopg.conninfo.make_conninfo(user=fresh_name, password="wrong", **address))
+    for path in (f"pools/{asked['name']}", f"dbs/{fresh_name}", f"users/{fresh_name}"):
+        assert managed.send("DELETE", f"{database}/{path}").status == 204
 
 
 def test_a_pool_whose_user_can_not_log_in_leaves_nothing_behind(

@@ -113,6 +113,37 @@ def test_a_claimed_cluster_is_creating_until_it_answers(admin, free_cluster, ans
     assert admin.get(url_of(free_cluster)).json()["database"]["status"] == "online"
 
 
+def test_a_cluster_of_the_wanted_storage_is_claimed(admin, free_cluster, answering):
+    Cluster.objects.filter(pk=free_cluster.pk).update(disk_gb=30)
+    made = admin.post("/v2/databases", FROM_GODO | {"storage_size_mib": 30720}).json()["database"]
+    assert made["storage_size_mib"] == 30720
+
+
+def test_a_maintenance_window_is_read_back_as_it_was_set_until_the_cluster_is_returned(admin, free_cluster, answering):
+    admin.post("/v2/databases", FROM_GODO)
+
+    def window():
+        found = check("database", admin.get(url_of(free_cluster)).json())["database"]["maintenance_window"]
+        return found["day"], found["hour"]
+
+    assert window() == ("", "")
+    for day, hour in (("Sunday", "02:00"), ("monday", "14:00:00")):
+        assert admin.put(url_of(free_cluster, "/maintenance"), {"day": day, "hour": hour}).status_code == 204
+        assert window() == (day, hour)
+    admin.delete(url_of(free_cluster))
+    admin.post("/v2/databases", FROM_GODO)
+    assert window() == ("", "")
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"day": "monday"}, {"day": "today", "hour": "1:00"}, {"day": "monday", "hour": "24:00"}]
+)
+def test_what_is_no_maintenance_window_is_refused(admin, cluster, asked):
+    answer = admin.put(url_of(cluster, "/maintenance"), asked)
+    assert answer.status_code == 422
+    assert ":" in check("error", answer.json())["message"]
+
+
 def test_deleting_a_claimed_cluster_gives_it_back(admin, free_cluster, answering):
     admin.post("/v2/databases", FROM_GODO)
     assert [admin.delete(url_of(free_cluster)).status_code for _ in range(2)] == [204, 404]
@@ -144,6 +175,10 @@ def test_a_cluster_that_was_registered_is_not_deleted(admin, cluster):
         ({"name": "shop"}, 409, "shop"),
         ({"tags": "prod"}, 422, "prod"),
         ({"backup_restore": {"database_name": "shop"}}, 422, "backup_restore"),
+        ({"private_network_uuid": "880b7f98-f062-404d-b33c-458d545696f6"}, 422, "private_network_uuid"),
+        ({"project_id": "9cc10173-e9ea-4176-9dbc-a4cee4c4ff30"}, 422, "project_id"),
+        ({"storage_size_mib": 30720}, 422, "storage_size_mib 30720"),
+        ({"storage_size_mib": 1000}, 422, "storage_size_mib 1000"),
     ],
 )
 def test_a_create_that_fits_nothing_claims_nothing(admin, cluster, free_cluster, answering, change, status, words):
@@ -222,7 +257,6 @@ def test_what_clients_ask_first_is_answered(admin):
     [
         ("put", "/migrate"),
         ("put", "/upgrade"),
-        ("put", "/maintenance"),
         ("put", "/install_update"),
         ("put", "/online-migration"),
         ("put", "/autoscale"),

@@ -54,6 +54,12 @@ def test_other_settings_are_refused_and_named(admin, cluster, pooler, worker, co
     assert pooler.settings == {}
 
 
+def test_zeros_of_what_is_not_offered_ask_for_nothing(admin, cluster, pooler, worker):
+    asked = {"min_pool_size": 2, "autodb_pool_size": 0, "autodb_pool_mode": "", "autodb_idle_timeout": 0}
+    answer = patch(admin, cluster, pgbouncer=asked)
+    assert (answer.status_code, answer.json()) == (200, {"config": {"pgbouncer": {"min_pool_size": 2}}})
+
+
 def test_what_the_pooler_refuses_is_said_and_undone(admin, cluster, pooler, worker):
     patch(admin, cluster, pgbouncer={"server_lifetime": 7000})
     worker.refuse("server_lifetime is odd")
