@@ -6,7 +6,15 @@ import time
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, heartbeat_sent, import_modules, worker_init, worker_process_init, worker_ready
+from celery.signals import (
+    beat_init,
+    before_task_publish,
+    heartbeat_sent,
+    import_modules,
+    worker_init,
+    worker_process_init,
+    worker_ready,
+)
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
@@ -36,6 +44,13 @@ def sign_messages(sender: Celery, **_: Any) -> None:
     """Sign what this process sends, and accept only what an accepted certificate signed, where keys are given."""
     if sender.conf.security_key:
         sender.setup_security()
+        before_task_publish.connect(_give_expiry, weak=False)
+
+
+def _give_expiry(body: dict[str, Any], **_: Any) -> None:
+    from panel.installation import signed_messages  # models, which need Django set up
+
+    signed_messages.give_expiry(body)
 
 
 DATABASE_AGAIN_S = 2

@@ -1,4 +1,4 @@
-"""The one row that ties a metadata database to its home."""
+"""The one row that ties a metadata database to its home, and the signed messages that were carried out."""
 
 from django.db import models
 
@@ -15,3 +15,13 @@ class Installation(models.Model):
 
     def __str__(self) -> str:
         return self.home
+
+
+class CarriedOut(models.Model):
+    """A signed message that was carried out; after `until` no worker takes it any more."""
+
+    message = models.UUIDField(primary_key=True)
+    until = models.DateTimeField(db_index=True)
+
+    def __str__(self) -> str:
+        return str(self.message)

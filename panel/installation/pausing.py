@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
 
-from panel.installation import outages
+from panel.installation import outages, signed_messages
 from panel.installation.models import Installation
 from panel.lib import env
 
@@ -46,7 +46,10 @@ def in_templates(request: Any) -> dict[str, Any]:
 
 
 class PausableTask(Task):  # type: ignore[type-arg]
-    """A task that does nothing while the panel is paused; the periodic tasks of beat pick its work up later."""
+    """A task that does nothing while the panel is paused; the periodic tasks of beat pick its work up later.
+
+    Where messages are signed, it does nothing for one that was carried out before either.
+    """
 
     abstract = True
 
@@ -55,7 +58,12 @@ class PausableTask(Task):  # type: ignore[type-arg]
             return self._unless_paused(*args, **kwargs)
         return outages.carry_out(self.name, lambda: self._unless_paused(*args, **kwargs))
 
+    def _is_replayed(self) -> bool:
+        if self.request.called_directly or not self.app.conf.security_key:
+            return False
+        return not signed_messages.is_first(str(self.request.id), self.request.expires)
+
     def _unless_paused(self, *args: Any, **kwargs: Any) -> Any:
-        if self.name not in GO_ON and is_paused():
+        if self._is_replayed() or (self.name not in GO_ON and is_paused()):
             return None
         return super().__call__(*args, **kwargs)

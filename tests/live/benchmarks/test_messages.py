@@ -1,14 +1,18 @@
 """What a worker takes from Redis: no remote control, and where messages are signed, none without an accepted one."""
 
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
+from redis import Redis
 
 from benchmarks.models import Generator, Run, Status
 from panel import celery_app
+from panel.installation.models import CarriedOut
 from panel.lib import queues
 from panel.quickstart.servers import RedisServer, free_port
 from tests.certificates import self_signed
@@ -70,6 +74,30 @@ def test_an_unsigned_message_is_not_carried_out(tmp_path: Path, broker: str) -> 
             assert time.monotonic() < deadline, worker.log
             time.sleep(0.1)
         assert Run.objects.get(pk=run.pk).status == Status.QUEUED
+
+
+def test_a_signed_message_is_carried_out_once(tmp_path: Path, broker: str) -> None:
+    accepted = tmp_path / "accepted"
+    accepted.mkdir()
+    signing = host(tmp_path, "near", accepted)
+    (accepted / "near.pem").write_bytes((tmp_path / "near.pem").read_bytes())
+    (tmp_path / "worker").mkdir()
+    worker = SigningWorker(tmp_path / "worker", broker, "near")
+    worker.signing = signing
+    send = "from panel import celery_app as app; app.send_task('benchmarks.tasks.describe_generator', queue={!r})"
+    queue = queues.of_generator("near")
+    subprocess.run([sys.executable, "-c", send.format(queue)], env=worker.environment, check=True)
+    redis = Redis.from_url(broker)
+    (caught,) = redis.lrange(queue, 0, -1)  # what somebody who reaches Redis has seen
+    with worker:
+        deadline = time.monotonic() + 60
+        while not CarriedOut.objects.exists():
+            assert time.monotonic() < deadline, worker.log
+            time.sleep(0.1)
+        redis.lpush(queue, caught)
+        while "was carried out before" not in worker.log:
+            assert time.monotonic() < deadline, worker.log
+            time.sleep(0.1)
 
 
 def test_no_worker_obeys_remote_control(worker: TestWorker) -> None:
