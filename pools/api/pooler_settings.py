@@ -24,7 +24,7 @@ from pools.inventory import pooler_settings, pooler_settings_validation
 from pools.inventory.pooler_settings import InvalidSettings
 from pools.inventory.sql_settings import NotAllowed
 from pools.models import Pooler
-from pools.poolers import KINDS, live_settings, settings_schema
+from pools.poolers import KINDS, live_settings, settings_schema, shown_secrets
 from pools.poolers.settings_schema import Scope, Setting, Type
 from pools.views import settings_context
 from pools.views.settings_context import Given
@@ -90,7 +90,7 @@ class SettingsActions(GenericViewSet[Pooler]):
     def all_settings(self, request: Request, pk: str) -> Response:
         """List all settings of its release, of the program, of pools and of users, in the order of its pages."""
         pooler = self.get_object()
-        live = live_settings.read(pooler) or {}
+        live = shown_secrets.without_in_values(live_settings.read(pooler) or {})
         found = [
             described(setting, pooler, live)
             for scope in (Scope.PROGRAM, Scope.POOL, Scope.USER)

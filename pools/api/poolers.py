@@ -31,7 +31,7 @@ from pools.deployment import adoption, live_files
 from pools.errors import InvalidValues
 from pools.inventory import poolers, settlement
 from pools.models import Pooler
-from pools.poolers import KINDS
+from pools.poolers import KINDS, shown_secrets
 
 SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
@@ -119,5 +119,5 @@ class PoolerViewSet(
             text = gettext("%(word)r is not shown by %(kind)s: use one of %(choices)s")
             choices = ", ".join(words) or gettext("none")
             raise NotFound(text % {"word": word, "kind": pooler.get_kind_display(), "choices": choices})
-        rows: Any = KINDS[pooler.kind].show(pooler, word)
+        rows: Any = shown_secrets.without(KINDS[pooler.kind].show(pooler, word))
         return self.get_paginated_response(self.paginate_queryset(rows))

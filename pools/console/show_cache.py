@@ -8,7 +8,7 @@ from uuid import UUID
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pool, Pooler, PoolerState
 from pools.monitoring import sampler
-from pools.poolers import KINDS
+from pools.poolers import KINDS, shown_secrets
 from pools.poolers.admin_commands import Condition
 
 FRESH_S = 1.0
@@ -66,7 +66,7 @@ def condition(pool: Pool) -> Condition | None:
 
 def _ask(pooler: Pooler, word: str) -> Shown:
     try:
-        return Shown(KINDS[pooler.kind].show(pooler, word))
+        return Shown(shown_secrets.without(KINDS[pooler.kind].show(pooler, word)))
     except (PoolerUnreachable, ConsoleRefused) as error:
         return Shown(error=str(error))
 

@@ -19,7 +19,7 @@ from pools.inventory import pooler_settings as settings_changes
 from pools.inventory import pooler_settings_validation
 from pools.inventory.pooler_settings import InvalidSettings
 from pools.models import Pooler, PoolState
-from pools.poolers import live_settings
+from pools.poolers import live_settings, shown_secrets
 from pools.poolers.settings_schema import Scope
 from pools.views import settings_context
 from pools.views.form_submit import Attempt, attempt, attempt_with_sql
@@ -45,7 +45,7 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
             messages.success(request, SAVED)
             return redirect("pooler-settings", pk)
         context, status = context | tried.context, tried.status
-    live = live_settings.read(pooler) or {}
+    live = shown_secrets.without_in_values(live_settings.read(pooler) or {})
     context |= {"groups": settings_context.groups(pooler, form, live), "has_live": bool(live)}
     return render(request, "pools/pooler_settings.html", context | _shared(pooler), status=status)
 

@@ -1,9 +1,11 @@
 """Who may log in, and how that is proved."""
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.poolers.pgbouncer import hba
 from pools.poolers.pgbouncer.settings_catalog.shapes import LOCKED_OUT, choice, file, number, of_group, text
+from pools.poolers.settings_schema import Version
 
 TYPES = ("any", "trust", "plain", "md5", "cert", "hba", "pam", "scram-sha-256")
 PROOF = _("How clients authenticate; any and trust require nothing, and any makes every client an admin of the console")
@@ -17,6 +19,16 @@ EXPIRY_HEEDED = (  # since 1.24.1, and in packages with the fix of CVE-2025-2291
 REFUSED = (("cert", LOCKED_OUT),)
 LOOKUP = _("One line of SQL with $1 for the user name, which returns name and secret")
 QUERY = r".*\$1(?![0-9]).*"
+
+
+def _bind_password_fault(text: str, _version: Version) -> str:
+    """Return why the options can't be kept: all readers of the panel see settings; given files are kept encrypted."""
+    if "ldapbindpasswd" not in text.lower():
+        return ""
+    return gettext(
+        "ldapbindpasswd would be shown to every reader: put it into a rule of auth_hba_file, with method ldap"
+    )
+
 
 SETTINGS = of_group(
     _("Authentication"),
@@ -46,7 +58,14 @@ SETTINGS = of_group(
         _("An entry to run the query in; empty: the client's"),
         since=(1, 19),
     ),
-    text("auth_ldap_options", _("LDAP options"), "", _('As in pg_hba.conf: ldapurl="ldap://host/dc=…"'), since=(1, 25)),
+    text(
+        "auth_ldap_options",
+        _("LDAP options"),
+        "",
+        _('As in pg_hba.conf: ldapurl="ldap://host/dc=…"'),
+        since=(1, 25),
+        check=_bind_password_fault,
+    ),
     number(
         "scram_iterations",
         _("SCRAM iterations"),
