@@ -56,6 +56,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "panel.private_texts.private_texts",  # innermost: a body has its length and its reader's reading at once
 ]
 
 ROOT_URLCONF = "panel.urls"
@@ -299,7 +300,9 @@ EMAIL_TO = env.words("POOLDECK_EMAIL_TO", [])
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "line": {"()": "panel.lib.log_lines.Lines", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     # two lines for each of the tasks that beat sends every few seconds
     "loggers": {name: {"level": "WARNING"} for name in ("celery.worker.strategy", "celery.app.trace")},

@@ -2,8 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import Self
 
 from django.utils.translation import gettext as _
+
+from panel.lib import private_text
 
 
 class PoolsError(Exception):
@@ -27,7 +30,8 @@ class IllegalTransition(PoolsError):
 class ClusterUnreachable(PoolsError):
     """The login to the cluster failed; the message names the reason, `cause` is a value of `login_errors.Cause`.
 
-    `words` are those of the server and of libpq, without the password.
+    The reason may be a private text (`panel.lib.private_text`). `words` are those of the server and of libpq, without
+    the password.
     """
 
     status = 502
@@ -35,12 +39,6 @@ class ClusterUnreachable(PoolsError):
     def __init__(self, message: str, cause: str = "other", words: str = "") -> None:
         super().__init__(message)
         self.cause, self.words = cause, words
-
-    def detail_for(self, *, to_admin: bool) -> str:
-        """Return the message; for an admin with the server's own words where the cause is unknown."""
-        if to_admin and self.cause == "other" and self.words:
-            return _("%(error)s (server message: %(words)s)") % {"error": self, "words": self.words}
-        return str(self)
 
 
 class NoStandby(PoolsError):
@@ -70,6 +68,12 @@ class PoolerUnreachable(PoolsError):
     """The login to the pooler's console failed."""
 
     status = 502
+
+    @classmethod
+    def at(cls, pooler: object, reason: str) -> Self:
+        """Return the error with a reason that tells what stands at the pooler's address: admins alone read it."""
+        told = _("the panel can't reach pooler %(pooler)s; an admin sees the reason") % {"pooler": pooler}
+        return cls(private_text.write(reason, told))
 
 
 class ApplyFailed(PoolsError):

@@ -104,7 +104,8 @@ class RunViewSet(
     lookup_value_converter = "uuid"
     write_scope = "run"
     filterset_class = RunFilter
-    search_fields = ["name", "target_label", "database", "error"]
+    search_fields = ["name", "target_label", "database"]
+    private_search_fields = ["error"]
     ordering_fields = ["number", "name", "status", "created_at", "started_at", "finished_at"]
 
     def get_queryset(self) -> RunQuerySet:

@@ -7,7 +7,7 @@ that nobody knows of. All of it carries the experiment's number in its name.
 import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils import timezone
@@ -161,7 +161,7 @@ def _hash_by_md5(experiment: Experiment, cluster: Cluster, name: str, password: 
     with changing(cluster) as connection:
         connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, sql.Literal(f"md5{digest}")))
         connection.execute(sql.SQL("GRANT {} TO {}").format(owner, role))
-    endpoint = replace(endpoints.of_cluster(cluster, cluster.maintenance_database), user=name, password=password)
+    endpoint = endpoints.as_role(endpoints.of_cluster(cluster), cluster, name, password)
     try:
         connect.connect_endpoint(endpoint).close()
     except ClusterUnreachable as error:

@@ -3,6 +3,7 @@
 import uuid
 
 from django.db import models
+from django.utils.translation import gettext as _
 
 from panel.lib import crypto
 from pools.clusters import ca_files
@@ -83,6 +84,8 @@ class ExternalEndpoint(models.Model):
             sslmode=self.sslmode,
             sslrootcert=ca_files.path_of(self.sslrootcert) if self.sslrootcert else "",
             parameters=tuple(sorted(self.parameters.items())),
+            unreachable=_("the panel can't reach endpoint %(name)s; an admin sees the reason") % {"name": self.name},
+            is_panels_login=True,
         )
 
     @property

@@ -166,7 +166,7 @@ def _check(external: ExternalEndpoint) -> None:
     try:
         connect.connect_endpoint(external.endpoint).close()
     except ClusterUnreachable as error:
-        raise InvalidTarget({"uri": [error.detail_for(to_admin=True)]}) from None
+        raise InvalidTarget({"uri": [str(error)]}) from None
     if console := external.console:
         try:
             KINDS[console.kind].sample(console)

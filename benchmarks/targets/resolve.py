@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -230,7 +230,7 @@ def endpoint_of(run: Run) -> Endpoint:
     if run.pool is None and run.pooled:
         raise InvalidTarget({"pool": [_("the pool %(target)s was removed") % {"target": run.target_label}]})
     endpoint = endpoints.for_panel(run.pool) if run.pool else endpoints.of_cluster(run.cluster, run.database)
-    return replace(endpoint, user=run.role, password=run.cluster.password_of(run.role)) if run.role else endpoint
+    return endpoints.as_role(endpoint, run.cluster, run.role) if run.role else endpoint
 
 
 def _external_endpoint(run: Run) -> Endpoint:

@@ -11,6 +11,7 @@ from django.db import models
 
 from benchmarks.models import Dataset, Purpose, Run, Status
 from benchmarks.runs.submission import submit
+from panel.lib import private_text
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import Server
@@ -152,7 +153,9 @@ class Demo:
         if run := self.ask_for_dataset():
             supervisor.wait_for("the dataset is prepared", PREPARED_WITHIN_S, lambda: ended(run))
             if run.status != Status.SUCCEEDED:
-                raise ProgramFailed(f"preparing the demo dataset {run.get_status_display()}: {run.error}")
+                raise ProgramFailed(
+                    f"preparing the demo dataset {run.get_status_display()}: {private_text.for_admins(run.error)}"
+                )
         self.dataset_is_asked_for()
 
     def dataset_is_asked_for(self) -> None:

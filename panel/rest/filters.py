@@ -10,6 +10,9 @@ from rest_framework.filters import SearchFilter
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from panel.accounts.models import Scope
+from panel.accounts.permissions import holds
+
 SEARCH_WORDS = 10
 SEARCH_CHARACTERS = 200
 
@@ -22,7 +25,12 @@ class ListFilter(DjangoFilterBackend):  # type: ignore[misc]  # django-filter ca
 
 
 class ListSearch(SearchFilter):
-    """`search`, in the fields that a view declares."""
+    """`search`, in the fields that a view declares: only an admin's looks into its `private_search_fields`."""
+
+    def get_search_fields(self, view: APIView, request: Request) -> list[str]:
+        """Return the fields; what others may not read they must not find by its words either."""
+        private = getattr(view, "private_search_fields", []) if holds(request.user, request.auth, Scope.ADMIN) else []
+        return [*(super().get_search_fields(view, request) or []), *private]
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> Any:
         return queryset if getattr(view, "detail", False) else super().filter_queryset(request, queryset, view)

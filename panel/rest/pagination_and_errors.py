@@ -13,15 +13,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views import defaults
 from rest_framework.pagination import PageNumberPagination
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
 
 from benchmarks.errors import BenchmarksError
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds
 from panel.lib.crypto import SealBroken
-from pools.errors import ClusterUnreachable, PoolsError
+from pools.errors import PoolsError
 from pools.managed_api import errors as managed_errors
 
 DATABASE_AWAY = (OperationalError, InterfaceError)
@@ -40,18 +37,16 @@ class Pages(PageNumberPagination):
     max_page_size = 200
 
 
-def answer_of(error: PoolsError | BenchmarksError, *, to_admin: bool = False) -> dict[str, Any]:
+def answer_of(error: PoolsError | BenchmarksError) -> dict[str, Any]:
     """Return the body of a domain error: its errors by field where it has them, else `{detail}`."""
     errors: dict[str, Any] = getattr(error, "errors", {})
-    if isinstance(error, ClusterUnreachable):
-        return {"detail": error.detail_for(to_admin=to_admin)}
     return errors or {"detail": str(error)}
 
 
 def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
     """Answer domain errors with their own status and message, outages with 503, others as DRF does."""
     if isinstance(error, PoolsError | BenchmarksError):
-        return Response(answer_of(error, to_admin=_is_admin(context.get("request"))), status=error.status)
+        return Response(answer_of(error), status=error.status)
     if isinstance(error, SealBroken):
         logger.error("a stored secret can't be decrypted: %s", error)
         return Response({"detail": str(error)}, status=503)
@@ -62,10 +57,6 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     if isinstance(error, RequestDataTooBig):
         return Response({"detail": _too_large()}, status=413)
     return exception_handler(error, context)
-
-
-def _is_admin(request: Request | None) -> bool:
-    return request is not None and holds(request.user, request.auth, Scope.ADMIN)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

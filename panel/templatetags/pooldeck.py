@@ -15,6 +15,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from panel.accounts.models import Scope
+from panel.accounts.permissions import user_holds
+from panel.lib import private_text
 from panel.state_labels import PROOFS, STATES, STEPS, UNKNOWN_STATE, StateWords
 from pools.inventory.budget import Budget
 
@@ -77,6 +80,12 @@ def state_words(state: str) -> StateWords:
 def state_label(state: str) -> str | Promise:
     """Return the label of a state, such as `rolled back`; the state itself where it is unknown."""
     return state_words(state).label or str(state)
+
+
+@register.filter
+def read_by(reason: str, user: Any) -> str:
+    """Return the user's reading of a text that may have a private part; needed only where the text is then cut."""
+    return private_text.for_admins(reason) if user_holds(user, Scope.ADMIN) else private_text.for_others(reason)
 
 
 @register.filter

@@ -7,7 +7,7 @@ import struct
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -67,7 +67,9 @@ def remedies_of(pool: Pool, login: Login) -> list[str]:
 def measure(pool: Pool) -> list[Login]:
     """Log in through the pool and to its cluster as the same role. Raises `ClusterUnreachable`."""
     through = endpoints.for_panel(pool)
-    direct = replace(endpoints.of_cluster(pool.cluster, pool.database), user=through.user, password=through.password)
+    direct = endpoints.as_role(
+        endpoints.of_cluster(pool.cluster, pool.database), pool.cluster, through.user, through.password
+    )
     program = driver(pool.pooler).one_core_program
     pids = local_process.pids(pool.pooler, program) if program else ()
     return [_measured(_("through the pool"), through, pids), _measured(_("directly"), direct, ())]

@@ -59,7 +59,8 @@ class EventViewSet(ReadOnlyModelViewSet[Event]):
     lookup_value_converter = "uuid"
     action_scopes = {"acknowledge": "apply"}
     filterset_class = EventFilter
-    search_fields = ["subject_name", "message"]
+    search_fields = ["subject_name"]
+    private_search_fields = ["message"]
     ordering_fields = ["opened_at", "closed_at", "kind", "severity", "subject_name"]
 
     @extend_schema(request=None, responses=EventSerializer)

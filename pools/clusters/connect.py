@@ -1,7 +1,6 @@
 """Logs in to PostgreSQL, to a cluster or through a pool, and reports the cause of a failure."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any, TypedDict
 
 import psycopg
@@ -50,7 +49,7 @@ def connect(
     """
     endpoint = _admin_endpoint(cluster, at, database)
     if user is not None:
-        endpoint = replace(endpoint, user=user, password=password or cluster.password_of(user))
+        endpoint = endpoints.as_role(endpoint, cluster, user, password)
     given: Given = {"application_name": application_name, "connect_timeout": connect_timeout}
     try:
         connection = connect_endpoint(endpoint, **given, options=_zero(TIMEOUTS))
@@ -101,7 +100,9 @@ def connect_endpoint(
             reported.append(str(error))
     cause, message = login_errors.explain("\n".join(reported), endpoint, connect_timeout)
     # `from None`: libpq's errors carry the connection's parameters, the password among them
-    raise ClusterUnreachable(message, cause, login_errors.plain("\n".join(reported), endpoint)) from None
+    raise ClusterUnreachable(
+        login_errors.told(cause, message, endpoint), cause, login_errors.plain("\n".join(reported), endpoint)
+    ) from None
 
 
 def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:
@@ -116,7 +117,8 @@ def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:
     except OSError:
         return [{}]
     if reason := addresses.refusal_of(endpoint.host, endpoint.port, found):
-        raise ClusterUnreachable(reason, login_errors.Cause.FORBIDDEN)
+        forbidden = login_errors.Cause.FORBIDDEN
+        raise ClusterUnreachable(login_errors.told(forbidden, reason, endpoint), forbidden)
     return [{"hostaddr": address} for address in found]
 
 

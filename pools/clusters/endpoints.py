@@ -34,6 +34,9 @@ class Endpoint:
     sslcert: str = ""
     sslkey: str = ""
     parameters: tuple[tuple[str, str], ...] = ()
+    # what those read who may not register servers, in place of what stands at the address
+    unreachable: str = field(default="", compare=False, repr=False)
+    is_panels_login: bool = field(default=False, compare=False, repr=False)  # whose password says what stands there too
 
     @property
     def is_socket(self) -> bool:
@@ -84,7 +87,15 @@ def at(cluster: Cluster, address: Address, database: str | None = None) -> Endpo
         password=cluster.admin_password or None,
         sslmode=cluster.sslmode,
         sslrootcert=ca_files.path_of(cluster.sslrootcert) if cluster.sslrootcert else "",
+        unreachable=_("the panel can't reach cluster %(cluster)s; an admin sees the reason") % {"cluster": cluster},
+        is_panels_login=True,
     )
+
+
+def as_role(endpoint: Endpoint, cluster: Cluster, role: str, password: str | None = None) -> Endpoint:
+    """Return the endpoint for another login of the cluster, with its password: the stored one where none is given."""
+    password = password or cluster.password_of(role)
+    return replace(endpoint, user=role, password=password, is_panels_login=role == cluster.admin_user)
 
 
 def address_of_pool(pool: Pool) -> Endpoint:
@@ -93,7 +104,14 @@ def address_of_pool(pool: Pool) -> Endpoint:
     The user is empty for a pool of the inbound user, which takes any role its pooler knows.
     """
     host, port = pool.pooler.client_address
-    return Endpoint(host, port, pool.name, pool.user, sslmode=_asked_by(pool.pooler))
+    return Endpoint(
+        host,
+        port,
+        pool.name,
+        pool.user,
+        sslmode=_asked_by(pool.pooler),
+        unreachable=_("the panel can't reach pooler %(pooler)s; an admin sees the reason") % {"pooler": pool.pooler},
+    )
 
 
 def address_of_entry(entry: Entry) -> Endpoint:

@@ -10,6 +10,7 @@ import psycopg
 from django.utils.translation import gettext as _
 from psycopg.rows import dict_row
 
+from panel.lib import private_text
 from pools.clusters import connect, endpoints, failover, replication, session_deadline, topology
 from pools.clusters.topology import Place
 from pools.errors import ClusterUnreachable
@@ -177,10 +178,11 @@ def _query_as_a_client(place: Place) -> None:
 def _with_remedy(error: ClusterUnreachable) -> str:
     if "shutting down" not in error.words:
         return str(error)
-    return _(
+    text = _(
         "%(error)s; a smart shutdown (SIGTERM) waits until all sessions have ended, the idle ones of poolers too: end "
         "them, or stop it with pg_ctl stop -m fast"
-    ) % {"error": error}
+    )
+    return private_text.write(text % {"error": private_text.for_admins(str(error))}, str(error))
 
 
 def _part_and_figures_of_primary(cursor: Cursor) -> Finding:

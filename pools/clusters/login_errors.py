@@ -8,6 +8,7 @@ from enum import StrEnum, auto
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from panel.lib import private_text
 from pools.clusters.endpoints import Endpoint
 
 logger = logging.getLogger(__name__)
@@ -41,6 +42,11 @@ class Cause(StrEnum):
     DNS = auto()
     FORBIDDEN = auto()
     OTHER = auto()
+
+
+# Lines of whatever uses libpq: pgbench, sysbench, psycopg.
+LIBPQS_FAILURE = re.compile(r"(.*\bconnection to server (?:at|on socket) .*? failed: )(.+)")
+LIBPQS_HINT = re.compile(r"\s+Is the server running ")
 
 
 @dataclass(frozen=True)
@@ -236,23 +242,69 @@ RULES = (
 )
 
 
-UNLISTED = _(
-    "login to %(address)s failed for an unlisted reason: the log has the server's message, and the panel shows it to "
-    "an admin who saves the login"
-)
+UNLISTED = _("login to %(address)s failed for an unlisted reason (server message: %(words)s)")
+UNREACHABLE = _("the panel can't reach the server; an admin sees the reason")
+WORDS_CHARACTERS = 500  # of an unknown server's message
+
+# What a login is told by what stands at an address, whoever logs in.
+OF_THE_ADDRESS = {
+    Cause.NOT_READY,
+    Cause.TLS_NOT_OFFERED,
+    Cause.CERTIFICATE,
+    Cause.CA,
+    Cause.TLS,
+    Cause.NOT_POSTGRESQL,
+    Cause.TIMEOUT,
+    Cause.CLOSED,
+    Cause.REFUSED,
+    Cause.NO_ROUTE,
+    Cause.NO_SOCKET,
+    Cause.DNS,
+    Cause.FORBIDDEN,
+    Cause.CLEARTEXT,
+    Cause.OTHER,
+}
+# What a login that was registered with the address is told; the role of a pool is its users' business.
+OF_THE_PANELS_LOGIN = OF_THE_ADDRESS | {Cause.PASSWORD, Cause.NO_PASSWORD, Cause.HBA, Cause.NO_LOGIN, Cause.NO_ROLE}
 
 
 def explain(text: str, endpoint: Endpoint, timeout_s: int) -> tuple[Cause, str]:
     """Return the cause and a message with the remedy.
 
-    Text that no rule matches is not passed on: a foreign server could show any text to every reader of the panel.
-    It goes to the log, without the password, and to admins (`ClusterUnreachable.detail_for`).
+    Text that no rule matches is quoted, without the password: `told` keeps it from all readers but admins.
     """
-    for rule in RULES:
-        if found := rule.sign.search(text):
-            return rule.cause, str(rule.sentence) % _words(found, endpoint, timeout_s)
-    logger.warning("login to %s failed: %s", endpoint.address, plain(text, endpoint))
-    return Cause.OTHER, str(UNLISTED) % {"address": endpoint.address}
+    if ruled := _rule_of(text):
+        rule, found = ruled
+        return rule.cause, str(rule.sentence) % _words(found, endpoint, timeout_s)
+    words = plain(text, endpoint)
+    logger.warning("login to %s failed: %s", endpoint.address, words)
+    return Cause.OTHER, str(UNLISTED) % {"address": endpoint.address, "words": words[:WORDS_CHARACTERS]}
+
+
+def _rule_of(text: str) -> tuple[Rule, re.Match[str]] | None:
+    return next(((rule, found) for rule in RULES if (found := rule.sign.search(text))), None)
+
+
+def told(cause: Cause, message: str, endpoint: Endpoint) -> str:
+    """Return the message; as a private text where it tells what stands at the address.
+
+    Else the panel would scan addresses for whoever may read of a login, but not register one: refused, silent, not
+    PostgreSQL and a wrong password are one sentence to them.
+    """
+    if cause not in (OF_THE_PANELS_LOGIN if endpoint.is_panels_login else OF_THE_ADDRESS):
+        return message
+    return private_text.write(message, endpoint.unreachable or str(UNREACHABLE))
+
+
+def told_by_program(line: str, endpoint: Endpoint) -> str:
+    """Return a line that a load program printed; the reason of its failed login as `told` has it."""
+    if LIBPQS_HINT.match(line):
+        return private_text.write(line, "")
+    if not (failed := LIBPQS_FAILURE.match(line)):
+        return line
+    head, why = failed.groups()
+    ruled = _rule_of(why)
+    return head + told(ruled[0].cause if ruled else Cause.OTHER, why, endpoint)
 
 
 def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str, object]:

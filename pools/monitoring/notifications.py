@@ -11,6 +11,7 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
+from panel.lib import private_text
 from pools.models import Channel, Event, Moment, Notice
 from pools.monitoring import channels
 from pools.monitoring.channels import DeliveryFailed, Letter
@@ -81,7 +82,7 @@ def as_json(event: Event, moment: Moment) -> dict[str, Any]:
         "severity": event.severity,
         "subject": {"type": event.subject_type, "id": str(event.subject_id), "name": event.subject_name},
         "value": event.value,
-        "message": event.message,
+        "message": private_text.for_admins(event.message),  # the operator named who is told
         "opened_at": event.opened_at.isoformat() if event.opened_at else None,
         "closed_at": closed_at.isoformat() if closed_at else None,
         "url": f"{settings.PUBLIC_URL}{reverse(f'{event.subject_type}-detail', args=[event.subject_id])}",

@@ -16,9 +16,8 @@ CLEARTEXT = ("plain", "pam", "ldap")  # of PgBouncer's auth_type: clients are as
 def refuse_forbidden(pooler: Pooler, port: int) -> None:
     """Raise `PoolerUnreachable` where the pooler's host resolves to a forbidden address."""
     if reason := addresses.refusal(pooler.host, port):
-        raise PoolerUnreachable(
-            _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason}
-        )
+        text = _("pooler %(pooler)s can't be reached: %(reason)s")
+        raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason})
 
 
 def refusing_cleartext(pooler: Pooler) -> dict[str, Any]:

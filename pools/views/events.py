@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from panel.accounts.permissions import person
+from panel.accounts.models import Scope
+from panel.accounts.permissions import person, user_holds
 from panel.lib.access import staff_only
 from pools.errors import InvalidValues
 from pools.forms.thresholds import ThresholdsForm
@@ -42,7 +43,8 @@ def event_list(request: HttpRequest) -> HttpResponse:
 def _found(request: HttpRequest) -> QuerySet[Event]:
     rows = Event.objects.reportable()
     if query := request.GET.get("q", "").strip():
-        rows = rows.filter(Q(subject_name__icontains=query) | Q(message__icontains=query))
+        words = Q(message__icontains=query) if user_holds(request.user, Scope.ADMIN) else Q()  # it may be private
+        rows = rows.filter(Q(subject_name__icontains=query) | words)
     if (kind := request.GET.get("kind")) in EventKind.values:
         rows = rows.filter(kind=kind)
     if (state := request.GET.get("state")) in ("open", "closed"):

@@ -37,9 +37,7 @@ def attempt(form: Typed, verb: Callable[[], Saved], current: Model | None = None
     except InvalidValues as error:
         form.take(error.errors)
         return Attempt()
-    except ClusterUnreachable as error:  # only staff see these forms
-        return Attempt(context={"unreachable": error.detail_for(to_admin=True)})
-    except PoolerUnreachable as error:
+    except (ClusterUnreachable, PoolerUnreachable) as error:
         return Attempt(context={"unreachable": str(error)})
     except IllegalTransition as error:
         form.add_error(None, str(error))

@@ -13,6 +13,7 @@ from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.report import advice, presentation
 from benchmarks.models import Experiment
 from benchmarks.results.export.csv import line
+from panel.lib import private_text
 
 COLUMNS = ("key", "label", "outcome", "n_valid", "median", "low", "high", "ratio", "verdict", "baseline", "skipped")
 CELL_COLUMNS = ("mean_tps", "mean_latency_avg_ms", "is_recommended")  # means over the valid runs
@@ -29,10 +30,12 @@ def as_html(experiment: Experiment) -> bytes:
 
 
 def as_pdf(experiment: Experiment) -> bytes:
-    """Return the same page on paper (WeasyPrint)."""
+    """Return the same page on paper (WeasyPrint), with what every reader may know: it is passed on."""
     from weasyprint import HTML  # half a second and 40 MB that no other page needs
 
-    made: bytes = HTML(string=as_html(experiment).decode(), url_fetcher=_fetch_nothing).write_pdf()
+    made: bytes = HTML(
+        string=private_text.for_others(as_html(experiment).decode()), url_fetcher=_fetch_nothing
+    ).write_pdf()
     return made
 
 

@@ -35,6 +35,7 @@ from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets import datasets, partial_datasets, resolve, sessions
 from benchmarks.targets import server_version as versions
 from panel.lib.crypto import SealBroken
+from pools.clusters import login_errors
 from pools.clusters.endpoints import Endpoint
 from pools.errors import PoolsError
 
@@ -134,7 +135,8 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
     if run.purpose == Purpose.PREPARE and run.cluster is not None:
         versions.refuse_unmakeable(run.cluster, run.engine, run.options, program.version)
     endpoint = resolve.endpoint_of(run)
-    recorder.mask = sampled.mask(run.options, sampled.opened(run, run.options))
+    without_samples = sampled.mask(run.options, sampled.opened(run, run.options))
+    recorder.mask = lambda line: login_errors.told_by_program(without_samples(line), endpoint)
     with workdir.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
 
         def build(options: dict[str, Any]) -> Command:

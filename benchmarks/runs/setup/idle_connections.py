@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -120,7 +119,7 @@ def _endpoint(held: SetupContext) -> Endpoint:
     cluster, login = held.run.cluster, held.endpoint
     if held.run.options.get("idle_at") != CLUSTER or not held.run.went_through_pool or cluster is None:
         return login
-    return replace(endpoints.of_cluster(cluster, held.run.database), user=login.user, password=login.password)
+    return endpoints.as_role(endpoints.of_cluster(cluster, held.run.database), cluster, login.user, login.password)
 
 
 def _open(held: SetupContext, idle: IdleConnections) -> None:

@@ -62,10 +62,8 @@ def ask(pooler: Pooler, command: str) -> str:
             % {"path": path}
         ) from None
     except OSError as error:
-        raise PoolerUnreachable(
-            _("pooler %(pooler)s does not answer at %(path)s: %(error)s")
-            % {"pooler": pooler, "path": path, "error": error}
-        ) from None
+        text = _("pooler %(pooler)s does not answer at %(path)s: %(error)s")
+        raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "path": path, "error": error}) from None
     if answer.startswith("Permission denied"):
         raise PoolerUnreachable(
             _("%(path)s refuses `%(command)s`: give the stats socket `level admin` in %(file)s")

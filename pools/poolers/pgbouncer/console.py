@@ -98,9 +98,8 @@ def open(pooler: Pooler, application_name: str = "pooldeck") -> Console:
             _("the stored password of pooler %(pooler)s can't be decrypted: enter it again") % {"pooler": pooler}
         ) from None
     except psycopg.Error as error:
-        raise PoolerUnreachable(
-            _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason_of(error)}
-        ) from None
+        reason = _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason_of(error)}
+        raise PoolerUnreachable.at(pooler, reason) from None
     return connection
 
 

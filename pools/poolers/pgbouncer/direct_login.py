@@ -13,6 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from panel.lib import private_text
 from pools.clusters import ca_files, connect, endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.clusters.login_errors import Cause
@@ -245,7 +246,7 @@ def _described(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:
         "sslmode": tls.sslmode,
         "cluster": pool.cluster,
         "fault": fault,
-        "words": fault.words,
+        "words": private_text.write(fault.words, _("an admin sees it")),
     }
 
 
@@ -284,7 +285,7 @@ def _connected_with(
 
     A private key lies in `folder`, where it belongs, for as long as that takes.
     """
-    endpoint = replace(endpoints.at(pool.cluster, at, pool.database), user=role, password=password)
+    endpoint = endpoints.as_role(endpoints.at(pool.cluster, at, pool.database), pool.cluster, role, password)
     with _files(endpoint, tls, folder) as encrypted, _opened(encrypted, tls.sslmode) as connection:
         yield connection
 

@@ -104,9 +104,8 @@ def _session(pooler: Pooler) -> Iterator[socket.socket]:
             _send(line, b"X")
     except OSError as error:
         reason = f"{pooler.host} port {pooler.pcp_port}: {error.strerror or error}"
-        raise PoolerUnreachable(
-            _("the PCP port of pooler %(pooler)s can't be reached at %(reason)s") % {"pooler": pooler, "reason": reason}
-        ) from None
+        text = _("the PCP port of pooler %(pooler)s can't be reached at %(reason)s")
+        raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason}) from None
 
 
 def _connected(host: str, port: int) -> socket.socket:
@@ -133,9 +132,9 @@ def _authenticate(pooler: Pooler, line: socket.socket) -> None:
     try:
         answer = _expect(pooler, line, b"r")
     except Rejected as error:
-        raise PoolerUnreachable(_refusal(pooler, str(error))) from None
+        raise PoolerUnreachable.at(pooler, _refusal(pooler, str(error))) from None
     if not answer.startswith(b"AuthenticationOK"):
-        raise PoolerUnreachable(_refusal(pooler, _plain(answer)))
+        raise PoolerUnreachable.at(pooler, _refusal(pooler, _plain(answer)))
 
 
 def _refusal(pooler: Pooler, words: str) -> str:
@@ -161,10 +160,8 @@ def _expect(pooler: Pooler, line: socket.socket, wanted: bytes) -> bytes:
         if kind == wanted:
             return text
         if kind not in NOTICES:
-            raise PoolerUnreachable(
-                _("port %(pcp_port)s of pooler %(pooler)s does not speak PCP: is it its pcp_port?")
-                % {"pcp_port": pooler.pcp_port, "pooler": pooler}
-            )
+            reason = _("port %(pcp_port)s of pooler %(pooler)s does not speak PCP: is it its pcp_port?")
+            raise PoolerUnreachable.at(pooler, reason % {"pcp_port": pooler.pcp_port, "pooler": pooler})
 
 
 def _receive(line: socket.socket) -> tuple[bytes, bytes]:

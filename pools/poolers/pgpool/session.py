@@ -229,9 +229,8 @@ def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
     with sql.open(pooler) as session:
         version_text, live = sql.version(session), sql.settings(session)
     if not live:
-        raise PoolerUnreachable(
-            _("pooler %(pooler)s does not answer PGPOOL SHOW ALL: is it a Pgpool-II?") % {"pooler": pooler}
-        )
+        text = _("pooler %(pooler)s does not answer PGPOOL SHOW ALL: is it a Pgpool-II?")
+        raise PoolerUnreachable.at(pooler, text % {"pooler": pooler})
     return PgpoolSession(pooler, version_of(version_text), version_text, live)
 
 

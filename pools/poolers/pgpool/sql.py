@@ -40,14 +40,11 @@ def open(pooler: Pooler) -> Session:
             _("the stored password of pooler %(pooler)s can't be decrypted: enter it again") % {"pooler": pooler}
         ) from None
     except psycopg.errors.ConnectionTimeout:
-        raise PoolerUnreachable(
-            _("pooler %(pooler)s gave no connection in %(seconds)s s: it is down, or all its children are taken")
-            % {"pooler": pooler, "seconds": CONNECT_TIMEOUT_S}
-        ) from None
+        text = _("pooler %(pooler)s gave no connection in %(seconds)s s: it is down, or all its children are taken")
+        raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "seconds": CONNECT_TIMEOUT_S}) from None
     except psycopg.Error as error:
-        raise PoolerUnreachable(
-            _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason_of(error)}
-        ) from None
+        reason = _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason_of(error)}
+        raise PoolerUnreachable.at(pooler, reason) from None
 
 
 def connect(pooler: Pooler, database: str, user: str, password: str) -> Session:

@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from panel.lib.private_text import for_admins
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
@@ -82,7 +83,7 @@ def orders(make_pool: MakePool, pooler: Pooler) -> Pool:
 def state_of(pool: Pool) -> tuple[str, str]:
     """Its state and the reason, as they stand in its record now."""
     pool.refresh_from_db()
-    return pool.state, pool.state_reason
+    return pool.state, for_admins(pool.state_reason)
 
 
 @pytest.fixture

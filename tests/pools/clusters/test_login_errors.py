@@ -1,10 +1,12 @@
 """What is made of texts that are hard to bring about with the servers at hand (the others: tests/live)."""
 
+from dataclasses import replace
+
 import pytest
 
+from panel.lib.private_text import for_admins, for_others
 from pools.clusters.endpoints import Endpoint
-from pools.clusters.login_errors import Cause, explain, plain
-from pools.errors import ClusterUnreachable
+from pools.clusters.login_errors import Cause, explain, told, told_by_program
 
 APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
 
@@ -64,8 +66,8 @@ APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
         (
             "connection failed: FATAL:  etwas\n  anderes mit s3cret",
             Cause.OTHER,
-            "login to db.example:5432 failed for an unlisted reason: the log has the server's message, and the panel "
-            "shows it to an admin who saves the login",
+            "login to db.example:5432 failed for an unlisted reason (server message: connection failed: FATAL: etwas "
+            "anderes mit ••••)",
         ),
     ],
 )
@@ -74,15 +76,59 @@ def test_texts(text: str, cause: Cause, message: str) -> None:
 
 
 def test_words_that_no_rule_knows_go_to_the_log_and_to_admins(caplog: pytest.LogCaptureFixture) -> None:
-    reported = "connection failed: FATAL:  etwas\n  anderes mit s3cret"
-    cause, message = explain(reported, APP, 5)
+    cause, message = explain("connection failed: FATAL:  etwas\n  anderes mit s3cret", APP, 5)
     assert "etwas anderes mit ••••" in caplog.text
     assert "s3cret" not in caplog.text
-    error = ClusterUnreachable(message, cause, plain(reported, APP))
-    assert "etwas" not in error.detail_for(to_admin=False)
-    assert error.detail_for(to_admin=True).endswith(
-        "(server message: connection failed: FATAL: etwas anderes mit ••••)"
-    )
+    text = told(cause, message, APP)
+    assert for_others(text) == "the panel can't reach the server; an admin sees the reason"
+    assert "etwas anderes mit ••••" in for_admins(text)
+
+
+ADMINS = replace(APP, is_panels_login=True, unreachable="out of reach")
+POOLS = replace(ADMINS, is_panels_login=False)
+
+
+@pytest.mark.parametrize(
+    ("cause", "by_admins_login", "by_pools_login"),
+    [
+        (Cause.REFUSED, "out of reach", "out of reach"),
+        (Cause.TIMEOUT, "out of reach", "out of reach"),
+        (Cause.NOT_POSTGRESQL, "out of reach", "out of reach"),
+        (Cause.FORBIDDEN, "out of reach", "out of reach"),
+        (Cause.PASSWORD, "out of reach", "why"),
+        (Cause.HBA, "out of reach", "why"),
+        (Cause.NO_DATABASE, "why", "why"),
+        (Cause.FULL, "why", "why"),
+        (Cause.TOO_MANY, "why", "why"),
+        (Cause.NO_PRIVILEGE, "why", "why"),
+    ],
+)
+def test_what_stands_at_an_address_is_told_to_admins_alone(
+    cause: Cause, by_admins_login: str, by_pools_login: str
+) -> None:
+    texts = [told(cause, "why", endpoint) for endpoint in (ADMINS, POOLS)]
+    assert [for_others(text) for text in texts] == [by_admins_login, by_pools_login]
+    assert [for_admins(text) for text in texts] == ["why", "why"]
+
+
+LIBPQ = 'pgbench: error: connection to server at "10.0.0.5", port 5432 failed: '
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        (LIBPQ + "Connection refused", LIBPQ + "out of reach"),
+        (LIBPQ + "timeout expired", LIBPQ + "out of reach"),
+        (LIBPQ + 'FATAL:  password authentication failed for user "x"', LIBPQ + "out of reach"),
+        (LIBPQ + 'FATAL:  database "x" does not exist', None),
+        (LIBPQ + "FATAL:  sorry, too many clients already", None),
+        ("\tIs the server running on that host and accepting TCP/IP connections?", ""),
+        ("progress: 1.0 s, 10.0 tps", None),
+    ],
+)
+def test_a_load_program_tells_no_more(line: str, shown: str | None) -> None:
+    assert for_others(told_by_program(line, ADMINS)) == (line if shown is None else shown)
+    assert for_admins(told_by_program(line, ADMINS)).replace("'", '"') == line
 
 
 def test_braces_in_names_are_left_alone() -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from panel.lib.private_text import for_admins
 from pools.clusters import failover, health_check, nodes
 from pools.errors import ClusterUnreachable, IllegalTransition
 from pools.models import Cluster, ClusterNode, ClusterState, NodeRole, Pool, PoolerKind, PoolState
@@ -69,7 +70,7 @@ def test_a_check_that_fails_keeps_the_role_and_forgets_the_lag(cluster: Cluster)
     node.refresh_from_db()
     assert (node.state, node.in_recovery, node.streaming) == (ClusterState.UNREACHABLE, True, None)
     assert (node.lag_bytes, node.lag_s) == (None, None)
-    assert node.error.startswith("connection refused")
+    assert for_admins(node.error).startswith("connection refused")
 
 
 def test_all_servers_of_a_cluster_are_checked(cluster: Cluster) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
+from panel.lib.private_text import for_admins
 from panel.quickstart.ports import free_port
 from pools.clusters import health_check
 from pools.errors import IllegalTransition, Stale
@@ -42,7 +43,7 @@ def test_an_unreachable_cluster_is_saved_with_the_reason(typed: dict[str, Any]) 
     cluster, status = clusters.register(typed)
     cluster.refresh_from_db()
     assert (cluster.admin_password, cluster.memory_mb, cluster.protected) == ("admin-secret", 1024, False)
-    assert (status.state, status.error) == (
+    assert (status.state, for_admins(status.error)) == (
         ClusterState.UNREACHABLE,
         f"connection refused: nothing listens at 127.0.0.1:{typed['port']}: "
         "start the server, or correct the host or the port",

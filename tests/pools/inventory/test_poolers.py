@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from panel.lib.private_text import for_admins
 from pools.errors import IllegalTransition, PoolerUnreachable, Stale
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState, PoolState
@@ -31,7 +32,7 @@ def pooler() -> Pooler:
 
 def test_an_unreachable_pooler_is_saved_and_the_reason_told() -> None:
     pooler, reason = poolers.register(VALUES)
-    assert reason.startswith("pooler edge can't be reached: ")
+    assert for_admins(reason).startswith("pooler edge can't be reached: ")
     assert "Connection refused" in reason
     saved = Pooler.objects.get()
     assert (saved.state, saved.error, saved.config_dir) == (PoolerState.UNREACHABLE, reason, "/etc/pgbouncer")

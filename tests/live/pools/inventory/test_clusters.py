@@ -15,6 +15,7 @@ import pytest
 from django.utils import timezone
 from psycopg import sql
 
+from panel.lib.private_text import for_admins
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters import health_check
@@ -97,9 +98,11 @@ def test_an_admin_who_is_no_superuser_counts_the_same_connections(postgres: Post
 def test_wrong_details_are_saved_with_the_precise_reason(postgres: PostgresServer) -> None:
     cluster, status = clusters.register(typed(postgres, admin_password="not-it"))
     assert status.state == ClusterState.UNREACHABLE
-    assert status.error.startswith(f"the password of user 'postgres' was refused at {postgres.host}:{postgres.port}")
+    assert for_admins(status.error).startswith(
+        f"the password of user 'postgres' was refused at {postgres.host}:{postgres.port}"
+    )
     _, status = clusters.change(cluster, {"admin_password": postgres.password, "maintenance_database": "nope"}, 1)
-    assert status.error.startswith("there is no database 'nope'")
+    assert for_admins(status.error).startswith("there is no database 'nope'")
     _, status = clusters.change(cluster, {"maintenance_database": "postgres"}, 2)
     assert (status.state, status.error, status.max_connections) == (ClusterState.ONLINE, "", 100)
 
@@ -120,7 +123,7 @@ def test_a_server_that_goes_and_comes_back(start_server: StartServer) -> None:
     server.stop()
     status = health_check.check_cluster(cluster)
     assert (status.state, status.max_connections, len(status.databases)) == (ClusterState.UNREACHABLE, 50, 1)
-    assert status.error.startswith("connection refused")
+    assert for_admins(status.error).startswith("connection refused")
     assert budget.of_cluster(cluster).available == 45
     server.start()
     assert health_check.check_cluster(cluster).state == ClusterState.ONLINE
@@ -134,7 +137,7 @@ def test_a_server_that_hangs_is_given_up_after_five_seconds(start_server: StartS
     started = time.monotonic()
     status = health_check.check_cluster(cluster)
     assert time.monotonic() - started < 20
-    assert status.error.startswith(f"no answer from {server.host}:{server.port} within 5 s")
+    assert for_admins(status.error).startswith(f"no answer from {server.host}:{server.port} within 5 s")
 
 
 def test_a_standby_is_in_recovery(start_server: StartServer) -> None:

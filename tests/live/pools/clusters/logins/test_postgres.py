@@ -13,6 +13,7 @@ import psycopg
 import pytest
 from pytest_django import Settings
 
+from panel.lib.private_text import for_admins
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools.clusters import ca_files
 from pools.clusters import connect as login_advice
@@ -28,7 +29,7 @@ def failure(endpoint: Endpoint, connect_timeout: int = 5) -> tuple[str, str]:
     """Cause and message of a login that has to fail; the password stands in neither."""
     with pytest.raises(ClusterUnreachable) as refused:
         login_advice.connect_endpoint(endpoint, connect_timeout=connect_timeout).close()
-    message = str(refused.value)
+    message = for_admins(str(refused.value))
     assert not endpoint.password or endpoint.password not in message
     assert refused.value.__cause__ is None
     assert refused.value.__suppress_context__
@@ -313,7 +314,7 @@ def first_failure(endpoint: Endpoint, wanted: Cause, within_s: float = 10) -> st
             login_advice.connect_endpoint(endpoint).close()
         except ClusterUnreachable as error:
             if error.cause == wanted:
-                return str(error)
+                return for_admins(str(error))
     raise AssertionError(f"no login failed for {wanted} within {within_s} s")
 
 
