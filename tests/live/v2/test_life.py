@@ -1,5 +1,7 @@
 """The whole life of a user, a database and a pool under /v2/, and what a client connects with."""
 
+from urllib.parse import quote
+
 import psycopg
 import pytest
 
@@ -52,6 +54,24 @@ def test_user_database_and_pool_from_create_to_delete(managed: Managed, database
     assert not Pool.objects.exists()
     assert [managed.send("DELETE", f"{database}/dbs/{fresh_name}").status for _ in range(2)] == [204, 404]
     assert [managed.send("DELETE", f"{database}/users/{fresh_name}").status for _ in range(2)] == [204, 404]
+
+
+def test_names_with_an_at_sign_pass_every_address(managed: Managed, database: str, fresh_name: str) -> None:
+    """As Azure's user@server, to a database whose name is no plain word."""
+    role, shop = f"{fresh_name}@reports", f"Sales-EU_{fresh_name}"
+    at = quote(role, safe="")
+    assert managed.send("POST", f"{database}/users", {"name": role}).body["user"]["name"] == role
+    assert managed.get(f"{database}/users/{at}")["user"]["name"] == role
+    assert managed.send("POST", f"{database}/dbs", {"name": shop}).status == 201
+    asked = {"name": "etl", "user": role, "db": shop, "mode": "transaction", "size": 2}
+    made = managed.send("POST", f"{database}/pools", asked)
+    assert made.status == 201
+    uri = check("pool", made.body)["pool"]["connection"]["uri"]
+    assert f"//{at}:" in uri
+    assert logged_in_as(uri) == (role, shop)
+    assert managed.send("POST", f"{database}/users/{at}/reset_auth", {}).status == 200
+    deletions = ("pools/etl", f"dbs/{shop}", f"users/{at}")
+    assert [managed.send("DELETE", f"{database}/{path}").status for path in deletions] == [204] * 3
 
 
 def test_a_pool_of_the_inbound_user_takes_a_role_that_its_pooler_knows(managed: Managed, database: str) -> None:

@@ -18,12 +18,21 @@ from panel.quickstart.servers import PostgresServer
 from pools import connection_strings, deployment
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
+from pools.connection_strings import service
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState
 
 pytestmark = pytest.mark.django_db
 
-PASSWORDS = ["p@ss w/o:rd'\"%", "$HOME `id` \\ !#&?=+", "пароль;日本", "-x", "a" * 200]
+PASSWORDS = [
+    "p@ss w/o:rd'\"%",
+    "$HOME `id` \\ !#&?=+",
+    "пароль;日本",
+    "-x",
+    "a" * 200,
+    "'tisAPass",
+    "(q=7R+<wXa1L8t$@%GrZ;<",
+]
 QUESTION = "SELECT current_user || ' in ' || current_database()"
 ODD_DATABASE = "host=evil dbname='x' %"
 
@@ -61,6 +70,8 @@ def test_every_format_logs_in_with_odd_names_and_passwords(odd: Endpoint, tmp_pa
     assert answer(f'{env}\npsql -XAtw -c "$1"', tmp_path, QUESTION) == who
     (tmp_path / ".pgpass").write_text(pgpass + "\n")
     (tmp_path / ".pgpass").chmod(0o600)
+    (tmp_path / ".pg_service.conf").write_text(connection_strings.render(odd, "service", reveal=True) + "\n")
+    assert answer('psql -XAtw "service=$1" -c "$2"', tmp_path, service.section(odd), QUESTION) == who
     masked = connection_strings.render(odd, "uri", reveal=False)
     assert answer('psql -XAtw "$1" -c "$2"', tmp_path, masked, QUESTION) == who
 

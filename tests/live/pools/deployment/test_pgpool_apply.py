@@ -1,18 +1,22 @@
 """Pools on a real Pgpool-II: let in, read back, and put back as they were when something is wrong."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import psycopg
+import psycopg.sql
 import pytest
 
-from panel.quickstart.servers import PgpoolServer
-from pools import deployment
+from panel.quickstart.servers import PgpoolServer, PostgresServer
+from pools import connection_strings, deployment
+from pools.clusters import endpoints
 from pools.deployment import drift
 from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
 from pools.poolers.pgpool import sql
 from tests.live.conftest import CHILDREN
+from tests.live.pools.conftest import state_of
 from tests.live.standbys import until
+from tests.pools.records import know_password
 
 pytestmark = pytest.mark.django_db(transaction=True)
 MakePool = Callable[..., Pool]
@@ -61,6 +65,46 @@ def test_a_pool_lets_its_user_in_to_its_database_alone(
     assert log_in(own_pgpool) == "app"
     with pytest.raises(psycopg.OperationalError):
         log_in(own_pgpool, database="postgres")
+
+
+SIGNS = {
+    "quoted": ("quoted", "'tisAPass"),
+    "signs": ("signs", "(q=7R+<wXa1L8t$@%GrZ;<"),
+    "Sales-EU": ("etl@reports", "x y"),
+}  # by database, as in pgbouncer/pgbouncer#1363, bitnami/charts#28179 and hasura/graphql-engine#993
+
+
+def test_roles_and_passwords_of_signs_pass_its_files(
+    make_pool: MakePool, pgpool_pooler: Pooler, own_pgpool: PgpoolServer, cluster: Cluster, signed: None
+) -> None:
+    made = []
+    for database, (role, password) in SIGNS.items():
+        know_password(cluster, role, password)
+        made.append(make_pool(name=database, database=database, user=role))
+    deployment.apply_pooler(pgpool_pooler)
+    assert [state_of(pool) for pool in made] == [(PoolState.APPLIED, "")] * len(made)
+    assert [log_in(own_pgpool, database, *who) for database, who in SIGNS.items()] == [who for who, _ in SIGNS.values()]
+    for pool in made:
+        uri = connection_strings.render(endpoints.of_pool(pool), "uri", reveal=True)
+        with psycopg.connect(uri, autocommit=True) as session:
+            assert session.execute(b"SELECT current_database()::text").fetchone() == (pool.database,)
+
+
+@pytest.fixture
+def signed(postgres: PostgresServer) -> Iterator[None]:
+    """The databases and roles of `SIGNS`."""
+    with postgres.connect() as session:
+        for database, (role, password) in SIGNS.items():
+            names = {"role": psycopg.sql.Identifier(role), "database": psycopg.sql.Identifier(database)}
+            secret = psycopg.sql.Literal(password)
+            session.execute(
+                psycopg.sql.SQL("CREATE ROLE {role} LOGIN PASSWORD {secret}").format(**names, secret=secret)
+            )
+            session.execute(psycopg.sql.SQL("CREATE DATABASE {database} OWNER {role}").format(**names))
+        yield
+        for database, (role, _password) in SIGNS.items():
+            session.execute(psycopg.sql.SQL("DROP DATABASE {} WITH (FORCE)").format(psycopg.sql.Identifier(database)))
+            session.execute(psycopg.sql.SQL("DROP ROLE {}").format(psycopg.sql.Identifier(role)))
 
 
 def spec(pooler: Pooler, **settings: object) -> None:

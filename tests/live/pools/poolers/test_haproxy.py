@@ -166,6 +166,55 @@ def test_sessions_are_spread_over_two_pgbouncers(balanced: tuple[Pool, Pooler], 
         session.close()
 
 
+def test_the_check_of_postgresql_finds_pgbouncers_up_without_a_pool_of_its_users_name(
+    balanced: tuple[Pool, Pooler], haproxy_pooler: Pooler
+) -> None:
+    """As in pgbouncer/pgbouncer#724: its start-up packet names no database, for which PgBouncer takes the user's."""
+    assert haproxy_pooler.settings.get("check", "") in ("", "pgsql-check")
+    rows = [row for row in stats_socket.show(haproxy_pooler, "stat") if "127.0.0.1:" in str(row["svname"])]
+    assert [(row["status"], row["check_status"]) for row in rows] == [("UP", "L7OK")] * 2
+
+
+WEB_TIER = """
+defaults
+    log global
+    mode http
+    option httplog
+    option forwardfor
+    option http-server-close
+    option httpchk GET /health
+    retries 3
+    timeout connect 5s
+    timeout client 30s
+    timeout server 300s
+    timeout http-keep-alive 30m
+    compression algo gzip
+    default-server inter 3s fall 3 rise 2
+listen stats
+    bind 127.0.0.1:@PORT@
+    stats enable
+    stats uri /
+    stats auth ops:hidden
+"""
+
+
+def test_defaults_of_web_servers_are_not_inherited(
+    haproxy_pooler: Pooler, haproxy: HAProxyServer, cluster: Cluster
+) -> None:
+    """As openSUSE's heroes-salt has them; what HAProxy warns of is no error."""
+    main = haproxy.config_dir / "haproxy.cfg"
+    main.write_text(main.read_text() + WEB_TIER.replace("@PORT@", str(free_port())))
+    pool = _pool(haproxy_pooler, cluster)
+    deployment.apply_pooler(haproxy_pooler)
+    assert state_of(pool) == (PoolState.APPLIED, "")
+    with _log_in(haproxy_pooler) as session:
+        assert session.execute(b"SELECT current_user").fetchone() == ("app",)
+    [row] = [
+        row for row in stats_socket.show(haproxy_pooler, "stat") if row["svname"] == "FRONTEND" and row["mode"] == "tcp"
+    ]
+    assert row["status"] == "OPEN"
+
+
 def test_who_may_log_in_is_decided_behind_it(
     balanced: tuple[Pool, Pooler], haproxy_pooler: Pooler, pgbouncer: PgBouncerServer
 ) -> None:
