@@ -251,6 +251,7 @@ class Drafting:
             yield _("the pools stay open to every user that PgBouncer knows: %(obstacle)s") % {
                 "obstacle": self.access.obstacle
             }
+        yield from user_limits.notes((entry for _, entry in self.asked), self.operators, self.version)
         for role, why in sorted(self.verifiers.in_clear.items()):
             yield userlist.IN_CLEAR % {"role": role, "why": why}
         limited = {user for user, own in self.spec.users.items() if "max_user_connections" in own}

@@ -5,10 +5,12 @@ of some: the mode alone in 1.18, none of the timeouts in any release up to 1.26,
 1.26 (pgbouncer/pgbouncer#1489).
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from django.utils.translation import gettext as _
 
+from pools.poolers.pgbouncer import global_settings
+from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.operators_config import Operators, shortened
 from pools.poolers.settings_schema import Version
 
@@ -31,6 +33,34 @@ def claims(
     if operators.reading.unread:
         for user in sorted((operators.shown_users.keys() & set(users)).difference(own, panels)):
             yield _hidden(user, operators, config, version)
+
+
+def notes(entries: Iterable[Entry], operators: Operators, version: Version) -> Iterator[str]:
+    """Yield which lines of the operator's count instead of what a pool says, of its mode and its size.
+
+    Before 1.24 a pool's fixed user is another than the one of [users], and has none of its limits.
+    """
+    for entry in entries if version >= global_settings.LIMITS_FIXED_USERS else ():
+        line = operators.users.get(entry.user)
+        counting = dict(_counting(entry, line.pairs)) if line else {}
+        if line and counting:
+            words = {"number": line.number, "file": shortened(line.file), "user": entry.user, "pool": entry.name}
+            limits = ", ".join(f"{name} {value}" for name, value in counting.items())
+            text = _(
+                "line %(number)s of %(file)s limits %(user)s to %(limits)s, which counts instead of what pool %(pool)s "
+                "says"
+            )
+            yield text % {**words, "limits": limits}
+
+
+def _counting(entry: Entry, pairs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    if pairs.get("pool_mode", entry.mode) != entry.mode:
+        yield "pool_mode", pairs["pool_mode"]
+    if pairs.get("pool_size", str(entry.size)) != str(entry.size):
+        yield "pool_size", pairs["pool_size"]
+    most = pairs.get("max_user_connections", "0")
+    if most.isdigit() and 0 < int(most) < entry.size:
+        yield "max_user_connections", most
 
 
 def _hidden(user: str, operators: Operators, config: Mapping[str, str], version: Version) -> str:

@@ -26,11 +26,11 @@ Configure = Callable[..., None]
 def configure(pgbouncer: PgBouncerServer, postgres: PostgresServer) -> Configure:
     """Writes entries and settings of the operator's own, and has them read."""
 
-    def write(entries: str, settings: str = "", more: str = "", **files: str) -> None:
+    def write(entries: str, settings: str = "", last: str = "", **files: str) -> None:
         folder = pgbouncer.config_dir
         place = {"SERVER": f"host=127.0.0.1 port={postgres.port}", "DIR": str(folder), "ROLE": postgres.superuser}
         place["PASSWORD"] = postgres.password
-        for name, text in {**files, "pgbouncer": _main(pgbouncer, entries, settings, more)}.items():
+        for name, text in {**files, "pgbouncer": _main(pgbouncer, entries, settings, last)}.items():
             for word, value in place.items():
                 text = text.replace(f"@{word}@", value)
             account.write_private(folder / f"{name}.ini", text)
@@ -42,9 +42,9 @@ def configure(pgbouncer: PgBouncerServer, postgres: PostgresServer) -> Configure
     return write
 
 
-def _main(pgbouncer: PgBouncerServer, entries: str, settings: str, more: str) -> str:
+def _main(pgbouncer: PgBouncerServer, entries: str, settings: str, last: str) -> str:
     main = (pgbouncer.config_dir / "pgbouncer.ini").read_text()
-    return main.replace("[databases]\n", f"[databases]\n{entries}\n") + settings + more
+    return main.replace("[databases]\n", f"[databases]\n{entries}\n") + settings + last
 
 
 LOOK_UPS = {
@@ -200,6 +200,30 @@ def test_limits_of_a_file_that_cant_be_read_here_are_not_replaced(
         assert (pooler.settings_state, pooler.settings_reason) == (PoolState.APPLIED, "")
         ask_limits(pooler, "somebody.else", 4)  # the panel's own by now
         assert (pooler.settings_state, pooler.settings_reason) == (PoolState.APPLIED, "")
+
+
+def test_limits_of_the_operators_that_count_instead_of_a_pools_own_are_noted(
+    configure: Configure,
+    make_pool: MakePool,
+    pooler: Pooler,
+    pgbouncer: PgBouncerServer,
+    log_in: LogIn,
+    version: tuple[int, int],
+) -> None:
+    configure("%include @DIR@/more.ini", more="[users]\napp = pool_mode=session max_user_connections=2\n[databases]\n")
+    pool = make_pool("orders", size=3)
+    revision = deployment.apply_pooler(pooler)
+    assert (state_of(pool), log_in("orders")) == ((PoolState.APPLIED, ""), "app")
+    notes = [
+        step["detail"] for step in revision.steps if step["step"] == "noted" and "line 2 of more.ini" in step["detail"]
+    ]
+    with pgbouncer.connect() as console:
+        cursor = console.execute(b"SHOW POOLS")
+        columns = [column.name for column in cursor.description]
+        rows = [dict(zip(columns, row, strict=True)) for row in cursor]
+    [mode] = [row["pool_mode"] for row in rows if row["database"] == "orders"]
+    said = "limits app to pool_mode session, max_user_connections 2, which counts instead of what pool orders says"
+    assert (mode, notes) == (("session", [f"line 2 of more.ini {said}"]) if version >= (1, 24) else ("transaction", []))
 
 
 def ask_limits(pooler: Pooler, user: str, most: int = 3) -> None:

@@ -227,7 +227,14 @@ def test_what_rules_can_not_carry_is_left_open_and_said(
     make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer, log_in: LogIn, config: Config
 ) -> None:
     set_auth(pgbouncer, "any")
-    pool = make_pool()
+    pool, inbound = make_pool(), make_pool("inbound", user="")
+    deployment.apply_pooler(pooler)
+    assert state_of(inbound) == (
+        PoolState.ROLLED_BACK,
+        "the pooler's auth_type is any, under which clients have no name, so the pool needs a fixed user: give it one, "
+        "or change auth_type",
+    )
+    pool.edit(None, size=4, state=PoolState.PENDING)
     revision = deployment.apply_pooler(pooler)
     assert state_of(pool) == (PoolState.APPLIED, "")
     assert config()["auth_type"] == "any"
