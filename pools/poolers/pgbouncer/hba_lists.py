@@ -56,13 +56,13 @@ def _names(names: list[str], path: str, read: Read, depth: int) -> Iterator[str]
 
 
 def _of_list(path: str, read: Read, depth: int) -> Iterator[str]:
-    text = read(path) if depth <= DEEPEST else None
-    if text is None:
-        said = _(
+    listed = read(path) if depth <= DEEPEST else None
+    if listed is None:
+        text = _(
             "auth_hba_file names a list of names, %(path)s, which can't be read from here: write the names into it"
         )
-        raise Unread(said % {"path": path})
-    for line in re.findall(r"[^\n]+\n?|\n", text):
+        raise Unread(text % {"path": path})
+    for line in re.findall(r"[^\n]+\n?|\n", listed):
         yield from _names(list(_first_names(line)), path, read, depth)
 
 

@@ -111,8 +111,8 @@ def _missing(texts: Sequence[str], drafted: Drafting) -> list[str]:
     """Return the lines that include the panel's files, and that these texts lack; none where there are no texts."""
     included = ((SETTINGS, SETTINGS_INCLUDE), (DATABASES, INCLUDE))
     wanted = [(file, line) for file, line in included if file in drafted.texts]
-    lacking = [file for file, line in wanted if texts and not any(map(line.search, texts))]
-    return [f"%include {drafted.folder}/{file}" for file in lacking]
+    absent = [file for file, line in wanted if texts and not any(map(line.search, texts))]
+    return [f"%include {drafted.folder}/{file}" for file in absent]
 
 
 def _apart(processes: Sequence[Process], one: Process, what: str) -> Rejected:

@@ -35,10 +35,10 @@ class Place:
 
     def set_again(self, wanted: Mapping[str, str]) -> list[str]:
         """Return which lines of the operator's determine these settings (name → value) after the panel's."""
-        found = (self.reading.set_again(name) for name, value in wanted.items() if not self._is_said(name, value))
+        found = (self.reading.set_again(name) for name, value in wanted.items() if not self._has_value(name, value))
         return [text for text in found if text]
 
-    def _is_said(self, name: str, value: str) -> bool:
+    def _has_value(self, name: str, value: str) -> bool:
         """Return whether what stands below the panel's settings says the same."""
         setting, late = global_settings.setting_of(name, self.version), self.reading.after_panels
         return values.same(setting, late[name].value if name in late else setting.default, value)
