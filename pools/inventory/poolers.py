@@ -14,7 +14,7 @@ from django.utils.translation import ngettext
 from panel.lib import addresses
 from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import atomic_write, folder_owner
-from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable
+from pools.errors import ApplyFailed, IllegalTransition, InvalidValues, PoolerUnreachable
 from pools.inventory import entries
 from pools.models import AS_APPLIED, Pooler, PoolerKind, PoolerState, PoolState, identifiers
 from pools.poolers import KINDS
@@ -177,9 +177,10 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
         if not owner.is_here:
             return replace(found, reason=None)
         atomic_write.refuse_unsafe(pooler.config_dir)
+        kind.refuse_layout(pooler)
     except PoolerUnreachable as error:
         return PoolerCheck(reason=str(error))
-    except atomic_write.UnsafeFolder as error:
+    except ApplyFailed as error:
         return replace(found, reason=str(error))
     return replace(found, reason=refused)
 

@@ -287,6 +287,10 @@ class Driver(ABC):
         """
         return ""
 
+    def refuse_layout(self, pooler: Pooler) -> None:
+        """Raise `ApplyFailed` where it reads other files than those of its folder, as an apply would."""
+        return
+
     def commands_refused(self, pooler: Pooler) -> str:
         """Return why its console login may only read; empty where it may send commands. Raises `PoolerUnreachable`."""
         return ""

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from pools.config_files import atomic_write
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
@@ -21,6 +22,7 @@ from pools.poolers.pgbouncer import (
     console,
     database_entries,
     global_settings,
+    layout,
     login_messages,
     manual_edits,
     operators_config,
@@ -115,6 +117,14 @@ class PgBouncer(Driver):
     def commands_refused(self, pooler: Pooler) -> str:
         """Compare the login with admin_users of SHOW CONFIG."""
         return shown_entries.commands_refused(pooler)
+
+    def refuse_layout(self, pooler: Pooler) -> None:
+        """Compare the files that SHOW CONFIG names with those of its folder; of a shared port an apply does."""
+        with processes.any_of(pooler) as connection:
+            config = {str(row["key"]): str(row["value"] or "") for row in console.rows(connection, "config")}
+        if config.get("so_reuseport") != "1":
+            main = atomic_write.read(pooler.config_dir, [render.MAIN])[render.MAIN]
+            layout.folder_there(pooler, config, has_main=main is not None)
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """Read SHOW POOLS, SHOW STATS and SHOW DATABASES."""

@@ -43,25 +43,25 @@ def folder_there(pooler: Pooler, config: Mapping[str, str], *, has_main: bool) -
             "%(config_dir)s/%(userlist)s: change it, RELOAD, then apply again"
         )
         raise Rejected(text % words)
-    for name, seen in ((MAIN, config.get("conffile", "")), (USERLIST, config["auth_file"])):
-        if other := next(_others(pooler, name, seen), ""):
-            text = _(
-                "PgBouncer reads %(other)s, which is another file than %(config_dir)s/%(name)s: register the folder "
-                "that has it, or start PgBouncer with that file"
-            )
-            raise Rejected(text % {**words, "other": other, "name": name})
+    for name, other in _others(pooler, {MAIN: config.get("conffile", ""), USERLIST: config["auth_file"]}):
+        text = _(
+            "PgBouncer reads %(other)s, which is another file than %(config_dir)s/%(name)s: register the folder that "
+            "has it, or start PgBouncer with that file"
+        )
+        raise Rejected(text % {**words, "other": other, "name": name})
     return str(path.parent)
 
 
-def _others(pooler: Pooler, name: str, path: str) -> Iterator[str]:
-    """Yield the file that its process finds at `path`, where that is not the one of this name in config_dir.
+def _others(pooler: Pooler, paths: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each name of a file in config_dir, and the path of another file that its process finds in its place.
 
-    One of several processes that share the port may have a main file of another name, of which nothing is said here.
+    `paths` are those of SHOW CONFIG by name. Nothing is said of several processes that share the port: one of them may
+    have a main file of another name.
     """
-    pids = local_process.pids(pooler, "pgbouncer") if path else ()
-    for pid in pids if len(pids) == 1 else ():
+    pids = local_process.pids(pooler, "pgbouncer")
+    for name, path in paths.items() if len(pids) == 1 else ():
         with suppress(psutil.Error, OSError):
-            whole = PurePosixPath(psutil.Process(pid).cwd(), path)
-            there = Path(f"/proc/{pid}/root{whole}")
-            if there.exists() and not there.samefile(Path(pooler.config_dir, name)):
-                yield str(whole)
+            whole = PurePosixPath(psutil.Process(pids[0]).cwd(), path)
+            there = Path(f"/proc/{pids[0]}/root{whole}")
+            if path and there.exists() and not there.samefile(Path(pooler.config_dir, name)):
+                yield name, str(whole)

@@ -10,7 +10,7 @@ from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, binary, free_port
 from pools import deployment
 from pools.inventory import poolers
-from pools.models import Pooler, PoolState
+from pools.models import Pooler, PoolerState, PoolState
 from tests.live.conftest import TestPgBouncer
 from tests.live.pools.conftest import LogIn, MakePool, state_of
 
@@ -184,6 +184,8 @@ def test_what_can_not_work_is_refused_with_the_remedy_and_nothing_is_written(
     pgbouncer: Laid, reason: str, pooler: Pooler, make_pool: MakePool
 ) -> None:
     before = {path: path.read_bytes() for path in pgbouncer.config_dir.iterdir()}
+    assert reason.format(dir=pgbouncer.config_dir, home=pgbouncer.home) in poolers.check(pooler)
+    assert pooler.state == PoolerState.ONLINE
     pool = make_pool()
     deployment.apply_pooler(pooler)
     state, said = state_of(pool)
