@@ -107,7 +107,7 @@ def form_refused(request: HttpRequest, reason: str = "") -> HttpResponse:
 
 def _too_large() -> str:
     return _(
-        "the body is larger than %(most)s bytes: send less at once; the output of a load program is imported as a file"
+        "the request is larger than %(most)s bytes: send less at once; upload the output of a load program as a file"
     ) % {"most": f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,}"}
 
 
