@@ -116,35 +116,39 @@ def test_a_changed_password_reaches_the_other_pools_of_the_role(
 
 
 COMPETE = """
-import json, sys, threading
+import json, os, threading
 import django
 django.setup()
+from django.apps import apps
+from django.conf import settings
+from django.core.management import call_command
+from django.db import connections
 from pools.inventory import pools
-from pools.models import Cluster, Pooler
 from pools.inventory.pools import InvalidPool
+from pools.models import Cluster, Pooler
+from tests.pools.records import a_cluster, a_pooler
 
+settings.MIGRATION_MODULES = {one.label: None for one in apps.get_app_configs()}  # the tables as they are in the end
+call_command("migrate", run_syncdb=True, verbosity=0)
+a_cluster(name="demo", memory_mb=1024)
+a_pooler(name="edge")
+connections.close_all()
+child = os.fork()
 said = []
 
 def create(number):
     values = {"cluster": Cluster.objects.get(), "pooler": Pooler.objects.get(), "database": "shop", "size": 5}
     try:
-        said.append(["made", str(pools.create(values | {"name": f"pool-{sys.argv[1]}-{number}"}))])
+        said.append(["made", str(pools.create(values | {"name": f"pool-{child == 0}-{number}"}))])
     except InvalidPool as refused:
         said.append(["refused", str(refused)])
 
 threads = [threading.Thread(target=create, args=[number]) for number in range(6)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
-print(json.dumps(said))
-"""
-PREPARE = """
-import django
-django.setup()
-from django.core.management import call_command
-call_command("migrate", verbosity=0)
-from tests.pools.records import a_cluster, a_pooler
-a_cluster(name="demo", memory_mb=1024)
-a_pooler(name="edge")
+print(json.dumps(said), flush=True)
+if child:
+    os.waitpid(child, 0)
 """
 
 
@@ -167,9 +171,9 @@ def metadata(
         session.execute("DROP DATABASE metadata WITH (FORCE)")
 
 
-def run(program: str, environment: dict[str, str], *words: str) -> "subprocess.Popen[str]":
+def run(program: str, environment: dict[str, str]) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-c", program, *words],
+        [sys.executable, "-c", program],
         cwd=env.BASE_DIR,
         env=environment,
         stdout=subprocess.PIPE,
@@ -189,9 +193,7 @@ def output(process: "subprocess.Popen[str]") -> str:
 
 
 def test_pools_created_at_the_same_moment_never_share_a_connection(metadata: dict[str, str]) -> None:
-    output(run(PREPARE, metadata))
-    competitors = [run(COMPETE, metadata, str(number)) for number in range(2)]
-    reported = [outcome for process in competitors for outcome in json.loads(output(process))]
+    reported = [outcome for line in output(run(COMPETE, metadata)).splitlines() for outcome in json.loads(line)]
     assert (
         len([name for what, name in reported if what == "made"]) == 4
     )  # of 5 connections each, where 22 are available
