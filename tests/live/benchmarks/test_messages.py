@@ -84,9 +84,13 @@ def test_a_signed_message_is_carried_out_once(tmp_path: Path, broker: str) -> No
     (tmp_path / "worker").mkdir()
     worker = SigningWorker(tmp_path / "worker", broker, "near")
     worker.signing = signing
-    send = "from panel import celery_app as app; app.send_task('benchmarks.tasks.describe_generator', queue={!r})"
+    send = "import django; from panel import celery_app as app; django.setup(); app.send_task({!r}, queue={!r})"
     queue = queues.of_generator("near")
-    subprocess.run([sys.executable, "-c", send.format(queue)], env=worker.environment, check=True)
+    subprocess.run(
+        [sys.executable, "-c", send.format("benchmarks.tasks.describe_generator", queue)],
+        env=worker.environment,
+        check=True,
+    )
     redis = Redis.from_url(broker)
     (caught,) = redis.lrange(queue, 0, -1)  # what somebody who reaches Redis has seen
     with worker:
