@@ -72,8 +72,8 @@ class PoolerUnreachable(PoolsError):
     @classmethod
     def at(cls, pooler: object, reason: str) -> Self:
         """Return the error with a reason that tells what stands at the pooler's address: admins alone read it."""
-        told = _("the panel can't reach pooler %(pooler)s; an admin sees the reason") % {"pooler": pooler}
-        return cls(private_text.write(reason, told))
+        public = _("the panel can't reach pooler %(pooler)s; an admin sees the reason") % {"pooler": pooler}
+        return cls(private_text.write(reason, public))
 
 
 class ApplyFailed(PoolsError):

@@ -101,7 +101,7 @@ def connect_endpoint(
     cause, message = login_errors.explain("\n".join(reported), endpoint, connect_timeout)
     # `from None`: libpq's errors carry the connection's parameters, the password among them
     raise ClusterUnreachable(
-        login_errors.told(cause, message, endpoint), cause, login_errors.plain("\n".join(reported), endpoint)
+        login_errors.readable(cause, message, endpoint), cause, login_errors.plain("\n".join(reported), endpoint)
     ) from None
 
 
@@ -118,7 +118,7 @@ def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:
         return [{}]
     if reason := addresses.refusal_of(endpoint.host, endpoint.port, found):
         forbidden = login_errors.Cause.FORBIDDEN
-        raise ClusterUnreachable(login_errors.told(forbidden, reason, endpoint), forbidden)
+        raise ClusterUnreachable(login_errors.readable(forbidden, reason, endpoint), forbidden)
     return [{"hostaddr": address} for address in found]
 
 

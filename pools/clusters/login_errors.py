@@ -271,7 +271,7 @@ OF_THE_PANELS_LOGIN = OF_THE_ADDRESS | {Cause.PASSWORD, Cause.NO_PASSWORD, Cause
 def explain(text: str, endpoint: Endpoint, timeout_s: int) -> tuple[Cause, str]:
     """Return the cause and a message with the remedy.
 
-    Text that no rule matches is quoted, without the password: `told` keeps it from all readers but admins.
+    Text that no rule matches is quoted, without the password: `readable` keeps it from all readers but admins.
     """
     if ruled := _rule_of(text):
         rule, found = ruled
@@ -285,7 +285,7 @@ def _rule_of(text: str) -> tuple[Rule, re.Match[str]] | None:
     return next(((rule, found) for rule in RULES if (found := rule.sign.search(text))), None)
 
 
-def told(cause: Cause, message: str, endpoint: Endpoint) -> str:
+def readable(cause: Cause, message: str, endpoint: Endpoint) -> str:
     """Return the message; as a private text where it tells what stands at the address.
 
     Else the panel would scan addresses for whoever may read of a login, but not register one: refused, silent, not
@@ -296,15 +296,15 @@ def told(cause: Cause, message: str, endpoint: Endpoint) -> str:
     return private_text.write(message, endpoint.unreachable or str(UNREACHABLE))
 
 
-def told_by_program(line: str, endpoint: Endpoint) -> str:
-    """Return a line that a load program printed; the reason of its failed login as `told` has it."""
+def program_line(line: str, endpoint: Endpoint) -> str:
+    """Return a line that a load program printed; the reason of its failed login as `readable` has it."""
     if LIBPQS_HINT.match(line):
         return private_text.write(line, "")
     if not (failed := LIBPQS_FAILURE.match(line)):
         return line
     head, why = failed.groups()
     ruled = _rule_of(why)
-    return head + told(ruled[0].cause if ruled else Cause.OTHER, why, endpoint)
+    return head + readable(ruled[0].cause if ruled else Cause.OTHER, why, endpoint)
 
 
 def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str, object]:

@@ -108,7 +108,7 @@ def around(pooler: Pooler, *, log_in: bool) -> Circumstances:
     refused = pooler.pools.filter(state__in=REFUSED_STATES).order_by("pk")
     pools = list(refused.select_related("cluster", "pooler", "through"))
     logins = _first_logins(pools)
-    facts = (pooler.server_version, list(_files(pooler)), _needs(pooler, pools), _told_by_servers(logins))
+    facts = (pooler.server_version, list(_files(pooler)), _needs(pooler, pools), _facts_of_servers(logins))
     tried = at_once(_outcome, [one for one in logins if one.password]) if log_in else []
     return Circumstances(_digest(facts), _scarce_room(pooler.config_dir), _digest(tried) if tried else "")
 
@@ -230,12 +230,12 @@ def _password(cluster: Cluster, role: str) -> str:
         return ""
 
 
-def _told_by_servers(logins: Iterable[Login]) -> list[object]:
+def _facts_of_servers(logins: Iterable[Login]) -> list[object]:
     by_server = sorted(logins, key=lambda one: repr(one.server))
-    return at_once(_told_by_server, [list(group) for _, group in groupby(by_server, key=lambda one: one.server)])
+    return at_once(_facts_of_server, [list(group) for _, group in groupby(by_server, key=lambda one: one.server)])
 
 
-def _told_by_server(logins: Sequence[Login]) -> object:
+def _facts_of_server(logins: Sequence[Login]) -> object:
     """Return what one server tells about these logins, or why it does not."""
     first = logins[0]
     try:

@@ -136,7 +136,7 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
         versions.refuse_unmakeable(run.cluster, run.engine, run.options, program.version)
     endpoint = resolve.endpoint_of(run)
     without_samples = sampled.mask(run.options, sampled.opened(run, run.options))
-    recorder.mask = lambda line: login_errors.told_by_program(without_samples(line), endpoint)
+    recorder.mask = lambda line: login_errors.program_line(without_samples(line), endpoint)
     with workdir.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
 
         def build(options: dict[str, Any]) -> Command:

@@ -36,9 +36,9 @@ class Command(BaseCommand):
         self.stdout.write("restored; paused until an admin resumes it at /installation/")
 
     def _restore(self, folder: Path) -> None:
-        if heard := _heard_lately():
+        if alive := _alive_processes():
             raise CommandError(
-                f"the panel runs: {heard}; stop web, workers and beat, and repeat this "
+                f"the panel runs: {alive}; stop web, workers and beat, and repeat this "
                 f"{heartbeats.ALIVE_WITHIN.seconds} s later"
             )
         database = settings.DATABASES["default"]
@@ -49,7 +49,7 @@ class Command(BaseCommand):
         pausing.pause(f"its metadata database was restored from {folder}")
 
 
-def _heard_lately() -> str:
+def _alive_processes() -> str:
     """Return whom of beat and workers Redis heard of lately; empty for nobody, and where Redis is stopped too."""
     try:
         ages = heartbeats.ages_s()

@@ -6,7 +6,7 @@ import pytest
 
 from panel.lib.private_text import for_admins, for_others
 from pools.clusters.endpoints import Endpoint
-from pools.clusters.login_errors import Cause, explain, told, told_by_program
+from pools.clusters.login_errors import Cause, explain, program_line, readable
 
 APP = Endpoint("db.example", 5432, "shop", "app", "s3cret", "require")
 
@@ -79,7 +79,7 @@ def test_words_that_no_rule_knows_go_to_the_log_and_to_admins(caplog: pytest.Log
     cause, message = explain("connection failed: FATAL:  etwas\n  anderes mit s3cret", APP, 5)
     assert "etwas anderes mit ••••" in caplog.text
     assert "s3cret" not in caplog.text
-    text = told(cause, message, APP)
+    text = readable(cause, message, APP)
     assert for_others(text) == "the panel can't reach the server; an admin sees the reason"
     assert "etwas anderes mit ••••" in for_admins(text)
 
@@ -106,7 +106,7 @@ POOLS = replace(ADMINS, is_panels_login=False)
 def test_what_stands_at_an_address_is_told_to_admins_alone(
     cause: Cause, by_admins_login: str, by_pools_login: str
 ) -> None:
-    texts = [told(cause, "why", endpoint) for endpoint in (ADMINS, POOLS)]
+    texts = [readable(cause, "why", endpoint) for endpoint in (ADMINS, POOLS)]
     assert [for_others(text) for text in texts] == [by_admins_login, by_pools_login]
     assert [for_admins(text) for text in texts] == ["why", "why"]
 
@@ -127,8 +127,8 @@ LIBPQ = 'pgbench: error: connection to server at "10.0.0.5", port 5432 failed: '
     ],
 )
 def test_a_load_program_tells_no_more(line: str, shown: str | None) -> None:
-    assert for_others(told_by_program(line, ADMINS)) == (line if shown is None else shown)
-    assert for_admins(told_by_program(line, ADMINS)).replace("'", '"') == line
+    assert for_others(program_line(line, ADMINS)) == (line if shown is None else shown)
+    assert for_admins(program_line(line, ADMINS)).replace("'", '"') == line
 
 
 def test_braces_in_names_are_left_alone() -> None:
