@@ -12,7 +12,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -158,14 +158,12 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def pools(cluster: str, as_json: bool) -> None:
     """List the pools."""
     api = Api(Login.read())
-    query = {"cluster": _cluster_id(api, cluster)} if cluster else {}
+    query = {"cluster": _only("cluster", cluster, api.listed("clusters/"))["id"]} if cluster else {}
     found = list(api.listed("pools/", **query))
     if as_json:
         return _print_json(found)
-    _print_table(
-        ("NAME", "DATABASE", "USER", "MODE", "SIZE", "STATE"),
-        [[one[key] for key in ("name", "database", "user", "mode", "size", "state")] for one in found],
-    )
+    columns = ("name", "database", "user", "mode", "size", "state")
+    _print_table([one.upper() for one in columns], [[one[key] for key in columns] for one in found])
 
 
 @pooldeck.command()
@@ -175,8 +173,8 @@ def pools(cluster: str, as_json: bool) -> None:
 def uri(pool: str, kind: str, reveal: bool) -> None:
     """Print the connection URI of POOL (name or id)."""
     api = Api(Login.read())
-    query = {"as": kind, "reveal": "1" if reveal else ""}
-    click.echo(api.get(f"pools/{_pool(api, pool)['id']}/connection/", **query)["text"])
+    path = f"pools/{_pool(api, pool)['id']}/connection/"
+    click.echo(api.get(path, **{"as": kind, "reveal": "1" if reveal else ""})["text"])
 
 
 @dataclass(frozen=True)
@@ -273,8 +271,7 @@ def _option(text: str) -> tuple[str, Any]:
 def _ended(api: Api, run: Record) -> Record:
     """Wait for the end of a run, and tell on standard error what it is at."""
     while run["status"] not in ENDED:
-        percent = run["progress_percent"]
-        at = "" if percent is None else f", {percent:.0f} %"
+        at = "" if (percent := run["progress_percent"]) is None else f", {percent:.0f} %"
         click.echo(f"run {run['number']}: {run['status']}{at}", err=True)
         run = api.waited_for(f"runs/{run['id']}/")
     return run
@@ -331,29 +328,20 @@ def compare(runs: tuple[str, ...], metric: str, as_json: bool) -> None:
 
 
 def _run_id(api: Api, text: str) -> str:
-    if not text.isdecimal():
-        return text
-    found = api.get("runs/", number=text)["results"]
-    match = [one["id"] for one in found if one["number"] == int(text)]
-    if not match:
-        raise ApiError(f"There is no run {text}.")
-    return str(match[0])
+    return str(_only("run", text, api.get("runs/", number=text)["results"])["id"]) if text.isdecimal() else text
 
 
 def _pool(api: Api, name: str) -> Record:
-    """Return the pool of that name or id."""
-    found = [one for one in api.listed("pools/") if name in (one["name"], one["id"])]
+    return _only("pool", name, api.listed("pools/"), "; `pooldeck pools --json` lists them")
+
+
+def _only(kind: str, asked: str, listed: Iterable[Record], hint: str = "") -> Record:
+    """Return the record of that name, number or id; raise `ApiError` where there is none, or more than one."""
+    found = [one for one in listed if asked in (one.get("name"), str(one.get("number")), one["id"])]
     if len(found) != 1:
-        several = f"Several pools are named {name}: use the id" if found else f"There is no pool {name}"
-        raise ApiError(f"{several}; `pooldeck pools --json` lists them.")
+        why = f"Several {kind}s are named {asked}: use the id" if found else f"There is no {kind} {asked}"
+        raise ApiError(f"{why}{hint}.")
     return found[0]
-
-
-def _cluster_id(api: Api, name: str) -> str:
-    found = [one["id"] for one in api.listed("clusters/") if one["name"] == name]
-    if not found:
-        raise ApiError(f"There is no cluster {name}.")
-    return str(found[0])
 
 
 def _report(runs: Sequence[Record], comparison: Record | None, as_json: bool) -> None:
@@ -373,23 +361,14 @@ def _print_runs(runs: Sequence[Record]) -> None:
 
 
 def _print_comparison(found: Record) -> None:
-    rows = [
-        [
-            arm["label"],
-            arm["n_valid"],
-            _figure(arm["median"]),
-            _figure(arm["ratio"]),
-            _interval(arm),
-            arm["verdict"] or "–",
-        ]
-        for arm in found["arms"]
-    ]
-    _print_table(("ARM", "VALID", found["metric"].upper(), "RATIO", "95 %", "VERDICT"), rows)
+    heads = ("ARM", "VALID", found["metric"].upper(), "RATIO", "95 %", "VERDICT")
+    _print_table(heads, [_arm_row(arm) for arm in found["arms"]])
     click.echo(found["conclusion"])
 
 
-def _interval(arm: Record) -> str:
-    return "–".join(_figure(one) for one in arm["interval"]) if arm["interval"] else "–"
+def _arm_row(arm: Record) -> list[object]:
+    figures, interval = map(_figure, (arm["median"], arm["ratio"])), "–".join(map(_figure, arm["interval"] or ()))
+    return [arm["label"], arm["n_valid"], *figures, interval or "–", arm["verdict"] or "–"]
 
 
 def _figure(value: float | None) -> str:

@@ -1,20 +1,17 @@
 """Comparison of runs: repeats of one configuration form an arm, and only arms with repeats get a verdict; pure."""
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis import comparison, conclusions, confidence_intervals
 from benchmarks.analysis.comparison import Difference
-from benchmarks.analysis.conclusions import ENDPOINT_KINDS, Outcome, Verdict
+from benchmarks.analysis.conclusions import Outcome, Verdict
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS, FIXED, TIE_BAND, Interval, Rule
-from benchmarks.analysis.connection_refusals import Refusal
+from benchmarks.analysis.subjects import Subject, key_of, values_of
 from benchmarks.models import metrics
 from benchmarks.models.metrics import Direction, Metric
 
@@ -23,80 +20,11 @@ __all__ = [
     "Comparison",
     "Figure",
     "Outcome",
-    "Subject",
     "Verdict",
     "compare",
-    "key_of",
     "pairs_of",
-    "values_of",
     "verdict_of",
 ]
-
-
-@dataclass(frozen=True)
-class Subject:
-    """The fields of a run that a comparison needs.
-
-    Runs of one `group` were started together; the order of their numbers pairs them.
-    """
-
-    id: str
-    number: int
-    endpoint_kind: str
-    target: str
-    engine: str
-    options: Mapping[str, Any]
-    summary: Mapping[str, Any]
-    outcome: Outcome
-    reasons: tuple[str, ...] = ()
-    refusal: Refusal | None = None
-    server_version: str = ""
-    group: str = ""
-    within_percent: float | None = None  # half the 95 % interval of its mean tps; None with too few samples
-    called: str = ""  # a label more precise than the endpoint's kind: pooled by Odyssey
-    contention: float | None = None  # percent of its generator's host that others and the hypervisor took
-    is_only_contended: bool = False  # nothing else makes it suspect
-
-    @property
-    def counts(self) -> bool:
-        """Whether its figures may be compared."""
-        return self.outcome is Outcome.SUCCEEDED
-
-    @property
-    def is_pooled(self) -> bool:
-        return self.endpoint_kind == "pooled"
-
-    @property
-    def label(self) -> str:
-        """The endpoint as people read it: `direct`, `pooled by Odyssey`."""
-        return self.called or str(ENDPOINT_KINDS.get(self.endpoint_kind, self.endpoint_kind))
-
-    @property
-    def refusal_sentence(self) -> str:
-        """The refusal in words; empty where its clients were let in."""
-        return self.refusal.sentence(pooled=self.is_pooled) if self.refusal else ""
-
-    @property
-    def words(self) -> str:
-        """The outcome with its reasons, unless these begin with it: `suspect: the load lasted 15 s instead of 10 s`.
-
-        A refusal is its own sentence, which says so already.
-        """
-        if self.refusal_sentence:
-            return self.refusal_sentence
-        label, why = str(self.outcome.label), "; ".join(self.reasons)
-        is_whole = not why or why.startswith(label)
-        return why or label if is_whole else _("%(outcome)s: %(reasons)s") % {"outcome": label, "reasons": why}
-
-    @property
-    def at_work(self) -> tuple[float, float] | None:
-        """(busy clients, clients asked for) where the two differ by a tenth or more; else None."""
-        return comparison.idle_clients(self.options, self.summary)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Its configuration as name → value, for people."""
-        return comparison.settings_in_words(self.options, self.engine, self.server_version)
 
 
 @dataclass(frozen=True)
@@ -232,13 +160,6 @@ def compare_arms(arms: Sequence[Arm], *, metric: str = "tps", rule: Rule = FIXED
     return Comparison(judged, arms, rows, found.differs_in, noise, tuple(one for one in sentences if one))
 
 
-def key_of(run: Subject) -> str:
-    """Return the key of a run's configuration: endpoint kind and a digest of target, engine and options but seeds."""
-    options = {name: value for name, value in run.options.items() if name not in comparison.SEEDS}
-    made_of = json.dumps([run.endpoint_kind, run.target, run.engine, options], sort_keys=True, default=str)
-    return f"{run.endpoint_kind}-{hashlib.sha256(made_of.encode()).hexdigest()[:8]}"
-
-
 def _arms(subjects: Sequence[Subject], baseline: str) -> tuple[Arm, ...]:
     sets: dict[str, list[Subject]] = {}
     for run in subjects:
@@ -269,11 +190,6 @@ def _differs_in(arms: Sequence[Arm]) -> tuple[Difference, ...]:
         versions = ", ".join(dict.fromkeys(run.server_version for run in arm.runs if run.server_version))
         described.append(arm.runs[0].settings | {comparison.server_version_name(): versions})
     return comparison.differences(described)
-
-
-def values_of(runs: Sequence[Subject], key: str) -> list[float]:
-    """Return the figure of each run that has it, in their order."""
-    return [value for run in runs if isinstance(value := run.summary.get(key), int | float)]
 
 
 def _figure(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Figure:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from benchmarks.analysis.arms import Subject
 from benchmarks.analysis.conclusions import Outcome
+from benchmarks.analysis.subjects import Subject
 
 # Points of the host's processors. A load that needs them all loses about as large a share of its throughput: pairs
 # within 15 points vary by some 15 % more than on a quiet machine, which the interval shows. Where others took 60 % of

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError, InvalidFields
-from benchmarks.experiments import library, order, other_host, resources, sequential, server_settings
+from benchmarks.experiments import kept_connections, library, order, other_host, resources, sequential, server_settings
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
@@ -180,7 +180,7 @@ def _measure(experiment: Experiment) -> bool:
     block, key = planned[experiment.step]
     if key not in experiment.skipped:
         arm = next(arm for arm in arms_of(experiment) if arm.key == key)
-        if resources.release_connections(experiment) and not _has_waited(experiment):
+        if kept_connections.release(experiment) and not _has_waited(experiment):
             return False
         _submit_arm(experiment, arm, block)
     experiment.write(step=experiment.step + 1)

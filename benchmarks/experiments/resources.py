@@ -18,10 +18,8 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
 from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
-from panel.lib.polling import poll
 from pools.clusters import connect, endpoints
 from pools.clusters.login_errors import Cause
-from pools.console import commands
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
 from pools.inventory import budget
 from pools.inventory import pools as pool_changes
@@ -33,12 +31,7 @@ log = logging.getLogger(__name__)
 
 SCRAM, MD5 = "scram", "md5"
 MAIN = "main"
-CLOSED_WITHIN_S = 1.0  # PgBouncer closes idle connections in its janitor, three times a second
 KINDS = {"pgbouncer": PoolerKind.PGBOUNCER, "pgpool": PoolerKind.PGPOOL}
-_COUNTED = """
-    SELECT count(*) FROM pg_stat_activity
-     WHERE datname = %s AND backend_type = 'client backend' AND pid <> pg_backend_pid() AND NOT %s
-"""
 _SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
 
 
@@ -287,7 +280,7 @@ def waiting_for(experiment: Experiment) -> tuple[list[Pool], dict[str, str]]:
     pending: list[Pool] = []
     refused: dict[str, str] = {}
     for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None):
-        pool = _pool_of(row)
+        pool = pool_of(row)
         if pool is None:
             refused[row.key] = _("its pool was removed by somebody")
         elif pool.state == PoolState.PENDING:
@@ -297,48 +290,9 @@ def waiting_for(experiment: Experiment) -> tuple[list[Pool], dict[str, str]]:
     return pending, refused
 
 
-def _pool_of(row: ExperimentResource) -> Pool | None:
+def pool_of(row: ExperimentResource) -> Pool | None:
     """Return its record; by name where a crash came before its id was written down."""
     return Pool.objects.filter(pk=row.record).first() if row.record else Pool.objects.filter(name=row.name).first()
-
-
-def release_connections(experiment: Experiment) -> int:
-    """Have its PgBouncer pools close their idle server connections; return how many sessions are left.
-
-    What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused. The
-    pool of the next arm closes its own too, so that every run begins without server connections, whatever ran before.
-    """
-    if loads_existing(experiment):  # whose sessions can't be told from those of others
-        _reconnect_pools(experiment)
-        return 0
-    with changing(cluster_of(experiment)) as connection:
-        if not _sessions(experiment, connection):
-            return 0
-        _reconnect_pools(experiment)
-        return poll(lambda: _are_closed(_sessions(experiment, connection)), CLOSED_WITHIN_S)
-
-
-def _are_closed(left: int) -> tuple[bool, int]:
-    return left == 0, left
-
-
-def _reconnect_pools(experiment: Experiment) -> None:
-    for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None):
-        pool = _pool_of(row)
-        if pool is not None and pool.pooler.kind == PoolerKind.PGBOUNCER and pool.state in LIVE_STATES:
-            commands.reconnect(pool, experiment.author)
-
-
-def _sessions(experiment: Experiment, connection: connect.Connection) -> int:
-    """Count the sessions on its database, but for those that a Pgpool-II keeps."""
-    found = connection.execute(_COUNTED, (name_of(experiment), _kept_by_pgpool(experiment))).fetchone()
-    return int(found[0]) if found else 0
-
-
-def _kept_by_pgpool(experiment: Experiment) -> bool:
-    """Whether a Pgpool-II keeps sessions there: its children hold theirs for as long as they live."""
-    pools = experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None, key__startswith="pgpool")
-    return pools.exists()
 
 
 def remove_all(experiment: Experiment) -> list[str]:
@@ -363,7 +317,7 @@ def _close(row: ExperimentResource, reason: str) -> None:
 
 
 def _remove_pool(experiment: Experiment, row: ExperimentResource) -> bool:
-    pool = _pool_of(row)
+    pool = pool_of(row)
     if pool is None:
         return True
     if pool.removal_requested_at is None:

@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from benchmarks.analysis import arms as arm_comparison
 from benchmarks.analysis import blocks
-from benchmarks.analysis.arms import Arm, Comparison, Figure, Outcome, Subject, Verdict
+from benchmarks.analysis.arms import Arm, Comparison, Figure, Outcome, Verdict
 from benchmarks.analysis.confidence_intervals import Rule
+from benchmarks.analysis.subjects import Subject, values_of
 from benchmarks.experiments import derived, library, order
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.experiments.start import arms_of
@@ -55,7 +56,7 @@ class ArmResult:
         """Return the median of a metric over its valid runs, also of one that comparisons leave out."""
         if found := self.figures.get(metric):
             return found.median
-        known = arm_comparison.values_of(self.arm.valid, metric) if self.arm else []
+        known = values_of(self.arm.valid, metric) if self.arm else []
         return median(known) if known else None
 
 

@@ -9,7 +9,8 @@ from django.db.models.functions import Substr
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis import arms, batch_means, chart_series, connection_refusals, sparklines
-from benchmarks.analysis.arms import Comparison, Outcome, Subject
+from benchmarks.analysis.arms import Comparison, Outcome
+from benchmarks.analysis.subjects import Subject
 from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
 
 AT_MOST = 60  # runs per comparison

@@ -6,7 +6,7 @@ from math import floor, log10
 
 from django.utils.translation import gettext as _
 
-from benchmarks.analysis.arms import values_of
+from benchmarks.analysis.subjects import values_of
 from benchmarks.experiments.results import ArmResult, Result
 
 TOP, BOTTOM = 8, 26

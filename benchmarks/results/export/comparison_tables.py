@@ -7,7 +7,8 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from benchmarks.analysis import arms
-from benchmarks.analysis.arms import Arm, Comparison, Figure, Subject
+from benchmarks.analysis.arms import Arm, Comparison, Figure
+from benchmarks.analysis.subjects import Subject
 
 COLUMNS = ("key", "label", "n_valid", "outcome", "median", "low", "high", "ratio", "interval_low", "interval_high")
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from math import exp
 
 from benchmarks.analysis import blocks
-from benchmarks.analysis.arms import Subject
 from benchmarks.analysis.conclusions import Outcome
+from benchmarks.analysis.subjects import Subject
 from tests.bench.evidence import noise
 from tests.bench.evidence.noise import Noise, Pairs
 

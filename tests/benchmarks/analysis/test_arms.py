@@ -6,9 +6,10 @@ from itertools import count
 import pytest
 
 from benchmarks.analysis import arms
-from benchmarks.analysis.arms import Outcome, Subject, Verdict
+from benchmarks.analysis.arms import Outcome, Verdict
 from benchmarks.analysis.confidence_intervals import Rule
 from benchmarks.analysis.connection_refusals import Refusal
+from benchmarks.analysis.subjects import Subject, key_of
 
 _numbers = count(1)
 SLOTS = "remaining connection slots are reserved for non-replication superuser connections"
@@ -205,7 +206,7 @@ def test_an_outcome_is_said_once(reasons: tuple[str, ...], shown: str):
 
 def test_another_arm_can_be_the_baseline():
     runs = [*repeats("direct", 1.0, 1.01, 1.02), *repeats("pooled", 3.0, 3.01, 3.02)]
-    key = arms.key_of(runs[-1])
+    key = key_of(runs[-1])
     found = arms.compare(runs, baseline=key)
     assert found.baseline.key == key
     assert words(found)[1] == ("direct", 3, Verdict.SLOWER)

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from benchmarks.analysis import blocks
-from benchmarks.analysis.arms import Subject
 from benchmarks.analysis.conclusions import Outcome
+from benchmarks.analysis.subjects import Subject
 
 
 def a_run(group: str, taken: float | None, *, suspect: bool | None = None) -> Subject:

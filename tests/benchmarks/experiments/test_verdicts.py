@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.analysis.arms import Arm, Outcome, Subject, Verdict
+from benchmarks.analysis.arms import Arm, Outcome, Verdict
 from benchmarks.analysis.connection_refusals import Refusal
+from benchmarks.analysis.subjects import Subject
 from benchmarks.experiments import conclusions, library, results
 from benchmarks.experiments.conclusions import DECIDED, Claim, Finding
 from benchmarks.experiments.playbook import ArmSpec
