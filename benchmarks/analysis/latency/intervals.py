@@ -85,7 +85,11 @@ class Intervals:
 
     def changed(self) -> dict[int, Figures]:
         """Return place (from 0) → figures of the intervals that late lines changed."""
-        return {place: _figures(self._latencies[place]) for place in sorted(self._changed)}
+        return {place: _figures(latencies_us) for place, latencies_us in self.changed_latencies().items()}
+
+    def changed_latencies(self) -> dict[int, Sequence[int]]:
+        """Return place (from 0) → all latencies, in microseconds, of the intervals that late lines changed."""
+        return {place: self._latencies[place] for place in sorted(self._changed)}
 
 
 def _figures(latencies_us: Sequence[int]) -> Figures:

@@ -1,6 +1,6 @@
 """Follows the log of a load and stores its histogram, percentiles, and the intervals that late lines changed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency import sampling
 from benchmarks.analysis.latency.histogram import Histogram
-from benchmarks.analysis.latency.intervals import Intervals
+from benchmarks.analysis.latency.intervals import Figures, Intervals
 from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
 from benchmarks.engines import engine
 from benchmarks.models import LatencyHistogram, Run, Sample
@@ -53,9 +53,21 @@ def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:
     with transaction.atomic():
         run.write()
         LatencyHistogram.objects.update_or_create(run=run, defaults=histogram)
-        for place, figures in intervals.changed().items():
-            Sample.objects.filter(run=run, attempt=run.attempt, seq=seqs[place]).update(**figures)
+        _correct(run, seqs, intervals.changed())
     return figures_of(intervals, scheduled=follower.files.scheduled)
+
+
+def correct(run: Run, seqs: Sequence[int], figures: Mapping[int, Figures]) -> None:
+    """Write the percentiles of intervals, by place, that became known after their samples were; raises `Fenced`."""
+    with transaction.atomic():
+        run.write()
+        _correct(run, seqs, figures)
+
+
+def _correct(run: Run, seqs: Sequence[int], figures: Mapping[int, Figures]) -> None:
+    for place, values in figures.items():
+        if values:
+            Sample.objects.filter(run=run, attempt=run.attempt, seq=seqs[place]).update(**values)
 
 
 def keep_printed(run: Run, latencies: Sequence[tuple[float, int]]) -> dict[str, Any]:

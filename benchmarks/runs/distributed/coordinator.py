@@ -58,7 +58,8 @@ def _lead(run: Run, recorder: Recorder) -> Ending:
     finally:
         _end_parts(subruns)
     subruns.merge()
-    recorder.flush()
+    recorder.settle()
+    subruns.correct()
     return ending(run, recorder, subruns.parts(), stop)
 
 

@@ -2,20 +2,24 @@
 
 An interval is emitted once every part has passed it, so that each figure is of all parts. A rate holds from the sample
 before to its own, so an interval that a slow part skipped takes its share of the longer one that follows. Percentiles
-come from the latencies of all parts in an interval, and are left out where those of a part are not known.
+come from the latencies of all parts in an interval, and are left out where those of a part are not known; a part's log
+that was not complete when its interval ended is handed over late, and the percentiles are known then.
 """
 
 import math
-from collections.abc import Hashable, Iterable, Iterator
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.analysis.latency.intervals import KEPT
 from benchmarks.engines.base import Progress
 from benchmarks.models.metrics import SAMPLE_METRICS, Merge
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
 
 SNAP = 0.1  # of an interval: a program's report comes this early or late and is of that interval still
+MOST_HELD = 3_600  # intervals; the block of a log that a program still holds back begins later than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class _Stretch:
     ended: float
     reported: Progress
     latencies: Latencies | None = None
+    key: Hashable = None
 
     def transactions(self, began: float, ended: float) -> float:
         """Return how many of its transactions fell into that time."""
@@ -33,20 +38,31 @@ class _Stretch:
         return max(0.0, overlap) * (self.reported.tps or 0.0)
 
 
+_Here = list[list[_Stretch]]  # the samples that end in an interval, by part
+
+
 class Merger:
-    """Takes each part's samples in order, and emits the intervals of the whole."""
+    """Takes each part's samples in order, and emits the intervals of the whole.
+
+    It holds the latencies of the newest intervals, since late ones of one part are merged with those of the others.
+    """
 
     def __init__(self, parts: Iterable[Hashable], interval_s: float) -> None:
         self._interval_s = interval_s
         self._stretches: dict[Hashable, list[_Stretch]] = {part: [] for part in parts}
         self._upto = dict.fromkeys(self._stretches, 0.0)
         self._given = 0
+        self._held: deque[tuple[int, _Here]] = deque()  # place and samples of the newest intervals
+        self._held_latencies = 0
 
-    def add(self, part: Hashable, reported: Progress, latencies: Latencies | None = None) -> None:
-        """Add the next sample of a part, and its latencies where known; ignore one that goes back in time."""
+    def add(self, part: Hashable, reported: Progress, latencies: Latencies | None = None, key: Hashable = None) -> None:
+        """Add the next sample of a part, and its latencies where known; ignore one that goes back in time.
+
+        By its `key`, late latencies are told to be those of this sample.
+        """
         ended = self._snapped(reported.t)
         if ended > self._upto[part]:
-            self._stretches[part].append(_Stretch(self._upto[part], ended, reported, latencies))
+            self._stretches[part].append(_Stretch(self._upto[part], ended, reported, latencies, key))
             self._upto[part] = ended
 
     def _snapped(self, t: float) -> float:
@@ -57,15 +73,39 @@ class Merger:
         """Yield the intervals that all parts have passed and that were not emitted before."""
         while min(self._upto.values()) >= (ended := (self._given + 1) * self._interval_s):
             began = self._given * self._interval_s
-            yield _merged(list(self._stretches.values()), began, ended)
+            parts = list(self._stretches.values())
+            here = [[one for one in part if began < one.ended <= ended] for part in parts]
+            yield _merged(parts, here, began, ended)
+            self._hold(here)
             self._given += 1
             for part, stretches in self._stretches.items():
                 self._stretches[part] = [one for one in stretches if one.ended > ended]
 
+    def _hold(self, here: _Here) -> None:
+        """Hold an interval's samples, and drop the oldest while too many latencies or intervals are held."""
+        self._held.append((self._given, here))
+        self._held_latencies += _count(here)
+        while len(self._held) > MOST_HELD or (self._held_latencies > KEPT and len(self._held) > 1):
+            self._held_latencies -= _count(self._held.popleft()[1])
 
-def _merged(parts: list[list[_Stretch]], began: float, ended: float) -> Progress:
+    def corrected(self, late: Mapping[Hashable, Latencies]) -> dict[int, dict[str, Any]]:
+        """Return place (from 0) → percentiles of the emitted intervals that late latencies, by key, change."""
+        found = {}
+        for place, here in self._held:
+            if any(one.key in late for part in here for one in part):
+                found[place] = _percentiles(
+                    [[replace(one, latencies=late.get(one.key, one.latencies)) for one in part] for part in here]
+                )
+        return found
+
+
+def _count(here: _Here) -> int:
+    """Return how many latencies are held of an interval."""
+    return sum(len(one.latencies.us) for part in here for one in part if one.latencies)
+
+
+def _merged(parts: list[list[_Stretch]], here: _Here, began: float, ended: float) -> Progress:
     weighed = [(one.transactions(began, ended), one.reported) for part in parts for one in part]
-    here = [[one for one in part if began < one.ended <= ended] for part in parts]
     reported = [one.reported for part in here for one in part]
     merged: dict[str, Any] = {"tps": round(sum(weight for weight, _ in weighed) / (ended - began), 3)}
     for metric in SAMPLE_METRICS:
@@ -78,7 +118,7 @@ def _merged(parts: list[list[_Stretch]], began: float, ended: float) -> Progress
     return Progress(t=round(ended, 3), **merged, **_percentiles(here))
 
 
-def _percentiles(here: list[list[_Stretch]]) -> dict[str, Any]:
+def _percentiles(here: _Here) -> dict[str, Any]:
     """Return the percentiles of the samples that end in an interval; empty where a part's are missing or unknown."""
     samples = [one.latencies for part in here for one in part]
     known = [one for one in samples if one is not None]

@@ -1,17 +1,20 @@
 """The coordinator's handle on the parts of a distributed run: dispatch, start, poll, cancel."""
 
 import time
+from collections.abc import Hashable
 from datetime import UTC, datetime
 from uuid import UUID
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
 
+from benchmarks.analysis.latency import store
 from benchmarks.engines.base import Progress
 from benchmarks.models import FINAL, Run, Sample, Status
 from benchmarks.models.metrics import SAMPLE_METRICS, Merge
 from benchmarks.runs.distributed.merge_samples import Merger
 from benchmarks.runs.execution import latency_exchange, reaper, synchronized_start
+from benchmarks.runs.execution.latency_exchange import Latencies
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.execution.runner import Stopped
 from benchmarks.runs.live import publisher
@@ -106,9 +109,20 @@ class Participants:
             self._places[part] = (last.attempt, last.seq)
             latencies = latency_exchange.take(part, last.attempt, [sample.seq for sample in samples])
             for sample, known in zip(samples, latencies, strict=True):
-                self._merger.add(part, Progress(**{name: getattr(sample, name) for name in FIGURES}), known)
+                reported = Progress(**{name: getattr(sample, name) for name in FIGURES})
+                self._merger.add(part, reported, known, key=(part, sample.seq))
         for interval in self._merger.take():
             self.recorder.sample(interval, self.recorder.began + interval.t)
+
+    def correct(self) -> None:
+        """Write the percentiles that the parts' logs complete at their end; raises `Fenced`."""
+        late: dict[Hashable, Latencies] = {
+            (part, seq): latencies
+            for part, (attempt, _seq) in self._places.items()
+            for seq, latencies in latency_exchange.take_late(part, attempt).items()
+        }
+        if figures := self._merger.corrected(late):
+            store.correct(self.run, self.recorder.sample_seqs, figures)
 
     def _news(self) -> dict[UUID, list[Sample]]:
         """Return the samples since the last call, by part and in order."""

@@ -1,7 +1,8 @@
 """Passes the latencies of each interval from the parts to their coordinator, since percentiles can't be merged.
 
-They go through Redis and are removed once taken. Without Redis, intervals of the whole have no percentiles; the run's
-own percentiles come from the histograms in the database.
+They go through Redis and are removed once taken. A program writes its log in blocks, so the latencies of an interval
+may be known only when its part has ended: they are published then, and the coordinator takes them last. Without Redis,
+intervals of the whole have no percentiles; the run's own percentiles come from the histograms in the database.
 """
 
 import logging
@@ -59,6 +60,19 @@ def take(part: UUID, attempt: int, seqs: list[int]) -> list[Latencies | None]:
         log.debug("run %s: the latencies of its samples can't be taken: %s", part, error)
         return [None] * len(seqs)
     return [_unpacked(one) if one else None for one in packed]
+
+
+def take_late(part: UUID, attempt: int) -> dict[int, Latencies]:
+    """Return and remove, by the number of their sample, the latencies that a part published at its end."""
+    try:
+        with redis_client.shared(WITHIN_S).pipeline(transaction=False) as pipe:
+            pipe.hgetall(_key(part, attempt))
+            pipe.delete(_key(part, attempt))
+            packed, _ = pipe.execute()
+    except redis_client.ERRORS as error:
+        log.debug("run %s: the late latencies of its samples can't be taken: %s", part, error)
+        return {}
+    return {int(seq): _unpacked(one) for seq, one in packed.items()}
 
 
 def _unpacked(packed: bytes) -> Latencies:

@@ -147,12 +147,25 @@ class Recorder:
         row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_columns(progress))
         self.sample_seqs.append(row.seq)
         if self.log_follower and self.log_follower.intervals.is_complete and self.run.parent_id is not None:
-            known = Latencies(self.log_follower.intervals.last, self.log_follower.files.sampling_rate)
-            latency_exchange.publish(self.run.pk, self.run.attempt, row.seq, known)
+            self._hand_over(self.log_follower, row.seq, self.log_follower.intervals.last)
         if self._beginning_unknown:
             self._observations = [observation for observation in self._observations if observation.at >= self.began]
             self._beginning_unknown = False
         self._keep(values, row)
+
+    def _hand_over(self, follower: Follower, seq: int, latencies_us: Sequence[int]) -> None:
+        """Publish the latencies of a part's sample to its coordinator."""
+        latency_exchange.publish(
+            self.run.pk, self.run.attempt, seq, Latencies(latencies_us, follower.files.sampling_rate)
+        )
+
+    def hand_over_late(self) -> None:
+        """Publish, at the end of a part, the latencies of the intervals whose log was not complete when they ended."""
+        follower = self.log_follower
+        if self.run.parent_id is None or follower is None or follower.broken:
+            return
+        for place, latencies_us in follower.intervals.changed_latencies().items():
+            self._hand_over(follower, self.sample_seqs[place], latencies_us)
 
     def observe(self, observation: PoolObservation | Seen) -> None:
         """Buffer one observation; it is written with the next sample, `keep` or `flush`."""

@@ -309,6 +309,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     }
     if recorder.log_follower:
         spread = store.keep(run, recorder.log_follower, recorder.sample_seqs)
+        recorder.hand_over_late()
         found["summary"] = output.summary and found["summary"] | spread  # none of a load that was broken off
     if output.latencies:
         run.write()  # raises where the attempt is another's by now

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.engines.base import Progress
+from benchmarks.runs.distributed import merge_samples
 from benchmarks.runs.distributed.merge_samples import Merger, pooled_stddev
 from benchmarks.runs.execution.latency_exchange import Latencies
 
@@ -95,6 +96,34 @@ def test_percentiles_are_of_all_parts_or_of_none():
     first, second = merger.take()
     assert (first.latency_p50_ms, first.latency_p95_ms, first.latency_p99_ms) == (1.0, 5.0, 5.0)
     assert (second.latency_p50_ms, second.latency_p95_ms) == (None, None)
+
+
+def test_latencies_that_come_late_give_the_interval_its_percentiles():
+    merger = Merger(["east", "west"], 1.0)
+    for second, early in ((1.0, Latencies([1_000] * 9)), (2.0, None)):
+        merger.add("east", reported(second, 10.0), early, key=("east", second))
+        merger.add("west", reported(second, 10.0), key=("west", second))
+    first, second = merger.take()
+    assert (first.latency_p50_ms, second.latency_p50_ms) == (None, None)
+    assert merger.corrected({("west", 1.0): Latencies([5_000])}) == {0: percentiles_ms(1.0, 5.0, 5.0)}
+    everything = {("west", second): Latencies([5_000]) for second in (1.0, 2.0)} | {("east", 2.0): Latencies([7_000])}
+    assert merger.corrected(everything) == {0: percentiles_ms(1.0, 5.0, 5.0), 1: percentiles_ms(5.0, 7.0, 7.0)}
+    assert merger.corrected({}) == {}
+
+
+def percentiles_ms(*ms: float) -> dict[str, float]:
+    return dict(zip(("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"), ms, strict=True))
+
+
+@pytest.mark.parametrize("bound", ["KEPT", "MOST_HELD"])
+def test_what_is_held_for_late_latencies_is_bounded(monkeypatch, bound):
+    monkeypatch.setattr(merge_samples, bound, 10)
+    merger = Merger(["east"], 1.0)
+    for second in range(1, 101):
+        merger.add("east", reported(float(second), 10.0), Latencies([1_000] * 2), key=second)
+    list(merger.take())
+    held = merger.corrected(dict.fromkeys(range(1, 101), Latencies([2_000])))
+    assert sorted(held) == list(range(95, 100) if bound == "KEPT" else range(90, 100))
 
 
 def test_a_sample_that_goes_back_in_time_is_left_out():

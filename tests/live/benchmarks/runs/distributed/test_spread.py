@@ -54,8 +54,8 @@ def assert_no_load_is_left(run: Run, postgres: PostgresServer) -> None:
 def test_three_start_on_one_mark_and_their_figures_add_up(
     spread: Spread, postgres: PostgresServer, net: Network
 ) -> None:
-    # each part fills a block of its log many times in a second, so that its intervals are complete while they end
-    run = spread(percentiles=True, rate=9000)
+    # a part fills a block of its log in some seconds: its intervals are complete only when it has ended
+    run = spread(percentiles=True, rate=90)
     assert [part.options["clients"] for part in parts_of(run)] == [3, 2, 2]
     running = wait_for(run, has_samples(2))
     with postgres.connect() as session:
@@ -80,8 +80,7 @@ def test_three_start_on_one_mark_and_their_figures_add_up(
     assert is_ordered(done.summary.get(f"latency_{name}_ms") for name in ("p50", "p95", "p99"))
     assert_samples_are_sums(done, parts)
     spread_out = list(done.samples.values_list("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"))
-    # a part that is late with an interval leaves it without; a p99 of few transactions is not shown
-    assert any(p50 for p50, _p95, _p99 in spread_out), spread_out
+    assert all(p50 for p50, _p95, _p99 in spread_out), spread_out  # a p99 of few transactions is not shown
     assert all(is_ordered(one) for one in spread_out), spread_out
     assert done.validity == (Validity.VALID if all(p.validity == Validity.VALID for p in parts) else Validity.SUSPECT)
 
