@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from benchmarks.analysis.arms import Arm, Outcome, Verdict
 from benchmarks.experiments import undecided
 from benchmarks.experiments.results import ArmResult, Result
+from panel.lib.figures import percent_change, signed
 
 FAILED_SHARE = 0.01  # of a source's requests; more say that its clients were refused
 DECIDED = frozenset({Verdict.FASTER, Verdict.SLOWER, Verdict.NO_DIFFERENCE})
@@ -98,7 +99,7 @@ def _as_published(result: Result, one: ArmResult) -> Claim:
     if not ours or not theirs:
         return Claim(_found(one), in_words(one), (one.spec.key,))
     wanted = Verdict.FASTER if ours > theirs else Verdict.SLOWER
-    published = f"{(ours / theirs - 1) * 100:+.1f} %".replace("-", "−")
+    published = percent_change(ours / theirs)
     interval = one.figure.interval if one.figure else None
     if one.verdict == Verdict.NO_DIFFERENCE and interval and interval.low <= ours / theirs <= interval.high:
         text = _("%(measured)s; published: %(published)s, which the interval does not exclude: more blocks narrow it")
@@ -192,8 +193,8 @@ def _burst(result: Result) -> Iterator[Claim]:
             text = _("the server let %(clients)s clients in directly, so that its max_connections is not exceeded")
             yield Claim(Finding.NOT_JUDGED, text % {"clients": clients}, (direct.spec.key, pooled.spec.key))
         else:
-            text = _("below the limit a pool gains nothing: %(measured)s; published: −2 %%")
-            yield _no_gain(pooled, text % {"measured": in_words(pooled)})
+            text = _("below the limit a pool gains nothing: %(measured)s; published: %(published)s %%")
+            yield _no_gain(pooled, text % {"measured": in_words(pooled), "published": signed(-2)})
 
 
 def _beyond_the_limit(direct: Arm, pooled: ArmResult) -> str:
@@ -345,12 +346,17 @@ def _reconnect(result: Result) -> Iterator[Claim]:
     """Judge reconnecting clients: PgBouncer gains, Pgpool-II does not, but for a load from another host."""
     for one in result.arms:
         if one.baseline and one.spec.values["endpoint"] == "pgbouncer":
-            yield _judged(one, Verdict.FASTER, "+58 to +62 %", (1.58, 1.62))
+            yield _judged(one, Verdict.FASTER, _between(58, 62), (1.58, 1.62))
         elif one.baseline and one.spec.values["endpoint"] == "pgpool":
-            text = _("Pgpool-II gains nothing: %(measured)s; published: −5 to −8 %%")
-            yield _no_gain(one, text % {"measured": in_words(one)})
+            text = _("Pgpool-II gains nothing: %(measured)s; published: %(published)s")
+            yield _no_gain(one, text % {"measured": in_words(one), "published": _between(-5, -8)})
         elif one.baseline and one.spec.other_host and not one.skipped:
-            yield _judged(one, Verdict.FASTER, "+7 to +12 %", (1.07, 1.12))
+            yield _judged(one, Verdict.FASTER, _between(7, 12), (1.07, 1.12))
+
+
+def _between(first: int, last: int) -> str:
+    """Return changes that were published, in percent: `+58 to +62 %`."""
+    return _("%(first)s to %(last)s %%") % {"first": signed(first), "last": signed(last)}
 
 
 def _reconnect_notes(result: Result) -> Iterator[str]:

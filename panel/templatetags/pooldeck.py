@@ -17,7 +17,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from panel.accounts.models import Scope
 from panel.accounts.permissions import user_holds
-from panel.lib import private_text
+from panel.lib import figures, private_text
 from panel.state_labels import PROOFS, STATES, STEPS, UNKNOWN_STATE, StateWords
 from pools.inventory.budget import Budget
 
@@ -153,11 +153,13 @@ def wait_time(milliseconds: Number) -> str:
 @register.filter
 def figure(number: Number) -> str:
     """Format a number with at least three significant digits: `12,346`, `812.4`, `0.167`; a dash when unknown."""
-    if not _known(number):
-        return "–"
-    whole = abs(number) >= 1000 or number == int(number)
-    digits = 0 if whole else 1 if abs(number) >= 100 else 2 if abs(number) >= 1 else 3
-    return f"{number:,.{digits}f}"
+    return figures.figure(number) if _known(number) else "–"
+
+
+@register.filter
+def signed(number: Number, digits: int | None = None) -> str:
+    """Format a change with its sign as `panel.lib.figures` does; a dash when unknown."""
+    return figures.signed(number, digits) if _known(number) else "–"
 
 
 @register.filter

@@ -10,7 +10,7 @@ export function rounded(value) {
   if (value === null || value === undefined || Number.isNaN(value)) return "–";
   const size = Math.abs(value);
   const digits = size >= 1000 || Number.isInteger(value) ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3;
-  return fixed[digits].format(value);
+  return fixed[digits].format(value).replace("-", "−");
 }
 
 /** The value as it was printed, with its unit. */

@@ -5,12 +5,13 @@ import { budget, sentence, typed } from "../js/budget_figures.js";
 import { exact, left, rounded, seconds, sized, tick, waited } from "../js/run_figures.js";
 
 test("figures are rounded to digits that matter", () => {
-  assert.deepEqual([1234.5, 812.44, 9.876, 0.1666, 0, null, Number.NaN].map(rounded), [
+  assert.deepEqual([1234.5, 812.44, 9.876, 0.1666, 0, -8.714, null, Number.NaN].map(rounded), [
     "1,235",
     "812.4",
     "9.88",
     "0.167",
     "0",
+    "−8.71",
     "–",
     "–",
   ]);

@@ -28,6 +28,7 @@ DERIVED = {
     "end_ms": (gettext_lazy("END (commit)"), "ms"),
     "ping_ms": (gettext_lazy("Ping"), "ms"),
 }
+CHANGES = frozenset({"gain_percent"})
 # metrics that other pages do not show, and that have no label therefore
 LABELS = {
     "tps_including_connections": (gettext_lazy("Throughput, connecting included"), "tps"),
@@ -38,11 +39,15 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """A measured figure beside the published one; None where there is none. `label` is the column's, with the unit."""
+    """A measured figure beside the published one; None where there is none. `label` is the column's, with the unit.
+
+    One that `is_change` is shown with its sign.
+    """
 
     label: str
     measured: float | None
     published: Any
+    is_change: bool = False
 
 
 @dataclass(frozen=True)
@@ -209,8 +214,9 @@ def _row(result: Result, one: ArmResult) -> TableRow:
     published = one.spec.published
     figures = [(one.value(key), published.get(key)) for key in result.spec.metrics]
     figures += [(one.derived.get(name), _published_derived(result, one, name)) for name in result.spec.derived]
-    labels = (f"{label} {unit}".strip() for label, unit in _columns(result))
-    cells = (Cell(label, *pair) for label, pair in zip(labels, figures, strict=True))
+    labels = [f"{label} {unit}".strip() for label, unit in _columns(result)]
+    names = [*result.spec.metrics, *result.spec.derived]
+    cells = (Cell(label, *pair, name in CHANGES) for name, label, pair in zip(names, labels, figures, strict=True))
     runs = tuple(run for run in result.runs if run.arm == one.spec.key)
     return TableRow(one, tuple(cells), runs, _with_hosts(runs) if one.spec.other_host else "")
 
