@@ -25,7 +25,9 @@ from benchmarks.results import comparisons
 class ArmResult:
     """An arm: its runs, its figures by metric, and what may be said of it beside its baseline.
 
-    `comparison` is the one it stands in, None before any of its runs; `skipped` says why it is not measured.
+    `baseline` is the key of the arm that it is compared with, empty where there is none; `is_baseline` is whether
+    others are compared with it. `comparison` is the one it stands in, None before any of its runs; `skipped` says why
+    it is not measured.
     """
 
     spec: ArmSpec
@@ -36,11 +38,7 @@ class ArmResult:
     verdict: Verdict | None = None
     derived: Mapping[str, float | None] = field(default_factory=dict)
     skipped: str = ""
-
-    @property
-    def is_baseline(self) -> bool:
-        """Whether others are compared with it, and it with none."""
-        return not self.baseline
+    is_baseline: bool = False
 
     @property
     def outcome(self) -> Outcome | None:
@@ -103,7 +101,9 @@ def of_arms(
 ) -> Result:
     """Return what is known by these arms, by key; needs no database."""
     rule = rule_of(experiment, spec, specs)
-    found = [_result(experiment, spec, one, specs, arms, runs, rule) for one in specs]
+    judged = [_result(experiment, spec, one, specs, arms, runs, rule) for one in specs]
+    bases = {one.baseline for one in judged}
+    found = [replace(one, is_baseline=one.spec.key in bases) for one in judged]
     subjects = [run for arm in arms.values() for run in arm.runs]
     spoiled = blocks.spoiled(subjects) if experiment.has_whole_blocks else []
     return Result(experiment, spec, tuple(found), tuple(runs), rule, tuple(spoiled))

@@ -167,7 +167,7 @@ def _paragraph(one: Measured) -> Iterator[str]:
 
 
 def _table(arms: list[dict[str, Any]]) -> list[str]:
-    rows = [HEADINGS, *(_row(arm) for arm in arms)]
+    rows = [HEADINGS, *(_row(arm, arms) for arm in arms)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     lines = ["  ".join(_cells(row, widths)).rstrip() for row in rows]
     lines.insert(1, "-" * max(len(line) for line in lines))
@@ -179,7 +179,7 @@ def _cells(row: tuple[str, ...], widths: list[int]) -> list[str]:
     return [cell.ljust(widths[at]) if at in texts else cell.rjust(widths[at]) for at, cell in enumerate(row)]
 
 
-def _row(arm: dict[str, Any]) -> tuple[str, ...]:
+def _row(arm: dict[str, Any], arms: list[dict[str, Any]]) -> tuple[str, ...]:
     interval = arm["interval"]
     has_figures = arm["median"] is not None
     return (
@@ -193,7 +193,7 @@ def _row(arm: dict[str, Any]) -> tuple[str, ...]:
         f"{interval[0]:.2f} to {interval[1]:.2f}" if interval else "-",
         _number(arm["published"].get("tps"), 2),
         f"{arm['n_valid']} of {len(arm['runs'])}",
-        arm["verdict"] or ("-" if arm["baseline"] else "baseline"),
+        arm["verdict"] or ("baseline" if arm["key"] in {other["baseline"] for other in arms} else "-"),
     )
 
 

@@ -19,10 +19,14 @@ Options = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Clients:
-    """How the clients of "direct or pooled?" connect; `crowd` is how many are more than the server lets in, 0: none."""
+    """How the clients of "direct or pooled?" connect; `crowd` is how many are more than the server lets in, 0: none.
+
+    The load of the crowd lasts longer, since its logins take a part of it.
+    """
 
     connections: Sequence[str]
     crowd: int = 0
+    crowd_s: int = 0
 
 
 def of_sizes(title: str, options: Options, cells: Collection[Cell], mode: str) -> str:
@@ -49,7 +53,10 @@ def of_pooling(title: str, options: Options, size: int, mode: str, clients: Clie
     sets = {
         KEPT: (_("kept connections"), {}),
         RECONNECTING: (_("reconnecting clients"), {"connect": True}),
-        CROWD: (_("%(clients)s clients") % {"clients": clients.crowd}, {"clients": clients.crowd}),
+        CROWD: (
+            _("%(clients)s clients") % {"clients": clients.crowd},
+            {"clients": clients.crowd, "duration": clients.crowd_s},
+        ),
     }
     connections = [{"key": key, "label": sets[key][0], "options": sets[key][1]} for key in clients.connections]
     alone = [{CONNECTIONS: CROWD, "endpoint": "direct"}] if CROWD in clients.connections else []

@@ -21,11 +21,12 @@ ABOVE_COUNTS = 2.5  # times as much as a gap between two sizes
 LEAST_S, MOST_S = 2, 120
 WANTED_S = 3  # a shorter load says little: cells are given up before
 LOGIN_S = 0.01  # of one client by SCRAM through a pooler on a small host
-LOGINS_SHARE = 0.10  # of the duration; a run whose logins take more is not valid (analysis.validity)
+LOGINS_SHARE = 0.10  # of the duration; where logins take more of it, much of the time is spent on no load
 SET_UP_S = 1.5  # of a run, beside its load
 # Before each run, since `resources` takes the server connections of all pools first: each size starts equally warm
 WARM_UP_S = 1
 FRAME_S, FRAME_S_OF_SCALE = 15, 0.2  # making and removing database, tables and pools
+ENDING_S = 5  # of these for removing them
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,11 @@
 """What "direct or pooled?" measures: kept connections, reconnecting clients, and more than the server lets in."""
 
 from collections.abc import Mapping
+from math import ceil
 from typing import Any
 
 from benchmarks.errors import InvalidOptions
+from benchmarks.experiments.advice import grid
 from benchmarks.experiments.advice.definition import CROWD, KEPT, RECONNECTING, Clients
 from benchmarks.runs.submission import limits
 from pools.models import Cluster, ClusterStatus
@@ -11,6 +13,7 @@ from pools.models import Cluster, ClusterStatus
 BOTH_FROM, CROWD_FROM = 2, 5  # minutes: with fewer, the runs would be too short to say something
 MORE_PERCENT = 10  # clients than the server lets in
 MOST_CROWD = 500  # more pgbench connections need more files and memory than a small generator has
+BUSY = 3  # times what a login takes: on a host that others use as well
 
 
 def clients_of(cluster: Cluster, author: Any, options: Mapping[str, Any], minutes: int) -> Clients:
@@ -18,9 +21,15 @@ def clients_of(cluster: Cluster, author: Any, options: Mapping[str, Any], minute
     if options.get("connect") or minutes < BOTH_FROM:
         return Clients([RECONNECTING])
     crowd = _crowd(cluster) if minutes >= CROWD_FROM else 0
-    if not crowd or not _is_allowed(author, cluster, dict(options) | {"clients": crowd}):
+    crowd_s = _crowd_s(crowd, options["duration"])
+    if not crowd or not _is_allowed(author, cluster, dict(options) | {"clients": crowd, "duration": crowd_s}):
         return Clients([KEPT, RECONNECTING])
-    return Clients([KEPT, RECONNECTING, CROWD], crowd)
+    return Clients([KEPT, RECONNECTING, CROWD], crowd, crowd_s)
+
+
+def _crowd_s(crowd: int, duration: int) -> int:
+    """Return how long the crowd's load lasts: once all have logged in, as much is left as the shortest run has."""
+    return max(duration, ceil(grid.LEAST_S + BUSY * grid.LOGIN_S * crowd))
 
 
 def arms_of(minutes: int) -> int:

@@ -169,12 +169,13 @@ def is_out_of_time(experiment: Experiment) -> bool:
 
 
 def _has_time(experiment: Experiment, runs: int) -> bool:
-    """Whether so many more runs end within the minutes, by the time that those before took each."""
+    """Whether the minutes are enough for so many more runs, by the time of those before, and to remove what is made."""
     began, measuring_at = experiment.started_at, experiment.measuring_at
     if "minutes" not in experiment.advice or began is None or measuring_at is None:
         return True
     each = (timezone.now() - measuring_at) / max(1, experiment.step)
-    return timezone.now() - began + runs * each < timedelta(minutes=experiment.advice["minutes"])
+    ending = timedelta(seconds=grid.ENDING_S)
+    return timezone.now() - began + runs * each + ending < timedelta(minutes=experiment.advice["minutes"])
 
 
 def _taking_part(experiment: Experiment) -> dict[Cell, list[float]]:

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.api.experiments import ExperimentSerializer
 from benchmarks.experiments import results, start
-from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice import grid, sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
 from benchmarks.experiments.report import advice, files, heat_map, knee, presentation
 from benchmarks.experiments.report.heat_map import HeatCell
@@ -177,7 +177,7 @@ def test_rounds_end_with_the_minutes(staff, queued: None) -> None:
     assert sorted(key for block in experiment.plan[2:] for key in block) == sorted(
         [*(f"8-{size}" for size in (2, 4, 8)), *(f"8-{size}" for size in (2, 4, 8)), "2-2", "16-4"]
     )
-    experiment.write(started_at=now - timedelta(minutes=4, seconds=30))
+    experiment.write(started_at=now - timedelta(minutes=4, seconds=25))
     assert not sweep.is_out_of_time(experiment)
     assert not sweep.add_round(experiment)
     experiment.write(started_at=now - timedelta(minutes=5))
@@ -199,6 +199,24 @@ def test_two_arms_end_with_the_block_that_still_fits_the_minutes(queued: None, d
     experiment.write(step=6)
     assert not sweep.is_out_of_time(experiment)  # two more runs of 13.3 s
     assert not sweep.add_round(experiment)
+
+
+@pytest.mark.parametrize("set_up_s", [5, 15, 30])
+@pytest.mark.parametrize("run_s", [4, 5.5, 8])
+def test_a_first_answer_ends_within_its_minute_however_long_a_run_takes(
+    queued: None, db: None, monkeypatch: pytest.MonkeyPatch, set_up_s: float, run_s: float
+) -> None:
+    pool = a_pool(size=4)
+    asked = {"question": "pooling", "minutes": 1, "workload": {"scale": 1}}
+    experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, **asked))
+    began, elapsed_s = timezone.now(), set_up_s
+    experiment.write(started_at=began, measuring_at=began + timedelta(seconds=set_up_s))
+    monkeypatch.setattr(timezone, "now", lambda: began + timedelta(seconds=elapsed_s))
+    while experiment.step < len(experiment.plan) * 2 and not sweep.is_out_of_time(experiment):
+        elapsed_s += run_s
+        experiment.step += 1
+    assert elapsed_s + grid.ENDING_S <= 60
+    assert experiment.step >= 2 * min(6, (60 - set_up_s - grid.ENDING_S) // (2 * run_s) - 1)  # and spends it
 
 
 def test_two_arms_that_the_minutes_cut_short_say_so(queued: None, db: None) -> None:
@@ -430,10 +448,13 @@ def a_pooling_answer(minutes: int, figures: dict[str, float], servers: int) -> s
 def test_pooling_is_measured_with_what_pools_are_for(queued: None, db: None) -> None:
     arms = {"kept-direct": 100, "kept-pooled": 90, "reconnecting-direct": 20, "reconnecting-pooled": 80}
     text = a_pooling_answer(5, arms | {"crowd-pooled": 85}, servers=4)
+    result = results.of(Experiment.objects.get())
+    assert {one.spec.key for one in result.arms if one.is_baseline} == {"kept-direct", "reconnecting-direct"}
     assert {arm.key for arm in start.arms_of(Experiment.objects.get())} == {*arms, "crowd-pooled"}
     options = {arm.key: arm.options for arm in start.arms_of(Experiment.objects.get())}
     assert options["reconnecting-direct"]["connect"] is True
     assert options["crowd-pooled"]["clients"] == 97 + 9
+    assert options["crowd-pooled"]["duration"] >= options["kept-pooled"]["duration"]
     assert "The pool served 32 clients with 4 server connections at most (SHOW POOLS)" in text
     assert "Directly, the server lets in 97 clients and refuses more (max_connections)." in text
     assert "The pool carried 106 clients at 85 tps with 4 server connections." in text
