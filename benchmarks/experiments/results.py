@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf
+from math import ceil, inf
 from statistics import mean, median
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from benchmarks.analysis.subjects import Subject, values_of
 from benchmarks.experiments import derived, library, order
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.experiments.start import arms_of
-from benchmarks.models import FINAL, Experiment, Purpose, Run
+from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose, Run
 from benchmarks.results import comparisons
 
 
@@ -110,17 +110,23 @@ def of_arms(
 
 
 def progress(experiment: Experiment) -> Progress:
-    """Return how many of the planned runs have ended, and how long the others will take by those."""
+    """Return how many of the runs have ended, and how long the others will take by those.
+
+    Where a budget decides, the plan has more blocks than fit it: those that do are the total, by the runs so far.
+    """
     total = sum(key not in experiment.skipped for block in experiment.plan for key in block)
     ended = list(experiment.runs.filter(purpose=Purpose.LOAD, status__in=FINAL))
     if experiment.has_ended:
-        return Progress(len(ended), total, 0.0)
+        is_as_long_as_it_took = experiment.budget is not None and experiment.state == ExperimentState.SUCCEEDED
+        return Progress(len(ended), len(ended) if is_as_long_as_it_took else total, 0.0)
     left = max(0, total - len(ended))
     if not ended or experiment.measuring_at is None:
         return Progress(len(ended), total, None)
     each = (timezone.now() - experiment.measuring_at).total_seconds() / len(ended)
     times = [(run.finished_at - run.created_at).total_seconds() for run in ended if run.finished_at]
-    return Progress(len(ended), total, min(_time_left(experiment), (mean(times) if times else each) * left))
+    time_left, mean_s = _time_left(experiment), mean(times) if times else each
+    fitting = left if time_left == inf else min(left, ceil(time_left / max(each, 0.1)))
+    return Progress(len(ended), len(ended) + fitting, min(time_left, mean_s * left))
 
 
 def _time_left(experiment: Experiment) -> float:

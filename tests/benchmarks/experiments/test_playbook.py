@@ -85,6 +85,11 @@ def test_each_built_in_playbook_can_be_carried_out_in_both_sizes(name: str) -> N
         assert any(arm.published for arm in arms)
 
 
+@pytest.mark.parametrize("name", library.BUILT_IN)
+def test_each_quick_form_goes_on_until_it_decides_or_a_named_time_is_spent(name: str) -> None:
+    assert 120 <= (library.built_in()[name].quick.seconds or 0) <= 600
+
+
 @pytest.mark.django_db
 def test_a_playbook_of_ones_own_is_kept_found_and_removed() -> None:
     library.add(SMALL, is_admin=True)

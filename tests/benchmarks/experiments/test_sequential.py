@@ -50,6 +50,13 @@ def test_no_block_is_begun_that_would_end_after_the_time() -> None:
     assert sequential.is_settled(one_that_goes_on(SCATTERED, seconds=45))  # a block takes ten of them
 
 
+def test_the_total_is_what_fits_the_budget_not_the_longest_plan() -> None:
+    going_on = results.progress(one_that_goes_on(SCATTERED, seconds=140))  # 8 runs in 40 s, and 100 s are left
+    assert (going_on.done, going_on.total) == (8, 28)
+    ended = results.progress(one_that_goes_on(CLEAR, state=ExperimentState.SUCCEEDED))
+    assert (ended.done, ended.total, ended.eta_s) == (8, 8, 0.0)
+
+
 def test_blocks_that_somebody_asked_for_are_measured_whatever_is_decided() -> None:
     assert not sequential.is_settled(one_that_goes_on(CLEAR, wanted_blocks=6))
 
