@@ -39,6 +39,7 @@ HEADS = {
     "redis": b"redis-server",
     "web": b"panel.web_server",
     "generator": b"\0generator@",
+    "generator-2": b"\0generator-2@",
     "worker": b"\0worker@",
 }
 

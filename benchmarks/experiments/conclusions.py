@@ -350,6 +350,10 @@ def _reconnect(result: Result) -> Iterator[Claim]:
         elif one.baseline and one.spec.values["endpoint"] == "pgpool":
             text = _("Pgpool-II gains nothing: %(measured)s; published: %(published)s")
             yield _no_gain(one, text % {"measured": in_words(one), "published": _between(-5, -8)})
+        elif one.baseline and one.spec.key in result.on_same_host:
+            text = _("%(measured)s; published of a load from another host: %(published)s")
+            values = {"measured": in_words(one), "published": _between(7, 12)}
+            yield Claim(Finding.NOT_JUDGED, text % values, (one.spec.key,))
         elif one.baseline and one.spec.other_host and not one.skipped:
             yield _judged(one, Verdict.FASTER, _between(7, 12), (1.07, 1.12))
 

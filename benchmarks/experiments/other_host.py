@@ -1,8 +1,11 @@
-"""Arms whose load has to come from another host than that of the other arms: which generator runs them."""
+"""Arms whose load has to come from another host than that of the other arms: which generator runs them.
+
+Where none is on another host, another generator on the same one runs them, and wherever they are shown it says so.
+"""
 
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -11,7 +14,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.generators import registry, selection
 from benchmarks.generators.registry import Known
-from benchmarks.models import Experiment, Purpose
+from benchmarks.models import Experiment, Generator, Purpose, Run
 
 
 @dataclass(frozen=True)
@@ -63,12 +66,37 @@ def describe(spec: PlaybookSpec) -> str:
             "The arms of “other host” are run by another generator than the rest, on another host: by %(other)s where "
             "the rest is run by %(generator)s."
         )
+        if found[0].host == able[0].host:
+            text = _(
+                "The arms of “other host” are run by another generator than the rest, but on the same host: by "
+                "%(other)s where the rest is run by %(generator)s. Load and server share its processors then as in the "
+                "other arms: start a worker on another host to measure what was published."
+            )
         return text % {"other": _on_host(found[0]), "generator": _on_host(able[0])}
     text = _(
         "The arms of “other host” are not measured here, and show the published figure alone: %(reason)s. Start a "
         "worker on another host to measure them."
     )
     return text % {"reason": _why_none(able)}
+
+
+def on_same_host(runs: Sequence[Run], specs: Sequence[ArmSpec]) -> frozenset[str]:
+    """Return the keys of the arms of another host whose load came from the host of the others all the same."""
+    elsewhere = {one.key for one in specs if one.other_host}
+    if not elsewhere:
+        return frozenset()
+    registered = dict(Generator.objects.exclude(host="").values_list("name", "host"))
+    hosts: dict[str, set[str]] = {}
+    for run in runs:
+        if host := run.evidence.get("generator", {}).get("host") or registered.get(run.generator):
+            hosts.setdefault(run.arm, set()).add(host)
+    of_others = {host for arm, found in hosts.items() if arm not in elsewhere for host in found}
+    return frozenset(arm for arm in elsewhere if hosts.get(arm, set()) & of_others)
+
+
+def labelled(spec: ArmSpec) -> ArmSpec:
+    """Return an arm of another host that says in its label that its load came from the same one."""
+    return replace(spec, label=_("%(arm)s (but on the same host)") % {"arm": spec.label})
 
 
 def _able(engine: str) -> list[Known]:
@@ -79,9 +107,13 @@ def _able(engine: str) -> list[Known]:
 
 
 def _elsewhere(able: Sequence[Known], names: Sequence[str]) -> list[Known]:
-    """Return those on other hosts than the generators of these names; none where it is unknown where those are."""
+    """Return those on other hosts than the generators of these names, else other ones on the same host.
+
+    None where it is unknown where those are.
+    """
     hosts = {one.host for one in able if one.name in names}
-    return [one for one in able if one.host not in hosts] if hosts else []
+    others = [one for one in able if one.name not in names] if hosts else []
+    return [one for one in others if one.host not in hosts] or others
 
 
 def _why_none(able: Sequence[Known]) -> str:
@@ -89,8 +121,8 @@ def _why_none(able: Sequence[Known]) -> str:
         return _("no generator is alive")
     hosts = sorted({one.host for one in able})
     text = ngettext(
-        "no generator is alive on another host than %(hosts)s",
-        "no generator is alive on another host than these: %(hosts)s",
+        "no generator is alive on another host than %(hosts)s, nor a second one there",
+        "no generator is alive on another host than these, nor another one there: %(hosts)s",
         len(hosts),
     )
     return text % {"hosts": ", ".join(hosts)}

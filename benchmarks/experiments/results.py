@@ -14,7 +14,7 @@ from benchmarks.analysis import blocks
 from benchmarks.analysis.arms import Arm, Comparison, Figure, Outcome, Verdict
 from benchmarks.analysis.confidence_intervals import Rule
 from benchmarks.analysis.subjects import Subject, values_of
-from benchmarks.experiments import derived, library, order
+from benchmarks.experiments import derived, library, order, other_host
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.experiments.start import arms_of
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose, Run
@@ -77,6 +77,7 @@ class Result:
     runs: tuple[Run, ...]
     rule: Rule
     spoiled: tuple[str, ...] = ()  # blocks that lost runs to contention that not all of their arms saw
+    on_same_host: frozenset[str] = frozenset()  # keys of the arms of another host that had none
 
     def baseline_of(self, one: ArmResult) -> ArmResult | None:
         """Return the arm that this one is compared with; None for a baseline."""
@@ -92,8 +93,11 @@ def of(experiment: Experiment) -> Result:
     """Return what is known of an experiment by now."""
     spec, specs = library.spec_of(experiment), arms_of(experiment)
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD).select_related("cluster", "pool").order_by("number"))
+    same = other_host.on_same_host(runs, specs)
+    specs = tuple(other_host.labelled(one) if one.key in same else one for one in specs)
     subjects = _subjects(experiment, runs)
-    return of_arms(experiment, spec, specs, _arms(specs, runs, subjects), runs)
+    found = of_arms(experiment, spec, specs, _arms(specs, runs, subjects), runs)
+    return replace(found, on_same_host=same)
 
 
 def of_arms(

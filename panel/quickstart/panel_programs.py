@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
+from panel.lib import env
 from panel.lib.env import BASE_DIR
 from panel.lib.queues import WorkerKind
 from panel.quickstart.ports import LOOPBACK, free_port, listen
@@ -139,6 +140,19 @@ class Generator(Worker):
     name = "generator"
     takes = WorkerKind.RUNS
     children = 3
+
+
+class SecondGenerator(Generator):
+    """Runs the arms of playbooks that need a second generator; on the demo's one host that is all that differs."""
+
+    name = "generator-2"
+    children = 2  # a part of a distributed run, and what leads it
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The panel's, with a name of its own."""
+        first = env.read("POOLDECK_GENERATOR", "local", env.generator_name)
+        return super().environment | {"POOLDECK_GENERATOR": f"{first[:61]}-2"}
 
 
 class Beat(PanelProgram):

@@ -9,7 +9,7 @@ from panel.installation import pausing
 from panel.quickstart import admin, demo_experiment
 from panel.quickstart.demo import Demo
 from panel.quickstart.home import Home
-from panel.quickstart.panel_programs import Beat, Web
+from panel.quickstart.panel_programs import Beat, SecondGenerator, Web
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
 from panel.quickstart.services import DemoServers
@@ -70,7 +70,8 @@ class Serving:
         self.supervisor.wait_for(what, WAITS_S, self.web.is_ready, lambda: self.web.last_answer)
 
     def serve(self) -> int:
-        """Serve until a signal ends it, restarting programs that die."""
+        """Serve until a signal ends it, restarting programs that die; nothing waits for the second generator."""
+        self.supervisor.start(SecondGenerator(self.home.path))
         self.steps.report(f"serving until Ctrl-C; the logs are in {self.home.log_folder}")
         self.supervisor.watch(self.steps.report)
         return 0

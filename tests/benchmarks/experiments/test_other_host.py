@@ -27,13 +27,39 @@ def assigned(*asked: str) -> other_host.Assignment:
     return other_host.assign(spec, spec.arms(quick=True), asked)
 
 
-def test_without_another_host_its_arms_are_left_out_with_the_reason() -> None:
+def test_without_another_generator_its_arms_are_left_out_with_the_reason() -> None:
     assert assigned() == other_host.Assignment([], {OTHER: "no generator is alive"})
     Generator.objects.create(name="local", host="db7", engines={"pgbench": "17"})
-    Generator.objects.create(name="second", host="db7", engines={"pgbench": "17"})
-    reason = "no generator is alive on another host than db7"
+    reason = "no generator is alive on another host than db7, nor a second one there"
     assert assigned() == other_host.Assignment([], {OTHER: reason})
     assert reason in other_host.describe(library.find("reconnect"))
+
+
+@pytest.fixture
+def one_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two generators on this host, as the demo has."""
+    monkeypatch.setattr("socket.gethostname", lambda: "db7")
+    for name in ("local", "local-2"):
+        Generator.objects.create(name=name, host="db7", engines={"pgbench": "17"})
+
+
+def test_without_another_host_a_second_generator_runs_its_arms(one_host: None) -> None:
+    assert assigned() == other_host.Assignment(["local"])
+    assert "but on the same host: by local-2 on db7" in other_host.describe(library.find("reconnect"))
+    arm = next(arm for arm in library.find("reconnect").arms(quick=True) if arm.other_host)
+    assert other_host.generator_of(an_experiment(generators=["local"]), arm, "pgbench") == "local-2"
+
+
+def test_an_arm_of_another_host_that_had_none_says_so_and_is_not_held_against_the_source(one_host: None) -> None:
+    experiment = a_measured_experiment(FIGURES, skipped={}, generators=["local"])
+    experiment.runs.update(generator="local")
+    experiment.runs.filter(arm=OTHER).update(generator="local-2")
+    result = results.of(experiment)
+    (labels,) = {one.spec.label for one in result.arms if one.spec.key == OTHER}
+    assert labels.endswith("Pgpool-II, other host (but on the same host)")
+    claim = next(claim for claim in conclusions.claims(result) if claim.arms == (OTHER,))
+    assert claim.finding == conclusions.Finding.NOT_JUDGED
+    assert "published of a load from another host: +7 to +12 %" in claim.text
 
 
 def test_with_another_host_the_others_generator_is_named(hosts: None) -> None:

@@ -89,6 +89,30 @@ def test_no_secret_stands_in_a_command_line(installation: Installation) -> None:
     assert not [command for command in commands if any(secret in command for secret in secrets)]
 
 
+def test_the_arms_that_need_pgpool_and_a_second_generator_are_measured_on_the_demo(installation: Installation) -> None:
+    """Pgpool-II's 32 children fit what the demo's pool leaves of the budget, beside pools of the arms of PgBouncer."""
+    deadline = time.monotonic() + 60
+    while not any(one["name"].endswith("-2") and one["alive"] for one in rows(installation, "generators/")):
+        assert time.monotonic() < deadline, rows(installation, "generators/")
+        time.sleep(0.2)
+    (cluster,) = rows(installation, "clusters/")
+    arms = ["10-scram-none", "10-md5-pgbouncer", "10-scram-pgpool", "10-scram-pgpool_other"]
+    form = {"repeats": 1, "options": {"duration": 1, "warm_up": None}, "dataset": {"scale": 1}, "arms": arms}
+    asked = installation.api.post("experiments/", {"playbook": "reconnect", "cluster": cluster["id"], **form})
+    found = installation.api.wait(f"experiments/{asked['id']}/", "state", {"succeeded", "failed", "cancelled"}, 120)
+    assert (found["state"], found["reasons"]) == ("succeeded", [])
+    assert {arm["key"]: arm["skipped"] for arm in found["arms"]} == dict.fromkeys(arms, "")
+    assert all(run["outcome"] in ("succeeded", "suspect") for arm in found["arms"] for run in arm["runs"]), found[
+        "arms"
+    ]
+    other = found["arms"][-1]
+    assert other["label"].endswith("Pgpool-II, other host (but on the same host)")
+    runs = rows(installation, f"runs/?experiment={asked['id']}&experiments=true&page_size=50")
+    assert {run["generator"].endswith("-2") for run in runs if run["id"] in [one["id"] for one in other["runs"]]} == {
+        True
+    }
+
+
 @pytest.mark.slow
 def test_a_start_after_the_end_reuses_everything_and_brings_back_nothing(tmp_path: Path) -> None:
     with Installation(tmp_path, "--port", str(free_port())) as first:
@@ -124,20 +148,26 @@ def once_it_answers(ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         time.sleep(0.2)
 
 
+def all_heads(installation: Installation) -> dict[str, int]:
+    """Every program and its process, once all of them run: the second generator is started after the ready line."""
+    deadline = time.monotonic() + 60
+    while len(found := heads(installation)) < len(HEADS) and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert sorted(found) == sorted(HEADS), installation.lines[-20:]
+    return found
+
+
 @pytest.mark.slow
 def test_programs_that_are_killed_come_back_and_leave_nothing(tmp_path: Path) -> None:
     """The end of the worker took all of it down within a second, the demo's PostgreSQL included."""
     with Installation(tmp_path, "--port", str(free_port())) as started:
         (pool,) = rows(started, "pools/")
-        before, first = below(started.process.pid), heads(started)
-        assert sorted(first) == sorted(HEADS)
+        first = all_heads(started)
+        before = below(started.process.pid)
         for pid in first.values():
             os.kill(pid, signal.SIGKILL)
         assert still_there(before) == set()
-        deadline = time.monotonic() + 60
-        while len(heads(started)) < len(HEADS) and time.monotonic() < deadline:
-            time.sleep(0.2)
-        assert sorted(heads(started)) == sorted(HEADS), started.lines[-20:]
+        all_heads(started)
         asked = {"target": {"pool": pool["id"]}, "engine": "pgbench", "options": {"duration": 1, "clients": 1}}
         run = once_it_answers(lambda: started.api.post("runs/", asked))
         done = started.api.wait(f"runs/{run['id']}/", "status", {"succeeded", "failed", "lost"}, 60)
