@@ -7,6 +7,8 @@ takes the one that hides more. Comments are left out: they hold what was comment
 
 import re
 
+from panel.lib import block_comments
+
 _TOKEN = re.compile(
     r"""
     (?P<comment>--[^\n]*|/\*)
@@ -23,7 +25,6 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
-_BLOCK_MARK = re.compile(r"/\*|\*/")
 
 
 def without(statement: str) -> str:
@@ -34,7 +35,8 @@ def without(statement: str) -> str:
     while found := _TOKEN.match(statement, position):
         position = found.end()
         if found["comment"]:
-            position = _end_of_block(statement, found.start()) if found["comment"] == "/*" else position
+            is_block = found["comment"] == "/*"
+            position = block_comments.end_of(statement, found.start()) if is_block else position
         elif found["literal"] or found["number"]:
             number += 1
             shown.append(f"${number}")
@@ -48,13 +50,3 @@ def without(statement: str) -> str:
 def _may_go_on(literal: str) -> bool:
     """Tell whether the literal would not end there with `standard_conforming_strings` off."""
     return "\\'" in literal and literal[0] not in "eE$"
-
-
-def _end_of_block(text: str, position: int) -> int:
-    """Return where a comment ends; they nest, and one that is not closed goes to the end."""
-    depth = 0
-    for mark in _BLOCK_MARK.finditer(text, position):
-        depth += 1 if mark[0] == "/*" else -1
-        if not depth:
-            return mark.end()
-    return len(text)

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from panel.lib import block_comments
+
 
 class Kind(Enum):
     """What a part of a script is to pgbench."""
@@ -33,7 +35,6 @@ _LITERAL = re.compile(r"""'[^']*(?:'|\Z)|"[^"]*(?:"|\Z)""")
 _DOLLAR_QUOTE = re.compile(r"(?<![\w$])(?P<mark>\$(?:[^\W\d]\w*)?\$).*?(?:(?P=mark)|\Z)", re.DOTALL)
 _LINE_COMMENT = re.compile(r"--[^\n]*")
 _PLAIN = re.compile(r"""[^\\'"$/eE-]+|\\[;:]|.""", re.DOTALL)
-_BLOCK_MARK = re.compile(r"/\*|\*/")
 
 
 def parts(text: str) -> Iterator[Part]:
@@ -47,7 +48,7 @@ def parts(text: str) -> Iterator[Part]:
 
 def _part_at(text: str, position: int) -> tuple[Kind, int]:
     if text.startswith("/*", position):
-        return Kind.COMMENT, _end_of_block(text, position)
+        return Kind.COMMENT, block_comments.end_of(text, position)
     if comment := _LINE_COMMENT.match(text, position):
         return Kind.COMMENT, comment.end()
     for pattern in (_ESCAPE_STRING, _LITERAL, _DOLLAR_QUOTE):
@@ -56,16 +57,6 @@ def _part_at(text: str, position: int) -> tuple[Kind, int]:
     if text.startswith("\\", position) and not text.startswith(("\\;", "\\:"), position):
         return Kind.COMMAND, _COMMAND.match(text, position).end()  # type: ignore[union-attr]  # it begins so
     return Kind.SQL, _PLAIN.match(text, position).end()  # type: ignore[union-attr]  # it matches any character
-
-
-def _end_of_block(text: str, position: int) -> int:
-    """Return where a comment ends; they nest, and one that is not closed goes to the end."""
-    depth = 0
-    for mark in _BLOCK_MARK.finditer(text, position):
-        depth += 1 if mark[0] == "/*" else -1
-        if not depth:
-            return mark.end()
-    return len(text)
 
 
 def for_pgbench(text: str) -> str:
