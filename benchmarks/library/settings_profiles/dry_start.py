@@ -1,7 +1,8 @@
 """Tries settings that need a restart before the server is touched, where the server runs on this host.
 
 `postgres --check`, with which initdb finds what a host can carry, takes the shared memory that the settings ask for and
-ends; `postgres -C` alone would only read them. It runs in a folder of its own, beside the running server.
+ends; `postgres -C` alone would only read them. It runs in a folder of its own, beside the running server. What a start
+checks beyond that is in `start_rules`.
 """
 
 import os
@@ -42,7 +43,7 @@ def problem(connection: connect.Connection, values: Mapping[str, str]) -> str:
     """
     now: dict[str, str] = dict(connection.execute(_NOW).fetchall())
     program = _program(connection)
-    if program is None or connection.info.server_version < CHECK_SINCE or now.get("huge_pages") == "on":
+    if program is None or _why_not(connection, now):
         return ""
     major = connection.info.server_version // 10_000
     try:
@@ -51,6 +52,19 @@ def problem(connection: connect.Connection, values: Mapping[str, str]) -> str:
         return _reported(*program, {**now, **values}, major)
     except (OSError, subprocess.SubprocessError):
         return ""
+
+
+def why_untried(connection: connect.Connection) -> str:
+    """Return why the settings can't be tried before a restart; empty where they can."""
+    if _program(connection) is None:
+        return _("the server runs on another host, or its program can't be started by this account")
+    return _why_not(connection, dict(connection.execute(_NOW).fetchall()))
+
+
+def _why_not(connection: connect.Connection, now: Mapping[str, str]) -> str:
+    if connection.info.server_version < CHECK_SINCE:
+        return _("PostgreSQL can do so since release 15")
+    return _("huge_pages is on, and the running server has them") if now.get("huge_pages") == "on" else ""
 
 
 def _program(connection: connect.Connection) -> tuple[Path, os.stat_result] | None:

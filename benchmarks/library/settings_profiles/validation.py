@@ -1,12 +1,20 @@
 """Checks a profile against a server: each setting against its pg_settings, with warnings for dangerous ones."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.library.settings_profiles import conflicts, gate, limits, privileges, tuning
+from benchmarks.library.settings_profiles import (
+    conflicts,
+    dry_start,
+    gate,
+    limits,
+    privileges,
+    start_rules,
+    tuning,
+)
 from benchmarks.library.settings_profiles.conflicts import Own
 from benchmarks.library.settings_profiles.guc_values import Known, read
 from pools.clusters import connect, memory_budget, process_memory
@@ -50,6 +58,7 @@ class Verdict:
     findings: tuple[Finding, ...]
     budget: MemoryBudget | None = None
     refusal: str = ""
+    untried: str = ""  # why a restart with them can't be tried before; empty where it can
 
     @property
     def problems(self) -> list[str]:
@@ -69,6 +78,9 @@ class Verdict:
     def warnings(self) -> list[str]:
         """The dangers of the profile, as sentences."""
         found = [f"{one.name} = {one.value}: {one.warning}" for one in self.findings if one.warning]
+        if self.to_restart and self.untried:
+            text = _("whether the server starts with these settings can't be tried before the restart: %(reason)s")
+            found.append(text % {"reason": self.untried})
         return found + list(_budget_warnings(self.budget))
 
 
@@ -93,13 +105,30 @@ def check(
     Without role and database it warns of all values that roles and databases have of their own.
     """
     with connect.connect(cluster, application_name="pooldeck-profiles") as connection:
-        known = known_settings(connection, [*values, *BUDGET])
+        known = known_settings(connection, [*values, *BUDGET, *start_rules.SETTINGS])
         own = conflicts.own_values(connection, values)
         refusal = privileges.why_not(connection, values)
         server = None if is_admin else _limits_of(cluster, connection)
-    findings = (judge(known.get(name), name, value, server) for name, value in values.items())
+        row = connection.execute(start_rules.KEPT).fetchone()
+        untried = dry_start.why_untried(connection)
+    findings = [judge(known.get(name), name, value, server) for name, value in values.items()]
+    findings = _together(findings, known, start_rules.Kept(*row) if row else start_rules.Kept())
     seen = tuple(_beside(one, known.get(one.name), own, role, database) for one in findings)
-    return Verdict(seen, _budget(cluster, known, values), refusal)
+    return Verdict(seen, _budget(cluster, known, values), refusal, untried)
+
+
+def _together(findings: Sequence[Finding], known: Mapping[str, Known], kept: start_rules.Kept) -> list[Finding]:
+    """Return the findings, with what would keep the server from starting as the problem of a setting that changes."""
+    if any(one.problem for one in findings):
+        return list(findings)
+    settings = {name: known[name].setting for name in start_rules.SETTINGS if name in known}
+    settings |= {one.name: read(known[one.name], one.value) for one in findings if one.name in settings}
+    changed = [one.name for one in findings if one.changes]
+    problems: dict[str, str] = {}
+    for names, why in start_rules.broken(settings, kept):
+        if own := next((name for name in names if name in changed), None):
+            problems.setdefault(own, why)
+    return [replace(one, problem=problems.get(one.name, "")) for one in findings]
 
 
 def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, database: str) -> Finding:

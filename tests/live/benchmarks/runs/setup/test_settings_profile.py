@@ -218,6 +218,22 @@ def test_what_the_server_would_not_start_with_is_refused_by_a_dry_start(restarta
     assert not AppliedProfile.objects.exists()
 
 
+@pytest.mark.parametrize("values", [{"max_connections": "3"}, {"superuser_reserved_connections": "100"}])
+def test_settings_that_contradict_each_other_are_refused_without_a_try(restartable, values):
+    """The server's own `--check` let `max_connections = 3` pass, and the server did not start."""
+    run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
+    assert not dry_start_finds(restartable, values)
+    with pytest.raises(Refused, match=r"max_connections \(\d+\) has to be more than the reserved connections \(\d+\)"):
+        apply.put_in_force(run, restartable, values)
+    assert not AppliedProfile.objects.exists()
+
+
+def dry_start_finds(cluster: Cluster, values: dict[str, str]) -> str:
+    with pg_connect.connect(cluster) as session:
+        assert dry_start.why_untried(session) == ""
+        return dry_start.problem(session, values)
+
+
 def show_start(cluster: Cluster) -> object:
     with pg_connect.connect(cluster) as session:
         return session.execute("SELECT pg_postmaster_start_time()").fetchone()[0]
