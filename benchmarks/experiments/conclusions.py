@@ -10,12 +10,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.analysis.arms import Arm, Outcome, Verdict
-from benchmarks.experiments import undecided
+from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
+from benchmarks.experiments import sequential, undecided
 from benchmarks.experiments.results import ArmResult, Result
 from panel.lib.figures import percent_change, signed
 
 FAILED_SHARE = 0.01  # of a source's requests; more say that its clients were refused
 DECIDED = frozenset({Verdict.FASTER, Verdict.SLOWER, Verdict.NO_DIFFERENCE})
+STILL_WAITS = 0.8  # of a commit's time is left without its wait for the disk: it waits for something else
 EXCLUDED = 0.1  # "costs nothing" and "gains nothing" need an interval that excludes so large a share
 
 
@@ -186,15 +188,24 @@ def _burst(result: Result) -> Iterator[Claim]:
             continue
         if direct.arm.refusal:
             carried = {Outcome.SUCCEEDED: Finding.REPRODUCED, Outcome.REFUSED: Finding.NOT_REPRODUCED}
-            arms = (direct.spec.key, pooled.spec.key)
             finding = carried.get(pooled.arm.outcome, Finding.NOT_JUDGED)
-            yield Claim(finding, _beyond_the_limit(direct.arm, pooled), arms)
+            yield _of_repeats(finding, _beyond_the_limit(direct.arm, pooled), direct, pooled)
         elif "outcome" in direct.spec.published:
             text = _("the server let %(clients)s clients in directly, so that its max_connections is not exceeded")
             yield Claim(Finding.NOT_JUDGED, text % {"clients": clients}, (direct.spec.key, pooled.spec.key))
         else:
             text = _("below the limit a pool gains nothing: %(measured)s; published: %(published)s %%")
             yield _no_gain(pooled, text % {"measured": in_words(pooled), "published": signed(-2)})
+
+
+def _of_repeats(finding: Finding, text: str, base: ArmResult, one: ArmResult) -> Claim:
+    """Return a claim about an arm beside a refused one; a single run of either proves nothing."""
+    arms = (base.spec.key, one.spec.key)
+    known = sequential.known_runs(*(arm.arm for arm in (base, one) if arm.arm))
+    if finding == Finding.NOT_JUDGED or known >= ENOUGH_REPEATS:
+        return Claim(finding, text, arms)
+    few = _("%(claim)s (%(known)s of the %(needed)s runs that a verdict takes)")
+    return Claim(Finding.NOT_JUDGED, few % {"claim": text, "known": known, "needed": ENOUGH_REPEATS}, arms)
 
 
 def _beyond_the_limit(direct: Arm, pooled: ArmResult) -> str:
@@ -295,6 +306,8 @@ def _tuning_notes(result: Result) -> Iterator[str]:
             "A commit (END) took %(waits)s ms, and %(fast)s ms with synchronous_commit=off, published 7.6 and 0.15."
         )
         yield text % {"waits": f"{waits:.3f}", "fast": f"{does_not:.3f}"}
+        if does_not > STILL_WAITS * waits:
+            yield _("It waits for a processor or for locks here, hardly for the disk, which that setting spares.")
     yield _("synchronous_commit=off may lose the commits of the last moments at a crash: it is no tuning to copy.")
 
 
@@ -324,12 +337,12 @@ def _beside_refused(base: ArmResult, one: ArmResult) -> Claim:
     arms = (base.spec.key, one.spec.key)
     if one.arm and one.arm.refusal:
         text = _("%(base)s: %(refused)s; %(arm)s was refused as well") % values
-        return Claim(Finding.REPRODUCED if is_refused_there else Finding.NOT_REPRODUCED, text, arms)
+        return _of_repeats(Finding.REPRODUCED if is_refused_there else Finding.NOT_REPRODUCED, text, base, one)
     if one.arm is None or not one.arm.n_valid or rate is None:
         text = _("%(base)s: %(refused)s; no run of %(arm)s is valid") % values
         return Claim(Finding.NOT_JUDGED, text, arms)
     text = _("%(base)s: %(refused)s; %(arm)s answered %(rate)s requests/s") % values
-    return Claim(Finding.NOT_REPRODUCED if is_refused_there else Finding.REPRODUCED, text, arms)
+    return _of_repeats(Finding.NOT_REPRODUCED if is_refused_there else Finding.REPRODUCED, text, base, one)
 
 
 def _app_notes(result: Result) -> Iterator[str]:

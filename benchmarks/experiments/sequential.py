@@ -45,16 +45,16 @@ def _is_decided(result: Result, one: ArmResult) -> bool:
     if one.arm is None or base is None or base.arm is None:
         return False
     if one.verdict == Verdict.REFUSED or base.arm.refusal:
-        return min(_known(one.arm), _known(base.arm)) >= ENOUGH_REPEATS
+        return known_runs(one.arm, base.arm) >= ENOUGH_REPEATS
     if one.verdict in (Verdict.FASTER, Verdict.SLOWER):
         return True
     interval = one.figure.interval if one.figure else None
     return interval is not None and interval.low >= 1 / (1 + NEGLIGIBLE) and interval.high <= 1 + NEGLIGIBLE
 
 
-def _known(arm: Arm) -> int:
-    """Count the runs of an arm that ended with a result: figures that count, or a refusal."""
-    return sum(run.counts or run.refusal is not None for run in arm.runs)
+def known_runs(*arms: Arm) -> int:
+    """Count the runs that ended with a result, figures that count or a refusal, of the arm that has the fewest."""
+    return min(sum(run.counts or run.refusal is not None for run in arm.runs) for arm in arms)
 
 
 def blocks_to_decide(result: Result) -> int | None:
@@ -73,7 +73,7 @@ def _more_blocks(result: Result, one: ArmResult) -> int | None:
     if one.arm is None or base is None or base.arm is None:
         return ENOUGH_REPEATS
     if one.verdict == Verdict.REFUSED or base.arm.refusal:
-        return ENOUGH_REPEATS - min(_known(one.arm), _known(base.arm))
+        return ENOUGH_REPEATS - known_runs(one.arm, base.arm)
     pairs = arm_comparison.pairs_of(result.spec.metric, base.arm, one.arm)
     if len(pairs) < ENOUGH_REPEATS - 1:  # too few to tell how they spread
         return ENOUGH_REPEATS - len(pairs)

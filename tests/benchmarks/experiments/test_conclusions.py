@@ -108,6 +108,16 @@ def test_a_burst_that_the_server_refuses_and_the_pool_carries_is_reproduced() ->
     assert "the pool carried 150 clients at 345 tps" in conclusions.text_of(results.of(experiment))
 
 
+@pytest.mark.parametrize(
+    ("playbook", "refused", "carries"), [("burst", "150-direct", "150-pool97"), ("app-pool", "200-new", "200-pooled")]
+)
+def test_one_run_beside_a_refused_arm_proves_nothing(playbook: str, refused: str, carries: str) -> None:
+    experiment = a_measured_experiment({refused: [None], carries: [340]}, playbook)
+    (claim,) = [claim for claim in conclusions.claims(results.of(experiment)) if carries in claim.arms]
+    assert claim.finding == Finding.NOT_JUDGED
+    assert claim.text.endswith("(1 of the 3 runs that a verdict takes)")
+
+
 def test_a_burst_that_the_pool_refuses_too_is_not_said_to_be_carried() -> None:
     experiment = a_measured_experiment({"150-direct": [None] * 3, "150-pool97": [None] * 3}, "burst")
     assert findings(experiment) == [Finding.NOT_REPRODUCED]
@@ -175,3 +185,16 @@ def test_the_memory_that_idle_connections_held_is_named() -> None:
 
 def test_nothing_is_concluded_before_anything_is_measured() -> None:
     assert conclusions.sentences(results.of(an_experiment())) == []
+
+
+@pytest.mark.parametrize(("waits", "fast", "is_the_disk"), [(7.6, 0.15, True), (3.21, 3.18, False)])
+def test_a_commit_that_synchronous_commit_does_not_shorten_waits_for_something_else(
+    waits: float, fast: float, is_the_disk: bool
+) -> None:
+    figures = {"defaults": [100, 101, 99], "async": [100, 101, 99]}
+    experiment = a_measured_experiment(figures, "tuning")
+    for arm, end_ms in (("defaults", waits), ("async", fast)):
+        experiment.runs.filter(arm=arm).update(statements=[{"statement": "END;", "latency_ms": end_ms}])
+    notes = conclusions.notes(results.of(experiment))
+    assert any(note.startswith("A commit (END) took") for note in notes)
+    assert any("hardly for the disk" in note for note in notes) != is_the_disk
