@@ -144,7 +144,8 @@ def _without_figures(arm: Arm) -> str:
     valid = undecided.valid_runs(arm)
     if arm.n_valid == len(arm.runs):
         return _("%(valid)s, but none of its baseline") % {"valid": valid}
-    return valid
+    few = _("%(valid)s, but too few blocks have one of its baseline too")
+    return few % {"valid": valid} if arm.n_valid >= ENOUGH_REPEATS else valid
 
 
 def _judged(one: ArmResult, wanted: Verdict, published: str, ratios: tuple[float, float]) -> Claim:

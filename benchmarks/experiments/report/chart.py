@@ -1,6 +1,6 @@
 """Arms as rows of dots: every run, the median, and the ratio to the baseline beside the published one; pure."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import floor, log10
 
@@ -108,7 +108,10 @@ def _draw(result: Result, frame: Frame, top: float, ends: tuple[float, float]) -
     scales = Scales(frame, top, *ends)
     ticks = tuple((scales.x(value), f"{value:,.6g}") for value in round_ticks(top))
     ratio_ticks = tuple((scales.ratio_x(one), f"×{one:g}") for one in RATIOS if ends[0] <= one <= ends[1])
-    rows = tuple(_row(result, one, at, scales) for at, one in enumerate(result.arms))
+    labels = without_what_all_share([one.spec.label for one in result.arms])
+    rows = tuple(
+        _row(result, one, label, at, scales) for at, (one, label) in enumerate(zip(result.arms, labels, strict=True))
+    )
     return Chart(rows, ticks, ratio_ticks, frame, scales.ratio_x(1))
 
 
@@ -158,28 +161,38 @@ def _ratios(one: ArmResult, published: float | None) -> Iterable[float]:
         yield published
 
 
-def _row(result: Result, one: ArmResult, at: int, scales: Scales) -> Row:
+def without_what_all_share(labels: Sequence[str]) -> list[str]:
+    """Return the labels without the values at their beginning that all have: a row has room for the others then."""
+    parts = [label.split(", ") for label in labels]
+    shared = 0
+    while min(map(len, parts), default=0) > shared + 1 and len({one[shared] for one in parts}) == 1:
+        shared += 1
+    return [", ".join(one[shared:]) for one in parts]
+
+
+def _row(result: Result, one: ArmResult, label: str, at: int, scales: Scales) -> Row:
     figure, metric = one.figure, result.spec.metric
     published = published_ratio(result, one)
     interval = figure.interval if figure else None
     return Row(
         y=TOP + scales.frame.row * at + scales.frame.middle,
-        label=one.spec.label,
+        label=label,
         dots=tuple(_dots(one, metric, scales)),
         median=scales.x(figure.median) if figure and figure.median is not None else None,
         ratio=scales.ratio_x(figure.ratio) if figure and figure.ratio and one.baseline else None,
         ends=(scales.ratio_x(interval.low), scales.ratio_x(interval.high)) if interval else None,
         published=scales.ratio_x(published) if published else None,
         is_baseline=one.is_baseline,
-        note=_note(one),
+        note=_note(one, metric),
         note_characters=scales.frame.characters_of_values if published else scales.frame.note_characters,
     )
 
 
-def _note(one: ArmResult) -> str:
+def _note(one: ArmResult, metric: str) -> str:
     if one.skipped:
         return _("not measured")
-    return one.arm.refusal.words if one.arm and one.arm.refusal else ""
+    has_figures = one.arm and values_of(one.arm.runs, metric)  # whose dots the words would cover
+    return one.arm.refusal.words if one.arm and one.arm.refusal and not has_figures else ""
 
 
 def _dots(one: ArmResult, metric: str, scales: Scales) -> Iterable[Dot]:

@@ -5,6 +5,8 @@ from math import log
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.arms import Figure, Verdict
+from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
+from benchmarks.experiments import sequential
 from benchmarks.experiments.results import ArmResult, Result
 from benchmarks.models import metrics
 
@@ -20,14 +22,26 @@ def headline(result: Result) -> str:
     compared = [one for one in result.arms if one.baseline and one.arm and not one.skipped]
     if not compared:
         return ""
+    if carried := next((text for one in compared if (text := _carried(result, one))), ""):
+        return carried
     decided = [one for one in compared if one.verdict in DECIDED and one.figure and one.figure.interval]
     if decided:
         strongest = max(decided, key=lambda one: abs(log(_ratio(one))))
         return _difference(result, strongest)
     if refused := next((one for one in compared if one.arm and one.verdict == Verdict.REFUSED), None):
-        text = _("The server did not take “%(arm)s” at all: it refused clients.")
-        return text % {"arm": refused.spec.label}
+        return _("The server refused clients of “%(arm)s”.") % {"arm": refused.spec.label}
     return _undecided(compared)
+
+
+def _carried(result: Result, one: ArmResult) -> str:
+    """Return that an arm worked where clients of its baseline were refused, which no ratio can say; empty where not."""
+    base, tps = result.baseline_of(one), one.value(THROUGHPUT)
+    if base is None or base.arm is None or one.arm is None or not base.arm.refusal or not one.arm.n_valid or not tps:
+        return ""
+    if sequential.known_runs(base.arm, one.arm) < ENOUGH_REPEATS:
+        return ""
+    text = _("The server refused clients of “%(base)s”; “%(arm)s” served them all, at %(tps)s tps.")
+    return text % {"base": base.spec.label, "arm": one.spec.label, "tps": f"{tps:,.0f}"}
 
 
 def _ratio(one: ArmResult) -> float:
