@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import subprocess
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +16,7 @@ import redis
 from psycopg import sql
 
 from panel.quickstart import account, leftovers
-from panel.quickstart.ports import LOOPBACK, free_port
+from panel.quickstart.ports import LOOPBACK, free_port, is_free
 from panel.quickstart.programs import PLAIN_ENVIRONMENT, Program, ProgramFailed
 
 __all__ = ["PgBouncerServer", "PgpoolServer", "PostgresServer", "RedisServer", "Server", "free_port"]
@@ -62,7 +63,7 @@ class Server(Program):
 
     def __init__(self, home: Path, port: int) -> None:
         super().__init__(home)
-        self.port = port
+        self.port, self.has_served = port, False
 
     @property
     def socket_folder(self) -> Path:
@@ -74,6 +75,12 @@ class Server(Program):
     def prepare(self) -> None:
         """Create the home."""
         account.make_folder(self.home)
+        self.has_served = False
+
+    def has_lost(self, is_missing: bool) -> bool:
+        """Return whether something is missing that was there at an earlier question since its start."""
+        self.has_served |= not is_missing
+        return is_missing and self.has_served
 
 
 MADE_BY_INITDB = re.compile(r"(?m)^(host +all +all +(?:127\.0\.0\.1/32|::1/128) +)scram-sha-256$")
@@ -233,6 +240,11 @@ class PgBouncerServer(Server):
         self.stop_signal = signal.SIGTERM if version_of(self.binary) < (1, 23) else signal.SIGQUIT
 
     @property
+    def is_stopping(self) -> bool:
+        """Whether it waits for its clients to leave: since 1.23 after SIGTERM, it then closes its TCP sockets."""
+        return self.has_lost(is_free(self.port, self.host))
+
+    @property
     def argv(self) -> list[str]:
         """The console's password is in userlist.txt."""
         return [self.binary, str(self.config_dir / "pgbouncer.ini")]
@@ -324,6 +336,26 @@ class PgpoolServer(Server):
         self.pcp_port, self.backend, self.passwords = pcp_port, backend, passwords
         self.binary = binary_path or binary("pgpool")
         self.config_dir = home / "config"
+
+    @property
+    def is_stopping(self) -> bool:
+        """Whether it waits for its clients to leave (SIGTERM): its PCP process is gone, busy children listen on."""
+        return self.has_lost(not any("PCP" in title for title in self._titles_of_children()))
+
+    def ask_to_stop(self) -> None:
+        """Send its children the signal too where it waits for them: then it no longer passes a signal on."""
+        if self.process is not None and self.is_running and self.is_stopping:
+            os.killpg(self.process.pid, self.stop_signal)
+        else:
+            super().ask_to_stop()
+
+    def _titles_of_children(self) -> list[str]:
+        found = []
+        if self.process is not None:
+            with suppress(OSError):  # one of them has ended
+                children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+                found = [Path(f"/proc/{child}/cmdline").read_text(errors="replace") for child in children]
+        return found
 
     @property
     def argv(self) -> list[str]:

@@ -14,6 +14,7 @@ from panel.quickstart.restarts import START_LIMIT_BURST, START_LIMIT_INTERVAL_S,
 
 POLL_EVERY_S = 0.2
 STOPS_WITHIN_S = 3.0
+NOBODY_ELSE = "only script/up may end its programs before it is ready, or during --once"
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 P = TypeVar("P", bound=Program)
 
@@ -76,6 +77,8 @@ class Supervisor:
     def poll(self) -> None:
         """Raise `ProgramFailed` if a program has ended, unless by a restart, which is completed."""
         for program in self.programs:
+            if self._end_what_hangs(program):
+                raise ProgramFailed(f"{program} was asked to shut down and waited for its clients: {NOBODY_ELSE}")
             if program.has_ended and not self._complete_restart(program):
                 raise ProgramFailed(f"{how_ended(program)}; {end_of_log(program)}")
 
@@ -116,20 +119,23 @@ class Supervisor:
                 program.spawn()
             except (OSError, ProgramFailed) as error:
                 self._start_later(program, restarts, f"{program} could not be started: {error}", report)
-        else:
-            self._end_what_hangs(program, report)
+        elif self._end_what_hangs(program):
+            report(f"{program} has been shutting down for {STOPS_WITHIN_S:.0f} s, so its sessions are ended now")
 
-    def _end_what_hangs(self, program: Program, report: Callable[[str], None]) -> None:
+    def _end_what_hangs(self, program: Program) -> bool:
         """Send its stop signal to a program that somebody else asked to end, and that waits for its clients.
 
-        A PostgreSQL in a smart shutdown refuses each new session and waits for those that poolers keep open for ever.
+        A PostgreSQL in a smart shutdown refuses each new session and waits for those that poolers keep open for ever;
+        a pooler waits for those of applications. The signal is sent once; return whether it was now.
         """
-        if not program.is_stopping:
+        if not program.is_stopping or self.home.restart_request(program.name).exists():
             self.stopping_since.pop(program.name, None)
-        elif time.monotonic() > self.stopping_since.setdefault(program.name, time.monotonic()) + STOPS_WITHIN_S:
-            self.stopping_since[program.name] = math.inf  # the signal is sent once
-            report(f"{program} has been shutting down for {STOPS_WITHIN_S:.0f} s, so its sessions are ended now")
-            program.ask_to_stop()
+            return False
+        if time.monotonic() <= self.stopping_since.setdefault(program.name, time.monotonic()) + STOPS_WITHIN_S:
+            return False
+        self.stopping_since[program.name] = math.inf
+        program.ask_to_stop()
+        return True
 
     def _restart_is_requested(self, program: Program) -> bool:
         """Tell whether a command ended it on purpose; such an end is no failure, and does not count."""

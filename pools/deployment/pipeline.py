@@ -23,7 +23,7 @@ from pools.deployment.attempt import (
 )
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
-from pools.poolers import KINDS
+from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.base import Rejected, Route, Session
 
 logger = logging.getLogger(__name__)
@@ -69,8 +69,9 @@ def _apply_under_lock(pooler: Pooler, author: Any, *, overwrite: bool) -> Revisi
     except LockLost as error:
         logger.warning("%s", error)
     except PoolerUnreachable as error:
-        pooler.mark(PoolerState.UNREACHABLE, error=str(error))
-        set_reason(pooler, str(error))
+        reason = smart_shutdown.described(pooler) or str(error)
+        pooler.mark(PoolerState.UNREACHABLE, error=reason)
+        set_reason(pooler, reason)
     except Drifted as error:
         set_reason(pooler, str(error))
     return None

@@ -17,7 +17,7 @@ from pools.config_files import atomic_write, folder_owner
 from pools.errors import ApplyFailed, IllegalTransition, InvalidValues, PoolerUnreachable
 from pools.inventory import entries
 from pools.models import AS_APPLIED, Pooler, PoolerKind, PoolerState, PoolState, identifiers
-from pools.poolers import KINDS
+from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.base import FoundEntry, PoolFigures
 
 logger = logging.getLogger(__name__)
@@ -179,7 +179,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
         atomic_write.refuse_unsafe(pooler.config_dir)
         kind.refuse_layout(pooler)
     except PoolerUnreachable as error:
-        return PoolerCheck(reason=str(error))
+        return PoolerCheck(reason=smart_shutdown.described(pooler) or str(error))
     except ApplyFailed as error:
         return replace(found, reason=str(error))
     return replace(found, reason=refused)

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
 from uuid import UUID
 
+import psutil
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools.errors import ApplyFailed, ConsoleRefused
 from pools.models import Mode, Pool, Pooler, PoolSet
+from pools.poolers import local_process
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
@@ -201,6 +203,7 @@ class Driver(ABC):
     files: tuple[str, ...]  # written to config_dir; none where it needs no folder
     main_file: str  # the operator's own, which the program is started with
     service: str  # the systemd unit of Debian's package
+    immediate_shutdown: str  # the signal or command that ends it whatever its clients do
     usual_mode: Mode
     catalogue: tuple[Setting, ...]  # of all releases; see `settings_schema.offered`
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
@@ -294,6 +297,10 @@ class Driver(ABC):
     def commands_refused(self, pooler: Pooler) -> str:
         """Return why its console login may only read; empty where it may send commands. Raises `PoolerUnreachable`."""
         return ""
+
+    def is_shutting_down(self, process: psutil.Process) -> bool:
+        """Return whether a process of it, which served before, takes no new clients. Raises `psutil.Error`."""
+        return not local_process.listens(process)
 
     def processes(self, pooler: Pooler) -> list[dict[str, str]]:
         """Return `{name, socket, version, state}` of each process that takes its clients. Raises `PoolerUnreachable`.

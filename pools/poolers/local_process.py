@@ -50,6 +50,24 @@ def pids(pooler: Pooler, name: str) -> tuple[int, ...]:
     return tuple(sorted(pid for pid, _ in _found(pooler, name)))
 
 
+def on_folder(pooler: Pooler, name: str) -> list[psutil.Process]:
+    """Return the processes of programs of that name that were started on the pooler's folder, listening or not.
+
+    None where its address is not one of this host's.
+    """
+    found = []
+    for process, _path in _named(pooler, name) if pooler.config_dir and _own_addresses(pooler) else ():
+        with suppress(psutil.Error, OSError):
+            if _is_on_folder(process, pooler):
+                found.append(process)
+    return found
+
+
+def listens(process: psutil.Process) -> bool:
+    """Return whether a process listens at an address now. Raises `psutil.Error`."""
+    return any(map(_is_listening, process.net_connections("tcp")))
+
+
 def listens_here(pooler: Pooler) -> bool:
     """Return whether a socket of this host takes the pooler's clients, whatever process holds it."""
     kind, matches = _listening(pooler)
@@ -151,9 +169,12 @@ def _named(pooler: Pooler, name: str) -> list[tuple[psutil.Process, str]]:
         with suppress(psutil.Error, OSError):  # it ended, or belongs to another account
             path = process.exe()
             if Path(path).name.startswith(name) and program_trust.is_of(process, accounts):
-                is_elsewhere = not any(pooler.config_dir in word for word in process.cmdline())
-                found.append((is_elsewhere, process, path))
+                found.append((not _is_on_folder(process, pooler), process, path))
     return [(process, path) for _, process, path in sorted(found, key=itemgetter(0))]
+
+
+def _is_on_folder(process: psutil.Process, pooler: Pooler) -> bool:
+    return any(pooler.config_dir in word for word in process.cmdline())
 
 
 def _listeners(process: psutil.Process, kind: str) -> list[Any]:

@@ -26,6 +26,7 @@ class HAProxy(Driver):
     files = (MAIN,)
     main_file = MAIN
     service = "haproxy"
+    immediate_shutdown = "SIGTERM"
     usual_mode = Mode.SESSION
     catalogue = settings_catalog.CATALOGUE
     words = tuple(stats_socket.WORDS)

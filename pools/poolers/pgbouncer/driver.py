@@ -60,6 +60,7 @@ class PgBouncer(Driver):
 
     files: tuple[str, ...] = render.FILES
     main_file = render.MAIN
+    immediate_shutdown = "SIGQUIT"
     usual_mode = Mode.TRANSACTION
     catalogue: tuple[Setting, ...] = CATALOGUE
     words: tuple[str, ...] = tuple(word for word in console.WORDS if word != "version")

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from functools import partial
 from uuid import UUID
 
+import psutil
 import psycopg
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -44,6 +45,7 @@ class Pgpool(Driver):
 
     files: tuple[str, ...] = config_builder.ALL_FILES
     main_file = render.MAIN
+    immediate_shutdown = "pgpool -m fast stop"
     usual_mode = Mode.SESSION
     catalogue: tuple[Setting, ...] = settings_catalog.CATALOGUE
     words: tuple[str, ...] = sql.WORDS
@@ -118,6 +120,11 @@ class Pgpool(Driver):
         """Return `Pgpool-II 4.3.5`, from SHOW POOL_VERSION; the login is a role of the PostgreSQL behind it."""
         with sql.open(pooler) as opened:
             return sql.version(opened)
+
+    def is_shutting_down(self, process: psutil.Process) -> bool:
+        """Return whether its PCP process is gone, and others are left: its sockets stay open until the last is."""
+        titles = [" ".join(child.cmdline()) for child in process.children()]
+        return bool(titles) and not any("PCP" in title for title in titles)
 
     def facts(self, pooler: Pooler) -> dict[str, int]:
         """Return the number of its children and of the connections of each, from PGPOOL SHOW ALL."""
