@@ -55,7 +55,7 @@ def test_a_database_has_a_name(cluster, database):
 
 def test_an_unknown_field_of_the_target_is_named(cluster):
     errors = refused({"cluster": str(cluster.pk), "database": "app", "databse": "x"})
-    assert errors == {"databse": ["unknown field of a target: use pool, cluster and database, or external"]}
+    assert errors == {"databse": ["unknown field of a target: use pool, cluster and database, entry, or external"]}
 
 
 @pytest.mark.parametrize("state", [PoolState.PENDING, PoolState.FAILED, PoolState.ROLLED_BACK])
