@@ -13,7 +13,7 @@ from benchmarks.engines.pgbench import binary
 from benchmarks.errors import BenchmarksError
 from panel.lib import crypto
 from pools.inventory import create_file
-from pools.models import Cluster, Pooler, PoolerFile, RolePassword
+from pools.models import Cluster, Pooler, PoolerFile, RolePassword, TakeOver
 
 
 def is_loopback(host: str) -> bool:
@@ -161,6 +161,8 @@ def _sealed() -> Iterator[tuple[str, str, str]]:
         yield f"the password of role {known.role} of {known.cluster}", known.sealed_password, known.secret_owner
     for given in PoolerFile.objects.select_related("pooler"):
         yield f"{given.setting} of pooler {given.pooler}", given.sealed_content, given.secret_owner
+    for taken in TakeOver.objects.exclude(sealed_originals="").select_related("pooler"):
+        yield f"the original files of pooler {taken.pooler}", taken.sealed_originals, taken.secret_owner
 
 
 def _opens(sealed: str, owner: str) -> bool:

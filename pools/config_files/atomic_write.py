@@ -11,6 +11,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -25,24 +26,33 @@ class UnsafeFolder(ApplyFailed):
     """The panel may not write to the configuration folder, or to a file in it."""
 
 
+class Access(NamedTuple):
+    """Who may read a file: its owner and its mode."""
+
+    uid: int
+    gid: int
+    mode: int
+
+
 def read(folder: str, names: list[str]) -> dict[str, bytes | None]:
     """Read the bytes of each file; None where there is none. Raises `UnsafeFolder`."""
     with _opened(folder) as folder_fd:
         return {name: _read_one(folder_fd, folder, name) for name in names}
 
 
-def replace(folder: str, contents: Mapping[str, bytes | None]) -> None:
+def replace(folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
     """Replace all files by these bytes (None: remove it) at one moment; raises `UnsafeFolder` or `ApplyFailed`.
 
     Everything is on disk under other names before that moment, so a full disk changes nothing. Files that already hold
     these bytes are left alone, so that a full disk never prevents a rollback.
-    Mode 0600, or 0640 where the folder is setgid: its owner shares it so with PgBouncer's group.
+    Mode 0600, or 0640 where the folder is setgid: its owner shares it so with PgBouncer's group. With `of_new`, files
+    that are there keep their owner and mode, and new ones get these.
     """
     with _opened(folder) as folder_fd:
         changed = {name: new for name, new in contents.items() if _read_one(folder_fd, folder, name) != new}
         try:
             if changed:
-                replace_behind_link(folder_fd, changed)
+                replace_behind_link(folder_fd, changed, of_new)
             else:
                 finish_swap(folder_fd)
         except OSError as error:
@@ -173,11 +183,11 @@ def shared_side(folder_fd: int) -> Iterator[int]:
         yield opened.enter_context(_folder(stage_fd, side))
 
 
-def replace_behind_link(folder_fd: int, contents: Mapping[str, bytes | None]) -> None:
+def replace_behind_link(folder_fd: int, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
     """Make each file hold these bytes (None: remove it), all at once; raises `OSError` with every file whole."""
     finish_swap(folder_fd)
     try:
-        with _staged(folder_fd, contents) as (stage_fd, old_fd, new_fd):
+        with _staged(folder_fd, contents, of_new) as (stage_fd, old_fd, new_fd):
             if len(contents) > 1:
                 _link_up(folder_fd, stage_fd, old_fd, contents)
                 os.symlink(NEW, NEXT, dir_fd=stage_fd)
@@ -212,14 +222,16 @@ def _folder(parent_fd: int, name: str) -> Iterator[int]:
 
 
 @contextmanager
-def _staged(folder_fd: int, contents: Mapping[str, bytes | None]) -> Iterator[tuple[int, int, int]]:
+def _staged(
+    folder_fd: int, contents: Mapping[str, bytes | None], of_new: Access | None
+) -> Iterator[tuple[int, int, int]]:
     """Write the new files to the stage, so that a full disk shows before anything changes."""
     with ExitStack() as opened:
         stage_fd = opened.enter_context(_made(folder_fd, STAGE, folder_fd))
         old_fd, new_fd = (opened.enter_context(_made(stage_fd, side, folder_fd)) for side in (OLD, NEW))
         for name, content in contents.items():
             if content is not None:
-                _write(new_fd, name, content, folder_fd)
+                _write(new_fd, name, content, folder_fd, of_new and _access_of(folder_fd, name, of_new))
         os.fsync(new_fd)
         yield stage_fd, old_fd, new_fd
 
@@ -233,12 +245,25 @@ def _made(parent_fd: int, name: str, folder_fd: int) -> Iterator[int]:
         yield made_fd
 
 
-def _write(parent_fd: int, name: str, content: bytes, folder_fd: int) -> None:
+def _access_of(folder_fd: int, name: str, otherwise: Access) -> Access:
+    """Return the owner and mode of a file that is there."""
+    try:
+        status = os.stat(name, dir_fd=folder_fd, follow_symlinks=False)
+    except FileNotFoundError:
+        return otherwise
+    return Access(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
+
+
+def _write(parent_fd: int, name: str, content: bytes, folder_fd: int, access: Access | None = None) -> None:
     file_fd = os.open(name, CREATE, 0o600, dir_fd=parent_fd)
     with os.fdopen(file_fd, "wb") as file:
         file.write(content)
         file.flush()
-        _share(file_fd, folder_fd, 0o640, 0o600)
+        if access:
+            os.fchown(file_fd, access.uid, access.gid)
+            os.fchmod(file_fd, access.mode)
+        else:
+            _share(file_fd, folder_fd, 0o640, 0o600)
         os.fsync(file_fd)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from panel.installation import pausing
-from pools.config_files import atomic_write, folder_owner
+from pools.config_files import atomic_write, folder_owner, pooler_files
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
 
@@ -20,7 +20,7 @@ def settled_texts(pooler: Pooler) -> Mapping[str, str]:
 
 def on_disk(pooler: Pooler) -> dict[str, str]:
     """Read the files in the folder; raises `UnsafeFolder`."""
-    found = atomic_write.read(pooler.config_dir, list(KINDS[pooler.kind].files))
+    found = pooler_files.read(pooler, KINDS[pooler.kind].files)
     return {name: content.decode(errors="replace") for name, content in found.items() if content is not None}
 
 

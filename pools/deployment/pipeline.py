@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import atomic_write
+from pools.config_files import atomic_write, pooler_files
 from pools.deployment import apply_lock, live_files, retries, snapshots
 from pools.deployment.attempt import (
     Attempt,
@@ -172,7 +172,7 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
     attempt.step("rolling back", str(fault))
     session, before, asked = attempt.session, attempt.draft.before, attempt.wanted
     try:
-        atomic_write.replace(attempt.pooler.config_dir, before)  # first of all, whether the pooler answers or not
+        pooler_files.replace(attempt.pooler, before)  # first of all, whether the pooler answers or not
         session.go_live(before, attempt)
         session.read_back(before)
     except PoolerUnreachable as gone:

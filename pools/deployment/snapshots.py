@@ -15,7 +15,7 @@ from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionContent, Revi
 # the panel's own records about a pool, not part of its spec
 BOOKKEEPING = frozenset(
     {"id", "pooler", "version", "created_at", "updated_at", "state", "state_reason", "paused_until"}
-) | {"removal_requested_at", "applied_at", "proved_at", "proved_digest"}
+) | {"removal_requested_at", "applied_at", "proved_at", "proved_digest", "taken_over"}
 DESIRED = tuple(field for field in Pool._meta.concrete_fields if field.name not in BOOKKEEPING)
 COLUMNS = tuple(field.attname for field in DESIRED)
 SHARED = attrgetter(*(name for name in COLUMNS if name not in ("name", "settings")))

@@ -20,6 +20,7 @@ from pools.models.pools import EVERYONE, Mode, Pool, PoolFinding
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
 from pools.models.states import AS_APPLIED, LIVE_STATES, REFUSED_STATES, ClusterState, NodeRole, PoolState
+from pools.models.take_overs import Original, TakeOver, TakeOverState
 
 __all__ = [
     "AS_APPLIED",
@@ -43,6 +44,7 @@ __all__ = [
     "Moment",
     "NodeRole",
     "Notice",
+    "Original",
     "Pool",
     "PoolFinding",
     "PoolMinute",
@@ -62,5 +64,7 @@ __all__ = [
     "Specs",
     "SslMode",
     "SubjectType",
+    "TakeOver",
+    "TakeOverState",
     "Threshold",
 ]

@@ -19,7 +19,7 @@ UNREAD = frozenset(
     {"pooler_id", "created_at", "updated_at", "state_reason", "paused_until", "proved_at", "proved_digest"}
 )  # never rendered
 OF_OTHERS = tuple(field.attname for field in Pool._meta.concrete_fields if field.attname not in UNREAD)
-AS_TEXT = frozenset({"id", "cluster_id", "through_id", "settings"})  # slow to convert in Django
+AS_TEXT = frozenset({"id", "cluster_id", "through_id", "settings", "taken_over"})  # slow to convert in Django
 
 
 class PoolSet(Collection[Pool]):
@@ -126,5 +126,6 @@ def _give_types(fields: dict[str, object], cluster_id: UUID) -> None:
     fields["cluster_id"] = cluster_id
     if text := fields.get("through_id"):
         fields["through_id"] = UUID(str(text))
-    if text := fields.get("settings"):
-        fields["settings"] = {} if text == "{}" else json.loads(str(text))
+    for name in ("settings", "taken_over"):
+        if text := fields.get(name):
+            fields[name] = {} if text == "{}" else json.loads(str(text))

@@ -85,6 +85,9 @@ class Pooler(Server):
         blank=True,
         help_text=_("The path of its main file; empty: the usual name in the folder"),
     )
+    file_paths = models.JSONField(
+        default=dict, blank=True, editable=False
+    )  # the panel's name of a file → its path, of a pooler that was taken over; see `config_files.pooler_files`
     delivery = models.CharField(max_length=8, choices=Delivery.choices, default=Delivery.WORKER)
     client_host = models.CharField(
         max_length=255,

@@ -85,6 +85,9 @@ class Pool(Versioned):
         help_text=_("The experiment that made it for itself, if one did"),
     )
     paused_until = models.DateTimeField(null=True, editable=False, help_text=_("When a pause ends by itself"))
+    taken_over = models.JSONField(
+        default=dict, blank=True, editable=False
+    )  # of an entry that was there before: {"address", "role"}, see `poolers.pgbouncer.taken_entries`
     removal_requested_at = models.DateTimeField(null=True, editable=False)
 
     objects = PoolQuerySet.as_manager()
@@ -124,8 +127,11 @@ class Pool(Versioned):
         """The role clients are shown: the fixed user, or the cluster's admin for the inbound user.
 
         Empty where the panel can't log in for them: a PgBouncer whose cluster has a lookup role for inbound users
-        keeps no password of the admin, and that role returns no superuser (`pools.provisioning.auth_query`).
+        keeps no password of the admin, and that role returns no superuser (`pools.provisioning.auth_query`). Of an
+        entry of the inbound user that was taken over, it is the role that logged in through it.
         """
+        if self.taken_over:
+            return self.user or str(self.taken_over.get("role", ""))
         if not self.user and self.cluster.auth_role and self.pooler.kind == PoolerKind.PGBOUNCER:
             return ""
         return self.user or self.cluster.admin_user

@@ -309,6 +309,11 @@ class Driver(ABC):
         """
         return []
 
+    def take_over_obstacle(self, pooler: Pooler) -> str:
+        """Return why a running one can't be taken over, whatever its files; empty where it can."""
+        text = _("a running %(kind)s is not taken over: the panel writes its file whole; register the folder instead")
+        return text % {"kind": pooler.get_kind_display()}
+
     def connections_of(self, pooler: Pooler) -> int | None:
         """Return the server connections it may open whatever its pools are; None: the sum of their sizes."""
         return None

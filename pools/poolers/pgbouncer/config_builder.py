@@ -18,6 +18,7 @@ from pools.poolers.pgbouncer import (
     global_settings,
     render,
     settings_place,
+    taken_entries,
     user_limits,
     userlist,
 )
@@ -95,8 +96,15 @@ class Drafting:
                     pool.pk,
                 )
             found.add(pool.name)
-            asked.append((pool, database_entries.of_pool(pool, self.version, self.found)))
+            asked.append((pool, self._entry_of(pool)))
         return asked
+
+    def _entry_of(self, pool: Pool) -> Entry:
+        """Build the entry of a pending pool; one that was taken over keeps what was not changed of its line."""
+        before = self.before.get(pool.key)
+        if pool.taken_over and before and before.kept:
+            return taken_entries.edited(before, pool, self.config, self.version, self.found)
+        return database_entries.of_pool(pool, self.version, self.found)
 
     @cached_property
     def inbound(self) -> list[Pool]:
@@ -162,7 +170,9 @@ class Drafting:
         if self.spec.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
             found[SETTINGS] = self.spec.text
         secrets = self._secrets(render.users(kept))
-        found[USERLIST] = render.userlist(kept, secrets, self._still_queried({*secrets, *render.users(kept)}))
+        queried = self._still_queried({*secrets, *render.users(kept)})
+        if self._needs_userlist(secrets, queried):
+            found[USERLIST] = render.userlist(kept, secrets, queried)
         found[DATABASES] = render.databases(self.entries, self.spec.users, self.reader.line)
         self.reader.know(found[DATABASES], self.entries)
         main = self.main
@@ -170,6 +180,17 @@ class Drafting:
             main = self._with_settings()
         included = render.with_include(main, self.folder)
         return found | ({MAIN: included} if included != self.main else {})
+
+    def _needs_userlist(self, secrets: userlist.Secrets, queried: userlist.Secrets) -> bool:
+        """Return whether userlist.txt is written: not where it would list nobody new; raises `Rejected` without one."""
+        if not self.pooler.file_paths:
+            return True
+        if not self.config.get("auth_file"):
+            if new := sorted(secrets.keys() - {self.pooler.admin_user}):
+                text = _("PgBouncer has no auth_file, which must list %(users)s: set one, RELOAD it, then apply again")
+                raise Rejected(text % {"users": ", ".join(new)})
+            return False
+        return bool(secrets or queried or MARK in text_of(self.disk, USERLIST))
 
     @property
     def gone(self) -> frozenset[str]:
@@ -181,7 +202,7 @@ class Drafting:
         """Return the files that a rollback restores, each after those it refers to."""
         names = [*self.texts, *self.gone]
         old: dict[str, bytes | None] = {name: self.disk[name] for name in names}
-        if self.operators.uses_auth_query:
+        if self.operators.uses_auth_query and USERLIST in old:
             old[USERLIST] = self._old_userlist().encode(errors="surrogateescape")
         if not trust_disk:
             given = {name: self.settled.get(name) for name in global_settings.REFERENCED if name in names}
@@ -195,7 +216,7 @@ class Drafting:
         """Return userlist.txt of before, with the users that it would get now: PgBouncer may have read them by then."""
         text = text_of(self.disk, USERLIST)
         above, _, below = text.partition(KEPT)
-        before, now = render.users(text), render.users(self.texts[USERLIST])
+        before, now = render.users(text), render.users(self.texts.get(USERLIST, text))
         came = {user: secret for user, secret in now.items() if user not in before}
         return render.with_kept(above, render.users(below) | came)
 
@@ -216,7 +237,8 @@ class Drafting:
             for role, secret in self._panels_users.items()
             if userlist.is_verifier(secret) and role in homes and passwords.get(role) == before.get(role)
         }
-        return userlist.find_verifiers([pool for pool, _ in self.asked], homes, passwords, Verifiers(live))
+        asked = [pool for pool, entry in self.asked if entry.role]
+        return userlist.find_verifiers(asked, homes, passwords, Verifiers(live))
 
     @property
     def rehashed(self) -> set[str]:

@@ -34,8 +34,11 @@ LINES = re.compile(
     re.ASCII | re.MULTILINE,
 )
 PAIR = re.compile(r"(\w+)=(?:'((?:[^']|'')*)'|(\S+))")
+LOOSE_PAIR = re.compile(r"(\w+)\s*=\s*(?:'((?:[^']|'')*)'|(\S+))")  # as people write them, with blanks
+TAKEN = re.compile(r"; pool (([0-9a-f-]{36}), taken over\n(\S+) = ([^\n]*))", re.ASCII)
 START = "; pool "
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
+DEFAULT_PORT = 5432
 TOLERANT = (1, 24)  # the first release that a user who is found otherwise than before does not end
 Rows = Collection[Mapping[str, object]]
 Forced = Mapping[object, object]  # name of an entry → its fixed user, as SHOW DATABASES has it
@@ -66,6 +69,7 @@ class Entry(NamedTuple):
     mode: str
     size: int
     settings: Mapping[str, str] = NO_SETTINGS
+    kept: str = ""  # the operator's own connection string, of an entry that was taken over
 
     def __repr__(self) -> str:
         """Without its password."""
@@ -73,8 +77,8 @@ class Entry(NamedTuple):
 
     @property
     def role(self) -> str:
-        """Whose password userlist.txt must hold."""
-        return self.user or self.auth_user
+        """Whose password userlist.txt must hold; none's for an entry that was there before, and let its users in."""
+        return "" if self.kept else self.user or self.auth_user
 
     @property
     def most(self) -> int:
@@ -93,6 +97,8 @@ class Entry(NamedTuple):
 
     def line(self) -> str:
         """Render the entry under a comment that names its pool."""
+        if self.kept:
+            return f"; pool {self.pool}, taken over\n{self.name} = {self.kept}"
         login = f" user={quoted(self.user)} password={quoted(self.password)}" if self.user else ""
         lookup = f" auth_user={quoted(self.auth_user)}" if self.auth_user else ""
         others = "".join(f" {key}={quoted(value)}" for key, value in self.settings.items())
@@ -268,12 +274,34 @@ class Reader:
                 self._written[id(entry)] = START + line
             self._lines[line] = entry
             entries.append(entry)
+        for line, pool, name, kept in TAKEN.findall(text):
+            self._lines[line] = of_kept(pool, name, kept)
+            entries.append(self._lines[line])
         return entries
 
 
 def read(text: str) -> list[Entry]:
     """Parse the entries of one file; see `Reader.read`."""
     return Reader().read(text)
+
+
+def of_kept(pool: str, name: str, kept: str) -> Entry:
+    """Build an entry that was taken over from the operator's own connection string, with the manual's defaults."""
+    pairs = {key: bare or inside.replace("''", "'") for key, inside, bare in LOOSE_PAIR.findall(kept)}
+    return Entry(
+        pool=pool,
+        name=name,
+        host=pairs.pop("host", ""),
+        port=int(pairs.pop("port", DEFAULT_PORT)),
+        database=pairs.pop("dbname", name),
+        user=pairs.pop("user", ""),
+        password=pairs.pop("password", ""),
+        auth_user="",  # the panel looks up nobody for it; the line itself says whether PgBouncer does
+        mode=pairs.pop("pool_mode", ""),
+        size=int(pairs.pop("pool_size", 0)),
+        settings=pairs,
+        kept=kept,
+    )
 
 
 def _of_pairs(pool: str, name: str, text: str) -> Entry:

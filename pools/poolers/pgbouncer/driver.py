@@ -164,8 +164,8 @@ class PgBouncer(Driver):
         return list(dict.fromkeys(faults))
 
     def probing_role(self, pool: Pool) -> str:
-        """Return the fixed user, or the role that looks up inbound users."""
-        return pool.user or database_entries.lookup_role(pool)
+        """Return the fixed user, the one that a taken entry let in, or the role that looks up inbound users."""
+        return pool.user or str(pool.taken_over.get("role") or "") or database_entries.lookup_role(pool)
 
     def probe(self, pool: Pool, role: str, password: str) -> None:
         verify.probe(pool.pooler, pool, role, password)
@@ -207,6 +207,10 @@ class PgBouncer(Driver):
         """Open a session over one console login of each process."""
         with processes.opened(pooler) as found:
             yield PgBouncerSession(pooler, found)
+
+    def take_over_obstacle(self, pooler: Pooler) -> str:
+        """Return nothing: its files can be taken over."""
+        return ""
 
     def processes(self, pooler: Pooler) -> list[dict[str, str]]:
         """Find those that share its port by so_reuseport."""

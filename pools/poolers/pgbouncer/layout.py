@@ -15,14 +15,17 @@ from django.utils.translation import gettext as _
 from pools.models import Pooler
 from pools.poolers import local_process
 from pools.poolers.base import Rejected
+from pools.poolers.pgbouncer import operators_config
 from pools.poolers.pgbouncer.render import MAIN, USERLIST
 
 
 def folder_there(pooler: Pooler, config: Mapping[str, str], *, has_main: bool) -> str:
     """Return config_dir as PgBouncer itself calls it, from SHOW CONFIG; raises `Rejected` where it reads other files.
 
-    `has_main`: whether config_dir has a pgbouncer.ini.
+    `has_main`: whether config_dir has a pgbouncer.ini. Of one that was taken over, the files were found where they lie.
     """
+    if pooler.file_paths and has_main:
+        return operators_config.folder_there(pooler, config.get("conffile", ""))
     path, main = PurePosixPath(config["auth_file"]), PurePosixPath(config.get("conffile", ""))
     words = {"config_dir": pooler.config_dir, "main": MAIN, "userlist": USERLIST, "path": path, "conffile": main}
     if main.name not in ("", MAIN):

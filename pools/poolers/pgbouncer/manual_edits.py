@@ -20,7 +20,7 @@ Pairs = dict[str, str]
 
 ENTRY = re.compile(r"\s*([A-Za-z0-9_.*-]+)\s*=\s*(.*?)\s*")
 PAIR = re.compile(r"\s*(\w+)\s*=\s*(?:'((?:[^']|'')*)'|([^\s']\S*))")
-POOL = re.compile(r"; pool ([0-9a-f-]{36})\s*")
+POOL = re.compile(r"; pool ([0-9a-f-]{36})(?:, taken over)?\s*")
 SETTING = re.compile(r"\s*([a-z0-9_]+)\s*=\s*(.*?)\s*")
 FIELDS = {"dbname": "database", "user": "user", "pool_size": "size", "pool_mode": "mode"}
 OF_CLUSTER = ("host", "port")

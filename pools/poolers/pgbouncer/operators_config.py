@@ -22,6 +22,7 @@ from django.utils.translation import gettext as _
 from pools.models import Pooler
 from pools.poolers import local_process
 from pools.poolers.pgbouncer import console
+from pools.poolers.pgbouncer.database_entries import LOOSE_PAIR
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN
 
@@ -37,7 +38,6 @@ TOKEN = re.compile(
     r"|(?P<key>'[^'\n]*'|[A-Za-z0-9_.*-]+)[ \t]*=[ \t]*(?P<value>[^\n]*)"
     r")"
 )
-PAIR = re.compile(r"(\w+)\s*=\s*(?:'((?:[^']|'')*)'|(\S+))")
 Load = Callable[[str], str]  # raises OSError
 
 
@@ -53,7 +53,7 @@ class Line(NamedTuple):
     @property
     def pairs(self) -> dict[str, str]:
         """The connection string of an entry, or the limits of a user, by key."""
-        return {key: bare or inside.replace("''", "'") for key, inside, bare in PAIR.findall(self.value)}
+        return {key: bare or inside.replace("''", "'") for key, inside, bare in LOOSE_PAIR.findall(self.value)}
 
 
 @dataclass
@@ -223,6 +223,14 @@ def here(path: str, start: str, config_dir: str, folder_there: str) -> str:
     if folder_there != config_dir:
         raise OSError(_("it lies in the file system of another host or container"))
     return str(whole)
+
+
+def folder_there(pooler: Pooler, conffile: str) -> str:
+    """Return the folder of the main file as PgBouncer can name it; `conffile` is that of SHOW CONFIG."""
+    path = PurePosixPath(conffile or pooler.config_file)
+    if not path.is_absolute() and working_folder(pooler):
+        return pooler.config_dir
+    return str(path.parent)
 
 
 def shortened(file: str) -> str:

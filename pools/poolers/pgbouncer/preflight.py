@@ -108,7 +108,11 @@ def _with_copies(texts: Mapping[str, str], included: Mapping[str, str], folder: 
 
     copies = {names[path]: OF_THE_REAL_ONE.sub("", text) for path, text in included.items()}
     main = {MAIN: texts[MAIN]}
-    return {**texts, **{name: INCLUDE.sub(led, text) for name, text in (main | render.masked(copies)).items()}}
+    return {
+        USERLIST: "",
+        **texts,
+        **{name: INCLUDE.sub(led, text) for name, text in (main | render.masked(copies)).items()},
+    }
 
 
 def _ending(main: str, folder: str) -> str:

@@ -97,7 +97,7 @@ def with_settings_include(main: str, folder: str, goes_on: GoesOn = lambda _path
 
 def without_settings_include(main: str) -> str:
     """Take out the lines that `with_settings_include` added, so that they can be added elsewhere."""
-    return re.sub(rf"(?:^{re.escape(SETTINGS_COMMENT)}\n)?{SETTINGS_INCLUDE.pattern}\n?", "", main, flags=re.MULTILINE)
+    return _including(SETTINGS).sub("", main)
 
 
 def with_last_lines(main: str, *lines: str, goes_on: GoesOn = lambda _path: False) -> str:
@@ -117,8 +117,14 @@ def with_last_lines(main: str, *lines: str, goes_on: GoesOn = lambda _path: Fals
     while body and (not body[-1].strip() or body[-1].lstrip()[0] in ";#"):
         body.pop()
     at = after + len("".join(body))
-    head, tail = main[:at].rstrip("\n"), main[at:].lstrip("\n")
-    return "\n".join([head, *lines, ""]) + (f"\n{tail}" if tail else "")
+    if (end := re.compile(r"\r?\n").match(main, at)) and not main[:at].endswith("\n"):
+        at = end.end()  # of the header's own line
+    return "\n".join([main[:at].removesuffix("\n"), *lines, ""]) + main[at:]
+
+
+def without_includes(main: str) -> str:
+    """Remove the lines that include the panel's files, with the panel's comments above them, wherever they stand."""
+    return _including(DATABASES, SETTINGS).sub("", main)
 
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:
@@ -151,3 +157,10 @@ def _user_lines(secrets: Mapping[str, str]) -> str:
 
 def _doubled(value: str) -> str:
     return '"' + value.replace('"', '""') + '"'
+
+
+def _including(*names: str) -> re.Pattern[str]:
+    """Match the lines of a main file that include these files of the panel, with its comments above them."""
+    files = "|".join(map(re.escape, names))
+    comment = r"(?:^; (?:pools|settings) made in Pooldeck\r?\n)?"
+    return re.compile(rf"{comment}^%include[ \t]+(?:[^\n]*/)?(?:{files})[ \t]*(?:\r?\n|\Z)", re.MULTILINE)

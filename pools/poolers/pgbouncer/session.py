@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import atomic_write
+from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolSet, PoolState
 from pools.poolers import local_process
@@ -26,6 +26,7 @@ from pools.poolers.pgbouncer import (
     processes,
     releases,
     render,
+    taken_entries,
     verify,
 )
 from pools.poolers.pgbouncer.config_builder import Drafting, stays, text_of
@@ -59,7 +60,7 @@ class PgBouncerSession:
 
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
-        disk = atomic_write.read(self.pooler.config_dir, list(render.FILES))
+        disk = pooler_files.read(self.pooler, render.FILES)
         users = {str(row["name"]): row for one in self.processes for row in console.rows(one.console, "users")}
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
@@ -112,7 +113,7 @@ class PgBouncerSession:
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, RELOAD; first without the entries that can't be changed in place."""
-        old = atomic_write.read(self.pooler.config_dir, list(render.FILES))
+        old = pooler_files.read(self.pooler, render.FILES)
         contents = {**contents, **self._users_to_keep(contents)}
         databases = text_of(contents, DATABASES)
         wanted = self.reader.read(databases)
@@ -120,10 +121,10 @@ class PgBouncerSession:
         if leaving:
             staying = [entry for entry in wanted if entry.name not in leaving]
             first = render.databases(staying, global_settings.users_of(databases)).encode()
-            atomic_write.replace(self.pooler.config_dir, {**contents, DATABASES: first})
+            pooler_files.replace(self.pooler, {**contents, DATABASES: first})
             self._reload()
         progress.renew()
-        atomic_write.replace(self.pooler.config_dir, contents)
+        pooler_files.replace(self.pooler, contents)
         self._reload()
         self.written = {**old, **contents}
         for note in self._hazards.kept_until_restart(wanted, old):
@@ -269,8 +270,7 @@ class PgBouncerSession:
         )
 
     def _through(self, pool: Pool, *, moved: bool) -> str:
-        role = direct_login.role_of(pool)
-        password = self._drafted.found.password(pool, role)
+        role, password = self._client_of(pool)
         try:
             return verify.log_in(self.pooler, pool, role, password, moved=moved)
         except Rejected:
@@ -278,6 +278,16 @@ class PgBouncerSession:
                 raise
             time.sleep(PGPOOL_RELOADS_S)
             return verify.log_in(self.pooler, pool, role, password, moved=moved)
+
+    def _client_of(self, pool: Pool) -> tuple[str, str]:
+        """Return the role that logs in through a pool, and its password; raises `verify.Shut` where none is known."""
+        if not pool.taken_over:
+            role = direct_login.role_of(pool)
+            return role, self._drafted.found.password(pool, role)
+        role, password = taken_entries.client_of(pool)
+        if not role:
+            raise verify.Shut(verify.NOBODY % {"pool": pool.name})
+        return role, password
 
     def _operators(self, drafting: Drafting) -> Operators:
         """Return what is the operator's; entries are listed only where a pool asks for a name of its own."""

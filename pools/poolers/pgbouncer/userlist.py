@@ -60,9 +60,9 @@ def secrets_of(
     `Rejected` for a pool whose role has another password already.
     """
     secrets = {pooler.admin_user: pooler.admin_password, **kept}
-    brought = {(entry.role, entry.password): entry for entry in staying}
+    brought = {(entry.role, entry.password): entry for entry in staying if entry.role}
     live = ((entry, _live(role, secret, kept, before)) for (role, secret), entry in brought.items())
-    now = ((entry, entry.password or found.password(pool, entry.role)) for pool, entry in asked)
+    now = ((entry, entry.password or found.password(pool, entry.role)) for pool, entry in asked if entry.role)
     for entry, secret in chain(live, now):
         role = entry.role
         if secrets.setdefault(role, secret) != secret:

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from pools.models import Pool, Pooler
 from pools.poolers import first_query
 from pools.poolers.base import Rejected, Unproved
-from pools.poolers.pgbouncer import auth_query, console, database_entries, stats
+from pools.poolers.pgbouncer import auth_query, console, database_entries, stats, taken_entries
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pooler_login import reason_of, refusing_cleartext
 
@@ -36,6 +36,9 @@ WAITING = {
     "disabled": gettext_lazy("%(user)s into %(pool)s, which is disabled: its query waits"),
     "paused": gettext_lazy("%(user)s into %(pool)s, which is paused: its query waits"),
 }
+
+
+NOBODY = gettext_lazy("the pool %(pool)s was only read back: no password of its users is known")
 
 
 class Shut(Exception):
@@ -108,7 +111,11 @@ def probe(pooler: Pooler, pool: Pool, role: str, password: str) -> None:
 
     Raises `Rejected` with the reason, `Unproved` for a pool that is full or shut, `PoolerUnreachable`.
     """
-    query = auth_query.MAY_ASK if database_entries.query_of(pool) else first_query.ANY
+    query = auth_query.MAY_ASK if database_entries.query_of(pool) and not pool.taken_over else first_query.ANY
+    if pool.taken_over:
+        role, password = taken_entries.client_of(pool)
+        if not role:
+            raise Unproved(NOBODY % {"pool": pool.name})
     try:
         if first_query.run(partial(_connect, pooler, pool, role, password, first_query.WITHIN_S), query):
             return
@@ -193,11 +200,20 @@ def _values(entry: Entry) -> tuple[object, ...]:
     return entry.host, entry.port, entry.database, entry.user or None, entry.size, entry.mode, entry.most
 
 
+def _of_kept(entry: Entry) -> dict[str, object]:
+    """Return the values of the columns that the line of an entry that was taken over determines."""
+    wanted: dict[str, object] = {"port": entry.port, "database": entry.database, "force_user": entry.user or None}
+    stated = {"host": entry.host, "pool_size": entry.size, "pool_mode": entry.mode}
+    if most := entry.settings.get("max_db_connections"):
+        stated["max_connections"] = int(most)
+    return wanted | {column: value for column, value in stated.items() if value}
+
+
 def _difference(row: Mapping[str, object] | None, entry: Entry) -> str:
     """Return the first column that differs from the entry, as a sentence; empty when none does."""
     if row is None:
         return _("the pooler has no pool %(name)s") % {"name": entry.name}
-    wanted: dict[str, object] = dict(zip(COLUMNS, _values(entry), strict=True))
+    wanted = _of_kept(entry) if entry.kept else dict(zip(COLUMNS, _values(entry), strict=True))
     for key, value in entry.settings.items():
         column = key if key in row else RESERVE_COLUMNS.get(key, key)
         if column == "load_balance_hosts" and "," not in entry.host:
