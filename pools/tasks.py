@@ -10,9 +10,9 @@ from pools import deployment, task_queue
 from pools.clusters import health_check
 from pools.config_files import folder_owner
 from pools.console import commands
-from pools.deployment import drift, proofs, retries
+from pools.deployment import drift, let_go, proofs, retries, take_over
 from pools.inventory import poolers
-from pools.models import Pooler, PoolerState
+from pools.models import Pooler, PoolerState, TakeOver
 from pools.monitoring import notifications, pool_checks, pool_logins, recorder, redis_store
 from pools.provisioning import cluster_commands
 
@@ -25,8 +25,9 @@ OVERWRITE_TRIES = 300  # one per second: the longest apply ends within that time
 
 @shared_task
 def apply_pooler(pooler_id: str, user_id: int | None = None) -> None:
-    """Apply the desired state of a pooler, in the name of the user who asked for it."""
+    """Take a pooler over or let it go where that was asked for, and apply its desired state in the user's name."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
+        _carry_on(pooler)
         deployment.apply_pooler(pooler, _user(user_id))
 
 
@@ -48,8 +49,9 @@ def apply_what_waits() -> None:
             retries.wake(pooler)
         else:
             retry_refused.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
-    for pooler in deployment.waiting_poolers():
+    for pooler in [*Pooler.objects.filter(take_overs__in=TakeOver.objects.waiting()), *deployment.waiting_poolers()]:
         if task_queue.is_ours(pooler):
+            _carry_on(pooler)
             deployment.apply_pooler(pooler)
         else:
             apply_pooler.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
@@ -120,6 +122,13 @@ def resume_paused_pools() -> None:
 def run_cluster_commands() -> None:
     """Run the operator's commands that are due, which create and delete clusters."""
     cluster_commands.run_due()
+
+
+def _carry_on(pooler: Pooler) -> None:
+    """Take a pooler over, or let it go, where somebody asked for that."""
+    take_over.carry_on(pooler)
+    let_go.carry_on(pooler)
+    pooler.refresh_from_db()
 
 
 def _user(user_id: int | None) -> models.Model | None:

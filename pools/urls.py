@@ -25,6 +25,7 @@ from pools.views import (
     revisions,
     roles,
     shelf,
+    take_overs,
     tools,
 )
 from pools.views.insights import cluster_insights
@@ -69,6 +70,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("poolers/<uuid:pk>/delete/", poolers.pooler_delete, name="pooler-delete"),
     path("poolers/<uuid:pk>/check/", poolers.pooler_check, name="pooler-check"),
     path("poolers/<uuid:pk>/apply/", poolers.pooler_apply, name="pooler-apply"),
+    path("poolers/<uuid:pk>/take-over/", take_overs.pooler_take_over, name="pooler-take-over"),
+    path("poolers/<uuid:pk>/let-go/", take_overs.pooler_let_go, name="pooler-let-go"),
+    path("poolers/<uuid:pk>/original-files/", take_overs.pooler_original_files, name="pooler-original-files"),
     path("poolers/<uuid:pk>/access/", pool_access.pooler_access, name="pooler-access"),
     path("poolers/<uuid:pk>/settings/", pooler_settings.pooler_settings, name="pooler-settings"),
     path("poolers/<uuid:pk>/settings/state/", pooler_settings.pooler_settings_state, name="pooler-settings-state"),

@@ -107,6 +107,10 @@ POOLERS: dict[str, Any] = {
     ],
     "poolers_restrict_pools_create": [(_("Let in only the pools' own users"), {"confirm": "pgbouncer-1"})],
     "poolers_rollback_create": [(_("Return to revision 11"), {"revision": 11})],
+    "poolers_take_over_create": [
+        (_("What it would do"), {"config_file": "/etc/pgbouncer/pgbouncer.ini", "dry_run": True}),
+        (_("Take over, and make pools of two entries"), {"entries": ["orders", "reports"]}),
+    ],
 }
 POOLS: dict[str, Any] = {
     "pools_create": [

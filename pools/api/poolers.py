@@ -26,6 +26,7 @@ from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
 from pools.api.revisions import RevisionActions
 from pools.api.serializers import AskedApplySerializer, AskedSerializer, ConfigSerializer, PoolerSerializer
+from pools.api.take_overs import TakeOverActions
 from pools.api.versions import expected_version
 from pools.deployment import adoption, live_files
 from pools.errors import InvalidValues
@@ -37,14 +38,23 @@ SHOWN = sorted({word for kind in KINDS.values() for word in kind.words})
 
 
 class PoolerViewSet(
-    WatchActions, EntryActions, RevisionActions, SettingsActions, NodeActions, AccessActions, ModelViewSet[Pooler]
+    WatchActions,
+    EntryActions,
+    RevisionActions,
+    SettingsActions,
+    NodeActions,
+    AccessActions,
+    TakeOverActions,
+    ModelViewSet[Pooler],
 ):
     """Running PgBouncers and Pgpool-IIs."""
 
     queryset = Pooler.objects.all()
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
-    action_scopes = dict.fromkeys(("apply", "rollback", "attach_node", "detach_node", "restrict_pools"), "apply")
+    action_scopes = dict.fromkeys(
+        ("apply", "rollback", "attach_node", "detach_node", "restrict_pools", "take_over", "let_go"), "apply"
+    )
     filterset_class = PoolerFilter
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]

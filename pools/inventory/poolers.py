@@ -101,6 +101,8 @@ def change(
         fields["sealed_admin_password"] = moved.sealed_admin_password
     generator = pooler.generator
     elsewhere = any(fields[name] != getattr(pooler, name) for name in OF_HOST)
+    if pooler.file_paths and any(fields[name] != getattr(pooler, name) for name in ("config_dir", "config_file")):
+        raise InvalidPooler({"config_dir": [_("its files were taken over where they lie: let the pooler go first")]})
     with _names_kept_apart(fields["name"]):
         pooler.edit(expected_version, **fields)
         if elsewhere:

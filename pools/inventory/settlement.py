@@ -1,7 +1,8 @@
 """Waits for workers: until a pool, or a pooler's settings, are applied or refused."""
 
 from panel.lib.polling import poll
-from pools.models import Pool, Pooler, PoolState
+from pools.models import Pool, Pooler, PoolState, TakeOver
+from pools.models.take_overs import WAITING
 
 
 def wait_for_pool(pool: Pool, seconds: float) -> Pool | None:
@@ -34,6 +35,16 @@ def wait_for_pooler(pooler: Pooler, seconds: float) -> Pooler:
         pooler.refresh_from_db()
         is_pending = pooler.settings_state == PoolState.PENDING or pooler.pools.unsettled().exists()
         return not is_pending and pooler.apply_token is None, pooler
+
+    return poll(read, seconds)
+
+
+def wait_for_take_over(taken: TakeOver, seconds: float) -> TakeOver:
+    """Wait at most `seconds` until no worker has to do anything for it; return it as it is then."""
+
+    def read() -> tuple[bool, TakeOver]:
+        taken.refresh_from_db()
+        return taken.state not in WAITING, taken
 
     return poll(read, seconds)
 

@@ -1,0 +1,147 @@
+"""The REST API of a pooler's take-over and release."""
+
+from typing import Any
+
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.permissions import person
+from panel.lib import wait_param
+from panel.lib.known_fields import KnownFields
+from panel.lib.wait_param import WAIT
+from pools.api.serializers import AskedSerializer
+from pools.deployment import let_go, take_over, take_over_plan
+from pools.errors import InvalidValues
+from pools.inventory import settlement
+from pools.models import Delivery, Pooler, TakeOver
+
+
+class AskedTakeOverSerializer(KnownFields):
+    """A take-over, or with `dry_run` its preview, which writes nothing."""
+
+    config_file = serializers.CharField(
+        max_length=500, required=False, help_text=_("The path of its main file; else the one that it was started with")
+    )
+    delivery = serializers.ChoiceField(Delivery.choices, default=Delivery.WORKER)
+    host = serializers.UUIDField(required=False, allow_null=True, help_text=_("The host, for delivery by SSH"))
+    generator = serializers.CharField(
+        max_length=63, required=False, help_text=_("The worker that can write its files; else any")
+    )
+    entries = serializers.ListField(
+        child=serializers.CharField(), required=False, help_text=_("The entries that become pools; else all that can")
+    )
+    dry_run = serializers.BooleanField(default=False)
+
+
+class PlaceSerializer(serializers.Serializer[Any]):
+    """Where a line stands."""
+
+    file = serializers.CharField()
+    line = serializers.IntegerField()
+
+
+class _LoginSerializer(serializers.Serializer[Any]):
+    role = serializers.CharField()
+    error = serializers.CharField(help_text=_("Why no login got through the entry; empty where one did"))
+
+
+class _ClusterSerializer(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+
+
+class _RegisterSerializer(serializers.Serializer[Any]):
+    host = serializers.CharField()
+    port = serializers.IntegerField()
+
+
+class _PoolSerializer(serializers.Serializer[Any]):
+    database = serializers.CharField()
+    user = serializers.CharField()
+    mode = serializers.CharField()
+    size = serializers.IntegerField()
+    settings = serializers.DictField()
+
+
+class ProposedEntrySerializer(serializers.Serializer[Any]):
+    """What becomes of an entry; `register` is the address of a server that no cluster is registered for."""
+
+    name = serializers.CharField()
+    becomes = serializers.ChoiceField([take_over_plan.POOL, take_over_plan.KEPT])
+    because = serializers.CharField(help_text=_("Why it stays as it is"))
+    source = PlaceSerializer()  # type: ignore[assignment]  # a field of this name, as Entry has it
+    login = _LoginSerializer()
+    cluster = _ClusterSerializer(allow_null=True)
+    pool = _PoolSerializer(allow_null=True)
+    register = _RegisterSerializer(allow_null=True)
+
+
+class _ReadFileSerializer(serializers.Serializer[Any]):
+    path = serializers.CharField()
+    role = serializers.CharField()
+    sha256 = serializers.CharField()
+
+
+class _ChangeSerializer(serializers.Serializer[Any]):
+    file = serializers.CharField()
+    diff = serializers.CharField(help_text=_("As diff -u writes it, secrets masked"))
+
+
+class TakeOverPreviewSerializer(serializers.Serializer[Any]):
+    """What a take-over would do; with any of `blockers` it can't be asked for."""
+
+    entries = ProposedEntrySerializer(many=True)
+    files = _ReadFileSerializer(many=True)
+    changes = _ChangeSerializer(many=True)
+    blockers = serializers.ListField(child=serializers.CharField())
+
+
+class TakeOverActions(GenericViewSet[Pooler]):
+    """Actions that lead from a watched pooler to a managed one, and back."""
+
+    @extend_schema(
+        request=AskedTakeOverSerializer,
+        parameters=[WAIT],
+        responses={200: TakeOverPreviewSerializer, 202: AskedSerializer},
+    )
+    @action(detail=True, methods=["post"], url_path="take-over")
+    def take_over(self, request: Request, pk: str) -> Response:
+        """Take over a running pooler; with `dry_run` return what would become of its entries and files."""
+        asked = AskedTakeOverSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        values = asked.validated_data
+        _refuse_other_deliveries(values)
+        pooler = self.get_object()
+        config_file, names = values.get("config_file", ""), values.get("entries")
+        if values["dry_run"]:
+            with take_over_plan.planned(pooler, config_file, names) as plan:
+                return Response(TakeOverPreviewSerializer(plan.described()).data)
+        if "generator" in values:
+            pooler.edit(None, generator=values["generator"])
+        with wait_param.waiting(request) as seconds:
+            taken = take_over.ask(pooler, config_file, names, person(request.user))
+            return self._answered(taken, seconds)
+
+    @extend_schema(request=None, parameters=[WAIT], responses={202: AskedSerializer})
+    @action(detail=True, methods=["post"], url_path="let-go")
+    def let_go(self, request: Request, pk: str) -> Response:
+        """Give a pooler that was taken over its files back, as they were, and watch it again."""
+        with wait_param.waiting(request) as seconds:
+            return self._answered(let_go.ask(self.get_object(), person(request.user)), seconds)
+
+    def _answered(self, taken: TakeOver, seconds: float) -> Response:
+        taken = settlement.wait_for_take_over(taken, seconds)
+        pooler = self.get_object()
+        return Response(self.get_serializer(pooler).data | {"detail": taken.reason}, status=status.HTTP_202_ACCEPTED)
+
+
+def _refuse_other_deliveries(values: dict[str, Any]) -> None:
+    if values["delivery"] != Delivery.WORKER or values.get("host"):
+        text = gettext("a pooler is taken over by a worker on its host, which reads and writes its files: worker")
+        raise InvalidValues({"delivery": [text]})

@@ -1,0 +1,213 @@
+"""Lets a pooler go that was taken over: its files get back their bytes, and keep exactly what others edited since."""
+
+import logging
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from django.db import models, transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pools import task_queue
+from pools.deployment import apply_lock, diff, take_over
+from pools.deployment.attempt import LockLost
+from pools.errors import IllegalTransition, NotThere, PoolsError
+from pools.inventory import histories
+from pools.models import Delivery, Entry, Pool, Pooler, PoolState, Revision, RevisionState, TakeOver, TakeOverState
+from pools.poolers import KINDS
+from pools.poolers.pgbouncer import console, processes, render
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Release:
+    """What letting go would do: `pools` become entries again, `lost` ones exist only in the panel's file."""
+
+    taken: TakeOver
+    pools: list[Pool]
+    lost: list[Pool]
+    files: dict[str, tuple[bytes | None, bytes | None]] = field(repr=False)
+    edited: list[str] = field(default_factory=list)  # files that others edited, which keep these edits
+
+    @property
+    def changes(self) -> list[diff.FileDiff]:
+        """The files that differ, secrets masked."""
+        before, after = ({path: _text(both[side]) for path, both in self.files.items()} for side in (0, 1))
+        return diff.of_files(_known(before), _known(after), _masked)
+
+    @property
+    def blockers(self) -> list[str]:
+        """Why the pooler can't be let go yet."""
+        if not self.lost:
+            return []
+        text = _("pools made since the take-over would be gone: remove %(pools)s first")
+        return [text % {"pools": ", ".join(pool.name for pool in self.lost)}]
+
+
+def preview(pooler: Pooler) -> Release:
+    """Return what letting go would do; raises `IllegalTransition` for a pooler that was not taken over."""
+    taken = held(pooler)
+    files = _files(taken)
+    originals = taken.originals
+    edited = [
+        path
+        for path, (now, after) in files.items()
+        if path in originals and after != originals[path].content and now is not None and after is not None
+    ]
+    pools = list(pooler.pools.wanted())
+    back = [pool for pool in pools if pool.taken_over]
+    return Release(taken, back, [pool for pool in pools if not pool.taken_over], files, edited)
+
+
+def held(pooler: Pooler) -> TakeOver:
+    """Return the take-over that a pooler is managed by. Raises `IllegalTransition`."""
+    taken = pooler.take_overs.holding().first()
+    if taken is None:
+        text = _("pooler %(pooler)s was not taken over, so there is nothing to go back to")
+        raise IllegalTransition(text % {"pooler": pooler})
+    return taken
+
+
+def backup(pooler: Pooler) -> TakeOver:
+    """Return the latest take-over with original files, whether or not it still holds. Raises `NotThere`."""
+    taken = pooler.take_overs.exclude(sealed_originals="").first()
+    if taken is None:
+        raise NotThere(_("pooler %(pooler)s was never taken over") % {"pooler": pooler})
+    return taken
+
+
+def ask(pooler: Pooler, author: models.Model | None = None) -> TakeOver:
+    """Queue the release. Raises `IllegalTransition` with what has to be done before."""
+    release = preview(pooler)
+    if release.blockers:
+        raise IllegalTransition("; ".join(release.blockers))
+    release.taken.move(TakeOverState.LEAVING)
+    task_queue.ask([pooler.pk], author)
+    logger.info("pooler %s is to be let go, requested by %s", pooler.pk, author)
+    return release.taken
+
+
+def carry_on(pooler: Pooler) -> None:
+    """Let a pooler go that is to be, from the beginning where a worker died; no-op while another process works."""
+    leaving = pooler.take_overs.filter(state__in=(TakeOverState.LEAVING, TakeOverState.RELEASING)).first()
+    if leaving is None:
+        return
+    with apply_lock.held(pooler) as is_held:
+        if is_held:
+            _carry_on_under_lock(leaving)
+
+
+def _carry_on_under_lock(leaving: TakeOver) -> None:
+    try:
+        _release(leaving)
+    except LockLost as error:
+        logger.warning("%s", error)
+    except PoolsError as fault:
+        logger.warning("pooler %s was not let go: %s", leaving.pooler_id, fault)
+        leaving.move(TakeOverState.TAKEN, str(fault))
+
+
+def _release(taken: TakeOver) -> None:
+    pooler, release = taken.pooler, preview(taken.pooler)
+    revision = _revision(release)
+    taken.move(TakeOverState.RELEASING)
+    before = {path: now for path, (now, _after) in release.files.items()}
+    try:
+        with processes.opened(pooler) as found:
+            revision.note("writing", ", ".join(release.files), write=True)
+            _write(taken, {path: after for path, (_now, after) in release.files.items()})
+            for one in found:
+                console.reload(one.console)
+    except PoolsError as fault:
+        _write(taken, before)
+        revision.finish(RevisionState.ROLLED_BACK, str(fault))
+        raise
+    if not pooler.holds_apply_lock():
+        raise LockLost(_("another worker took over pooler %(pooler)s") % {"pooler": pooler})
+    with transaction.atomic():
+        _watch(pooler)
+        revision.finish(RevisionState.APPLIED)
+        taken.move(TakeOverState.RELEASED, "; ".join(release.edited))
+    logger.info("pooler %s is let go", pooler.pk)
+
+
+def _write(taken: TakeOver, contents: take_over.Contents) -> None:
+    own = str(Path(taken.config_file).parent)
+    take_over.write(contents, own, take_over.access_of_panels(taken.originals), own_first=False)
+
+
+def _revision(release: Release) -> Revision:
+    taken = release.taken
+    texts = {Path(path).name: _text(after) or "" for path, (_now, after) in release.files.items() if after}
+    described = {"cause": _("let go"), "summary": _("the operator's files, as before the take-over")}
+    return Revision.objects.draft(taken.pooler, texts, taken.author, **described)
+
+
+def _watch(pooler: Pooler) -> None:
+    """Make pools entries again, with their history, and the pooler a watched one."""
+    for pool in pooler.pools.select_related("cluster"):
+        entry, _made = Entry.objects.get_or_create(
+            pooler=pooler, name=pool.name, defaults={"seen_at": timezone.now(), "cluster": pool.cluster}
+        )
+        histories.to_entry(pool, entry)
+        Entry.objects.filter(pk=entry.pk).update(pool=None)  # it stays when the pool goes
+        pool.delete()
+    nothing: dict[str, object] = {"settings": {}, "user_settings": {}, "drift": [], "needs_restart": []}
+    pooler.given_files.all().delete()
+    pooler.edit(
+        None,
+        config_dir="",
+        config_file="",
+        file_paths={},
+        delivery=Delivery.WORKER,
+        **nothing,
+        drift_seen_at=None,
+        settings_state=PoolState.APPLIED,
+        settings_reason="",
+        files_checked_at=None,
+    )
+
+
+def _files(taken: TakeOver) -> dict[str, tuple[bytes | None, bytes | None]]:
+    """Return path → bytes now and after, of the files that change: the operator's, and those of the panel that go."""
+    found = take_over.restored_files(taken)
+    for path in _panels(taken):
+        now = Path(path).read_bytes()
+        found[path] = (now, _users_of_others(now) if path == taken.pooler.file_paths.get(render.USERLIST) else None)
+    return {path: (now, after) for path, (now, after) in found.items() if now != after}
+
+
+def _panels(taken: TakeOver) -> Iterator[str]:
+    """Yield the files that the panel added to the folder later."""
+    kind, originals = KINDS[taken.pooler.kind], taken.originals
+    paths = {name: str(Path(taken.config_file).with_name(name)) for name in kind.files}
+    paths.pop(render.USERLIST, None)  # one that PgBouncer does not read is not the panel's
+    for path in {**paths, **taken.pooler.file_paths}.values():
+        if path not in originals and os.path.lexists(path):
+            yield path
+
+
+def _users_of_others(now: bytes) -> bytes | None:
+    """Return what stands above the panel's part of an auth_file that was not there at the take-over."""
+    kept = render.kept_part(now.decode(errors="surrogateescape"))
+    return kept.encode(errors="surrogateescape") if kept.strip() else None
+
+
+def _text(content: bytes | None) -> str | None:
+    return None if content is None else content.decode(errors="surrogateescape")
+
+
+def _known(texts: dict[str, str | None]) -> dict[str, str]:
+    return {path: text for path, text in texts.items() if text is not None}
+
+
+def _masked(texts: "diff.Texts") -> dict[str, str]:
+    """Mask secrets; what has users is masked as a user list, whatever its name."""
+    found = {}
+    for path, text in texts.items():
+        name = render.USERLIST if render.users(text) else path
+        found[path] = render.masked({name: text})[name]
+    return found

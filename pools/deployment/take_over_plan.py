@@ -1,0 +1,324 @@
+"""What a take-over would do to a running PgBouncer: which entries become pools, which files change; writes nothing."""
+
+import os
+import stat
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from django.utils.translation import gettext as _
+
+from pools.clusters.cluster_index import ClusterIndex
+from pools.config_files import atomic_write, folder_owner
+from pools.deployment import diff
+from pools.errors import IllegalTransition
+from pools.inventory import pool_validation, pooler_settings_validation
+from pools.models import (
+    EVERYONE,
+    Cluster,
+    ClusterNode,
+    ClusterStatus,
+    Entry,
+    Pool,
+    Pooler,
+    PoolState,
+    identifiers,
+)
+from pools.poolers import KINDS
+from pools.poolers.pgbouncer import database_entries, processes, render, take_over, taken_entries
+from pools.poolers.pgbouncer.operators_config import ANY
+from pools.poolers.pgbouncer.read_files import Placed
+from pools.poolers.pgbouncer.render import DATABASES
+from pools.poolers.pgbouncer.take_over import Answer, Running
+from pools.poolers.settings_schema import Scope
+
+POOL, KEPT = "pool", "kept"
+PANELS_FILES = (DATABASES, "pooldeck_settings.ini")
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What becomes of one entry: a `pool`, unsaved, or it is kept as it is `because`.
+
+    `unknown` is the address of a server that is not registered.
+    """
+
+    line: Placed
+    answer: Answer
+    pool: Pool | None = None
+    because: str = ""
+    unknown: tuple[str, int] | None = None
+
+    @property
+    def name(self) -> str:
+        """The entry's name."""
+        return self.line.key
+
+    @property
+    def becomes(self) -> str:
+        """As the API says it."""
+        return POOL if self.pool else KEPT
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The whole take-over; `contents` are the files to write by path, the first of them the panel's own."""
+
+    running: Running
+    proposals: list[Proposal]
+    blockers: list[str]
+    appended: str = ""
+    contents: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+
+    @property
+    def pools(self) -> list[Pool]:
+        """The pools to make."""
+        return [one.pool for one in self.proposals if one.pool]
+
+    @property
+    def changes(self) -> list[diff.FileDiff]:
+        """The files that differ, secrets masked."""
+        before = {path: self.running.files.files[path].text for path in self.contents if path in self._files}
+        after = {path: content.decode(errors="surrogateescape") for path, content in self.contents.items()}
+        return diff.of_files(before, after, render.masked)
+
+    @property
+    def _files(self) -> Collection[str]:
+        return self.running.files.files
+
+    def described(self) -> dict[str, Any]:
+        """Return `{entries, files, changes, blockers}` for the API, without secrets."""
+        return {
+            "entries": [_described(one) for one in self.proposals],
+            "files": [
+                {"path": file.path, "role": file.role, "sha256": file.sha256}
+                for file in self.running.files.files.values()
+            ],
+            "changes": [{"file": one.name, "diff": one.text} for one in self.changes],
+            "blockers": self.blockers,
+        }
+
+
+@contextmanager
+def planned(pooler: Pooler, config_file: str, names: Collection[str] | None = None) -> Iterator[Plan]:
+    """Plan the take-over, with the consoles still open; `names`: those of the entries that may become pools.
+
+    Raises `IllegalTransition`, `Unreadable`, `PoolerUnreachable`.
+    """
+    refuse(pooler)
+    with processes.opened(pooler) as found:
+        config_file = config_file or found[0].config.get("conffile", "")
+        running = take_over.inspect(pooler, found, config_file)
+        yield _plan(running, names)
+
+
+def refuse(pooler: Pooler) -> None:
+    """Raise `IllegalTransition` for a pooler that can't be taken over, or from here."""
+    if obstacle := KINDS[pooler.kind].take_over_obstacle(pooler):
+        raise IllegalTransition(obstacle)
+    if not pooler.is_watched:
+        text = _("pooler %(pooler)s is managed already: its files are the panel's")
+        raise IllegalTransition(text % {"pooler": pooler})
+    if not (owner := folder_owner.of(pooler)).is_here:
+        text = _("the files of pooler %(pooler)s lie with generator %(generator)s, and can't be previewed here")
+        raise IllegalTransition(text % {"generator": owner.generator, "pooler": pooler})
+
+
+def _plan(running: Running, names: Collection[str] | None) -> Plan:
+    answers = take_over.answers(running)
+    servers = Servers(running.pooler)
+    proposals = [
+        _propose(running, lines[-1], answers.get(name, Answer()), servers, names)
+        for name, lines in running.entries.items()
+    ]
+    proposals += [
+        Proposal(lines[-1], Answer(), because=_("a peer is no database"))
+        for lines in running.files.of("peers").values()
+    ]
+    appended = take_over.appended_to(running.files.main.text, running.folder)
+    contents = _contents(running, proposals, appended)
+    blockers = [*running.blockers(), *_unwritable(running, contents)]
+    return Plan(running, proposals, blockers, appended, contents)
+
+
+def _propose(
+    running: Running, line: Placed, answer: Answer, servers: "Servers", names: Collection[str] | None
+) -> Proposal:
+    if because := _kept_because(running, line, answer):
+        return Proposal(line, answer, because=because)
+    if names is not None and line.key not in names:
+        return Proposal(line, answer, because=_("it was not chosen"))
+    cluster, because = servers.find(line, answer)
+    if cluster is None:
+        host, port = line.pairs.get("host", ""), int(line.pairs.get("port", database_entries.DEFAULT_PORT))
+        return Proposal(line, answer, because=because, unknown=None if answer.is_standby else (host, port))
+    pool = _pool_of(running, line, answer, cluster)
+    if fault := next((message for _field, message in pool_validation.problems(pool)), ""):
+        return Proposal(line, answer, because=_("the panel can't keep it as a pool: %(fault)s") % {"fault": fault})
+    return Proposal(line, answer, pool)
+
+
+def _kept_because(running: Running, line: Placed, answer: Answer) -> str:
+    """Return why an entry stays as it is, whichever server it leads to; empty where it can become a pool."""
+    pairs = line.pairs
+    if line.key == ANY:
+        return _("any other database: it serves every name that has no entry of its own")
+    if problem := identifiers.pool_name_problem(line.key):
+        return problem
+    if "," in pairs.get("host", ""):
+        return _("it leads to several hosts, of which a pool of the panel has one")
+    if not pairs.get("user") and running.uses_auth_query(line):
+        return _("it has no user of its own, and looks up those of its clients (auth_query)")
+    user = pairs.get("user")
+    if user and not (pairs.get("password") or running.passwords.get(user)):
+        text = _("the password of %(user)s stands in no file in clear, so the panel could not keep it")
+        return text % {"user": user}
+    return ""
+
+
+def _pool_of(running: Running, line: Placed, answer: Answer, cluster: Cluster) -> Pool:
+    pairs = line.pairs
+    pool = Pool(
+        id=uuid4(),
+        name=line.key,
+        pooler=running.pooler,
+        cluster=cluster,
+        database=pairs.get("dbname", line.key),
+        user=pairs.get("user", ""),
+        mode=taken_entries.mode_of(pairs, running.config),
+        size=taken_entries.size_of(pairs, running.config),
+        allowed_users=EVERYONE if pairs.get("user") else "",
+        settings=_settings(running, pairs),
+        state=PoolState.APPLIED,
+    )
+    host, port, _note = database_entries.address_of(pool)
+    pool.taken_over = {"address": [host, port], "role": answer.role if not answer.error else ""}
+    return pool
+
+
+def _settings(running: Running, pairs: Mapping[str, str]) -> dict[str, Any]:
+    """Return the entry's own settings, typed; those that the panel does not know stay in the line alone."""
+    known = pooler_settings_validation.offered(running.pooler, Scope.POOL)
+    texts = taken_entries.settings_of(pairs)
+    return {name: pooler_settings_validation.typed(known[name], text) for name, text in texts.items() if name in known}
+
+
+class Servers:
+    """The registered servers, by address and by the identifier of their data."""
+
+    def __init__(self, pooler: Pooler) -> None:
+        self.pooler, self.index = pooler, ClusterIndex.read()
+        self._at: dict[tuple[str, int], list[Cluster]] = {}
+        for cluster in Cluster.objects.all():
+            self._at.setdefault((cluster.host, cluster.port), []).append(cluster)
+        for node in ClusterNode.objects.select_related("cluster"):
+            self._at.setdefault((node.host, node.port), []).append(node.cluster)
+        statuses = ClusterStatus.objects.exclude(system_identifier="").select_related("cluster")
+        self._identifiers = {one.cluster_id: one.system_identifier for one in statuses}
+        self._clusters = {one.cluster_id: one.cluster for one in statuses}
+
+    def find(self, line: Placed, answer: Answer) -> tuple[Cluster | None, str]:
+        """Return the cluster that an entry leads to; else None, and why."""
+        port = int(line.pairs.get("port", database_entries.DEFAULT_PORT))
+        address = f"{line.pairs.get('host') or _('the default socket')}:{port}"
+        found = self._candidates(line, port, answer)
+        if len(found) > 1:
+            text = _("several clusters are registered for %(address)s")
+            return None, text % {"address": address}
+        if not found:
+            text = _("no cluster is registered for %(address)s: register it, then it can become a pool")
+            return None, text % {"address": address}
+        if answer.is_standby:
+            text = _("it leads to a standby of %(cluster)s, while a pool of the panel leads to all of them")
+            return None, text % {"cluster": found[0]}
+        return found[0], ""
+
+    def _candidates(self, line: Placed, port: int, answer: Answer) -> list[Cluster]:
+        """Return those at the address, without those that are another server; else the one with its identifier."""
+        at = {one.pk: one for one in self._at.get((line.pairs.get("host", ""), port), [])}
+        same = [one for one in at.values() if self._identifiers.get(one.pk, "") in ("", answer.identifier)]
+        if at and (same or not answer.identifier):
+            return same or list(at.values())
+        if not answer.identifier:
+            there = self.index.find(self.pooler, line.pairs.get("host", ""), port)
+            return [there] if there else []
+        pks = [pk for pk, identifier in self._identifiers.items() if identifier == answer.identifier]
+        found = [self._clusters[pk] for pk in pks]
+        return [one for one in found if one.port == port] or found
+
+
+def _contents(running: Running, proposals: Collection[Proposal], appended: str) -> dict[str, bytes]:
+    """Return the new bytes by path: the panel's own file, the main file, then those whose lines became pools."""
+    entries = [
+        database_entries.of_kept(one.pool.key, one.name, one.line.value or taken_entries.ALL_DEFAULTS)
+        for one in proposals
+        if one.pool
+    ]
+    files, main = running.files.files, running.files.main
+    moved = [place for one in entries for place in running.entries[one.name]]
+    texts = {f"{running.pooler.config_dir}/{DATABASES}": render.databases(entries, {})}
+    for path in dict.fromkeys([main.path, *(place.path for place in moved)]):
+        places = {place for place in moved if place.path == path}
+        texts[path] = take_over.without(files[path].text, places) + (appended if path == main.path else "")
+    return {path: text.encode(errors="surrogateescape") for path, text in texts.items()}
+
+
+def _unwritable(running: Running, contents: Mapping[str, bytes]) -> Iterator[str]:
+    """Yield why the files can't be written as they have to be."""
+    for path in contents:
+        folder, name = os.path.split(path)
+        try:
+            atomic_write.refuse_unsafe(folder)
+        except atomic_write.UnsafeFolder as error:
+            yield str(error)
+            continue
+        yield from _not_ours(running, path)
+    for name in PANELS_FILES:
+        own = Path(running.pooler.config_dir, name)
+        if own.exists() or own.is_symlink():
+            yield _("%(path)s is there already, as another panel's: move it away") % {"path": own}
+    others = Pooler.objects.exclude(pk=running.pooler.pk)
+    for other in others.filter(config_dir=running.pooler.config_dir, generator=running.pooler.generator):
+        text = _("%(folder)s is the folder of pooler %(pooler)s: two would overwrite each other's pools")
+        yield text % {"folder": running.pooler.config_dir, "pooler": other}
+
+
+def _not_ours(running: Running, path: str) -> Iterator[str]:
+    try:
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(status.st_mode):
+        yield _("%(path)s is a link, so that another program has the file: it stays watched") % {"path": path}
+    elif os.geteuid() not in (0, status.st_uid):
+        described = {"path": path, "owner": status.st_uid, "own": os.geteuid()}
+        yield _("%(path)s belongs to uid %(owner)s, and the panel runs as uid %(own)s") % described
+
+
+def _described(one: Proposal) -> dict[str, Any]:
+    line, pool = one.line, one.pool
+    found: dict[str, Any] = {
+        "name": one.name,
+        "becomes": one.becomes,
+        "because": one.because,
+        "source": {"file": line.path, "line": line.number},
+        "login": {"role": one.answer.role, "error": one.answer.error},
+        "cluster": {"id": str(pool.cluster_id), "name": pool.cluster.name} if pool else None,
+        "pool": None,
+        "register": {"host": one.unknown[0], "port": one.unknown[1]} if one.unknown else None,
+    }
+    if pool:
+        shown = ("database", "user", "mode", "size", "settings")
+        found["pool"] = {name: getattr(pool, name) for name in shown}
+    return found
+
+
+def note_kept(pooler: Pooler, proposals: Collection[Proposal]) -> None:
+    """Record where each entry stands and why those that stayed did, for the list of entries."""
+    for one in proposals:
+        Entry.objects.filter(pooler=pooler, name=one.name).update(
+            source_file=one.line.path, source_line=one.line.number, kept_because=one.because
+        )

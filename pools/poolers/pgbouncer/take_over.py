@@ -1,0 +1,311 @@
+"""What a running PgBouncer has, for a take-over: its files, what it shows, and who can log in through its entries."""
+
+import copy
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import PurePosixPath
+
+import psycopg
+from django.utils.translation import gettext as _
+
+from pools.clusters import session_deadline
+from pools.models import Pooler, identifiers
+from pools.poolers import settings_schema
+from pools.poolers.pgbouncer import console, global_settings, operators_config, read_files, releases, render
+from pools.poolers.pgbouncer import values as values_of
+from pools.poolers.pgbouncer.operators_config import ANY, CONSOLE
+from pools.poolers.pgbouncer.processes import Process
+from pools.poolers.pgbouncer.read_files import FileSet, Placed, Unreadable
+from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.pooler_login import reason_of, refusing_cleartext
+
+MARKER = "; taken over by Pooldeck: "  # before a line whose entry became a pool; what follows it is the operator's
+VOLATILE = ("current_connections", "current_client_connections")
+COMPARED = {"databases": "name", "config": "key", "users": "name"}  # word of SHOW → the column that names its rows
+IDENTITY = b"SELECT system_identifier::text, pg_is_in_recovery() FROM pg_control_system()"
+WITHIN_S = 5
+AT_ONCE = 8
+MOST_ROLES = 3
+MOST_LOGINS = 200  # entries; of others the address alone tells the server
+Shown = Mapping[str, Mapping[str, console.Row]]  # word of SHOW → name → row, without what changes by itself
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A login through an entry: as whom, and which server answered; `error` where none got through."""
+
+    role: str = ""
+    password: str = field(default="", repr=False)
+    identifier: str = ""
+    is_standby: bool = False
+    error: str = ""
+
+
+@dataclass
+class Running:
+    """A PgBouncer as it runs: `pooler` is its record as the take-over would make it, `processes` are its consoles."""
+
+    pooler: Pooler
+    processes: Sequence[Process]
+    files: FileSet
+    shown: Shown
+
+    @property
+    def config(self) -> Mapping[str, str]:
+        """SHOW CONFIG of the process that was started with the main file."""
+        return self.processes[0].config
+
+    @cached_property
+    def version_text(self) -> str:
+        """Its own name of its release."""
+        return str(console.rows(self.processes[0].console, "version")[0]["version"])
+
+    @property
+    def folder(self) -> str:
+        """The folder of the main file as PgBouncer names it."""
+        return operators_config.folder_there(self.pooler, self.config.get("conffile", ""))
+
+    @cached_property
+    def entries(self) -> dict[str, list[Placed]]:
+        """Name → its lines, of which the last counts."""
+        return self.files.of("databases")
+
+    @cached_property
+    def passwords(self) -> dict[str, str]:
+        """User → password of its auth_file, where it stands there in clear."""
+        users = render.users(self.files.users.text) if self.files.users else {}
+        return {user: secret for user, secret in users.items() if secret and not identifiers.HASHED.fullmatch(secret)}
+
+    def uses_auth_query(self, entry: Placed) -> bool:
+        """Return whether an entry asks its server for the passwords of users that are in no file."""
+        return bool(entry.pairs.get("auth_user") or self.config.get("auth_user"))
+
+    def blockers(self) -> Iterator[str]:
+        """Yield why its files can't be taken over as they are."""
+        yield from self._foreign()
+        yield from (
+            _("%(path)s can't be read here: %(reason)s") % {"path": path, "reason": why}
+            for path, why in self.files.unread.items()
+        )
+        yield from self._not_live()
+
+    def _foreign(self) -> Iterator[str]:
+        main, live = self.files.main, self.config.get("conffile", "")
+        if live and PurePosixPath(live).name != PurePosixPath(main.path).name:
+            text = _("PgBouncer was started with %(live)s, not with %(path)s: name that file")
+            yield text % {"live": live, "path": main.path}
+        if len(self.processes) > 1:
+            text = _("%(count)d processes share the port (so_reuseport), each with files of its own: they stay watched")
+            yield text % {"count": len(self.processes)}
+        admins = re.split(r"[\s,]+", self.config.get("admin_users", ""))
+        if self.pooler.admin_user not in admins and self.config.get("auth_type") != "any":
+            text = _("%(user)s may not RELOAD: add it to admin_users, or give the pooler a login that stands there")
+            yield text % {"user": self.pooler.admin_user}
+        for path, file in self.files.files.items():
+            if MARKER in file.text or (file.role in (read_files.MAIN, read_files.INCLUDED) and _has_ours(file.text)):
+                text = _("%(path)s has lines of a panel already: remove them, then take it over")
+                yield text % {"path": path}
+
+    def _not_live(self) -> Iterator[str]:
+        """Yield what the next RELOAD would change, whoever asks for it."""
+        changed = [*self._entries_not_live(), *self._settings_not_live()]
+        if changed:
+            text = _("its files differ from what PgBouncer runs with (%(changed)s): RELOAD it, or restore them")
+            yield text % {"changed": "; ".join(changed)}
+
+    def _entries_not_live(self) -> Iterator[str]:
+        rows = self.shown["databases"]
+        for name, lines in self.entries.items():
+            row = rows.get(name)
+            if name != ANY and (row is None or _route_of(lines[-1]) != _route_shown(row)):
+                yield _("entry %(name)s") % {"name": name}
+        if ANY not in self.entries:
+            yield from (_("entry %(name)s") % {"name": name} for name in rows if name not in {CONSOLE, *self.entries})
+
+    def _settings_not_live(self) -> Iterator[str]:
+        version = releases.version_of(self.version_text)
+        for name, lines in self.files.of("pgbouncer").items():
+            row = self.shown["config"].get(name)
+            if row is None or row.get("changeable") == "no":
+                continue
+            setting, value = global_settings.setting_of(name, version), lines[-1].value
+            live = settings_schema.readable(setting, str(row["value"] or ""))
+            if not values_of.same(setting, live, value):
+                yield f"{name} {live or _('empty')} → {value or _('empty')}"
+
+
+def as_taken(pooler: Pooler, config_file: str) -> Pooler:
+    """Return a copy of a pooler's record, unsaved, as it is once its main file is taken over."""
+    taken = copy.copy(pooler)
+    taken.config_file, taken.config_dir = config_file, str(PurePosixPath(config_file).parent)
+    taken.file_paths = {MAIN: config_file, DATABASES: f"{taken.config_dir}/{DATABASES}"}
+    return taken
+
+
+def inspect(pooler: Pooler, found: Sequence[Process], config_file: str) -> Running:
+    """Read all that a PgBouncer reads and shows. Raises `Unreadable`, `PoolerUnreachable`."""
+    if not config_file.startswith("/"):
+        text = _("PgBouncer was started with the relative path %(path)s: give the whole path of its main file")
+        raise Unreadable(text % {"path": config_file})
+    taken = as_taken(pooler, config_file)
+    own = sorted(found, key=lambda one: one.name != PurePosixPath(config_file).name)
+    start = operators_config.working_folder(taken) or taken.config_dir
+    files = read_files.read(config_file, start, own[0].config)
+    if users := own[0].config.get("auth_file"):
+        taken.file_paths[USERLIST] = read_files.here(users, start)
+    return Running(taken, own, files, show(own[0]))
+
+
+def show(process: Process) -> Shown:
+    """Return all that a take-over must not change."""
+    return {
+        word: {str(row[key]): _lasting(row) for row in console.rows(process.console, word)}
+        for word, key in COMPARED.items()
+    }
+
+
+def differences(before: Shown, after: Shown, running: Running) -> list[str]:
+    """Describe what SHOW tells apart, in sentences; what clients make meanwhile (`*`, look-ups) is none."""
+    found = []
+    by_clients = {
+        "databases": ANY in running.entries,
+        "users": any(map(running.uses_auth_query, _last(running.entries))),
+    }
+    for word, rows in before.items():
+        gone = [name for name in rows if name not in after[word]]
+        gone = [name for name in gone if not (by_clients.get(word) and name not in running.entries)]
+        came = [] if by_clients.get(word) else [name for name in after[word] if name not in rows]
+        found += [_("SHOW %(word)s has lost %(name)s") % {"word": word.upper(), "name": name} for name in gone]
+        found += [_("SHOW %(word)s has got %(name)s") % {"word": word.upper(), "name": name} for name in came]
+        for name in rows.keys() & after[word].keys():
+            found += _changes(f"SHOW {word.upper()} {name}", rows[name], after[word][name])
+    return found
+
+
+def answers(running: Running, known: Mapping[str, Answer] | None = None) -> dict[str, Answer]:
+    """Log in through each entry but `*`, as somebody whose password is known; `known`: as those who got through."""
+    entries = {name: lines[-1] for name, lines in list(running.entries.items())[:MOST_LOGINS] if name != ANY}
+    if known is not None:
+        entries = {name: line for name, line in entries.items() if name in known and not known[name].error}
+    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="take-over") as threads:
+        roles = {name: [known[name]] if known else _roles(running, line) for name, line in entries.items()}
+        asked = {name: threads.submit(_first_answer, running.pooler, name, roles[name]) for name in entries}
+        return {name: one.result() for name, one in asked.items()}
+
+
+def without(text: str, places: Iterable[Placed]) -> str:
+    """Put the marker before these lines of one file, which are comments then."""
+    for place in sorted(places, key=lambda one: -one.start):
+        text = text[: place.start] + MARKER + text[place.start :]
+    return text
+
+
+def appended_to(main: str, folder: str) -> str:
+    """Return what a take-over adds at the end of the main file."""
+    break_line = "" if main.endswith("\n") or not main else "\n"
+    return f"{break_line}; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
+
+
+def restored(text: str, appended: str) -> str:
+    """Return the text of a configuration file without what the panel put there; edits by others stay."""
+    text = text.replace(MARKER, "")
+    if appended and appended in text:
+        above, _block, below = text.rpartition(appended)
+        text = above + below
+    return render.without_includes(text)
+
+
+def restored_users(text: str, original: str) -> str:
+    """Return the operator's part of an auth_file; its last line break goes with the panel's part that needed it."""
+    if render.MARK not in text:
+        return text
+    kept = render.kept_part(text)
+    mark = "\ufeff" if original.startswith("\ufeff") else ""
+    return original if mark + kept == f"{original}\n" else mark + kept
+
+
+def _roles(running: Running, entry: Placed) -> list[Answer]:
+    """Return who may get through an entry, with the passwords that PgBouncer's files or the console's login have."""
+    pooler, user, known = running.pooler, entry.pairs.get("user", ""), running.passwords
+    others = [role for role in known if role not in (user, pooler.admin_user)][:MOST_ROLES]
+    roles = [*([user] if user in known else []), *([pooler.admin_user, *others] if user else others)]
+    if not user:
+        roles.append(pooler.admin_user)
+    secrets = {**known, pooler.admin_user: pooler.admin_password}
+    return [Answer(role, secrets[role]) for role in dict.fromkeys(roles)]
+
+
+def _first_answer(pooler: Pooler, name: str, roles: Sequence[Answer]) -> Answer:
+    """Return the first login that gets through, else the first error; asks no database of the panel's."""
+    failed = Answer(error=_("no password of its users is known"))
+    for number, role in enumerate(roles):
+        answer = _answer(pooler, name, role)
+        if not answer.error:
+            return answer
+        failed = failed if number else answer
+    return failed
+
+
+def _answer(pooler: Pooler, name: str, role: Answer) -> Answer:
+    try:
+        with closing(_connect(pooler, name, role)) as session, session_deadline.within(session, WITHIN_S):
+            try:
+                row = session.execute(IDENTITY).fetchone()
+            except psycopg.errors.DatabaseError:
+                if session.broken:
+                    raise
+                session.execute(b"SELECT 1")
+                row = None
+    except psycopg.Error as error:
+        return Answer(role.role, error=reason_of(error))
+    identifier, is_standby = row or ("", False)
+    return Answer(role.role, role.password, str(identifier), bool(is_standby))
+
+
+def _connect(pooler: Pooler, name: str, role: Answer) -> psycopg.Connection[tuple[object, ...]]:
+    return psycopg.connect(
+        host=pooler.host,
+        port=pooler.port,
+        user=role.role,
+        password=role.password,
+        dbname=name,
+        application_name="pooldeck",
+        connect_timeout=WITHIN_S,
+        gssencmode="disable",
+        **refusing_cleartext(pooler),
+        autocommit=True,
+        prepare_threshold=None,
+    )
+
+
+def _route_of(line: Placed) -> tuple[object, ...]:
+    pairs = line.pairs
+    return pairs.get("host") or None, str(pairs.get("port", 5432)), pairs.get("dbname", line.key), pairs.get("user")
+
+
+def _route_shown(row: console.Row) -> tuple[object, ...]:
+    return row["host"] or None, str(row["port"]), row["database"], row["force_user"]
+
+
+def _has_ours(text: str) -> bool:
+    return bool(render.INCLUDE.search(text) or render.SETTINGS_INCLUDE.search(text))
+
+
+def _lasting(row: console.Row) -> console.Row:
+    return {column: value for column, value in row.items() if column not in VOLATILE}
+
+
+def _changes(what: str, before: console.Row, after: console.Row) -> list[str]:
+    return [
+        f"{what}: {column} {before[column]} → {after.get(column)}"
+        for column in before
+        if before[column] != after.get(column)
+    ]
+
+
+def _last(entries: Mapping[str, Sequence[Placed]]) -> Iterator[Placed]:
+    return (lines[-1] for lines in entries.values())
