@@ -1,1 +1,1 @@
-"""Configuration files on disk: written atomically, swapped as a folder, and owned by one worker."""
+"""Which worker owns a pooler's folder of configuration files."""

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path, PurePosixPath
 
-from pools.config_files import atomic_write
-from pools.config_files.atomic_write import Access
+from pools.hosts import atomic_write
+from pools.hosts.atomic_write import Access
 from pools.models import Pooler
 
 Files = Mapping[str, bytes | None]

@@ -10,9 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools import task_queue
-from pools.config_files import atomic_write, folder_owner
+from pools.config_files import folder_owner
 from pools.deployment import live_files
 from pools.errors import InvalidValues
+from pools.hosts.base import UnsafeFolder
 from pools.inventory import budget, pool_validation, pooler_settings_validation
 from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RolePassword
 from pools.poolers import KINDS
@@ -30,7 +31,7 @@ def preview(pooler: Pooler) -> Adoption:
     """Return what the pooler's files ask for beyond the last applied revision; raises `UnsafeFolder`."""
     owner = folder_owner.of(pooler)
     if not owner.is_here:
-        raise atomic_write.UnsafeFolder(
+        raise UnsafeFolder(
             _("only generator %(generator)s can read its files: overwrite them, or make the changes in the panel")
             % {"generator": owner.generator}
         )
@@ -45,7 +46,7 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
     pooler.require_managed()
     try:
         found = preview(pooler)
-    except atomic_write.UnsafeFolder as error:
+    except UnsafeFolder as error:
         raise CannotAdopt({"drift": [str(error)]}) from error
     _refuse(str(refusal) for refusal in found.refused)
     with transaction.atomic():

@@ -22,9 +22,9 @@ import psycopg
 from panel.lib.crypto import SealBroken
 from pools.clusters import connect, login_facts, topology
 from pools.clusters.topology import Address
-from pools.config_files import atomic_write
 from pools.deployment import live_files
 from pools.errors import ClusterUnreachable, PoolsError
+from pools.hosts.base import UnsafeFolder
 from pools.models import REFUSED_STATES, Cluster, ClusterStatus, NodeRole, Pool, Pooler
 from pools.poolers import direct_login, driver
 from pools.poolers.base import READ_BY_POOLERS, ClusterBusy
@@ -126,7 +126,7 @@ def _files(pooler: Pooler) -> Iterator[tuple[object, ...]]:
         yield (error.errno,)
         return
     texts: dict[str, str] = {}
-    with suppress(atomic_write.UnsafeFolder):
+    with suppress(UnsafeFolder):
         texts = live_files.on_disk(pooler)
     elsewhere = sorted(driver(pooler).files_elsewhere(pooler, texts).items())[:MOST_FILES_ELSEWHERE]
     yield _described(folder, has_content=False)

@@ -10,9 +10,10 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pools.config_files import atomic_write, folder_owner
+from pools.config_files import folder_owner
 from pools.deployment import live_files
 from pools.errors import PoolerUnreachable
+from pools.hosts.base import UnsafeFolder
 from pools.models import LIVE_STATES, Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
 
@@ -74,7 +75,7 @@ def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
         return None
     try:
         texts = live_files.on_disk(pooler)
-    except atomic_write.UnsafeFolder:
+    except UnsafeFolder:
         return None
     changed = live_files.differences(pooler, texts, last)
     if changed if owner.generator else not live_files.holds_ours(pooler, texts):
@@ -98,7 +99,7 @@ def _compare_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
 def _changed_files(pooler: Pooler, last: Revision) -> list[Finding]:
     try:
         texts = live_files.on_disk(pooler)
-    except atomic_write.UnsafeFolder as error:
+    except UnsafeFolder as error:
         return [{"where": pooler.config_dir, "what": str(error)}]
     return [*_findings(live_files.differences(pooler, texts, last)), *_foretold(pooler, texts)]
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from panel.installation import pausing
-from pools.config_files import atomic_write, folder_owner, pooler_files
+from pools.config_files import folder_owner, pooler_files
+from pools.hosts.base import UnsafeFolder
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
 
@@ -42,7 +43,7 @@ def live_files(pooler: Pooler) -> dict[str, object]:
         return _as_found_there(pooler, last, owner)
     try:
         texts = on_disk(pooler)
-    except atomic_write.UnsafeFolder as error:
+    except UnsafeFolder as error:
         return {"state": "unreadable", "error": str(error), "revision": last and last.number, "files": []}
     is_overridden = bool(changed_by_hand(pooler, texts))
     is_adrift = is_overridden or found_in_files(pooler)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import atomic_write, pooler_files
+from pools.config_files import pooler_files
 from pools.deployment import apply_lock, live_files, retries, snapshots
 from pools.deployment.attempt import (
     Attempt,
@@ -22,6 +22,7 @@ from pools.deployment.attempt import (
     unsettled,
 )
 from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
+from pools.hosts.base import UnsafeFolder
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
 from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.base import Rejected, Route, Session
@@ -230,7 +231,7 @@ def _refuse_drift(pooler: Pooler, live: Revision | None) -> None:
     """Raise `Drifted` for manual edits; a folder without any panel's part is new or was cleaned, and is no drift."""
     try:
         texts = live_files.on_disk(pooler)
-    except atomic_write.UnsafeFolder:
+    except UnsafeFolder:
         return  # the attempt reports it, with a revision
     kind = KINDS[pooler.kind]
     if not any(kind.ours(name, text) for name, text in texts.items()):

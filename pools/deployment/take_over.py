@@ -19,12 +19,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools import task_queue
-from pools.config_files import atomic_write
-from pools.config_files.atomic_write import Access
 from pools.deployment import apply_lock, snapshots, take_over_plan
 from pools.deployment.attempt import LockLost
 from pools.deployment.take_over_plan import Plan
 from pools.errors import ApplyFailed, IllegalTransition, PoolsError
+from pools.hosts import atomic_write
+from pools.hosts.atomic_write import Access
 from pools.inventory import histories
 from pools.models import (
     Delivery,

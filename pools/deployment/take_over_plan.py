@@ -12,9 +12,11 @@ from uuid import uuid4
 from django.utils.translation import gettext as _
 
 from pools.clusters.cluster_index import ClusterIndex
-from pools.config_files import atomic_write, folder_owner
+from pools.config_files import folder_owner
 from pools.deployment import diff
 from pools.errors import IllegalTransition
+from pools.hosts import atomic_write
+from pools.hosts.base import UnsafeFolder
 from pools.inventory import pool_validation, pooler_settings_validation
 from pools.models import (
     EVERYONE,
@@ -272,7 +274,7 @@ def _unwritable(running: Running, contents: Mapping[str, bytes]) -> Iterator[str
         folder, name = os.path.split(path)
         try:
             atomic_write.refuse_unsafe(folder)
-        except atomic_write.UnsafeFolder as error:
+        except UnsafeFolder as error:
             yield str(error)
             continue
         yield from _not_ours(running, path)

@@ -13,8 +13,9 @@ from django.utils.translation import ngettext
 
 from panel.lib import addresses
 from pools.clusters.cluster_index import ClusterIndex
-from pools.config_files import atomic_write, folder_owner
+from pools.config_files import folder_owner
 from pools.errors import ApplyFailed, IllegalTransition, InvalidValues, PoolerUnreachable
+from pools.hosts import atomic_write
 from pools.inventory import entries
 from pools.models import AS_APPLIED, Pooler, PoolerKind, PoolerState, PoolState, identifiers
 from pools.poolers import KINDS, smart_shutdown

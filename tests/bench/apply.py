@@ -64,8 +64,8 @@ class Stopwatch:
 
 def watch(stopwatch: Stopwatch) -> None:
     """Put the stopwatch around the parts of an apply."""
-    from pools.config_files import atomic_write
     from pools.deployment import Attempt, snapshots
+    from pools.hosts import atomic_write
     from pools.models import RevisionContent
     from pools.models.revisions import RevisionQuerySet
     from pools.poolers.pgbouncer import console

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import atomic_write
+from pools.hosts import atomic_write
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.adoption import Adoption
 from pools.poolers.base import ConsoleSample, Driver, FoundEntry, LiveTable, Problems

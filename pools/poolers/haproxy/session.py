@@ -17,8 +17,8 @@ import psycopg
 from django.utils.translation import gettext as _
 
 from pools.clusters import endpoints, topology
-from pools.config_files import atomic_write
 from pools.errors import ClusterUnreachable
+from pools.hosts import atomic_write
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState
 from pools.poolers import direct_login, first_query, local_process, settings_schema
 from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected, Unproved

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pools.config_files import atomic_write
+from pools.hosts import atomic_write
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import atomic_write
 from pools.errors import PoolerUnreachable
+from pools.hosts import atomic_write
+from pools.hosts.base import UnsafeFolder
 from pools.models import Mode, Pooler
 from pools.poolers.base import FoundEntry
 from pools.poolers.pgbouncer import console, operators_config
@@ -47,7 +48,7 @@ def claim_on(pooler: Pooler, name: str) -> str:
         disk = atomic_write.read(pooler.config_dir, [MAIN, DATABASES, SETTINGS])
         with console.open(pooler) as connection:
             shown = {str(row["name"]): row for row in console.rows(connection, "databases")}
-    except (PoolerUnreachable, atomic_write.UnsafeFolder):
+    except (PoolerUnreachable, UnsafeFolder):
         return ""
     texts = {file: (content or b"").decode(errors="surrogateescape") for file, content in disk.items()}
     if not texts[MAIN]:

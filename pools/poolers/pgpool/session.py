@@ -10,8 +10,8 @@ import psycopg
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pools.config_files import atomic_write
 from pools.errors import ClusterUnreachable, PoolerUnreachable
+from pools.hosts import atomic_write
 from pools.models import Pool, Pooler
 from pools.poolers import direct_login, local_process
 from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected

@@ -11,7 +11,7 @@ from django.db import connection
 
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
-from pools.config_files import atomic_write
+from pools.hosts import atomic_write
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
-from pools.config_files import atomic_write
 from pools.deployment import rollback
+from pools.hosts import atomic_write
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import console
 from pools.poolers.pgbouncer.session import PgBouncerSession

@@ -10,8 +10,8 @@ from django.utils import timezone
 from panel.lib.private_text import for_admins
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
-from pools.config_files import atomic_write
 from pools.deployment import attempt
+from pools.hosts import atomic_write
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
 from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.config_builder import Drafting

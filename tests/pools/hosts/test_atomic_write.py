@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pools.config_files import atomic_write
 from pools.errors import ApplyFailed
+from pools.hosts import atomic_write
+from pools.hosts.base import UnsafeFolder
 
 STRANGER_UID = 65534
 
@@ -67,9 +68,9 @@ def test_refuses_a_symbolic_link_in_a_files_place(folder: Path, tmp_path: Path) 
     target = tmp_path / "victim"
     target.write_bytes(b"precious")
     (folder / "pooldeck.ini").symlink_to(target)
-    with pytest.raises(atomic_write.UnsafeFolder, match=r"pooldeck\.ini is a symbolic link to"):
+    with pytest.raises(UnsafeFolder, match=r"pooldeck\.ini is a symbolic link to"):
         atomic_write.replace(str(folder), {"userlist.txt": b"new", "pooldeck.ini": b"new"})
-    with pytest.raises(atomic_write.UnsafeFolder, match=r"pooldeck\.ini is a symbolic link to"):
+    with pytest.raises(UnsafeFolder, match=r"pooldeck\.ini is a symbolic link to"):
         atomic_write.read(str(folder), ["pooldeck.ini"])
     assert (target.read_bytes(), (folder / "userlist.txt").read_bytes()) == (b"precious", b"old")
 
@@ -78,24 +79,24 @@ def test_refuses_a_symbolic_link_in_a_files_place(folder: Path, tmp_path: Path) 
 def test_refuses_a_folder_that_is_a_symbolic_link(folder: Path, tmp_path: Path, ending: str) -> None:
     link = tmp_path / "link"
     link.symlink_to(folder)
-    with pytest.raises(atomic_write.UnsafeFolder, match="it is a symbolic link"):
+    with pytest.raises(UnsafeFolder, match="it is a symbolic link"):
         atomic_write.replace(f"{link}{ending}", {"userlist.txt": b"new"})
 
 
 def test_refuses_a_folder_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(atomic_write.UnsafeFolder, match="No such file or directory"):
+    with pytest.raises(UnsafeFolder, match="No such file or directory"):
         atomic_write.refuse_unsafe(str(tmp_path / "nowhere"))
 
 
 def test_refuses_a_folder_that_everybody_can_write_to(folder: Path) -> None:
     folder.chmod(0o777)
-    with pytest.raises(atomic_write.UnsafeFolder, match="writable by everybody"):
+    with pytest.raises(UnsafeFolder, match="writable by everybody"):
         atomic_write.refuse_unsafe(str(folder))
 
 
 def test_refuses_a_strangers_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: folder.stat().st_uid + 1)
-    with pytest.raises(atomic_write.UnsafeFolder, match=r"belongs to uid \d+: give it to uid \d+"):
+    with pytest.raises(UnsafeFolder, match=r"belongs to uid \d+: give it to uid \d+"):
         atomic_write.refuse_unsafe(str(folder))
 
 
@@ -140,11 +141,10 @@ def test_a_file_size_limit_leaves_every_old_file_whole(folder: Path) -> None:
 
 WRITER = """
 import sys
-from pools import files
 print("writing", flush=True)
 while True:
     for content in (b"a" * 50_000, b"b" * 60_000):
-        files.replace(sys.argv[1], {"userlist.txt": content, "pooldeck.ini": content})
+        atomic_write.replace(sys.argv[1], {"userlist.txt": content, "pooldeck.ini": content})
 """
 
 
@@ -152,7 +152,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_file(folder: Path) -> None
     contents = [b"a" * 50_000, b"b" * 60_000]
     for trial in range(20):
         with subprocess.Popen([sys.executable, "-c", WRITER, folder], stdout=subprocess.PIPE) as writer:
-            writer.stdout.readline()
+            assert writer.stdout.readline() == b"writing\n"
             time.sleep(0.001 * trial)
             writer.kill()
         found = atomic_write.read(str(folder), ["userlist.txt", "pooldeck.ini"])
@@ -170,7 +170,7 @@ def test_a_folder_that_the_panel_can_not_write_is_refused_before_an_apply(folder
         parent.chmod(0o755)
     os.seteuid(STRANGER_UID)
     try:
-        with pytest.raises(atomic_write.UnsafeFolder, match="can't be written by the panel's account: chmod u"):
+        with pytest.raises(UnsafeFolder, match="can't be written by the panel's account: chmod u"):
             atomic_write.refuse_unsafe(str(folder))
     finally:
         os.seteuid(0)

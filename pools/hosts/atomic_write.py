@@ -16,14 +16,10 @@ from typing import NamedTuple
 from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed
+from pools.hosts.base import LARGEST_BYTES, UnsafeFolder
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-LARGEST_BYTES = 32 * 1024 * 1024
 POLLS = 5  # of a file that another process is swapping
-
-
-class UnsafeFolder(ApplyFailed):
-    """The panel may not write to the configuration folder, or to a file in it."""
 
 
 class Access(NamedTuple):

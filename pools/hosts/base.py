@@ -1,0 +1,145 @@
+"""What every way to a host can do: read and replace files, run programs, describe processes, tunnel, follow a log."""
+
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from pools.errors import ApplyFailed, PoolsError
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SCRIPTS = Path(__file__).parent / "scripts"
+LARGEST_BYTES = 32 * 1024 * 1024
+RUN_S = 30.0
+ABSENT = 44  # exit code of a script: there is no such file or folder
+
+
+class UnsafeFolder(ApplyFailed):
+    """The panel may not write to the configuration folder, or to a file in it."""
+
+
+class HostRefused(PoolsError):
+    """A host did not do what it was asked for; the message has its own words."""
+
+    status = 502
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A program that ended by itself."""
+
+    exit_code: int
+    stdout: bytes
+    stderr: bytes
+
+    @property
+    def words(self) -> str:
+        """The last line that it printed to stderr."""
+        lines = self.stderr.decode(errors="replace").strip().splitlines()
+        return lines[-1].strip() if lines else ""
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """An entry of a folder: `mode` is as ls prints it, such as `-rw-r-----`."""
+
+    name: str
+    mode: str
+    uid: int
+    gid: int
+    size: int
+
+    @property
+    def is_file(self) -> bool:
+        """Whether it is a regular file, and no link to one."""
+        return self.mode.startswith("-")
+
+
+class HostConnection(ABC):
+    """A way to one host. Nothing here takes a password in `argv` or `environment`: those go to `stdin`, or to a file.
+
+    Everything raises `HostUnreachable` where the connection is lost; then it is unknown whether it was done.
+    """
+
+    @abstractmethod
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        folder: str = "/",
+        timeout_s: float = RUN_S,
+    ) -> Finished:
+        """Run a program to its end, with these variables and PATH alone; it is ended there after `timeout_s`."""
+
+    @abstractmethod
+    def lines(self, argv: Sequence[str]) -> AbstractContextManager[Iterator[bytes]]:
+        """Run a program and give its lines as it prints them; leaving the context ends it there."""
+
+    @abstractmethod
+    def tunnel(self, host: str, port: int) -> AbstractContextManager[tuple[str, int]]:
+        """Give libpq's host and port that lead to an address there; a `host` with a slash is a socket folder."""
+
+    @abstractmethod
+    def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
+        """Read files of a configuration folder; None where there is none. Raises `UnsafeFolder`."""
+
+    @abstractmethod
+    def replace(self, folder: str, contents: Mapping[str, bytes | None]) -> None:
+        """Replace all files by these bytes (None: remove it) at one moment; raises `UnsafeFolder` or `ApplyFailed`.
+
+        A reader, and a crash or a lost connection at any moment, finds all old bytes or all new ones. Owner, group and
+        access are those of the folder.
+        """
+
+    @abstractmethod
+    def refuse_unsafe(self, folder: str) -> None:
+        """Raise `UnsafeFolder` unless the account that works there may keep configuration in the folder."""
+
+    def read_file(self, path: str) -> bytes | None:
+        """Read any file, following links; None where there is none. Raises `HostRefused`."""
+        found = self.script("read_file.sh", path, str(LARGEST_BYTES))
+        if found.exit_code == ABSENT:
+            return None
+        if found.exit_code:
+            raise HostRefused(_("%(path)s can't be read: %(reason)s") % {"path": path, "reason": found.words})
+        return found.stdout
+
+    def list_folder(self, folder: str) -> list[FileFacts]:
+        """List a folder, without `.` and `..`; empty where there is none. Raises `HostRefused`."""
+        found = self.script("list.sh", folder)
+        if found.exit_code == ABSENT:
+            return []
+        if found.exit_code:
+            raise HostRefused(_("%(path)s can't be listed: %(reason)s") % {"path": folder, "reason": found.words})
+        return [_file_facts(record) for record in found.stdout.split(b"\0") if record]
+
+    def follow(self, path: str) -> AbstractContextManager[Iterator[bytes]]:
+        """Give the lines that are added to a file from now on, also after it was rotated."""
+        return self.lines(["tail", "-n", "0", "-F", path])
+
+    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> Finished:
+        """Run a script of the folder `scripts` there, by sh."""
+        return self.run(["sh", "-c", script(name), name, *words], stdin=stdin, timeout_s=timeout_s)
+
+
+@cache
+def script(name: str) -> str:
+    """Return the text of a script."""
+    return (SCRIPTS / name).read_text()
+
+
+def quoted(argv: Sequence[str]) -> str:
+    """Return a command line for a shell."""
+    return " ".join(shlex.quote(word) for word in argv)
+
+
+def _file_facts(record: bytes) -> FileFacts:
+    mode, uid, gid, size, name = record.decode(errors="surrogateescape").split(" ", 4)
+    return FileFacts(name, mode, int(uid), int(gid), int(size))
