@@ -22,6 +22,7 @@ STATES = {
     "unknown": StateWords("secondary", _("unknown"), _("Not checked yet")),
     "online": StateWords("green", _("online"), _("The last check logged in"), verified=True),
     "unreachable": StateWords("red", _("unreachable"), _("The last check could not log in")),
+    "unconfirmed": StateWords("orange", _("key not confirmed"), _("Nobody has confirmed the key of this host yet")),
     "pending": StateWords("azure", _("pending"), _("Saved here; not live on the pooler yet"), moving=True),
     "applied": StateWords(
         "green", _("applied"), _("Live: read back from the pooler and logged in through"), verified=True

@@ -76,6 +76,10 @@ class PoolerUnreachable(PoolsError):
         return cls(private_text.write(reason, public))
 
 
+class HostUnreachable(PoolerUnreachable):
+    """The login to a host by SSH failed, or its connection was lost: what ran there may have been done or not."""
+
+
 class ApplyFailed(PoolsError):
     """A configuration could not be brought live."""
 

@@ -21,6 +21,7 @@ from benchmarks.models import metrics
 from panel.lib import gc_tuning
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
+from pools.hosts import ssh_client
 from tests import seeds
 from tests.drawing import DRAWS
 
@@ -130,6 +131,7 @@ def nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(psycopg, "connect", refuse)
+    monkeypatch.setattr(ssh_client, "PATH", "/nowhere")  # where no ssh is
     monkeypatch.setattr(socket, "create_connection", unknown)
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 

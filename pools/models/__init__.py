@@ -13,6 +13,7 @@ from pools.models.events import (
     SubjectType,
     Threshold,
 )
+from pools.models.hosts import Host, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import Delivery, Management, Pooler, PoolerFile, PoolerKind, PoolerState
@@ -39,6 +40,8 @@ __all__ = [
     "EntryMinute",
     "Event",
     "EventKind",
+    "Host",
+    "HostState",
     "Management",
     "Mode",
     "Moment",

@@ -1,0 +1,142 @@
+# Replaces files of a configuration folder at one moment, by the steps of pools/hosts/atomic_write.py.
+# usage: replace.sh FOLDER TOTAL_BYTES [NAME BYTES|-]...   (-: remove it), the new files one after the other on stdin
+# Exit codes: 41 to 49 as in pools/hosts/ssh_files.py, 50: a step failed, and the files are as before.
+LC_ALL=C
+export LC_ALL
+umask 077
+stage=.pooldeck
+folder=$1 total=$2
+shift 2
+
+refuse() { echo "${2-}" >&2; exit "$1"; }
+
+facts_of() { # facts_of PATH: sets mode, uid and gid of the entry itself
+    set -f
+    set -- $(ls -ldn -- "$1")
+    set +f
+    mode=$1 uid=$3 gid=$4
+}
+
+[ -L "$folder" ] && exit 41
+[ -d "$folder" ] || exit 44
+reason=$(cd -- "$folder" 2>&1) || refuse 43 "$reason"
+cd -- "$folder" || exit 43
+facts_of .
+me=$(id -u)
+[ "$me" = 0 ] || [ "$me" = "$uid" ] || refuse 45 "$uid $me"
+case $mode in ????????w*) exit 46 ;; esac
+case $mode in ??????[sS]*) of_files=0640 of_folders=2750 ;; *) of_files=0600 of_folders=0700 ;; esac
+owner=$uid:$gid
+command -v flock > /dev/null || refuse 47 flock
+exec 9< . || exit 43
+flock -w 20 9 || exit 48
+
+share() { # share MODE PATH: gives it the folder's owner, and access as the folder gives it
+    [ "$me" != 0 ] || chown "$owner" "$2" || return 1
+    chmod "$1" "$2"
+}
+
+is_swapped() {
+    [ -L "$1" ] || return 1
+    case $(ls -ldn -- "$1") in *" -> $stage/live/$1") return 0 ;; esac
+    return 1
+}
+
+put_in_place() { # put_in_place SIDE NAME: the file itself replaces the link, or nothing does
+    if [ -e "$1/$2" ]; then mv -f -T -- "$1/$2" "$2"; else rm -f -- "$2"; fi
+}
+
+finish() { # completes an interrupted swap, to the side that the shared link names
+    [ -d "$stage" ] && [ ! -L "$stage" ] || return 0
+    case $(ls -ldn "$stage/live" 2> /dev/null) in
+        *" -> old") side=old ;;
+        *" -> new") side=new ;;
+        *) side= ;;
+    esac
+    if [ -n "$side" ]; then
+        for name in * .[!.]*; do
+            ! is_swapped "$name" || put_in_place "$stage/$side" "$name" || return 1
+        done
+        sync . || return 1
+    fi
+    rm -rf "$stage"
+}
+
+receive() { # stores all of stdin, so that what a lost connection cut off is never used
+    mkdir "$stage" "$stage/old" "$stage/new" || return 1
+    share "$of_folders" "$stage" && share "$of_folders" "$stage/old" && share "$of_folders" "$stage/new" || return 1
+    cat > "$stage/all" || return 1
+    [ "$(wc -c < "$stage/all")" -eq "$total" ] || { torn=yes; return 1; }
+}
+
+stage_files() {
+    offset=1
+    while [ $# -gt 0 ]; do
+        if [ "$2" != - ]; then
+            tail -c "+$offset" "$stage/all" | head -c "$2" > "$stage/new/$1" || return 1
+            [ "$(wc -c < "$stage/new/$1")" -eq "$2" ] || { echo "No space left on device" >&2; return 1; }
+            share "$of_files" "$stage/new/$1" && sync "$stage/new/$1" || return 1
+            offset=$((offset + $2))
+        fi
+        shift 2
+    done
+    rm -f "$stage/all" && sync "$stage/new"
+}
+
+keep() { # as a hard link, or a copy where the file's owner forbids links
+    [ -e "$1" ] || return 0
+    ln -- "$1" "$stage/old/$1" 2> /dev/null && return 0
+    cp -- "$1" "$stage/old/$1" && share "$of_files" "$stage/old/$1" && sync "$stage/old/$1"
+}
+
+link_up() { # each file becomes a link to the same bytes, an absent one a dangling link
+    for name in "$@"; do
+        keep "$name" || return 1
+    done
+    ln -s old "$stage/live" && sync "$stage/old" && sync "$stage" || return 1
+    for name in "$@"; do
+        ln -s "$stage/live/$name" "$stage/next" && mv -f -T "$stage/next" "$name" || return 1
+    done
+    sync .
+}
+
+swap() {
+    if [ $# -gt 1 ]; then
+        link_up "$@" || return 1
+        ln -s new "$stage/next" && mv -f -T "$stage/next" "$stage/live" || return 1
+        moved=yes
+        sync "$stage" || return 1
+    fi
+    for name in "$@"; do
+        put_in_place "$stage/new" "$name" || return 1
+    done
+    sync .
+}
+
+failed() {
+    finish 2> /dev/null && [ -n "$moved" ] && exit 0
+    [ -z "$torn" ] || exit 52
+    exit 50
+}
+
+torn='' moved='' names=''
+pairs=$#
+finish || exit 50
+[ "$pairs" -gt 0 ] || exit 0
+set -f
+take=yes
+for word in "$@"; do
+    [ -z "$take" ] || names="$names $word"
+    [ -n "$take" ] && take='' || take=yes
+done
+for name in $names; do
+    case $name in */* | .pooldeck | . | ..) refuse 49 "$name" ;; esac
+    [ ! -L "$name" ] || refuse 42 "$name"
+    [ ! -e "$name" ] || [ -f "$name" ] || refuse 42 "$name"
+done
+set +f
+receive || failed
+trap '' HUP INT TERM PIPE # what follows no longer needs the connection
+stage_files "$@" || failed
+swap $names || failed
+finish || exit 50

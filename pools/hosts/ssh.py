@@ -1,0 +1,136 @@
+"""The way to a host by SSH: nothing is needed there but sshd, sh, and the coreutils or busybox."""
+
+import subprocess
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from math import ceil
+from pathlib import Path
+
+from django.utils.translation import gettext as _
+
+from pools.errors import HostUnreachable
+from pools.hosts import ssh_files
+from pools.hosts.base import PATH, RUN_S, Finished, HostConnection, HostRefused, quoted
+from pools.hosts.ssh_client import LOST, Client, logged_in, way_to
+from pools.models import Host
+
+GRACE_S = 10.0  # beyond a program's own time, for the connection
+TIMED_OUT = 124  # timeout's exit code, of coreutils and busybox
+# stdin is open for as long as the connection and this process are; its end ends the program
+TIED = 'exec 3<&0; "$@" < /dev/null & child=$!; (cat <&3 > /dev/null; kill "$child") & wait "$child"'
+
+
+@contextmanager
+def connected(host: Host) -> Iterator["SshConnection"]:
+    """Log in to a host, and log out at the end. Raises `HostUnreachable`."""
+    with logged_in(way_to(host)) as client:
+        yield SshConnection(client)
+
+
+class SshConnection(HostConnection):
+    """One login, which every command shares."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        folder: str = "/",
+        timeout_s: float = RUN_S,
+    ) -> Finished:
+        timed = ["timeout", "-k", "5", str(ceil(timeout_s)), *argv]
+        remote = _command(timed, environment or {}, folder)
+        try:
+            done = subprocess.run(
+                self.client.command(remote),
+                input=stdin,
+                capture_output=True,
+                env=self.client.environment,
+                timeout=timeout_s + GRACE_S,
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise HostUnreachable(self._lost()) from error
+        if done.returncode == LOST:
+            raise HostUnreachable(self._lost())
+        if done.returncode == TIMED_OUT:
+            raise HostRefused(
+                _("%(program)s did not end on host %(host)s within %(seconds)d s, and was ended")
+                % {"program": argv[0], "host": self.client.hop.name, "seconds": timeout_s}
+            )
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def lines(self, argv: Sequence[str]) -> Iterator[Iterator[bytes]]:
+        remote = _command(["sh", "-c", TIED, "sh", *argv], {}, "/")
+        process = subprocess.Popen(
+            self.client.command(remote),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=self.client.environment,
+        )
+        try:
+            yield iter(process.stdout or ())
+        finally:
+            if process.stdin:
+                process.stdin.close()
+            ended = threading.Timer(GRACE_S, process.kill)
+            ended.start()
+            process.wait()
+            ended.cancel()
+            if process.stdout:
+                process.stdout.close()
+
+    @contextmanager
+    def tunnel(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        """Give the folder of a Unix socket, which only this account can use, and the port in its name."""
+        with tempfile.TemporaryDirectory(dir=self.client.folder) as folder:
+            socket = Path(folder) / f".s.PGSQL.{port}"
+            there = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else f"{_in_brackets(host)}:{port}"
+            self._control("forward", f"{socket}:{there}")
+            try:
+                yield folder, port
+            finally:
+                self._control("cancel", f"{socket}:{there}", must_work=False)
+
+    def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
+        return ssh_files.read(self, folder, names)
+
+    def replace(self, folder: str, contents: Mapping[str, bytes | None]) -> None:
+        ssh_files.replace(self, folder, contents)
+
+    def refuse_unsafe(self, folder: str) -> None:
+        ssh_files.refuse_unsafe(self, folder)
+
+    def _control(self, verb: str, forward: str, *, must_work: bool = True) -> None:
+        """Have the login open or close a forward."""
+        done = subprocess.run(
+            self.client.words("-O", verb, "-L", forward, "--", self.client.hop.alias),
+            env=self.client.environment,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=GRACE_S,
+            check=False,
+        )
+        if done.returncode and must_work:
+            raise HostUnreachable(self._lost())
+
+    def _lost(self) -> str:
+        return _("the connection to host %(host)s was lost") % {"host": self.client.hop.name}
+
+
+def _command(argv: Sequence[str], environment: Mapping[str, str], folder: str) -> str:
+    """Return the line for the account's shell, which starts a program in a clean environment."""
+    variables = [f"{name}={value}" for name, value in {"PATH": PATH, "LC_ALL": "C", **environment}.items()]
+    return f"cd {quoted([folder])} && exec {quoted(['env', '-i', *variables, *argv])}"
+
+
+def _in_brackets(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,0 +1,121 @@
+"""Configuration files of a host that is reached by SSH: the scripts' answers as errors, and their output as files."""
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+
+from django.utils.translation import gettext as _
+
+from pools.errors import ApplyFailed
+from pools.hosts.base import ABSENT, LARGEST_BYTES, Finished, HostConnection, UnsafeFolder
+
+ROOT = "0"
+A_LINK, NO_FILE, NOT_OPENED, OF_STRANGER, OPEN_TO_ALL, NO_TOOL, LOCKED, BAD_NAME, FAILED, TORN = (
+    *(41, 42, 43, 45, 46, 47, 48, 49),
+    *(50, 52),
+)
+PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
+
+
+def read(host: HostConnection, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
+    """See `HostConnection.read`."""
+    boundary = secrets.token_hex(16)
+    found = host.script("read.sh", _normal(folder), boundary, str(LARGEST_BYTES), *names)
+    if found.exit_code:
+        raise _refusal(folder, found)
+    head, _newline, rest = found.stdout.partition(b"\n")
+    _refuse_strangers(folder, *head.decode().split())
+    parts = re.split(rb"\n" + boundary.encode() + rb" (\w+)\n", rest)
+    contents, kinds = parts[0:-1:2], parts[1::2]
+    return {
+        name: _content(folder, name, kind.decode(), content)
+        for name, kind, content in zip(names, kinds, contents, strict=True)
+    }
+
+
+def replace(host: HostConnection, folder: str, contents: Mapping[str, bytes | None]) -> None:
+    """See `HostConnection.replace`; files that hold these bytes already are left alone."""
+    for name in contents:
+        if not PLAIN_NAME.fullmatch(name):
+            raise UnsafeFolder(
+                _("%(name)r can't be written by SSH: use letters, digits, and _ . + - in the name") % {"name": name}
+            )
+    before = read(host, folder, list(contents))
+    changed = {name: new for name, new in contents.items() if before[name] != new}
+    stream = b"".join(new for new in changed.values() if new is not None)
+    words = [word for name, new in changed.items() for word in (name, "-" if new is None else str(len(new)))]
+    done = host.script("replace.sh", _normal(folder), str(len(stream)), *words, stdin=stream)
+    if done.exit_code:
+        raise _refusal(folder, done)
+
+
+def refuse_unsafe(host: HostConnection, folder: str) -> None:
+    """See `HostConnection.refuse_unsafe`."""
+    read(host, folder, [])
+
+
+def _normal(folder: str) -> str:
+    return folder.rstrip("/") or "/"  # a slash at the end would follow a symbolic link
+
+
+def _content(folder: str, name: str, kind: str, content: bytes) -> bytes | None:
+    described = {"folder": folder, "name": name}
+    if kind == "file":
+        return content
+    if kind == "absent":
+        return None
+    if kind == "special":
+        text = _("%(folder)s/%(name)s is not a regular file: remove it, then apply again")
+    elif kind == "dangling":
+        text = _("%(folder)s/%(name)s is a dangling link of an interrupted apply: remove it, then apply again")
+    else:
+        text = _("%(folder)s/%(name)s can't be read: Permission denied")
+    raise UnsafeFolder(text % described)
+
+
+def _refuse_strangers(folder: str, me: str, mode: str, owner: str) -> None:
+    if me not in (ROOT, owner):
+        raise _of_stranger(folder, owner, me)
+    if mode[8] == "w":
+        raise _open_to_all(folder)
+
+
+def _of_stranger(folder: str, owner: str, me: str) -> UnsafeFolder:
+    text = _("config_dir %(folder)s belongs to uid %(owner)s of its host, where the panel is uid %(own)s: log in as it")
+    return UnsafeFolder(text % {"folder": folder, "owner": owner, "own": me})
+
+
+def _open_to_all(folder: str) -> UnsafeFolder:
+    return UnsafeFolder(_("config_dir %(folder)s is writable by everybody: chmod o-w it") % {"folder": folder})
+
+
+def _refusal(folder: str, done: Finished) -> ApplyFailed:
+    """Return the error that an exit code of a script means."""
+    words = done.words
+    if done.exit_code == OF_STRANGER:
+        return _of_stranger(folder, *words.split())
+    if done.exit_code == OPEN_TO_ALL:
+        return _open_to_all(folder)
+    if done.exit_code == NO_FILE:
+        return UnsafeFolder(
+            _("%(folder)s/%(name)s is not a regular file: remove it, then apply again")
+            % {"folder": folder, "name": words}
+        )
+    reasons = {
+        A_LINK: _("it is a symbolic link"),
+        ABSENT: _("No such file or directory"),
+        NOT_OPENED: words.rpartition(": ")[2] or _("Permission denied"),
+    }
+    if reason := reasons.get(done.exit_code):
+        return UnsafeFolder(
+            _("config_dir %(folder)s can't be opened: %(reason)s") % {"folder": folder, "reason": reason}
+        )
+    failures = {
+        NO_TOOL: _("%(tool)s is not installed on its host") % {"tool": words},
+        LOCKED: _("another process of the panel has been writing there for 20 s"),
+        TORN: _("the connection was cut while the files were sent"),
+    }
+    reason = failures.get(done.exit_code) or words.rpartition(": ")[2] or _("exit code %d") % done.exit_code
+    return ApplyFailed(
+        _("%(folder)s could not be written: %(reason)s; its files are unchanged") % {"folder": folder, "reason": reason}
+    )

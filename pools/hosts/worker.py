@@ -1,0 +1,78 @@
+"""The way to the host of this process: its own files, programs and sockets."""
+
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from django.utils.translation import gettext as _
+
+from pools.hosts import atomic_write
+from pools.hosts.base import PATH, RUN_S, Finished, HostConnection, HostRefused
+
+NOT_STARTED = 127  # the shell's exit code for a program that it does not find
+
+
+class WorkerConnection(HostConnection):
+    """This host, where a worker of the panel runs."""
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = b"",
+        environment: Mapping[str, str] | None = None,
+        folder: str = "/",
+        timeout_s: float = RUN_S,
+    ) -> Finished:
+        try:
+            done = subprocess.run(
+                argv,
+                input=stdin,
+                capture_output=True,
+                env=_clean(environment or {}),
+                cwd=folder,
+                timeout=timeout_s,
+                start_new_session=True,
+                check=False,
+            )
+        except OSError as error:
+            return Finished(NOT_STARTED, b"", f"{argv[0]}: {error.strerror}".encode())
+        except subprocess.TimeoutExpired as error:
+            raise HostRefused(
+                _("%(program)s did not end within %(seconds)d s, and was ended")
+                % {"program": argv[0], "seconds": timeout_s}
+            ) from error
+        return Finished(done.returncode, done.stdout, done.stderr)
+
+    @contextmanager
+    def lines(self, argv: Sequence[str]) -> Iterator[Iterator[bytes]]:
+        with subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=_clean({}),
+            cwd="/",
+        ) as process:
+            try:
+                yield iter(process.stdout or ())
+            finally:
+                process.kill()
+
+    @contextmanager
+    def tunnel(self, host: str, port: int) -> Iterator[tuple[str, int]]:
+        """Give the address itself."""
+        yield host, port
+
+    def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
+        return atomic_write.read(folder, list(names))
+
+    def replace(self, folder: str, contents: Mapping[str, bytes | None]) -> None:
+        atomic_write.replace(folder, contents)
+
+    def refuse_unsafe(self, folder: str) -> None:
+        atomic_write.refuse_unsafe(folder)
+
+
+def _clean(environment: Mapping[str, str]) -> dict[str, str]:
+    return {"PATH": PATH, "LC_ALL": "C", **environment}

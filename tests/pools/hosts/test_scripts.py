@@ -1,0 +1,162 @@
+"""The scripts that run on other hosts, run here: what a reader finds after they were ended at any of their steps."""
+
+import os
+import stat
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pools.errors import ApplyFailed
+from pools.hosts import ssh_files
+from pools.hosts.base import PATH, SCRIPTS, UnsafeFolder, script
+from pools.hosts.worker import WorkerConnection
+from tests.drawing import DRAWS
+
+OLD: dict[str, bytes | None] = {
+    "pgbouncer.ini": b"old",
+    "pooldeck.ini": b"old" * 5000,
+    "gone.ini": b"old",
+    "new.ini": None,
+}
+NEW: dict[str, bytes | None] = {
+    "pgbouncer.ini": b"new",
+    "pooldeck.ini": b"new" * 9000,
+    "gone.ini": None,
+    "new.ini": b"",
+}
+HOST = WorkerConnection()
+EVERY_STEP = DRAWS == "anew"
+TOOLS = ("cat", "cp", "head", "ln", "mkdir", "mv", "rm", "sync")  # what changes something
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A configuration folder with old files in it."""
+    made = tmp_path / "config"
+    made.mkdir(mode=0o700)
+    for name, content in OLD.items():
+        if content is not None:
+            (made / name).write_bytes(content)
+    return made
+
+
+def held(folder: Path) -> dict[str, bytes | None]:
+    """What a program would read there now, through whatever links."""
+    return {name: (folder / name).read_bytes() if (folder / name).exists() else None for name in OLD}
+
+
+@pytest.fixture
+def shims(tmp_path: Path) -> Path:
+    """A folder of tools that count their calls, and end the script that calls one for the Nth time."""
+    made = tmp_path / "shims"
+    made.mkdir()
+    text = f"""#!/bin/sh
+count=$(($(/bin/cat "$COUNTER") + 1))
+echo "$count" > "$COUNTER"
+[ "$count" -ne "$END_BEFORE" ] || {{ kill -9 "$SCRIPT_PID"; exit 137; }}
+PATH={PATH} exec "${{0##*/}}" "$@"
+"""
+    for tool in TOOLS:
+        (made / tool).write_text(text)
+        (made / tool).chmod(0o755)
+    return made
+
+
+def replace_until(folder: Path, shims: Path, end_before: int) -> int:
+    """Run replace.sh, ended before its call of a tool of that number; return the number of calls."""
+    counter = shims.parent / "counter"
+    counter.write_text("0")
+    stream = b"".join(content for content in NEW.values() if content is not None)
+    pairs = [word for name, content in NEW.items() for word in (name, "-" if content is None else str(len(content)))]
+    text = f"SCRIPT_PID=$$\nexport SCRIPT_PID\n{script('replace.sh')}"
+    subprocess.run(
+        ["sh", "-c", text, "replace.sh", str(folder), str(len(stream)), *pairs],
+        input=stream,
+        env={"PATH": f"{shims}:{PATH}", "COUNTER": str(counter), "END_BEFORE": str(end_before)},
+        capture_output=True,
+        check=False,
+    )
+    return int(counter.read_text())
+
+
+def test_a_script_killed_before_any_step_leaves_all_old_files_or_all_new_ones(folder: Path, shims: Path) -> None:
+    steps = replace_until(folder, shims, 0)
+    assert (held(folder), steps > 25) == (NEW, True)
+    seen = []
+    for step in range(1, steps + 1, 1 if EVERY_STEP else 2):
+        ssh_files.replace(HOST, str(folder), OLD)
+        replace_until(folder, shims, step)
+        found = held(folder)
+        assert found in (OLD, NEW), step
+        assert ssh_files.read(HOST, str(folder), list(OLD)) == found
+        seen.append(found == NEW)
+        ssh_files.replace(HOST, str(folder), found)  # completes it
+        assert {path.name for path in folder.iterdir()} == {
+            name for name, content in found.items() if content is not None
+        }
+    assert seen == sorted(seen)  # there is one moment
+    assert set(seen) == {False, True}
+
+
+def test_files_that_arrive_cut_off_are_never_used(folder: Path) -> None:
+    done = HOST.script("replace.sh", str(folder), "100", "pgbouncer.ini", "100", stdin=b"x" * 99)
+    assert (done.exit_code, held(folder)) == (ssh_files.TORN, OLD)
+    assert {path.name for path in folder.iterdir()} == {"pgbouncer.ini", "pooldeck.ini", "gone.ini"}
+
+
+def test_a_second_writer_waits_for_the_first(folder: Path) -> None:
+    with subprocess.Popen(["flock", str(folder), "sleep", "1"]):
+        ssh_files.replace(HOST, str(folder), NEW)
+    assert held(folder) == NEW
+
+
+@pytest.mark.parametrize("names", [["pgbouncer.ini"], ["pgbouncer.ini", "gone.ini"]])
+def test_both_writers_complete_each_others_work(folder: Path, shims: Path, names: list[str]) -> None:
+    for step in (10, 18, 26):
+        replace_until(folder, shims, step)
+        found = held(folder)
+        HOST.replace(str(folder), found)
+        assert held(folder) == found
+        assert not (folder / ".pooldeck").exists()
+        ssh_files.replace(HOST, str(folder), OLD)
+
+
+def test_modes_and_owners_are_those_of_the_folder(folder: Path) -> None:
+    folder.chmod(0o2750)
+    if os.geteuid() == 0:
+        os.chown(folder, 65534, 65534)
+        folder.chmod(0o2750)
+    ssh_files.replace(HOST, str(folder), NEW)
+    for path in folder.iterdir():
+        found = path.lstat()
+        assert (stat.S_IMODE(found.st_mode), found.st_uid) == (0o640, folder.stat().st_uid)
+
+
+def test_names_that_a_shell_would_take_apart_are_refused(folder: Path) -> None:
+    for name in ("a b", "a'b", "$(id)", "../up", "*", ""):
+        with pytest.raises(UnsafeFolder, match="can't be written by SSH"):
+            ssh_files.replace(HOST, str(folder), {name: b"x"})
+    with pytest.raises(ApplyFailed):
+        ssh_files.replace(HOST, str(folder), {"..": b"x"})
+
+
+def test_a_file_that_looks_like_the_scripts_own_output_is_read_as_it_is(folder: Path) -> None:
+    content = b"\n0123456789abcdef file\n\0\n"
+    (folder / "pgbouncer.ini").write_bytes(content)
+    assert ssh_files.read(HOST, str(folder), ["gone.ini", "pgbouncer.ini", "nowhere"]) == {
+        "gone.ini": b"old",
+        "pgbouncer.ini": content,
+        "nowhere": None,
+    }
+
+
+@pytest.fixture(params=sorted(path.name for path in SCRIPTS.iterdir()))
+def name(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each script."""
+    return request.param
+
+
+def test_every_script_parses_in_a_posix_shell(name: str) -> None:
+    assert subprocess.run(["sh", "-n", SCRIPTS / name], check=False).returncode == 0

@@ -1,0 +1,69 @@
+"""The configuration of ssh, and what its errors mean."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from panel.installation import pausing
+from pools.errors import HostUnreachable
+from pools.hosts import ssh_client
+from pools.hosts.ssh_client import Hop
+from pools.models import Host
+
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+
+
+def hop(name: str, **fields: object) -> Hop:
+    values = {"alias": f"host-{name}", "name": name, "address": "10.0.0.1", "port": 22, "user": "postgres"}
+    return Hop(**values | {"host_key": KEY, "private_key": "PRIVATE"} | fields)
+
+
+@pytest.mark.parametrize(
+    ("words", "kind", "message"),
+    [
+        ("Host key for host-b has changed\nHost key verification failed.", ssh_client.KeyNotConfirmed, "b has another"),
+        ("No ED25519 host key is known for host-a and\nHost key verification failed.\nConnection closed",
+         ssh_client.KeyNotConfirmed, "a has another"),
+        ("postgres@10.0.0.2: Permission denied (publickey).", HostUnreachable, "host b does not let the panel in"),
+        ("ssh: connect to host 10.0.0.2 port 22: Connection refused", HostUnreachable, "port 22: Connection refused"),
+        ("", HostUnreachable, "no reason"),
+    ],
+)  # fmt: skip
+def test_errors_of_ssh_name_the_host_and_the_remedy(words: str, kind: type[Exception], message: str) -> None:
+    found = ssh_client._fault([hop("a"), hop("b", address="10.0.0.2")], words)
+    assert (type(found), message in str(found)) == (kind, True)
+
+
+def test_folders_of_killed_processes_are_removed_and_others_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ssh_client.tempfile, "tempdir", str(tmp_path))
+    dead, alive, strange = (tmp_path / f"{ssh_client.PREFIX}{word}-x" for word in ("999999999", str(os.getpid()), "x"))
+    for one in (dead, alive, strange):
+        one.mkdir()
+        (one / "host-a").write_text("PRIVATE")
+    with ssh_client._private_folder() as folder:
+        assert folder.stat().st_mode & 0o077 == 0
+        assert (dead.exists(), alive.exists(), strange.exists()) == (False, True, True)
+
+
+@pytest.mark.django_db
+def test_a_paused_panel_logs_in_nowhere() -> None:
+    pausing.pause("it may be a copy")
+    with pytest.raises(HostUnreachable, match="the panel is paused"), ssh_client.logged_in([hop("a")]):
+        pass
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(("address", "reason"), [("169.254.169.254", "metadata"), ("0.0.0.0", "not the address")])
+def test_addresses_that_no_host_may_have_are_refused_at_each_login(address: str, reason: str) -> None:
+    with pytest.raises(HostUnreachable, match=reason), ssh_client.logged_in([hop("a", address=address)]):
+        pass
+
+
+@pytest.mark.django_db
+def test_the_way_leads_over_the_hosts_before() -> None:
+    first = Host.objects.create(name="first", address="10.0.0.1", user="a", host_key=KEY)
+    last = Host.objects.create(name="last", address="10.0.0.2", user="b", jump=first)
+    assert [one.name for one in ssh_client.way_to(last)] == ["first", "last"]
