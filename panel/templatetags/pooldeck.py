@@ -31,6 +31,7 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("Dashboard"), "dashboard", "dashboard", "dashboard"),
     (gettext_lazy("Clusters"), "cluster-list", "cluster", ("cluster-", "shelf-")),
     (gettext_lazy("Poolers"), "pooler-list", "pooler", "pooler-"),
+    (gettext_lazy("Hosts"), "host-list", "lock", "host-"),
     (gettext_lazy("Pools"), "pool-list", "pool", "pool-"),
     (gettext_lazy("Events"), "event-list", "warning", "event-"),
     (gettext_lazy("Runs"), "run-list", "run", "run-"),
@@ -43,6 +44,8 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("Tools"), "tool-list", "copy", "tool-"),
     (gettext_lazy("API docs"), "api-docs", "code", "api-docs"),
 ]
+
+STAFF_ONLY = frozenset({"host-list"})
 
 
 @register.simple_tag
@@ -63,9 +66,11 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
     """List the links of the sidebar; `active` marks the section of this page."""
     match = getattr(context.get("request"), "resolver_match", None)
     here = (match.url_name or "") if match else ""
+    is_staff = getattr(context.get("user"), "is_staff", False)
     items = [
         {"label": label, "url": reverse(name), "icon": drawing, "active": here.startswith(prefix)}
         for label, name, drawing, prefix in NAVIGATION
+        if is_staff or name not in STAFF_ONLY
     ]
     return {"items": items}
 

@@ -112,6 +112,15 @@ POOLERS: dict[str, Any] = {
         (_("Take over, and make pools of two entries"), {"entries": ["orders", "reports"]}),
     ],
 }
+HOSTS: dict[str, Any] = {
+    "hosts_create": [
+        (
+            _("A host, by the account that owns the pooler's files"),
+            {"name": "db-1", "address": "db1.example.org", "user": "postgres"},
+        )
+    ],
+    "hosts_partial_update": [(_("Another port"), {"version": 2, "port": 2222})],
+}
 POOLS: dict[str, Any] = {
     "pools_create": [
         (
@@ -174,7 +183,7 @@ SHOWN: dict[str, Any] = {
 
 EXAMPLES = Examples(
     components=COMPONENTS,
-    requests=CLUSTERS | POOLERS | POOLS | EVENTS_AND_SHELF,
+    requests=CLUSTERS | POOLERS | HOSTS | POOLS | EVENTS_AND_SHELF,
     responses={"poolers_show_retrieve": SHOWN},
     changes={
         "clusters_insights_retrieve": {
@@ -184,6 +193,9 @@ EXAMPLES = Examples(
         "clusters_partial_update": {"version": 4, "memory_mb": 32768},
         "clusters_update": {"version": 4},
         "events_acknowledge_create": {"acknowledged_at": "2026-03-05T16:05:11Z", "acknowledged_by": "admin"},
+        "hosts_create": {"version": 1, "state": "unconfirmed", "host_key": None, "programs": {}, "found": []},
+        "hosts_partial_update": {"version": 3, "port": 2222},
+        "hosts_update": {"version": 3},
         "poolers_files_update": {
             "setting": "auth_hba_file",
             "subject": None,

@@ -8,6 +8,7 @@ from pools.api.clusters import ClusterViewSet
 from pools.api.entries import EntryViewSet
 from pools.api.events import EventViewSet
 from pools.api.history import EntryHistoryView, PoolerHistoryView, PoolHistoryView
+from pools.api.hosts import HostViewSet
 from pools.api.poolers import PoolerViewSet
 from pools.api.pools import PoolViewSet
 from pools.api.shelf import ShelfViewSet
@@ -16,6 +17,7 @@ from pools.api.thresholds import ThresholdViewSet
 router = SimpleRouter(use_regex_path=False)
 router.register("clusters", ClusterViewSet, basename="api-cluster")
 router.register("poolers", PoolerViewSet, basename="api-pooler")
+router.register("hosts", HostViewSet, basename="api-host")
 router.register("pools", PoolViewSet, basename="api-pool")
 router.register("entries", EntryViewSet, basename="api-entry")
 router.register("shelf", ShelfViewSet, basename="api-shelf")

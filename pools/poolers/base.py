@@ -1,8 +1,9 @@
 """Interface of a pooler's driver; `pools.deployment` does the rest (lock, revisions, states, rollback)."""
 
+import itertools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self
@@ -204,6 +205,8 @@ class Driver(ABC):
     main_file: str  # the operator's own, which the program is started with
     service: str  # the systemd unit of Debian's package
     immediate_shutdown: str  # the signal or command that ends it whatever its clients do
+    program: str  # the name of its processes
+    port_setting = ""  # of its main file, as `port_setting = 6432`; empty where it has none
     usual_mode: Mode
     catalogue: tuple[Setting, ...]  # of all releases; see `settings_schema.offered`
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
@@ -245,6 +248,17 @@ class Driver(ABC):
     def main_path(self, pooler: Pooler) -> str:
         """Return the path of the file that it is started with, as its host names it; empty for a watched one."""
         return pooler.config_file or (f"{pooler.config_dir}/{self.main_file}" if pooler.config_dir else "")
+
+    def main_file_in(self, argv: Sequence[str]) -> str:
+        """Return the main file that a command line of its program names; empty for none."""
+        words = [word for option in argv[1:] for word in option.split("=", 1)]
+        pairs = itertools.pairwise(words)
+        return next((file for option, file in pairs if option in ("-f", "--config-file")), "")
+
+    def port_in(self, text: str) -> int | None:
+        """Return the port that its main file sets; None where it sets none."""
+        found = re.findall(rf"(?m)^\s*{self.port_setting}\s*=\s*'?(\d+)", text) if self.port_setting else []
+        return int(found[-1]) if found else None
 
     @abstractmethod
     def version_of(self, text: str) -> Version:

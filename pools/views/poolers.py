@@ -33,6 +33,7 @@ from pools.views.monitoring import live_part
 
 PAGE_SIZE = 50
 REVISIONS_SHOWN = 10
+PREFILLED = ("name", "kind", "host", "port", "config_dir")  # by links, such as those of poolers found on a host
 
 
 @require_safe
@@ -86,7 +87,8 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 def pooler_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new pooler; an unreachable one is saved too, with the reason."""
-    form = PoolerForm(request.POST or None)
+    filled = {name: request.GET[name] for name in PREFILLED if request.GET.get(name)}
+    form = PoolerForm(request.POST or None, initial=filled)
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(poolers.register, form.values(), person(request.user)))

@@ -26,7 +26,7 @@ from benchmarks.models import (
 from panel.accounts.models import ApiToken
 from panel.installation.models import Installation
 from pools.deployment import snapshots
-from pools.models import ClusterCreation, CreationState, PoolState, Revision, RevisionState, ShelfEntry
+from pools.models import ClusterCreation, CreationState, Host, HostState, PoolState, Revision, RevisionState, ShelfEntry
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
 from tests.pools.monitoring.records import a_minute, an_event
@@ -71,6 +71,7 @@ def records(user: Any) -> dict[str, Any]:
         "run": run.pk,
         "other_run": a_finished_run(**RUN, name="zqother", cluster=cluster).pk,
         "dry_run": a_run(**RUN, name="zqtried", purpose=Purpose.LOAD, status=Status.SUCCEEDED).pk,
+        "host": _host().pk,
         "shelf": _shelf().pk,
         "creation": _creation().pk,
         "entry": an_entry(
@@ -86,6 +87,19 @@ def records(user: Any) -> dict[str, Any]:
         "node": node.pk,
         "number": revision.number,
     }
+
+
+def _host() -> Host:
+    """Make a host that has another key than the confirmed one, and poolers of its own."""
+    keys = {"public_key": "ssh-ed25519 AAAA", "host_key": "ssh-ed25519 AAAA", "offered_host_key": "ssh-rsa BBBB"}
+    process = {"pid": 7, "user": "zqaccount", "main_file": "/zqfolder/pgbouncer.ini"}
+    found = {"kind": "pgbouncer", "main_file": process["main_file"], "ports": [6432], "processes": [process]}
+    found |= {"version": "zqversion", "unit": "zqunit.service"}
+    programs = {"zqprogram": {"path": "/zqpath", "version": "zqversion"}}
+    fields = {"error": "zqerror", "state": HostState.UNREACHABLE, "programs": programs, "found": [found], **keys}
+    host = Host.objects.create(name="zqhost", address="zqaddress", user="zqaccount", **fields)
+    Host.objects.create(name="zqinner", address="zqaddress", user="zqaccount", jump=host)
+    return host
 
 
 def _shelf() -> ShelfEntry:

@@ -25,7 +25,7 @@ class HAProxy(Driver):
 
     files = (MAIN,)
     main_file = MAIN
-    service = "haproxy"
+    service = program = "haproxy"
     immediate_shutdown = "SIGTERM"
     usual_mode = Mode.SESSION
     catalogue = settings_catalog.CATALOGUE

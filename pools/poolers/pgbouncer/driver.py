@@ -1,6 +1,7 @@
 """PgBouncer as a kind of pooler."""
 
-from collections.abc import Iterator, Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 from uuid import UUID
@@ -72,7 +73,8 @@ class PgBouncer(Driver):
         "user",
         gettext_lazy("it closes connections idle for its server_idle_timeout, and after RECONNECT all unused ones"),
     )
-    service = one_core_program = "pgbouncer"
+    service = program = one_core_program = "pgbouncer"
+    port_setting = "listen_port"
     has_auth_query = can_chain = exports_metrics = admits_others = True
 
     @property
@@ -82,6 +84,11 @@ class PgBouncer(Driver):
             "file of each include pooldeck.ini, and restart one after the other. The old online restart (-R) drops TLS "
             "clients and was removed in 1.26."
         )
+
+    def main_file_in(self, argv: Sequence[str]) -> str:
+        """Return its one argument that is no option; `-u` alone has a value (its manual, SYNOPSIS)."""
+        pairs = itertools.pairwise(argv)
+        return next((word for before, word in pairs if word[:1] != "-" and before not in ("-u", "--user")), "")
 
     def version_of(self, text: str) -> Version:
         """Return (1, 18) for `PgBouncer 1.18.0`."""

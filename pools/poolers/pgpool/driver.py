@@ -58,6 +58,7 @@ class Pgpool(Driver):
     )
     uncounted = UNCOUNTED  # waiting clients are in the kernel's queue, and it counts no queries by database
     service, control_port = "pgpool2", "PCP port"
+    program, port_setting = "pgpool", "port"
     leads_to_all_nodes = is_chainable = True
     keeps_every_password = True  # it knows passwords only from pool_passwd
 

@@ -15,11 +15,12 @@ from benchmarks.models import Ceiling, ExternalEndpoint, Run, Script, SettingsPr
 from panel.rest.examples import FORMATS, add_examples
 from pools.api import entry_examples
 from pools.api import example_values as of_pools
-from pools.models import Cluster, Entry, Pool, Pooler, Revision, ShelfEntry
+from pools.models import Cluster, Entry, Host, Pool, Pooler, Revision, ShelfEntry
 from tests import openapi
 from tests.benchmarks.experiments.records import an_experiment
 from tests.benchmarks.records import a_finished_run
 from tests.callers import bearer
+from tests.pools.hosts.fakes import a_host
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, an_entry, checked, know_password
 
 pytestmark = pytest.mark.django_db
@@ -30,6 +31,7 @@ RECORDS: dict[str, tuple[type[Model], str]] = {
     "poolers": (Pooler, of_pools.POOLER),
     "pools": (Pool, of_pools.POOL),
     "entries": (Entry, entry_examples.ENTRY["id"]),
+    "hosts": (Host, of_pools.HOST["id"]),
     "runs": (Run, of_benchmarks.RUN),
     "scripts": (Script, of_benchmarks.SCRIPT),
     "settings-profiles": (SettingsProfile, of_benchmarks.PROFILE),
@@ -127,6 +129,8 @@ def records() -> APIClient:
     spec = {"database": "orders", "user": "orders_app", "version": 2, "state": "applied"}
     pool = a_pool(pk=of_pools.POOL, name="orders", pooler=pooler, cluster=cluster, **spec)
     an_entry(pk=entry_examples.ENTRY["id"], pooler=a_pooler(config_dir="", port=1), cluster=cluster)
+    offered = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+    a_host(pk=of_pools.HOST["id"], version=2, offered_host_key=offered)
     a_finished_run(pk=of_benchmarks.RUN, pool=pool, cluster=cluster)
     an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
     script = Script.objects.create(pk=of_benchmarks.SCRIPT, name="order-lookup")
@@ -152,7 +156,8 @@ def sent(caller: APIClient, method: str, path: str, body: Any) -> Any:
     noun = path.removeprefix("/api/v1/").strip("/")
     with transaction.atomic():
         if method == "post" and noun in RECORDS:
-            RECORDS[noun][0]._default_manager.update(name="another")
+            model, key = RECORDS[noun]
+            model._default_manager.filter(pk=key).update(name="another")
         for model in EMPTY_BEFORE.get(noun, ()) if method == "post" else ():
             model._default_manager.all().delete()
         answer = caller.generic(method, address(path), json.dumps(body), content_type=JSON)

@@ -1,0 +1,169 @@
+"""The REST API of hosts that are reached by SSH; all of it needs the scope `admin`."""
+
+from typing import Any
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema, extend_schema_field
+from rest_framework import serializers
+from rest_framework.decorators import action
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import ModelViewSet
+
+from panel.accounts.permissions import person
+from panel.lib.known_fields import KnownFields
+from pools.api.versions import expected_version
+from pools.hosts import keys
+from pools.inventory import hosts
+from pools.models import Host, PoolerKind
+
+
+class HostKeySerializer(serializers.Serializer[dict[str, str]]):
+    """A key of the host's own, by which the panel knows it."""
+
+    type = serializers.CharField()
+    fingerprint = serializers.CharField(help_text=_("As `ssh-keygen -lf` shows it"))
+
+
+class InstalledProgramSerializer(serializers.Serializer[dict[str, str]]):
+    """A program that is installed on a host."""
+
+    path = serializers.CharField()
+    version = serializers.CharField(allow_blank=True)
+
+
+class FoundProcessSerializer(serializers.Serializer[dict[str, Any]]):
+    """A process of a pooler."""
+
+    pid = serializers.IntegerField()
+    user = serializers.CharField()
+    main_file = serializers.CharField(allow_blank=True)
+
+
+class FoundPoolerSerializer(serializers.Serializer[dict[str, Any]]):
+    """A pooler that runs on a host; those of one kind that share their ports are one."""
+
+    kind = serializers.ChoiceField(PoolerKind.choices)
+    main_file = serializers.CharField(allow_blank=True, help_text=_("From its command line"))
+    ports = serializers.ListField(child=serializers.IntegerField())
+    socket_folders = serializers.ListField(child=serializers.CharField())
+    processes = FoundProcessSerializer(many=True)
+    version = serializers.CharField(allow_blank=True)
+    unit = serializers.CharField(allow_blank=True, help_text=_("Of systemd"))
+
+
+class FoundPoolersSerializer(serializers.Serializer[dict[str, Any]]):
+    """The poolers that run on a host."""
+
+    results = FoundPoolerSerializer(many=True)
+
+
+class ConfirmedKeySerializer(KnownFields):
+    """The fingerprint that a person compared on the host itself."""
+
+    fingerprint = serializers.CharField(max_length=200)
+
+
+class HostSerializer(KnownFields, serializers.ModelSerializer[Host]):
+    """A host with the account that the panel logs in to; `host_key` is null until a person has confirmed it."""
+
+    version = serializers.IntegerField(required=False, min_value=1)
+    authorized_keys_line = serializers.SerializerMethodField()
+    host_key = serializers.SerializerMethodField()
+    offered_host_key = serializers.SerializerMethodField()
+    programs = serializers.DictField(child=InstalledProgramSerializer(), read_only=True)
+    found = FoundPoolerSerializer(many=True, read_only=True, help_text=_("What `discover/` found last"))
+
+    class Meta:
+        model = Host
+        fields = [
+            "id",
+            "version",
+            "name",
+            "address",
+            "port",
+            "user",
+            "jump",
+            "public_key",
+            "authorized_keys_line",
+            "host_key",
+            "offered_host_key",
+            "state",
+            "error",
+            "programs",
+            "found",
+            "discovered_at",
+            "checked_at",
+            "created_at",
+            "updated_at",
+        ]
+        read_only_fields = ["public_key", "state", "error", "discovered_at", "checked_at"]
+        extra_kwargs: dict[str, Any] = {"name": {"validators": []}}  # pools.inventory.hosts says which names are taken
+
+    def get_authorized_keys_line(self, host: Host) -> str:
+        """Return the line that lets the panel in, for ~/.ssh/authorized_keys of the account."""
+        return keys.authorized_keys_line(host)
+
+    @extend_schema_field(HostKeySerializer(allow_null=True))
+    def get_host_key(self, host: Host) -> Any:
+        """Return the key that a person has confirmed; null before."""
+        return _described(host.host_key)
+
+    @extend_schema_field(HostKeySerializer(allow_null=True))
+    def get_offered_host_key(self, host: Host) -> Any:
+        """Return the other key that the host showed at the last check, which may be confirmed; null for none."""
+        return _described(host.offered_host_key)
+
+
+def _described(key: str) -> dict[str, str] | None:
+    return {"type": keys.type_of(key), "fingerprint": keys.fingerprint(key)} if key else None
+
+
+class HostViewSet(ModelViewSet[Host]):
+    """Hosts that the panel reaches by SSH, each with a key of its own."""
+
+    queryset = Host.objects.prefetch_related("led_to")
+    serializer_class = HostSerializer
+    lookup_value_converter = "uuid"
+    action_scopes = dict.fromkeys(("list", "retrieve"), "admin")
+    filterset_fields = ["name", "address", "state"]
+    search_fields = ["name", "address"]
+    ordering_fields = ["name", "address", "state", "created_at", "updated_at"]
+
+    def perform_create(self, serializer: serializers.BaseSerializer[Host]) -> None:
+        """Register a host, make its key, and ask which key it has; an unreachable one is saved too."""
+        serializer.instance = hosts.register(serializer.validated_data, person(self.request.user))
+
+    def perform_update(self, serializer: serializers.BaseSerializer[Host]) -> None:
+        """Change a host unless it was edited since `version`; its confirmed key stays the only one accepted."""
+        values = dict(serializer.validated_data)
+        version = expected_version(self.request, values)
+        serializer.instance = hosts.change(self.get_object(), values, version, person(self.request.user))
+
+    def perform_destroy(self, instance: Host) -> None:
+        """Remove a host's record, and the panel's key with it; 409 while something needs it."""
+        hosts.remove(instance)
+
+    @extend_schema(request=None, responses=HostSerializer)
+    @action(detail=True, methods=["post"])
+    def check(self, request: Request, pk: str) -> Response:
+        """Log in now and record the result; while no key is confirmed, ask only which one the host has."""
+        host = self.get_object()
+        hosts.check(host)
+        return Response(self.get_serializer(host).data)
+
+    @extend_schema(request=ConfirmedKeySerializer, responses=HostSerializer)
+    @action(detail=True, methods=["post"], url_path="confirm-key")
+    def confirm_key(self, request: Request, pk: str) -> Response:
+        """Pin the offered key, whose fingerprint a person has compared on the host; then log in."""
+        asked = ConfirmedKeySerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        host = hosts.confirm_host_key(self.get_object(), asked.validated_data["fingerprint"], person(request.user))
+        return Response(self.get_serializer(host).data)
+
+    @extend_schema(request=None, responses=FoundPoolersSerializer)
+    @action(detail=True, methods=["post"])
+    def discover(self, request: Request, pk: str) -> Response:
+        """Find the poolers that run there; 502 where the host can't be reached."""
+        results: Any = hosts.discover(self.get_object())
+        return Response(FoundPoolersSerializer({"results": results}).data)

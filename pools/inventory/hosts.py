@@ -1,0 +1,180 @@
+"""Registers, changes, removes and checks hosts that are reached by SSH."""
+
+import logging
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import ProtectedError
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from panel.lib import addresses
+from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
+from pools.hosts import keys, ssh, ssh_client
+from pools.hosts.base import HostConnection, HostRefused
+from pools.models import Host, HostState, identifiers
+from pools.poolers import running
+
+logger = logging.getLogger(__name__)
+
+FIELDS = ("name", "address", "port", "user", "jump")
+PLACE = ("address", "port", "user", "jump")  # a change of these needs a new check
+ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,254}")
+USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,61}\$?")
+NEEDED = ("flock", "timeout", "sync")  # beside sh; of util-linux and coreutils, or of busybox
+SHOWN = ("pgbouncer", "pgpool", "haproxy", "pgbench", "psql")
+
+
+class InvalidHost(InvalidValues):
+    """The values for a host are invalid."""
+
+
+def register(values: Mapping[str, Any], author: Any = None) -> Host:
+    """Save a new host with a key of its own, and see which key it offers. Raises `InvalidHost`."""
+    fields = _validated(Host(), values)
+    host = Host(**fields)
+    host.private_key, host.public_key = keys.new_pair()
+    with _names_kept_apart(host.name):
+        host.save(force_insert=True)
+    logger.info("host %s (%s) registered by %s", host.pk, host, author)
+    check(host)
+    return host
+
+
+def change(host: Host, values: Mapping[str, Any], expected_version: int | None = None, author: Any = None) -> Host:
+    """Change some fields, then check the host; its key stays pinned. Raises `InvalidHost`, `Stale`."""
+    fields = _validated(host, values)
+    moved = any(fields[name] != getattr(host, name) for name in PLACE)
+    with _names_kept_apart(fields["name"]):
+        host.edit(expected_version, **fields)
+    logger.info("host %s (%s) changed by %s", host.pk, host, author)
+    if moved:
+        check(host)
+    return host
+
+
+def remove(host: Host) -> None:
+    """Delete a host's record, and the panel's key with it. Raises `IllegalTransition` while something needs it."""
+    try:
+        host.delete()
+    except ProtectedError as error:
+        needed = ", ".join(sorted(str(one) for one in error.protected_objects))
+        text = _("host %(host)s is still needed by %(needed)s: change that first")
+        raise IllegalTransition(text % {"host": host, "needed": needed}) from error
+
+
+def confirm_host_key(host: Host, fingerprint: str, author: Any = None) -> Host:
+    """Pin the key that the host offered, if this is its fingerprint; then check the host. Raises `InvalidHost`."""
+    offered = keys.fingerprint(host.offered_host_key)
+    if not offered:
+        raise InvalidHost({"fingerprint": [_("the host has offered no other key: check it first")]})
+    if fingerprint.strip() != offered:
+        text = _("%(given)r is not the fingerprint of the key that the host offers (%(offered)s): compare them again")
+        raise InvalidHost({"fingerprint": [text % {"given": fingerprint, "offered": offered}]})
+    host.edit(None, host_key=host.offered_host_key, offered_host_key="")
+    logger.info("the key %s of host %s was confirmed by %s", offered, host.pk, author)
+    check(host)
+    return host
+
+
+def check(host: Host) -> None:
+    """Log in and find the programs; record the result. A host whose key nobody confirmed is only asked for it."""
+    try:
+        if not host.is_confirmed:
+            _see_key(host)
+            return
+        with ssh.connected(host) as connection:
+            programs = _programs(connection)
+    except ssh_client.KeyNotConfirmed as error:
+        _report_other_key(host, error)
+    except (HostUnreachable, HostRefused) as error:
+        host.mark(HostState.UNREACHABLE, str(error))
+    else:
+        missing = [name for name in NEEDED if name not in programs]
+        reason = _("%(programs)s: not installed there, so nothing can be written") % {"programs": ", ".join(missing)}
+        shown = {name: programs[name] for name in SHOWN if name in programs}
+        host.mark(HostState.ONLINE, reason if missing else "", programs=shown, offered_host_key="")
+
+
+def discover(host: Host) -> list[running.FoundPooler]:
+    """Find the poolers that run there, and record them. Raises `HostUnreachable`, `HostRefused`."""
+    with ssh.connected(host) as connection:
+        found = running.on_host(connection)
+    host.record_found([dict(one) for one in found], timezone.now())
+    return found
+
+
+def _see_key(host: Host) -> None:
+    offered = ssh_client.offered_key(ssh_client.way_to(host))
+    host.mark(HostState.UNCONFIRMED, offered_host_key=offered)
+
+
+def _report_other_key(host: Host, error: ssh_client.KeyNotConfirmed) -> None:
+    """Show which key the host has now, where it is this host whose key differs, and not one on the way."""
+    found: dict[str, str] = {}
+    if error.alias == ssh_client.alias_of(host):
+        try:
+            found["offered_host_key"] = ssh_client.offered_key(ssh_client.way_to(host))
+        except HostUnreachable:
+            logger.info("host %s did not show its other key", host.pk)
+    host.mark(HostState.UNREACHABLE, str(error), **found)
+
+
+def _programs(connection: HostConnection) -> dict[str, dict[str, str]]:
+    """Return path and version of the installed programs by name."""
+    said = connection.script("programs.sh", *SHOWN, *NEEDED).stdout.decode(errors="replace")
+    rows = [line.split("\t", 2) for line in said.splitlines() if line.count("\t") >= 2]
+    return {name: {"path": path, "version": version} for name, path, version in rows}
+
+
+@contextmanager
+def _names_kept_apart(name: str) -> Iterator[None]:
+    """Raise `InvalidHost` where two registrations at once take the same name, as the database reports."""
+    try:
+        with transaction.atomic():
+            yield
+    except IntegrityError:
+        raise InvalidHost({"name": [_taken(name)]}) from None
+
+
+def _taken(name: str) -> str:
+    return _("a host named %(name)r is already registered: choose another name") % {"name": name}
+
+
+def _validated(host: Host, values: Mapping[str, Any]) -> dict[str, Any]:
+    given = {name: values[name] for name in FIELDS if name in values}
+    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
+    fields = {name: getattr(host, name) for name in FIELDS} | trimmed
+    InvalidHost.refuse((name, problem) for name, problem in _problems(host, fields) if problem)
+    return fields
+
+
+def _problems(host: Host, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    name, address, port, user = (fields[one] for one in ("name", "address", "port", "user"))
+    yield "name", identifiers.identifier_problem(name)
+    yield "name", _taken(name) if Host.objects.exclude(pk=host.pk).filter(name=name).exists() else ""
+    is_port = isinstance(port, int) and 1 <= port <= 65535
+    yield "port", "" if is_port else _("%(port)r is not a port from 1 to 65535") % {"port": port}
+    if not ADDRESS.fullmatch(address):
+        yield "address", _("%(address)r is not a host name or an address") % {"address": address}
+    elif is_port:
+        yield "address", addresses.refusal(address, port)
+    if not USER.fullmatch(user):
+        yield "user", _("%(user)r is not the name of an account: use letters, digits, and _ . -") % {"user": user}
+    yield "jump", _loop(host, fields["jump"])
+
+
+def _loop(host: Host, jump: Host | None) -> str:
+    """Return why the way over another host would lead back, or is too long; empty where it is fine."""
+    seen = 0
+    while jump:
+        seen += 1
+        if jump.pk == host.pk:
+            return _("%(host)s would be reached through itself: choose another host") % {"host": host}
+        if seen > ssh_client.MOST_JUMPS:
+            return _("the way leads over more than %(most)d hosts") % {"most": ssh_client.MOST_JUMPS}
+        jump = jump.jump
+    return ""

@@ -1,0 +1,98 @@
+"""Finds the poolers that run on a host: each with its main file, port, processes, version and unit."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TypedDict
+
+from pools.hosts import processes
+from pools.hosts.base import HostConnection, HostRefused
+from pools.hosts.processes import ProcessFacts
+from pools.poolers import KINDS
+from pools.poolers.base import Driver
+
+
+class FoundProcess(TypedDict):
+    """A process of a pooler."""
+
+    pid: int
+    user: str
+    main_file: str
+
+
+class FoundPooler(TypedDict):
+    """A pooler that runs there: those of one kind that share their ports are one (so_reuseport)."""
+
+    kind: str
+    main_file: str
+    ports: list[int]
+    socket_folders: list[str]
+    processes: list[FoundProcess]
+    version: str
+    unit: str
+
+
+def on_host(host: HostConnection) -> list[FoundPooler]:
+    """Return the poolers in the order of their ports. Raises `HostUnreachable`."""
+    names = {driver.program: kind for kind, driver in KINDS.items()}
+    facts = processes.of_programs(host, list(names))
+    groups: dict[tuple[object, ...], list[_Running]] = defaultdict(list)
+    for one in facts:
+        if _started_by_other(one, facts):
+            found = _Running(host, KINDS[names[one.name]], one, _with_children(one, facts))
+            groups[(names[one.name], *(found.ports or [-one.pid]))].append(found)
+    described = [_described(str(key[0]), members) for key, members in groups.items()]
+    return sorted(described, key=lambda pooler: (pooler["ports"], pooler["main_file"]))
+
+
+class _Running:
+    """A process with its children, and what its main file adds."""
+
+    def __init__(
+        self, host: HostConnection, driver: Driver, facts: ProcessFacts, family: Sequence[ProcessFacts]
+    ) -> None:
+        self.host, self.facts = host, facts
+        self.main_file = facts.path_of(driver.main_file_in(facts.argv))
+        self.ports = sorted(frozenset[int]().union(*(one.ports for one in family))) or self._written_ports(driver)
+        self.socket_folders = frozenset[str]().union(*(one.socket_folders for one in family))
+
+    def _written_ports(self, driver: Driver) -> list[int]:
+        """Return the port of its main file, where the account there may read that, but not the process."""
+        try:
+            content = self.host.read_file(self.main_file) if self.main_file else None
+        except HostRefused:
+            return []
+        port = driver.port_in((content or b"").decode(errors="replace"))
+        return [port] if port else []
+
+    @property
+    def version(self) -> str:
+        """What its program says of its version; empty where that may not be started."""
+        try:
+            said = self.host.script("version.sh", self.facts.name, self.facts.exe)
+        except HostRefused:
+            return ""
+        lines = said.stdout.decode(errors="replace").splitlines()
+        return lines[0].strip() if lines and said.exit_code == 0 else ""
+
+
+def _started_by_other(one: ProcessFacts, facts: Iterable[ProcessFacts]) -> bool:
+    """Tell whether a process is no child of the same program: Pgpool-II's and HAProxy's are."""
+    return all(one.parent != other.pid or one.name != other.name for other in facts)
+
+
+def _with_children(one: ProcessFacts, facts: Iterable[ProcessFacts]) -> list[ProcessFacts]:
+    return [one, *(other for other in facts if other.parent == one.pid and other.name == one.name)]
+
+
+def _described(kind: str, members: Sequence[_Running]) -> FoundPooler:
+    members = sorted(members, key=lambda one: (one.main_file, one.facts.pid))
+    first = members[0]
+    return {
+        "kind": kind,
+        "main_file": first.main_file,
+        "ports": first.ports,
+        "socket_folders": sorted(frozenset[str]().union(*(one.socket_folders for one in members))),
+        "processes": [{"pid": one.facts.pid, "user": one.facts.user, "main_file": one.main_file} for one in members],
+        "version": first.version,
+        "unit": first.facts.unit,
+    }

@@ -1,0 +1,157 @@
+"""Pages of hosts that are reached by SSH; for staff alone."""
+
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from panel.accounts.permissions import person
+from panel.lib.access import staff_only
+from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
+from pools.forms.hosts import HostForm
+from pools.hosts import keys
+from pools.hosts.base import HostRefused
+from pools.inventory import hosts
+from pools.models import Host, HostState, Pooler, PoolerKind
+from pools.views.form_submit import attempt
+
+PAGE_SIZE = 50
+
+
+@require_safe
+@staff_only
+def host_list(request: HttpRequest) -> HttpResponse:
+    """List the hosts that the panel reaches by SSH."""
+    page = Paginator(Host.objects.select_related("jump"), PAGE_SIZE).get_page(request.GET.get("page"))
+    return render(request, "pools/host_list.html", {"page": page})
+
+
+@never_cache
+@require_safe
+@staff_only
+def host_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Show a host: what has to be done there, whose key it has, and which programs and poolers were found."""
+    host = _get(pk)
+    context = {
+        "host": host,
+        "line": keys.authorized_keys_line(host),
+        "pinned": {"type": keys.type_of(host.host_key), "fingerprint": keys.fingerprint(host.host_key)},
+        "offered": {
+            "type": keys.type_of(host.offered_host_key),
+            "fingerprint": keys.fingerprint(host.offered_host_key),
+        },
+        "found": [_found(host, one) for one in host.found],
+    }
+    return render(request, "pools/host_detail.html", context)
+
+
+@never_cache
+@staff_only
+def host_create(request: HttpRequest) -> HttpResponse:
+    """Render and accept the form of a new host."""
+    form = HostForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        tried = attempt(form, partial(hosts.register, form.values(), person(request.user)))
+        if tried.saved:
+            messages.success(request, _("Host %(host)s is saved, and has a key of its own.") % {"host": tried.saved})
+            return redirect("host-detail", tried.saved.pk)
+    return render(request, "pools/host_form.html", {"form": form})
+
+
+@never_cache
+@staff_only
+def host_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Render and accept the form of an existing host; a stale edit answers 409 with both values."""
+    host = _get(pk)
+    form = HostForm(request.POST or None, instance=_get(pk))  # it writes into its instance
+    context: dict[str, Any] = {"form": form, "host": host}
+    status = 200
+    if request.method == "POST" and form.is_valid():
+        verb = partial(hosts.change, host, form.values(), form.cleaned_data["version"], person(request.user))
+        tried = attempt(form, verb, current=host)
+        if tried.saved:
+            messages.success(request, _("Host %(host)s is saved.") % {"host": host})
+            return redirect("host-detail", pk)
+        context, status = context | tried.context, tried.status
+    return render(request, "pools/host_form.html", context, status=status)
+
+
+@require_POST
+@staff_only
+def host_check(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Log in now."""
+    host = _get(pk)
+    hosts.check(host)
+    if host.state == HostState.ONLINE:
+        messages.success(request, _("The panel logged in to %(host)s.") % {"host": host})
+    elif host.state == HostState.UNREACHABLE:
+        messages.error(request, _("The check failed: %(reason)s") % {"reason": host.error})
+    return redirect("host-detail", pk)
+
+
+@require_POST
+@staff_only
+def host_confirm(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Pin the key whose fingerprint was shown."""
+    host = _get(pk)
+    try:
+        hosts.confirm_host_key(host, request.POST.get("fingerprint", ""), person(request.user))
+    except InvalidValues as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("The key of %(host)s is confirmed.") % {"host": host})
+    return redirect("host-detail", pk)
+
+
+@require_POST
+@staff_only
+def host_discover(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Find the poolers that run there."""
+    host = _get(pk)
+    try:
+        found = hosts.discover(host)
+    except (HostUnreachable, HostRefused) as error:
+        messages.error(request, str(error))
+    else:
+        text = ngettext("%(count)d pooler runs on %(host)s.", "%(count)d poolers run on %(host)s.", len(found))
+        messages.success(request, text % {"count": len(found), "host": host})
+    return redirect("host-detail", pk)
+
+
+@staff_only
+def host_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Delete the record of a host after its name was typed."""
+    host = _get(pk)
+    context: dict[str, Any] = {"host": host, "typed": request.POST.get("name")}
+    if request.method == "POST" and context["typed"] == host.name:
+        try:
+            hosts.remove(host)
+        except IllegalTransition as error:
+            context["refused"] = str(error)
+        else:
+            text = _("Host %(host)s was removed from the panel: take its line out of authorized_keys there.")
+            messages.success(request, text % {"host": host.name})
+            return redirect("host-list")
+    return render(request, "pools/host_delete.html", context)
+
+
+def _get(pk: UUID) -> Host:
+    return get_object_or_404(Host.objects.select_related("jump"), pk=pk)
+
+
+def _found(host: Host, pooler: dict[str, Any]) -> dict[str, Any]:
+    """Add to a found pooler its label, who has registered it already, and the address of the form that would."""
+    port = next(iter(pooler["ports"]), None)
+    registered = Pooler.objects.filter(host=host.address, port=port).first() if port else None
+    filled = {"kind": pooler["kind"], "host": host.address, "port": port or "", "name": host.name}
+    label = PoolerKind(pooler["kind"]).label
+    return pooler | {"label": label, "registered": registered, "query": urlencode(filled)}
