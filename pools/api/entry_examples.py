@@ -32,3 +32,24 @@ WATCHED_LINE: dict[str, Any] = {
     "unregistered": 1,
     "error": "",
 }
+TAKE_OVER: dict[str, dict[str, Any]] = {
+    "EntryCluster": {"id": "0b8f3c52-6f1d-4f0e-8f0a-3f6f1a2b7c10", "name": "orders"},
+    "EntryLogin": {"role": "reports_app", "error": ""},
+    "FileChange": {
+        "file": "/etc/pgbouncer/databases.ini",
+        "diff": (
+            "@@ -12 +12 @@\n"
+            "-reports = host=db1.example.org dbname=orders user=reports_app\n"
+            "+; taken over by Pooldeck: reports = host=db1.example.org dbname=orders user=reports_app\n"
+        ),
+    },
+    "ProposedEntry": {"name": "reports", "becomes": "pool", "because": "", "register": None},
+    "ProposedPool": {"database": "orders", "user": "reports_app", "mode": "session", "size": 10, "settings": {}},
+    "ReadFile": {
+        "path": "/etc/pgbouncer/pgbouncer.ini",
+        "role": "main",
+        "sha256": "20ac68ede74ab427133be99d1d7f16e3233c1bf3ae5242e482df8db35b436968",
+    },
+    "TakeOverPreview": {"blockers": []},
+    "UnregisteredServer": {"host": "db2.example.org", "port": 5432},
+}

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pools.api.entry_examples import ENTRY, SOURCE, WATCHED_LINE
+from pools.api.entry_examples import ENTRY, SOURCE, TAKE_OVER, WATCHED_LINE
 
 CLUSTER = "0b8f3c52-6f1d-4f0e-8f0a-3f6f1a2b7c10"
 POOLER = "4d2a7b96-1c3e-4a58-b7d9-90e1f2a3b4c5"
@@ -124,6 +124,7 @@ SERVER = {"host": "db1.example.org", "port": 5432}
 STATES = {"active": 3, "idle": 9}
 
 COMPONENTS: dict[str, dict[str, Any]] = {
+    **TAKE_OVER,
     "Address": SERVER,
     "Advice": {
         "client": "psycopg 3",

@@ -46,22 +46,30 @@ class PlaceSerializer(serializers.Serializer[Any]):
     line = serializers.IntegerField()
 
 
-class _LoginSerializer(serializers.Serializer[Any]):
+class EntryLoginSerializer(serializers.Serializer[Any]):
+    """The login that was tried through an entry; `role` is empty where no password is known."""
+
     role = serializers.CharField()
     error = serializers.CharField(help_text=_("Why no login got through the entry; empty where one did"))
 
 
-class _ClusterSerializer(serializers.Serializer[Any]):
+class EntryClusterSerializer(serializers.Serializer[Any]):
+    """The registered cluster that an entry leads to."""
+
     id = serializers.UUIDField()
     name = serializers.CharField()
 
 
-class _RegisterSerializer(serializers.Serializer[Any]):
+class UnregisteredServerSerializer(serializers.Serializer[Any]):
+    """The address of a server that no cluster is registered for."""
+
     host = serializers.CharField()
     port = serializers.IntegerField()
 
 
-class _PoolSerializer(serializers.Serializer[Any]):
+class ProposedPoolSerializer(serializers.Serializer[Any]):
+    """The pool that an entry would become."""
+
     database = serializers.CharField()
     user = serializers.CharField()
     mode = serializers.CharField()
@@ -76,19 +84,23 @@ class ProposedEntrySerializer(serializers.Serializer[Any]):
     becomes = serializers.ChoiceField([take_over_plan.POOL, take_over_plan.KEPT])
     because = serializers.CharField(help_text=_("Why it stays as it is"))
     source = PlaceSerializer()  # type: ignore[assignment]  # a field of this name, as Entry has it
-    login = _LoginSerializer()
-    cluster = _ClusterSerializer(allow_null=True)
-    pool = _PoolSerializer(allow_null=True)
-    register = _RegisterSerializer(allow_null=True)
+    login = EntryLoginSerializer()
+    cluster = EntryClusterSerializer(allow_null=True)
+    pool = ProposedPoolSerializer(allow_null=True)
+    register = UnregisteredServerSerializer(allow_null=True)
 
 
-class _ReadFileSerializer(serializers.Serializer[Any]):
+class ReadFileSerializer(serializers.Serializer[Any]):
+    """A file that the pooler reads, with its digest."""
+
     path = serializers.CharField()
     role = serializers.CharField()
     sha256 = serializers.CharField()
 
 
-class _ChangeSerializer(serializers.Serializer[Any]):
+class FileChangeSerializer(serializers.Serializer[Any]):
+    """What a take-over would change in one file."""
+
     file = serializers.CharField()
     diff = serializers.CharField(help_text=_("As diff -u writes it, secrets masked"))
 
@@ -97,8 +109,8 @@ class TakeOverPreviewSerializer(serializers.Serializer[Any]):
     """What a take-over would do; with any of `blockers` it can't be asked for."""
 
     entries = ProposedEntrySerializer(many=True)
-    files = _ReadFileSerializer(many=True)
-    changes = _ChangeSerializer(many=True)
+    files = ReadFileSerializer(many=True)
+    changes = FileChangeSerializer(many=True)
     blockers = serializers.ListField(child=serializers.CharField())
 
 

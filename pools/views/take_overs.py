@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -16,7 +16,7 @@ from panel.accounts.permissions import person
 from panel.lib.access import staff_only
 from panel.lib.crypto import SealBroken
 from pools.deployment import let_go, take_over, take_over_plan
-from pools.errors import PoolsError
+from pools.errors import NotThere, PoolsError
 from pools.models import Pooler, TakeOver
 from pools.models.take_overs import WAITING
 
@@ -58,7 +58,11 @@ def pooler_let_go(request: HttpRequest, pk: UUID) -> HttpResponse:
 def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Download the files as they were before the take-over, as a tar archive; they hold secrets."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    answer = HttpResponse(_archive(let_go.backup(pooler)), content_type="application/x-tar")
+    try:
+        taken = let_go.backup(pooler)
+    except NotThere as error:
+        raise Http404(str(error)) from error
+    answer = HttpResponse(_archive(taken), content_type="application/x-tar")
     answer["Content-Disposition"] = f'attachment; filename="{pooler.pk}-original-files.tar"'
     return answer
 

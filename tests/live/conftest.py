@@ -22,8 +22,9 @@ from panel.quickstart.servers import (
     free_port,
 )
 from pools.inventory import poolers
-from pools.models import Cluster, Pooler, PoolerKind
+from pools.models import Cluster, Pool, Pooler, PoolerKind
 from pools.poolers.pgpool import preflight
+from pools.provisioning import auth_query
 from tests.live.haproxies import HAProxyServer
 from tests.live.panel_programs import TestWorker, use_broker
 from tests.postgresqls import store_light_verifiers, verifier
@@ -183,6 +184,16 @@ def cluster(db: None, postgres: PostgresServer) -> Cluster:
     known.password = APP_PASSWORD
     known.save(force_insert=True)
     return made
+
+
+@pytest.fixture
+def lookup_role(cluster: Cluster) -> Iterator[str]:
+    """The role that looks inbound users up, set up for the cluster; other tests on its server have none."""
+    auth_query.install(cluster)
+    yield cluster.auth_role
+    Pool.objects.all().delete()
+    if (found := Cluster.objects.get(pk=cluster.pk)).auth_role:
+        auth_query.uninstall(found)
 
 
 @pytest.fixture

@@ -183,7 +183,7 @@ def test_a_pair_needs_a_pool(runner, cluster):
 def test_a_cluster_that_is_down_is_said(runner, cluster):
     answer = runner.post(URL, {"target": {"cluster": str(cluster.pk), "database": "app"}})
     assert answer.status_code == 502
-    assert "refused" in answer.json()["detail"]
+    assert answer.json()["detail"] == "the panel can't reach cluster shop; an admin sees the reason"
     assert not Run.objects.exists()
 
 

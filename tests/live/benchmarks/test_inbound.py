@@ -1,7 +1,5 @@
 """Runs through a pool of the inbound user: who they log in as, and what is said where nobody is named."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from benchmarks.errors import InvalidTarget
@@ -10,8 +8,7 @@ from pools import connection_strings, deployment
 from pools.clusters import endpoints
 from pools.connection_strings import box as connection_box
 from pools.connection_strings.box import Shown
-from pools.models import Cluster, Pool, PoolState
-from pools.provisioning import auth_query
+from pools.models import Pool, PoolState
 from tests.benchmarks.submitting import submit_one, submit_pair
 from tests.live.benchmarks.conftest import QUICK, execute
 
@@ -22,16 +19,13 @@ pytestmark = [
 
 
 @pytest.fixture
-def inbound(pool: Pool, cluster: Cluster) -> Iterator[Pool]:
+def inbound(pool: Pool, lookup_role: str) -> Pool:
     """`pool` for inbound users, whom a role looks up."""
-    auth_query.install(cluster)
     pool.edit(None, user="", state=PoolState.PENDING)
     deployment.apply_pooler(pool.pooler)
     found = Pool.objects.select_related("cluster", "pooler").get(pk=pool.pk)
     assert (found.state, found.state_reason) == (PoolState.APPLIED, "")
-    yield found
-    Pool.objects.all().delete()
-    auth_query.uninstall(Cluster.objects.get(pk=cluster.pk))
+    return found
 
 
 def test_a_run_through_it_asks_for_a_role(inbound: Pool) -> None:

@@ -6,7 +6,6 @@ import psycopg
 import pytest
 
 from pools.models import Cluster, Pool, Pooler, PoolState, ShelfEntry
-from pools.provisioning import auth_query
 from tests.live.v2.conftest import Managed
 from tests.pools.managed_api.schema import check
 
@@ -92,9 +91,8 @@ def test_a_pool_of_the_inbound_user_takes_a_role_that_its_pooler_knows(managed: 
 
 
 def test_a_client_gets_in_by_the_look_up_of_a_database_made_over_the_api(
-    managed: Managed, database: str, cluster: Cluster, fresh_name: str
+    managed: Managed, database: str, lookup_role: str, fresh_name: str
 ) -> None:
-    auth_query.install(cluster, "", None)
     made = managed.send("POST", f"{database}/users", {"name": fresh_name, "settings": {}})
     assert (made.status, made.body["user"]["settings"]) == (201, {})
     assert "settings" not in managed.get(f"{database}/users/{fresh_name}")["user"]

@@ -186,8 +186,8 @@ def test_a_lockout_of_the_console_is_undone_over_the_session_at_hand(
 ) -> None:
     written = atomic_write.replace
 
-    def torn(folder: str, contents: dict[str, bytes | None]) -> None:
-        written(folder, contents)
+    def torn(folder: str, contents: dict[str, bytes | None], of_new: atomic_write.Access | None = None) -> None:
+        written(folder, contents, of_new)
         if b"fresh" in (contents["pooldeck.ini"] or b""):
             (Path(folder) / "userlist.txt").write_bytes(b'"torn')
 
@@ -249,7 +249,11 @@ def test_pools_wait_for_a_pooler_that_is_down_and_are_applied_when_it_is_back(
     assert state == PoolState.PENDING
     assert for_admins(reason).startswith("pooler live-pgbouncer can't be reached: ")
     pooler.refresh_from_db()
-    assert (pooler.state, pooler.error, pooler.apply_token) == (PoolerState.UNREACHABLE, reason, None)
+    assert (pooler.state, for_admins(pooler.error), pooler.apply_token) == (
+        PoolerState.UNREACHABLE,
+        reason,
+        None,
+    )
     assert deployment.waiting_poolers() == []  # asked a moment ago
     pgbouncer.start()
     Pooler.objects.update(checked_at=timezone.now() - attempt.RETRY_UNREACHABLE_AFTER)

@@ -15,7 +15,6 @@ from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment, tasks
 from pools.deployment import circumstances, retries
 from pools.models import Cluster, Pool, Pooler, PoolState
-from pools.provisioning import auth_query
 from tests.live.pools.conftest import LogIn, MakePool, state_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -132,9 +131,8 @@ def test_a_password_that_the_panel_may_not_compare_is_tried_by_logins_often_firs
 
 
 def test_the_look_up_of_inbound_users_is_waited_for(
-    late: Pool, pooler: Pooler, cluster: Cluster, alter: Alter, make_pool: MakePool
+    late: Pool, lookup_role: str, pooler: Pooler, alter: Alter, make_pool: MakePool
 ) -> None:
-    auth_query.install(cluster)
     late.delete()
     inbound = make_pool("inbound", database="late", user="")
     alter("ALTER FUNCTION pooldeck.user_lookup(text) RENAME TO user_lookup_old", database="late")

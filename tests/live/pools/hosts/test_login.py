@@ -1,5 +1,6 @@
 """Logins to hosts: who the host is, whom it lets in, and what is left of the key."""
 
+import os
 import tempfile
 from pathlib import Path
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.django_db
 
 
 def left_over() -> list[Path]:
-    return list(Path(tempfile.gettempdir()).glob(f"{ssh_client.PREFIX}*"))
+    return list(Path(tempfile.gettempdir()).glob(f"{ssh_client.PREFIX}{os.getpid()}-*"))
 
 
 def test_a_new_host_shows_its_key_and_nothing_is_logged_in_to(own_sshd: SshServer) -> None:

@@ -12,7 +12,6 @@ from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment, tasks
 from pools.models import Cluster, ClusterState, ClusterStatus, Mode, Pool, Pooler, PoolState
 from pools.monitoring import metric_values, pool_logins
-from pools.provisioning import auth_query
 from tests.live.conftest import CHILDREN
 from tests.live.pools.conftest import state_of
 from tests.live.standbys import until
@@ -179,9 +178,8 @@ def test_a_pool_that_is_full_or_paused_is_not_failing(shop: Pool, pgbouncer: PgB
 
 
 def test_inbound_users_need_their_look_up(
-    shop: Pool, pooler: Pooler, cluster: Cluster, alter: Alter, postgres: PostgresServer
+    shop: Pool, lookup_role: str, pooler: Pooler, cluster: Cluster, postgres: PostgresServer
 ) -> None:
-    auth_query.install(cluster)
     inbound = Pool.objects.create(name="inbound", pooler=pooler, cluster=cluster, database="shop", user="", size=3)
     deployment.apply_pooler(pooler)
     assert state_of(inbound) == (PoolState.APPLIED, "")

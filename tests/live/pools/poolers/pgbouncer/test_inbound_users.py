@@ -51,13 +51,9 @@ def roles(postgres: PostgresServer) -> Iterator[None]:
 
 
 @pytest.fixture
-def lookup_role(cluster: Cluster, roles: None) -> Iterator[str]:
-    """The role that was set up for the cluster."""
-    auth_query.install(cluster)
-    yield cluster.auth_role
-    Pool.objects.all().delete()
-    if cluster.auth_role:
-        auth_query.uninstall(cluster)
+def lookup_role(roles: None, lookup_role: str) -> str:
+    """The role that looks the `roles` up."""
+    return lookup_role
 
 
 @pytest.fixture

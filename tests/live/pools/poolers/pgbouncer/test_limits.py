@@ -5,6 +5,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
+from panel.lib.private_text import for_admins
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.models import Pooler, PoolState
@@ -19,7 +20,7 @@ Spec = Callable[..., Pooler]
 
 def outcome(pooler: Pooler) -> tuple[str, str]:
     pooler.refresh_from_db()
-    return pooler.settings_state, pooler.settings_reason
+    return pooler.settings_state, for_admins(pooler.settings_reason)
 
 
 def mode_of(user: str, pgbouncer: PgBouncerServer) -> str | None:

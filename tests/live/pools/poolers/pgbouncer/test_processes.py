@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from panel.lib.private_text import for_admins
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, binary, free_port
 from pools import deployment
@@ -143,7 +144,7 @@ def test_a_process_that_refuses_the_console_login_is_named(
         named = f"({second.config_dir}/pgbouncer-2.ini, socket {second.socket_folder}/.s.PGSQL.{pooler.port}): "
         assert named in reason
         assert f"{second.config_dir}/pgbouncer.ini" not in reason
-    assert poolers.check(pooler) == reason
+    assert for_admins(poolers.check(pooler)) == reason
     second.take('"pooldeck" "console-password"\n')
     assert until(second.takes_its_admin, 10)
     deployment.apply_pooler(pooler)

@@ -7,6 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from panel.lib.private_text import for_admins
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools import deployment
@@ -72,7 +73,7 @@ def encrypted_cluster(cluster: Cluster, encrypted: tuple[PostgresServer, str]) -
 
 def outcome(pooler: Pooler) -> tuple[str, str]:
     pooler.refresh_from_db()
-    return pooler.settings_state, pooler.settings_reason
+    return pooler.settings_state, for_admins(pooler.settings_reason)
 
 
 def test_clients_may_insist_on_the_certificate_that_was_given(
