@@ -34,7 +34,8 @@ WATCHED_LINE: dict[str, Any] = {
 }
 TAKE_OVER: dict[str, dict[str, Any]] = {
     "EntryCluster": {"id": "0b8f3c52-6f1d-4f0e-8f0a-3f6f1a2b7c10", "name": "orders"},
-    "EntryLogin": {"role": "reports_app", "error": ""},
+    "Place": SOURCE,
+    "TriedLogin": {"role": "reports_app", "error": ""},
     "FileChange": {
         "file": "/etc/pgbouncer/databases.ini",
         "diff": (

@@ -46,7 +46,7 @@ class PlaceSerializer(serializers.Serializer[Any]):
     line = serializers.IntegerField()
 
 
-class EntryLoginSerializer(serializers.Serializer[Any]):
+class TriedLoginSerializer(serializers.Serializer[Any]):
     """The login that was tried through an entry; `role` is empty where no password is known."""
 
     role = serializers.CharField()
@@ -84,7 +84,7 @@ class ProposedEntrySerializer(serializers.Serializer[Any]):
     becomes = serializers.ChoiceField([take_over_plan.POOL, take_over_plan.KEPT])
     because = serializers.CharField(help_text=_("Why it stays as it is"))
     source = PlaceSerializer()  # type: ignore[assignment]  # a field of this name, as Entry has it
-    login = EntryLoginSerializer()
+    login = TriedLoginSerializer()
     cluster = EntryClusterSerializer(allow_null=True)
     pool = ProposedPoolSerializer(allow_null=True)
     register = UnregisteredServerSerializer(allow_null=True)

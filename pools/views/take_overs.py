@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -61,7 +61,8 @@ def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     try:
         taken = let_go.backup(pooler)
     except NotThere as error:
-        raise Http404(str(error)) from error
+        messages.error(request, str(error))
+        return redirect("pooler-detail", pk=pk)
     answer = HttpResponse(_archive(taken), content_type="application/x-tar")
     answer["Content-Disposition"] = f'attachment; filename="{pooler.pk}-original-files.tar"'
     return answer

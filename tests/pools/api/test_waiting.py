@@ -75,4 +75,6 @@ def test_every_operation_that_waits_says_so():
     }
     made = {f"post {name}/" for name in ("pools", "runs", "experiments")}
     read = {f"get {name}/{{id}}/" for name in ("pools", "runs", "experiments")}
-    assert found == made | read | {"put pools/{id}/", "patch pools/{id}/", "post poolers/{id}/apply/"}
+    changed = {"put pools/{id}/", "patch pools/{id}/"}
+    applied = {f"post poolers/{{id}}/{verb}/" for verb in ("apply", "take-over", "let-go")}
+    assert found == made | read | changed | applied
