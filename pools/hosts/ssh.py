@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pools.errors import HostUnreachable
 from pools.hosts import ssh_files
 from pools.hosts.base import PATH, RUN_S, Finished, HostConnection, HostRefused, quoted
-from pools.hosts.ssh_client import LOST, Client, logged_in, way_to
+from pools.hosts.ssh_client import LOST, Client, hops_to, logged_in
 from pools.models import Host
 
 GRACE_S = 10.0  # beyond a program's own time, for the connection
@@ -25,7 +25,7 @@ TIED = 'exec 3<&0; "$@" < /dev/null & child=$!; (cat <&3 > /dev/null; kill "$chi
 @contextmanager
 def connected(host: Host) -> Iterator["SshConnection"]:
     """Log in to a host, and log out at the end. Raises `HostUnreachable`."""
-    with logged_in(way_to(host)) as client:
+    with logged_in(hops_to(host)) as client:
         yield SshConnection(client)
 
 

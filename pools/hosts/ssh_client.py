@@ -89,7 +89,7 @@ class Hop:
         return cls(alias_of(host), host.name, host.address, host.port, host.user, host.host_key, host.private_key)
 
 
-def way_to(host: Host) -> list[Hop]:
+def hops_to(host: Host) -> list[Hop]:
     """Return the logins to a host, those of the hosts on the way first. Raises `HostUnreachable`."""
     hops = [Hop.of(host)]
     while host.jump:

@@ -108,7 +108,7 @@ def discover(host: Host) -> list[running.FoundPooler]:
 
 
 def _see_key(host: Host) -> None:
-    offered = ssh_client.offered_key(ssh_client.way_to(host))
+    offered = ssh_client.offered_key(ssh_client.hops_to(host))
     host.mark(HostState.UNCONFIRMED, offered_host_key=offered)
 
 
@@ -117,7 +117,7 @@ def _report_other_key(host: Host, error: ssh_client.KeyNotConfirmed) -> None:
     found: dict[str, str] = {}
     if error.alias == ssh_client.alias_of(host):
         try:
-            found["offered_host_key"] = ssh_client.offered_key(ssh_client.way_to(host))
+            found["offered_host_key"] = ssh_client.offered_key(ssh_client.hops_to(host))
         except HostUnreachable:
             logger.info("host %s did not show its other key", host.pk)
     host.mark(HostState.UNREACHABLE, str(error), **found)
@@ -125,8 +125,8 @@ def _report_other_key(host: Host, error: ssh_client.KeyNotConfirmed) -> None:
 
 def _programs(connection: HostConnection) -> dict[str, dict[str, str]]:
     """Return path and version of the installed programs by name."""
-    said = connection.script("programs.sh", *SHOWN, *NEEDED).stdout.decode(errors="replace")
-    rows = [line.split("\t", 2) for line in said.splitlines() if line.count("\t") >= 2]
+    printed = connection.script("programs.sh", *SHOWN, *NEEDED).stdout.decode(errors="replace")
+    rows = [line.split("\t", 2) for line in printed.splitlines() if line.count("\t") >= 2]
     return {name: {"path": path, "version": version} for name, path, version in rows}
 
 

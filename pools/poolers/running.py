@@ -68,11 +68,11 @@ class _Running:
     def version(self) -> str:
         """What its program says of its version; empty where that may not be started."""
         try:
-            said = self.host.script("version.sh", self.facts.name, self.facts.exe)
+            printed = self.host.script("version.sh", self.facts.name, self.facts.exe)
         except HostRefused:
             return ""
-        lines = said.stdout.decode(errors="replace").splitlines()
-        return lines[0].strip() if lines and said.exit_code == 0 else ""
+        lines = printed.stdout.decode(errors="replace").splitlines()
+        return lines[0].strip() if lines and printed.exit_code == 0 else ""
 
 
 def _started_by_other(one: ProcessFacts, facts: Iterable[ProcessFacts]) -> bool:

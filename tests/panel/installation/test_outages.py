@@ -5,7 +5,7 @@ from typing import NoReturn
 
 import psycopg
 import pytest
-from celery import Task, shared_task
+from celery import Task
 from django.db import Error, InterfaceError, OperationalError
 
 from panel.celery import app
@@ -73,12 +73,12 @@ def test_an_error_of_a_statement_keeps_its_traceback(task, error, monkeypatch, c
 
 
 def test_a_task_that_nothing_sends_again_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    @shared_task(name="tests.asked_for_once", base=pausing.PausableTask)
+    @app.task(name="tests.asked_for_once", base=pausing.PausableTask, shared=False)
     def asked_for_once() -> None:
         """Fails before this."""
 
     fails(monkeypatch, failed(psycopg.OperationalError(MESSAGE)))
-    assert app.tasks["tests.asked_for_once"].apply().failed()
+    assert asked_for_once.apply().failed()
 
 
 def test_whoever_calls_a_task_directly_gets_the_error(task, monkeypatch) -> None:
