@@ -63,7 +63,7 @@ def test_addresses_that_no_host_may_have_are_refused_at_each_login(address: str,
 
 
 @pytest.mark.django_db
-def test_the_way_leads_over_the_hosts_before() -> None:
+def test_the_hops_lead_over_the_hosts_before() -> None:
     first = Host.objects.create(name="first", address="10.0.0.1", user="a", host_key=KEY)
     last = Host.objects.create(name="last", address="10.0.0.2", user="b", jump=first)
-    assert [one.name for one in ssh_client.way_to(last)] == ["first", "last"]
+    assert [one.name for one in ssh_client.hops_to(last)] == ["first", "last"]
