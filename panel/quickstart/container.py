@@ -10,7 +10,8 @@ from django.core.management import call_command
 
 from panel.lib import env
 from panel.quickstart.home import Home
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, Server
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, Server
 from panel.quickstart.services import CONSOLE_USER, DEMO_ROLE, DemoServers
 
 ANYWHERE = "0.0.0.0"  # noqa: S104 (inside its container; compose.yaml publishes no port of theirs)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from panel.lib import env, private_files
 from panel.quickstart.home import Home
+from panel.quickstart.pgpool_server import PgpoolServer
 from panel.quickstart.progress import Steps
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
 from panel.quickstart.supervise import Supervisor
 
 CONSOLE_USER = "pooldeck"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from pools.api.entry_examples import ENTRY, SOURCE, TAKE_OVER, WATCHED_LINE
+from pools.api.host_examples import HOSTS
 
 CLUSTER = "0b8f3c52-6f1d-4f0e-8f0a-3f6f1a2b7c10"
 POOLER = "4d2a7b96-1c3e-4a58-b7d9-90e1f2a3b4c5"
@@ -66,35 +67,6 @@ POOLER_FIELDS: dict[str, Any] = {
     "advisories": [],
     "detail": "",
 }
-FOUND_POOLER: dict[str, Any] = {
-    "kind": "pgbouncer",
-    "main_file": "/etc/pgbouncer/pgbouncer.ini",
-    "ports": [6432],
-    "socket_folders": ["/var/run/postgresql"],
-    "processes": [{"pid": 812, "user": "postgres", "main_file": "/etc/pgbouncer/pgbouncer.ini"}],
-    "version": "PgBouncer 1.24.1",
-    "unit": "pgbouncer.service",
-}
-HOST: dict[str, Any] = {
-    "id": "6a1d9c3e-2f4b-4e57-9b80-1c2d3e4f5a60",
-    "version": 2,
-    "name": "db-1",
-    "address": "db1.example.org",
-    "port": 22,
-    "user": "postgres",
-    "jump": None,
-    "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKl0…",
-    "authorized_keys_line": (
-        'restrict,port-forwarding,permitopen="localhost:6432",permitopen="127.0.0.1:6432",permitopen="[::1]:6432" '
-        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKl0… pooldeck-6a1d9c3e-2f4b-4e57-9b80-1c2d3e4f5a60"
-    ),
-    "host_key": {"type": "ssh-ed25519", "fingerprint": "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"},
-    "offered_host_key": None,
-    "state": "online",
-    "error": "",
-    "programs": {"pgbouncer": {"path": "/usr/sbin/pgbouncer", "version": "PgBouncer 1.24.1"}},
-    "found": [FOUND_POOLER],
-}
 EVENT: dict[str, Any] = {
     "id": "2c9e8d7f-6a5b-4c3d-8e2f-1a0b9c8d7e6f",
     "kind": "waiting",
@@ -124,6 +96,7 @@ SERVER = {"host": "db1.example.org", "port": 5432}
 STATES = {"active": 3, "idle": 9}
 
 COMPONENTS: dict[str, dict[str, Any]] = {
+    **HOSTS,
     **TAKE_OVER,
     "Address": SERVER,
     "Advice": {
@@ -253,12 +226,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "sources": ["pg_stat_statements"],
     },
     "History": {"range": "hour", "step_s": 60},
-    "ConfirmedKey": {"fingerprint": "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"},
-    "FoundPooler": FOUND_POOLER,
-    "FoundProcess": FOUND_POOLER["processes"][0],
-    "Host": HOST,
-    "HostKey": HOST["host_key"],
-    "InstalledProgram": HOST["programs"]["pgbouncer"],
     "IdleMemory": {
         "connections": 9,
         "measured": False,

@@ -12,7 +12,7 @@ from django.utils import timezone
 from pools.clusters.cluster_index import ClusterIndex
 from pools.models import Entry, Pooler
 from pools.models.entries import EntryQuerySet
-from pools.poolers.base import FoundEntry
+from pools.poolers.console_sample import FoundEntry
 
 SHOWN = [field.name for field in fields(FoundEntry)]
 WRITTEN = [*(name for name in SHOWN if name != "name"), "pool", "cluster", "seen_at"]

@@ -19,7 +19,7 @@ from pools.hosts import atomic_write
 from pools.inventory import entries
 from pools.models import AS_APPLIED, Pooler, PoolerKind, PoolerState, PoolState, identifiers
 from pools.poolers import KINDS, smart_shutdown
-from pools.poolers.base import FoundEntry, PoolFigures
+from pools.poolers.console_sample import FoundEntry, PoolFigures
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, fields
 
-from pools.poolers.base import Counters, PoolFigures
+from pools.poolers.console_sample import Counters, PoolFigures
 
 Reading = dict[str, float | None]  # a value for each of FIGURES
 

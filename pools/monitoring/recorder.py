@@ -17,7 +17,7 @@ from pools.monitoring import alerting, pool_logins, redis_store, rollup, sampler
 from pools.monitoring.redis_store import SharingDown
 from pools.monitoring.rollup import Snapshot
 from pools.monitoring.sampler import ConsoleSnapshot
-from pools.poolers.base import Counters, PoolFigures
+from pools.poolers.console_sample import Counters, PoolFigures
 
 logger = logging.getLogger(__name__)
 

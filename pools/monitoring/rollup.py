@@ -6,7 +6,7 @@ from itertools import pairwise
 
 from pools.monitoring import rates
 from pools.monitoring.rates import FIGURES, WEIGHTS, Reading
-from pools.poolers.base import Counters, PoolFigures
+from pools.poolers.console_sample import Counters, PoolFigures
 
 USUAL_S = 10.0  # the interval of a snapshot without a predecessor
 Folded = dict[str, float | None]  # `FIGURE_avg` and `FIGURE_max` of each figure

@@ -16,7 +16,7 @@ from pools.monitoring import rates, redis_store
 from pools.monitoring.rates import Rates, Reading
 from pools.monitoring.redis_store import SharingDown
 from pools.poolers import KINDS
-from pools.poolers.base import ConsoleSample, Counters, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures
 
 FRESH_S = 0.9  # a little less than the viewers' second, so that each of them gets a new one
 ROWS_A_S = 3000  # the most rows requested of a console: one with thousands of pools is polled less often

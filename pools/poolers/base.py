@@ -19,6 +19,7 @@ from pools.poolers import local_process
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
+from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Setting, Version
 
@@ -72,68 +73,6 @@ class ClusterBusy(ApplyFailed):
     def __init__(self, reasons: Mapping[Route, str], *, of_servers: bool = True) -> None:
         super().__init__("; ".join(dict.fromkeys(reasons.values())))
         self.reasons, self.of_servers = dict(reasons), of_servers
-
-
-@dataclass(frozen=True)
-class PoolFigures:
-    """The connections of one pool now, summed over its users; `maxwait_ms` is the longest wait of a client."""
-
-    cl_active: int = 0
-    cl_waiting: int = 0
-    sv_active: int = 0
-    sv_idle: int = 0
-    sv_used: int = 0
-    maxwait_ms: int = 0
-
-
-@dataclass(frozen=True)
-class Counters:
-    """The counters of a pool since its pooler started, summed over its users; times in microseconds."""
-
-    queries: int = 0
-    transactions: int = 0
-    received_bytes: int = 0
-    sent_bytes: int = 0
-    query_us: int = 0
-    transaction_us: int = 0
-    wait_us: int = 0
-
-
-@dataclass(frozen=True)
-class ConsoleSample:
-    """One poll of a console: figures and counters by pool name, and the raw rows by SHOW word."""
-
-    figures: dict[str, PoolFigures] = field(default_factory=dict)
-    counters: dict[str, Counters] = field(default_factory=dict)
-    rows: dict[str, list[dict[str, object]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FoundEntry:
-    """What a pooler shows of one entry, whoever wrote it; see `pools.models.Entry` for the words."""
-
-    name: str
-    host: str = ""
-    port: int | None = None
-    database: str = ""
-    user: str = ""
-    mode: str = Mode.SESSION.value
-    size: int | None = None
-    reserve: int = 0
-    max_connections: int = 0
-    connections: int = 0
-    paused: bool = False
-    disabled: bool = False
-
-
-@dataclass(frozen=True)
-class LiveTable:
-    """The live table of a pooler's page: the first `words` columns are text, the others figures."""
-
-    title: str
-    columns: tuple[str, ...]
-    words: int
-    rows: list[list[Any]]
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from pools.monitoring import history
 from pools.monitoring.history import RANGES
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
-from pools.poolers.base import PoolFigures
+from pools.poolers.console_sample import PoolFigures
 from pools.views import monitoring
 from pools.views.connections import connection_answer
 from pools.views.live import entry_rows, snapshot_of

@@ -18,7 +18,7 @@ from pools.models import Entry, Pool, Pooler, PoolerState, PoolState
 from pools.monitoring import sampler
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS, driver
-from pools.poolers.base import ConsoleSample, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, PoolFigures
 
 PAGE_WAITS_S = 3.0  # for consoles; figures that arrive later are shown at the next poll
 

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from panel.quickstart import account
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, binary, free_port, newest_postgresql
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, binary, free_port, newest_postgresql
 from tests.bench import processes
 
 ROLE, PASSWORD, DATABASE = "app", "app-password", "app"

@@ -14,13 +14,8 @@ from panel import celery_app
 from panel.lib import redis_client
 from panel.lib.queues import WorkerKind
 from panel.quickstart import account
-from panel.quickstart.servers import (
-    PgBouncerServer,
-    PgpoolServer,
-    PostgresServer,
-    RedisServer,
-    free_port,
-)
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port
 from pools.inventory import poolers
 from pools.models import Cluster, Pool, Pooler, PoolerKind
 from pools.poolers.pgpool import preflight

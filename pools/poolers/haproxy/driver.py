@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from pools.hosts import atomic_write
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.adoption import Adoption
-from pools.poolers.base import ConsoleSample, Driver, FoundEntry, LiveTable, Problems
+from pools.poolers.base import Driver, Problems
+from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
 from pools.poolers.haproxy import preflight, proxies, render, session, settings_catalog, stats_page, stats_socket
 from pools.poolers.haproxy.columns import COLUMNS
 from pools.poolers.haproxy.session import HAProxySession

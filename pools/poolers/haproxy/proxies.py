@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from pools.models import Mode
-from pools.poolers.base import ConsoleSample, Counters, FoundEntry, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, Counters, FoundEntry, PoolFigures
 
 Row = Mapping[str, object]
 FRONT, BACK = "FRONTEND", "BACKEND"

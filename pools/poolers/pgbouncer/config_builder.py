@@ -31,8 +31,6 @@ from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST
 from pools.poolers.pgbouncer.userlist import Verifiers
 from pools.poolers.settings_schema import Version
 
-STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # the strictness of each sslmode; 0 for the others
-
 
 @dataclass
 class Drafting:
@@ -276,27 +274,9 @@ class Drafting:
         yield from user_limits.notes((entry for _, entry in self.asked), self.operators, self.version)
         for role, why in sorted(self.verifiers.in_clear.items()):
             yield userlist.IN_CLEAR % {"role": role, "why": why}
-        limited = {user for user, own in self.spec.users.items() if "max_user_connections" in own}
-        fixed = sorted(limited.intersection(entry.user for entry in self.entries))
-        if fixed and self.version < global_settings.LIMITS_FIXED_USERS:
-            yield (
-                _(
-                    "PgBouncer 1.18 was seen not to hold a pool's fixed user, as %(fixed)s, to "
-                    "max_user_connections; 1.24 does"
-                )
-                % {"fixed": ", ".join(fixed)}
-            )
-        live = str(self.config.get("server_tls_sslmode", "disable"))
-        mode = self.spec.lines.get("server_tls_sslmode", live)
-        for cluster in {pool.cluster for pool in (self.pool_set if self.settings_changed else pools)}:
-            if STRICT.get(cluster.sslmode, 0) > STRICT.get(mode, 0):
-                yield (
-                    _(
-                        "%(cluster)s asks for sslmode %(sslmode)s, but the pooler's server_tls_sslmode, one for "
-                        "all clusters, is %(mode)s"
-                    )
-                    % {"cluster": cluster, "sslmode": cluster.sslmode, "mode": mode}
-                )
+        yield from global_settings.unheld_limits(self.spec.users, {entry.user for entry in self.entries}, self.version)
+        clusters = {pool.cluster for pool in (self.pool_set if self.settings_changed else pools)}
+        yield from global_settings.laxer_tls(clusters, self.spec.lines, self.config)
 
     def _require_client_names(self) -> None:
         """Refuse pools of the inbound user under auth_type any, where PgBouncer takes no name from a client."""

@@ -15,7 +15,8 @@ from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
-from pools.poolers.base import ConsoleSample, Driver, FoundEntry, LiveTable, Problems
+from pools.poolers.base import Driver, Problems
+from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
 from pools.poolers.pgbouncer import (
     access,
     access_rules,

@@ -1,13 +1,13 @@
 """PgBouncer's configuration besides its pools: settings of the program, limits of users, and given files."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from django.utils.translation import gettext as _
 
 from panel.lib.crypto import SealBroken
-from pools.models import Pooler
+from pools.models import Cluster, Pooler
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import values
@@ -42,6 +42,7 @@ NOT_IN_USER = re.compile(r"[^A-Za-z0-9_.-]")
 LONGEST_USER = 63
 # 1.18 holds who logs in as themselves to max_user_connections, but no pool's fixed user (both seen)
 LIMITS_FIXED_USERS = (1, 24)
+STRICT = {"require": 1, "verify-ca": 2, "verify-full": 3}  # the strictness of each sslmode; 0 for the others
 
 
 @dataclass(frozen=True)
@@ -232,6 +233,31 @@ def setting_of(name: str, version: Version) -> Setting:
     """Return its record for that release; a text setting where the catalogue has none."""
     found = (one for one in settings_of.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name)
     return next(found, Setting(name, Scope.PROGRAM, Type.TEXT, "", "", ""))
+
+
+def unheld_limits(users: Mapping[str, Mapping[str, object]], fixed: Collection[str], version: Version) -> Iterator[str]:
+    """Yield a remark where the release does not hold the fixed users of pools to their limit of connections."""
+    limited = {user for user, own in users.items() if "max_user_connections" in own}
+    if version < LIMITS_FIXED_USERS and (unheld := sorted(limited.intersection(fixed))):
+        text = _(
+            "PgBouncer 1.18 was seen not to hold a pool's fixed user, as %(fixed)s, to max_user_connections; 1.24 does"
+        )
+        yield text % {"fixed": ", ".join(unheld)}
+
+
+def laxer_tls(clusters: Iterable[Cluster], lines: Mapping[str, str], config: Mapping[str, object]) -> Iterator[str]:
+    """Yield a remark for each cluster whose sslmode is stricter than that of the pooler.
+
+    That is what its settings (`lines`) ask for, else what SHOW CONFIG has.
+    """
+    mode = lines.get("server_tls_sslmode", str(config.get("server_tls_sslmode", "disable")))
+    text = _(
+        "%(cluster)s asks for sslmode %(sslmode)s, but the pooler's server_tls_sslmode, one for all clusters, "
+        "is %(mode)s"
+    )
+    for cluster in clusters:
+        if STRICT.get(cluster.sslmode, 0) > STRICT.get(mode, 0):
+            yield text % {"cluster": cluster, "sslmode": cluster.sslmode, "mode": mode}
 
 
 def _line(pair: tuple[str, str]) -> str:

@@ -9,7 +9,7 @@ from pools.errors import PoolerUnreachable
 from pools.hosts import atomic_write
 from pools.hosts.base import UnsafeFolder
 from pools.models import Mode, Pooler
-from pools.poolers.base import FoundEntry
+from pools.poolers.console_sample import FoundEntry
 from pools.poolers.pgbouncer import console, operators_config
 from pools.poolers.pgbouncer.console import Row
 from pools.poolers.pgbouncer.global_settings import SETTINGS

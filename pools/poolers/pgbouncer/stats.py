@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from pools.models import Pooler
-from pools.poolers.base import ConsoleSample, Counters, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures
 from pools.poolers.pgbouncer import console
 
 Row = Mapping[str, object]

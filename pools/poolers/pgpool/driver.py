@@ -15,7 +15,8 @@ from pools.models import Mode, Pool, Pooler
 from pools.poolers import first_query
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
-from pools.poolers.base import ConsoleSample, Driver, LiveTable, Problems, Rejected, Unproved
+from pools.poolers.base import Driver, Problems, Rejected, Unproved
+from pools.poolers.console_sample import ConsoleSample, LiveTable
 from pools.poolers.pgpool import (
     child_processes,
     config_builder,

@@ -7,7 +7,8 @@ from psycopg.rows import DictRow, dict_row
 from panel.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
-from pools.poolers.base import PoolFigures, Rejected
+from pools.poolers.base import Rejected
+from pools.poolers.console_sample import PoolFigures
 from pools.poolers.pooler_login import reason_of, refuse_forbidden, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5

@@ -15,6 +15,7 @@ from benchmarks.models import Ceiling, ExternalEndpoint, Run, Script, SettingsPr
 from panel.rest.examples import FORMATS, add_examples
 from pools.api import entry_examples
 from pools.api import example_values as of_pools
+from pools.api.host_examples import HOST
 from pools.models import Cluster, Entry, Host, Pool, Pooler, Revision, ShelfEntry
 from tests import openapi
 from tests.benchmarks.experiments.records import an_experiment
@@ -31,7 +32,7 @@ RECORDS: dict[str, tuple[type[Model], str]] = {
     "poolers": (Pooler, of_pools.POOLER),
     "pools": (Pool, of_pools.POOL),
     "entries": (Entry, entry_examples.ENTRY["id"]),
-    "hosts": (Host, of_pools.HOST["id"]),
+    "hosts": (Host, HOST["id"]),
     "runs": (Run, of_benchmarks.RUN),
     "scripts": (Script, of_benchmarks.SCRIPT),
     "settings-profiles": (SettingsProfile, of_benchmarks.PROFILE),
@@ -130,7 +131,7 @@ def records() -> APIClient:
     pool = a_pool(pk=of_pools.POOL, name="orders", pooler=pooler, cluster=cluster, **spec)
     an_entry(pk=entry_examples.ENTRY["id"], pooler=a_pooler(config_dir="", port=1), cluster=cluster)
     offered = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
-    a_host(pk=of_pools.HOST["id"], version=2, offered_host_key=offered)
+    a_host(pk=HOST["id"], version=2, offered_host_key=offered)
     a_finished_run(pk=of_benchmarks.RUN, pool=pool, cluster=cluster)
     an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
     script = Script.objects.create(pk=of_benchmarks.SCRIPT, name="order-lookup")

@@ -13,7 +13,7 @@ from pools.models import Pooler, PoolerKind, PoolMinute
 from pools.monitoring import live_feed, sampler
 from pools.monitoring.rates import FIGURES
 from pools.poolers import KINDS
-from pools.poolers.base import ConsoleSample, Counters, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures
 from tests.callers import anonymous, bearer, person, queries_of
 from tests.pools.monitoring.records import a_minute, an_event
 

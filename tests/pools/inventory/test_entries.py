@@ -9,7 +9,7 @@ from pools.clusters import cluster_index
 from pools.clusters.cluster_index import ClusterIndex
 from pools.inventory import clusters, entries
 from pools.models import Cluster, Entry, PoolState
-from pools.poolers.base import FoundEntry
+from pools.poolers.console_sample import FoundEntry
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, an_entry, checked
 
 pytestmark = pytest.mark.django_db

@@ -13,7 +13,7 @@ from pools.monitoring import alerting, metric_values, thresholds
 from pools.monitoring.hysteresis import Rule
 from pools.monitoring.metric_values import Value
 from pools.monitoring.sampler import ConsoleSnapshot
-from pools.poolers.base import PoolFigures
+from pools.poolers.console_sample import PoolFigures
 from tests.pools.monitoring.records import an_event
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, checked
 

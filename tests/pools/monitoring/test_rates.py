@@ -4,7 +4,7 @@ import pytest
 
 from pools.monitoring import rates
 from pools.monitoring.rates import Rates
-from pools.poolers.base import Counters, PoolFigures
+from pools.poolers.console_sample import Counters, PoolFigures
 
 BEFORE = Counters(100, 50, 1000, 2000, 10_000, 20_000, 5_000)
 AFTER = Counters(300, 100, 3000, 8000, 410_000, 220_000, 55_000)

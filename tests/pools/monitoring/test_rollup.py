@@ -2,7 +2,7 @@
 
 from pools.monitoring import rollup
 from pools.monitoring.rollup import Snapshot
-from pools.poolers.base import Counters, PoolFigures
+from pools.poolers.console_sample import Counters, PoolFigures
 
 MINUTE = 29_000_000
 START = MINUTE * 60

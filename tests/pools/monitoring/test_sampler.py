@@ -9,7 +9,7 @@ from pools.errors import PoolerUnreachable
 from pools.models import PoolerKind
 from pools.monitoring import sampler
 from pools.poolers import KINDS
-from pools.poolers.base import ConsoleSample, Counters, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures
 from tests.pools.records import a_pooler
 
 FIGURES = {"web": PoolFigures(cl_active=3, cl_waiting=1)}

@@ -4,7 +4,7 @@ from benchmarks.runs.observers.pool import figures
 from pools.monitoring.rates import Rates
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
-from pools.poolers.base import PoolFigures
+from pools.poolers.console_sample import PoolFigures
 
 RATES = Rates(
     queries_per_s=70.0,

@@ -7,7 +7,8 @@ from django.contrib.auth.models import User
 
 from panel.quickstart.demo import Demo
 from panel.quickstart.home import Home
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from panel.quickstart.services import DemoServers
 from pools.models import Cluster, Pool, Pooler, PoolerState
 from tests.live.conftest import APP_PASSWORD

@@ -9,7 +9,8 @@ import pytest
 import redis
 
 from panel.quickstart import account
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, RedisServer, free_port
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port
 from pools.models import Cluster, Pooler
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 

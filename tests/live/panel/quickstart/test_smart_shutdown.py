@@ -10,9 +10,10 @@ import pytest
 
 from panel.quickstart import supervise
 from panel.quickstart.home import Home
+from panel.quickstart.pgpool_server import PgpoolServer
 from panel.quickstart.ports import free_port
 from panel.quickstart.programs import ProgramFailed
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, Server
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, Server
 from panel.quickstart.supervise import StopRequested, Supervisor
 from tests.live.pools.conftest import SID, TRIXIE, in_folder
 from tests.live.standbys import until

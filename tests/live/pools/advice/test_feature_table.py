@@ -7,7 +7,8 @@ import psycopg
 import pytest
 
 from panel.quickstart import account
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.advice import feature_table
 from pools.inventory import pool_validation

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from panel.quickstart import account
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer
 from pools import deployment, tasks
 from pools.deployment import live_files
 from pools.models import Cluster, Event, EventKind, Pool, Pooler

@@ -6,7 +6,7 @@ import psycopg
 import pytest
 
 from panel.quickstart import account
-from panel.quickstart.servers import PgpoolServer
+from panel.quickstart.pgpool_server import PgpoolServer
 from pools import deployment
 from pools.deployment import adoption, drift
 from pools.deployment.adoption import CannotAdopt

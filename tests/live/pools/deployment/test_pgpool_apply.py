@@ -6,7 +6,8 @@ import psycopg
 import psycopg.sql
 import pytest
 
-from panel.quickstart.servers import PgpoolServer, PostgresServer
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PostgresServer
 from pools import connection_strings, deployment
 from pools.clusters import endpoints
 from pools.deployment import drift

@@ -7,7 +7,8 @@ from contextlib import ExitStack, contextmanager
 import psycopg
 import pytest
 
-from panel.quickstart.servers import PgpoolServer, PostgresServer
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PostgresServer
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgpool import session

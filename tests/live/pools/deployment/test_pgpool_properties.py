@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from psycopg import sql as pg_sql
 
 from panel.quickstart import account
-from panel.quickstart.servers import PgpoolServer, PostgresServer
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PostgresServer
 from pools.models import Pooler
 from pools.poolers import KINDS
 from pools.poolers.pgpool import child_processes, hba_access, pcp, render, sql, verify

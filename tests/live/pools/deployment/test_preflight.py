@@ -8,7 +8,8 @@ from tempfile import TemporaryDirectory
 import psutil
 import pytest
 
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer, binary, free_port
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, binary, free_port
 from pools import deployment
 from pools.models import Pooler, Revision
 from pools.poolers import local_process

@@ -10,7 +10,7 @@ from panel.lib import redis_client
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.monitoring import redis_store, sampler
-from pools.poolers.base import PoolFigures
+from pools.poolers.console_sample import PoolFigures
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 
 Load = Callable[..., "subprocess.Popen[bytes]"]

@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-from panel.quickstart.servers import PgpoolServer
+from panel.quickstart.pgpool_server import PgpoolServer
 from pools import deployment
 from pools.api import live
 from pools.models import Cluster, Pool, Pooler

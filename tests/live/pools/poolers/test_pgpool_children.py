@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 import psycopg
 import pytest
 
-from panel.quickstart.servers import PgpoolServer
+from panel.quickstart.pgpool_server import PgpoolServer
 from pools import deployment, tasks
 from pools.models import Pooler, RevisionState
 from pools.poolers.pgpool import pcp

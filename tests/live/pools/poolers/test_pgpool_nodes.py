@@ -6,7 +6,8 @@ import psycopg
 import pytest
 from django.test import Client
 
-from panel.quickstart.servers import PgpoolServer, PostgresServer, free_port
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PostgresServer, free_port
 from pools import deployment
 from pools.errors import PoolerUnreachable
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState

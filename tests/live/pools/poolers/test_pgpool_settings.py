@@ -3,7 +3,7 @@
 import pytest
 
 from panel.quickstart import account
-from panel.quickstart.servers import PgpoolServer
+from panel.quickstart.pgpool_server import PgpoolServer
 from pools.models import Pooler
 from pools.poolers import KINDS
 from pools.poolers.pgpool import pcp, render, sql, verify

@@ -5,7 +5,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from panel.quickstart.servers import PgpoolServer
+from panel.quickstart.pgpool_server import PgpoolServer
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RevisionState
 from tests.certificates import self_signed

@@ -4,12 +4,14 @@ import psycopg
 import pytest
 from pytest_django import Settings
 
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.deployment import drift
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState
-from pools.poolers.base import PoolFigures, Rejected
+from pools.poolers.base import Rejected
+from pools.poolers.console_sample import PoolFigures
 from pools.poolers.pgbouncer import console
 from tests.live.conftest import CHILDREN
 from tests.live.pools.conftest import MakePool

@@ -9,7 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, Program, free_port
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer, Program, free_port
 from pools import deployment
 from pools.inventory import poolers
 from pools.models import Cluster, Pool, Pooler, PoolerState

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
-from panel.quickstart.servers import PgBouncerServer, PgpoolServer, PostgresServer
+from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolerKind, PoolState

@@ -1,6 +1,6 @@
 """Figures of SHOW tables by database, also of consoles that list a row for each of its users."""
 
-from pools.poolers.base import Counters, PoolFigures
+from pools.poolers.console_sample import Counters, PoolFigures
 from pools.poolers.pgbouncer import stats
 
 # As pgcat answers (src/admin.rs, show_stats and show_pools): a row for each user, all with the same database; fewer

@@ -1,6 +1,6 @@
 """What SHOW POOL_POOLS says of the databases behind a Pgpool-II."""
 
-from pools.poolers.base import PoolFigures
+from pools.poolers.console_sample import PoolFigures
 from pools.poolers.pgpool import sql
 
 
