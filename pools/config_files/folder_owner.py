@@ -10,6 +10,7 @@ from django.db.models import OuterRef, Subquery
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from pools.config_files import deliveries
 from pools.models import Pooler, PoolState, Revision
 
 TAKEN_UP_WITHIN = timedelta(minutes=1)
@@ -81,7 +82,7 @@ def of_all(poolers: Iterable[Pooler]) -> dict[UUID, FolderOwner]:
     rows = Pooler.objects.filter(pk__in=[pooler.pk for pooler in poolers]).annotate(
         applied_on=Subquery(last.values("generator")[:1]), applied_at=Subquery(last.values("finished_at")[:1])
     )
-    columns = ("pk", "generator", "applied_on", "applied_at", "files_checked_at", "apply_lease_until")
+    columns = ("pk", "delivery", "generator", "applied_on", "applied_at", "files_checked_at", "apply_lease_until")
     return {pk: _owner(*found) for pk, *found in rows.values_list(*columns)}
 
 
@@ -110,6 +111,7 @@ def report_missing_workers(pooler: Pooler) -> None:
 
 
 def _owner(
+    delivery: str,
     named: str,
     applied_on: str | None,
     applied_at: datetime | None,
@@ -120,4 +122,6 @@ def _owner(
     times = [time for time in (applied_at, last_seen_at) if time]
     if times and lease_until and lease_until > now:  # no worker checks it during an apply
         times.append(now)
+    if not deliveries.DELIVERIES[delivery].needs_worker:  # any worker reaches it
+        named, applied_on = "", ""
     return FolderOwner(named or applied_on or "", bool(named), max(times, default=None))

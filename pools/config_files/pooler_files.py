@@ -4,13 +4,14 @@ A pooler that was registered with a folder has them there, under these names. On
 folders of its own (`Pooler.file_paths`), and its files keep the owner and the mode that they have.
 """
 
-import stat
+import errno
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-from pools.hosts import atomic_write
-from pools.hosts.atomic_write import Access
+from pools.config_files import deliveries
+from pools.hosts.base import Access
 from pools.models import Pooler
 
 Files = Mapping[str, bytes | None]
@@ -20,7 +21,7 @@ def read(pooler: Pooler, names: Iterable[str]) -> dict[str, bytes | None]:
     """Read the bytes of each file; None where there is none. Raises `UnsafeFolder`."""
     found: dict[str, bytes | None] = {}
     for folder, ours in _by_folder(pooler, names).items():
-        contents = atomic_write.read(folder, list(ours))
+        contents = deliveries.of(pooler).read(pooler, folder, list(ours))
         found |= {ours[name]: content for name, content in contents.items()}
     return {name: found[name] for name in names}
 
@@ -34,12 +35,21 @@ def replace(pooler: Pooler, contents: Files) -> None:
     access = _access_of_new(pooler) if pooler.file_paths else None
     for folder in sorted(folders, key=lambda one: one == pooler.config_dir):
         ours = folders[folder]
-        atomic_write.replace(folder, {name: contents[ours[name]] for name in ours}, access)
+        named = {name: contents[ours[name]] for name in ours}
+        deliveries.of(pooler).replace(pooler, folder, named, access)
 
 
 def path_of(pooler: Pooler, name: str) -> str:
     """Return the path of the file that the panel calls so."""
     return str(pooler.file_paths.get(name) or PurePosixPath(pooler.config_dir, name))
+
+
+def text_at(pooler: Pooler, path: str) -> str:
+    """Return the text of a file of the operator's, by its path on the pooler's host. Raises `OSError`."""
+    found = deliveries.of(pooler).file_at(pooler, path)
+    if found is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return found.content.decode(errors="surrogateescape")
 
 
 def _by_folder(pooler: Pooler, names: Iterable[str]) -> dict[str, dict[str, str]]:
@@ -51,7 +61,10 @@ def _by_folder(pooler: Pooler, names: Iterable[str]) -> dict[str, dict[str, str]
     return dict(found)
 
 
-def _access_of_new(pooler: Pooler) -> Access:
+def _access_of_new(pooler: Pooler) -> Access | None:
     """Return the owner and the mode of files that the panel adds to those of a pooler that was taken over."""
-    status = Path(pooler.file_paths["pooldeck.ini"]).lstat()
-    return Access(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
+    try:
+        first = deliveries.of(pooler).file_at(pooler, pooler.file_paths["pooldeck.ini"], follow=False)
+    except OSError:
+        return None  # a link, or unreadable: the write itself says so
+    return first.access if first else None

@@ -1,7 +1,6 @@
 """Lets a pooler go that was taken over: its files get back their bytes, and keep exactly what others edited since."""
 
 import logging
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -136,7 +135,7 @@ def _release(taken: TakeOver) -> None:
 
 def _write(taken: TakeOver, contents: take_over.Contents) -> None:
     own = str(Path(taken.config_file).parent)
-    take_over.write(contents, own, take_over.access_of_panels(taken.originals), own_first=False)
+    take_over.write(taken.pooler, contents, own, take_over.access_of_panels(taken.originals), own_first=False)
 
 
 def _revision(release: Release) -> Revision:
@@ -175,8 +174,9 @@ def _files(taken: TakeOver) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return path → bytes now and after, of the files that change: the operator's, and those of the panel that go."""
     found = take_over.restored_files(taken)
     for path in _panels(taken):
-        now = Path(path).read_bytes()
-        found[path] = (now, _users_of_others(now) if path == taken.pooler.file_paths.get(render.USERLIST) else None)
+        now = take_over.bytes_at(taken.pooler, path)
+        is_shared = now is not None and path == taken.pooler.file_paths.get(render.USERLIST)
+        found[path] = (now, _users_of_others(now) if now is not None and is_shared else None)
     return {path: (now, after) for path, (now, after) in found.items() if now != after}
 
 
@@ -186,7 +186,7 @@ def _panels(taken: TakeOver) -> Iterator[str]:
     paths = {name: str(Path(taken.config_file).with_name(name)) for name in kind.files}
     paths.pop(render.USERLIST, None)  # one that PgBouncer does not read is not the panel's
     for path in {**paths, **taken.pooler.file_paths}.values():
-        if path not in originals and os.path.lexists(path):
+        if path not in originals and take_over.bytes_at(taken.pooler, path) is not None:
             yield path
 
 

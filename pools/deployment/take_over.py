@@ -5,8 +5,6 @@ connection strings stand in the panel's own file. Whatever fails, the old bytes 
 """
 
 import logging
-import os
-import stat
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -19,12 +17,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools import task_queue
+from pools.config_files import deliveries
 from pools.deployment import apply_lock, snapshots, take_over_plan
 from pools.deployment.attempt import LockLost
 from pools.deployment.take_over_plan import Plan
 from pools.errors import ApplyFailed, IllegalTransition, PoolsError
-from pools.hosts import atomic_write
-from pools.hosts.atomic_write import Access
+from pools.hosts.base import Access
 from pools.inventory import histories
 from pools.models import (
     Delivery,
@@ -172,7 +170,7 @@ class _Taking:
         running = self.plan.running
         self._refuse_changed()
         self._step("writing", ", ".join(self.plan.contents))
-        write(dict(self.plan.contents), running.pooler.config_dir, self._access(), own_first=True)
+        write(running.pooler, dict(self.plan.contents), running.pooler.config_dir, self._access(), own_first=True)
         self._reload()
         self._step("reloaded")
         after = take_over.show(running.processes[0])
@@ -186,7 +184,7 @@ class _Taking:
     def _refuse_changed(self) -> None:
         """Raise `ApplyFailed` for a file that was edited since it was read."""
         for path, file in self.plan.running.files.files.items():
-            if Path(path).read_bytes() != file.content:
+            if bytes_at(self.plan.running.pooler, path, follow=True) != file.content:
                 raise ApplyFailed(_("%(path)s was edited in this moment: try again") % {"path": path})
 
     def _access(self) -> Access:
@@ -297,7 +295,7 @@ def restored_files(taken: TakeOver) -> dict[str, tuple[bytes | None, bytes | Non
     """Return path → bytes now and bytes without the panel's part; None where there is or will be no file."""
     found: dict[str, tuple[bytes | None, bytes | None]] = {}
     for path, original in taken.originals.items():
-        now = _bytes_at(path)
+        now = bytes_at(taken.pooler, path)
         if original.role in (read_files.RULES, read_files.OTHER) or (now is None and original.content is not None):
             continue  # not the panel's to write, or taken away by somebody
         found[path] = (now, _without_ours(original, now, taken.appended))
@@ -308,7 +306,7 @@ def restore(taken: TakeOver) -> None:
     """Write the files without the panel's part; what others edited meanwhile stays. Raises `ApplyFailed`."""
     changes = {path: after for path, (now, after) in restored_files(taken).items() if now != after}
     own = str(Path(taken.config_file).parent)
-    write(changes, own, access_of_panels(taken.originals), own_first=False)
+    write(taken.pooler, changes, own, access_of_panels(taken.originals), own_first=False)
 
 
 def access_of_panels(originals: Mapping[str, Original]) -> Access:
@@ -317,7 +315,7 @@ def access_of_panels(originals: Mapping[str, Original]) -> Access:
     return Access(main.uid, main.gid, main.mode & 0o640)
 
 
-def write(contents: Contents, own: str, of_new: Access, *, own_first: bool) -> None:
+def write(pooler: Pooler, contents: Contents, own: str, of_new: Access, *, own_first: bool) -> None:
     """Write files by path, those of one folder at one moment; the panel's `own` folder first, or last.
 
     Each state between is whole: an entry stands twice alike, never nowhere.
@@ -326,7 +324,7 @@ def write(contents: Contents, own: str, of_new: Access, *, own_first: bool) -> N
     for path, content in contents.items():
         folders[str(Path(path).parent)][Path(path).name] = content
     for folder in sorted(folders, key=lambda one: (one == own) != own_first):
-        atomic_write.replace(folder, folders[folder], of_new)
+        deliveries.of(pooler).replace(pooler, folder, folders[folder], of_new)
 
 
 def _without_ours(original: Original, now: bytes | None, appended: str) -> bytes | None:
@@ -340,9 +338,10 @@ def _without_ours(original: Original, now: bytes | None, appended: str) -> bytes
     return text.encode(errors="surrogateescape")
 
 
-def _bytes_at(path: str) -> bytes | None:
+def bytes_at(pooler: Pooler, path: str, *, follow: bool = False) -> bytes | None:
+    """Return the bytes of a file on a pooler's host; None where there is none, or no regular one."""
     try:
-        found = os.lstat(path)
-        return Path(path).read_bytes() if stat.S_ISREG(found.st_mode) else None
+        found = deliveries.of(pooler).file_at(pooler, path, follow=follow)
     except OSError:
         return None
+    return found.content if found else None

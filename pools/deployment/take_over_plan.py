@@ -1,21 +1,18 @@
 """What a take-over would do to a running PgBouncer: which entries become pools, which files change; writes nothing."""
 
 import os
-import stat
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from django.utils.translation import gettext as _
 
 from pools.clusters.cluster_index import ClusterIndex
-from pools.config_files import folder_owner
+from pools.config_files import deliveries, folder_owner
 from pools.deployment import diff
 from pools.errors import IllegalTransition
-from pools.hosts import atomic_write
 from pools.hosts.base import UnsafeFolder
 from pools.inventory import pool_validation, pooler_settings_validation
 from pools.models import (
@@ -270,34 +267,47 @@ def _contents(running: Running, proposals: Collection[Proposal], appended: str) 
 
 def _unwritable(running: Running, contents: Mapping[str, bytes]) -> Iterator[str]:
     """Yield why the files can't be written as they have to be."""
+    delivery = deliveries.of(running.pooler)
     for path in contents:
         folder, name = os.path.split(path)
         try:
-            atomic_write.refuse_unsafe(folder)
+            delivery.refuse_unsafe(running.pooler, folder)
         except UnsafeFolder as error:
             yield str(error)
             continue
         yield from _not_ours(running, path)
     for name in PANELS_FILES:
-        own = Path(running.pooler.config_dir, name)
-        if own.exists() or own.is_symlink():
+        own = f"{running.pooler.config_dir}/{name}"
+        if _is_there(running.pooler, own):
             yield _("%(path)s is there already, as another panel's: move it away") % {"path": own}
-    others = Pooler.objects.exclude(pk=running.pooler.pk)
-    for other in others.filter(config_dir=running.pooler.config_dir, generator=running.pooler.generator):
+    for other in deliveries.others_in(running.pooler, running.pooler.config_dir):
         text = _("%(folder)s is the folder of pooler %(pooler)s: two would overwrite each other's pools")
         yield text % {"folder": running.pooler.config_dir, "pooler": other}
 
 
 def _not_ours(running: Running, path: str) -> Iterator[str]:
     try:
-        status = os.lstat(path)
-    except FileNotFoundError:
-        return
-    if not stat.S_ISREG(status.st_mode):
+        file = deliveries.of(running.pooler).file_at(running.pooler, path, follow=False)
+    except OSError:
         yield _("%(path)s is a link, so that another program has the file: it stays watched") % {"path": path}
-    elif os.geteuid() not in (0, status.st_uid):
-        described = {"path": path, "owner": status.st_uid, "own": os.geteuid()}
+        return
+    own = _own_uid(running.pooler)
+    if file and own not in (0, file.access.uid):
+        described = {"path": path, "owner": file.access.uid, "own": own}
         yield _("%(path)s belongs to uid %(owner)s, and the panel runs as uid %(own)s") % described
+
+
+def _is_there(pooler: Pooler, path: str) -> bool:
+    try:
+        return deliveries.of(pooler).file_at(pooler, path, follow=False) is not None
+    except OSError:  # a link, a folder, or a file that may not be read
+        return True
+
+
+def _own_uid(pooler: Pooler) -> int:
+    """Return the account by which the panel works on the pooler's host; root's where it does not work there."""
+    with deliveries.of(pooler).connected(pooler) as host:
+        return host.uid if host else 0
 
 
 def _described(one: Proposal) -> dict[str, Any]:

@@ -11,23 +11,14 @@ import stat
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed
-from pools.hosts.base import LARGEST_BYTES, UnsafeFolder
+from pools.hosts.base import LARGEST_BYTES, Access, UnsafeFolder
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 POLLS = 5  # of a file that another process is swapping
-
-
-class Access(NamedTuple):
-    """Who may read a file: its owner and its mode."""
-
-    uid: int
-    gid: int
-    mode: int
 
 
 def read(folder: str, names: list[str]) -> dict[str, bytes | None]:

@@ -1,12 +1,15 @@
 """What every way to a host can do: read and replace files, run programs, describe processes, tunnel, follow a log."""
 
+import errno
+import os
 import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
@@ -16,7 +19,7 @@ PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SCRIPTS = Path(__file__).parent / "scripts"
 LARGEST_BYTES = 32 * 1024 * 1024
 RUN_S = 30.0
-ABSENT = 44  # exit code of a script: there is no such file or folder
+NO_FILE, ABSENT = 42, 44  # exit codes of scripts: it is no regular file, or not there
 
 
 class UnsafeFolder(ApplyFailed):
@@ -44,6 +47,22 @@ class Finished:
         return lines[-1].strip() if lines else ""
 
 
+class Access(NamedTuple):
+    """Who may read a file: its owner and its mode."""
+
+    uid: int
+    gid: int
+    mode: int
+
+
+@dataclass(frozen=True)
+class PlacedFile:
+    """A file of an operator's: its bytes, and who may read it."""
+
+    content: bytes = field(repr=False)
+    access: Access
+
+
 @dataclass(frozen=True)
 class FileFacts:
     """An entry of a folder: `mode` is as ls prints it, such as `-rw-r-----`."""
@@ -65,6 +84,13 @@ class HostConnection(ABC):
 
     Everything raises `HostUnreachable` where the connection is lost; then it is unknown whether it was done.
     """
+
+    is_here = False  # whether it is the host of this process
+
+    @property
+    @abstractmethod
+    def uid(self) -> int:
+        """The account that works there."""
 
     @abstractmethod
     def run(
@@ -91,11 +117,11 @@ class HostConnection(ABC):
         """Read files of a configuration folder; None where there is none. Raises `UnsafeFolder`."""
 
     @abstractmethod
-    def replace(self, folder: str, contents: Mapping[str, bytes | None]) -> None:
+    def replace(self, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
         """Replace all files by these bytes (None: remove it) at one moment; raises `UnsafeFolder` or `ApplyFailed`.
 
         A reader, and a crash or a lost connection at any moment, finds all old bytes or all new ones. Owner, group and
-        access are those of the folder.
+        access are those of the folder; with `of_new`, files that are there keep theirs, and new ones get these.
         """
 
     @abstractmethod
@@ -110,6 +136,22 @@ class HostConnection(ABC):
         if found.exit_code:
             raise HostRefused(_("%(path)s can't be read: %(reason)s") % {"path": path, "reason": found.words})
         return found.stdout
+
+    def file_at(self, path: str, *, follow: bool = True) -> PlacedFile | None:
+        """Read a regular file of an operator's with its owner and mode, through links only where `follow` is set.
+
+        None where there is none. Raises `OSError` for anything else, and for one that may not be read.
+        """
+        found = self.script("file.sh", path, str(LARGEST_BYTES), *(["follow"] if follow else []))
+        if found.exit_code == ABSENT:
+            return None
+        if found.exit_code == NO_FILE:
+            raise not_regular(path)
+        if found.exit_code:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        head, _newline, content = found.stdout.partition(b"\n")
+        mode, uid, gid = head.decode().split()
+        return PlacedFile(content, Access(int(uid), int(gid), mode_of(mode)))
 
     def list_folder(self, folder: str) -> list[FileFacts]:
         """List a folder, without `.` and `..`; empty where there is none. Raises `HostRefused`."""
@@ -138,6 +180,22 @@ def script(name: str) -> str:
 def quoted(argv: Sequence[str]) -> str:
     """Return a command line for a shell."""
     return " ".join(shlex.quote(word) for word in argv)
+
+
+def not_regular(path: str) -> OSError:
+    """Return the error for what is no file."""
+    return OSError(_("%(path)s is not a regular file") % {"path": PurePosixPath(path).name})
+
+
+def mode_of(text: str) -> int:
+    """Return the bits of a mode that ls prints: 0o2750 for `drwxr-s---`."""
+    bits = 0
+    for at, letter in enumerate(text[1:10]):
+        if letter in "rwxst":
+            bits |= 0o400 >> at
+        if letter in "sStT":
+            bits |= {2: 0o4000, 5: 0o2000, 8: 0o1000}[at]
+    return bits
 
 
 def _file_facts(record: bytes) -> FileFacts:

@@ -5,6 +5,7 @@ import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from pools.errors import HostUnreachable
 from pools.hosts import ssh_files
-from pools.hosts.base import PATH, RUN_S, Finished, HostConnection, HostRefused, quoted
+from pools.hosts.base import PATH, RUN_S, Access, Finished, HostConnection, HostRefused, quoted
 from pools.hosts.ssh_client import LOST, Client, hops_to, logged_in
 from pools.models import Host
 
@@ -34,6 +35,10 @@ class SshConnection(HostConnection):
 
     def __init__(self, client: Client) -> None:
         self.client = client
+
+    @cached_property
+    def uid(self) -> int:
+        return int(self.run(["id", "-u"]).stdout)
 
     def run(
         self,
@@ -103,8 +108,8 @@ class SshConnection(HostConnection):
     def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
         return ssh_files.read(self, folder, names)
 
-    def replace(self, folder: str, contents: Mapping[str, bytes | None]) -> None:
-        ssh_files.replace(self, folder, contents)
+    def replace(self, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
+        ssh_files.replace(self, folder, contents, of_new)
 
     def refuse_unsafe(self, folder: str) -> None:
         ssh_files.refuse_unsafe(self, folder)

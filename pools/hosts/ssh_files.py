@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed
-from pools.hosts.base import ABSENT, LARGEST_BYTES, Finished, HostConnection, UnsafeFolder
+from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, Finished, HostConnection, UnsafeFolder
 
 ROOT = "0"
 A_LINK, NO_FILE, NOT_OPENED, OF_STRANGER, OPEN_TO_ALL, NO_TOOL, LOCKED, BAD_NAME, FAILED, TORN = (
@@ -33,7 +33,9 @@ def read(host: HostConnection, folder: str, names: Sequence[str]) -> dict[str, b
     }
 
 
-def replace(host: HostConnection, folder: str, contents: Mapping[str, bytes | None]) -> None:
+def replace(
+    host: HostConnection, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None
+) -> None:
     """See `HostConnection.replace`; files that hold these bytes already are left alone."""
     for name in contents:
         if not PLAIN_NAME.fullmatch(name):
@@ -44,7 +46,8 @@ def replace(host: HostConnection, folder: str, contents: Mapping[str, bytes | No
     changed = {name: new for name, new in contents.items() if before[name] != new}
     stream = b"".join(new for new in changed.values() if new is not None)
     words = [word for name, new in changed.items() for word in (name, "-" if new is None else str(len(new)))]
-    done = host.script("replace.sh", _normal(folder), str(len(stream)), *words, stdin=stream)
+    access = f"{of_new.uid}:{of_new.gid} {of_new.mode:o}" if of_new else "-"
+    done = host.script("replace.sh", _normal(folder), access, str(len(stream)), *words, stdin=stream)
     if done.exit_code:
         raise _refusal(folder, done)
 

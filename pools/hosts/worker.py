@@ -1,5 +1,8 @@
 """The way to the host of this process: its own files, programs and sockets."""
 
+import errno
+import os
+import stat
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -7,13 +10,29 @@ from contextlib import contextmanager
 from django.utils.translation import gettext as _
 
 from pools.hosts import atomic_write
-from pools.hosts.base import PATH, RUN_S, Finished, HostConnection, HostRefused
+from pools.hosts.base import (
+    LARGEST_BYTES,
+    PATH,
+    RUN_S,
+    Access,
+    Finished,
+    HostConnection,
+    HostRefused,
+    PlacedFile,
+    not_regular,
+)
 
 NOT_STARTED = 127  # the shell's exit code for a program that it does not find
 
 
 class WorkerConnection(HostConnection):
     """This host, where a worker of the panel runs."""
+
+    is_here = True
+
+    @property
+    def uid(self) -> int:
+        return os.geteuid()
 
     def run(
         self,
@@ -64,11 +83,26 @@ class WorkerConnection(HostConnection):
         """Give the address itself."""
         yield host, port
 
+    def file_at(self, path: str, *, follow: bool = True) -> PlacedFile | None:
+        """Read it by a descriptor, so that bytes and owner are those of one file; a pipe is not waited for."""
+        try:
+            file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | (0 if follow else os.O_NOFOLLOW))
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise not_regular(path) if error.errno == errno.ELOOP else error from error
+        with os.fdopen(file, "rb") as opened:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                raise not_regular(path)
+            access = Access(status.st_uid, status.st_gid, stat.S_IMODE(status.st_mode))
+            return PlacedFile(opened.read(LARGEST_BYTES), access)
+
     def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
         return atomic_write.read(folder, list(names))
 
-    def replace(self, folder: str, contents: Mapping[str, bytes | None]) -> None:
-        atomic_write.replace(folder, contents)
+    def replace(self, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
+        atomic_write.replace(folder, contents, of_new)
 
     def refuse_unsafe(self, folder: str) -> None:
         atomic_write.refuse_unsafe(folder)

@@ -13,9 +13,8 @@ from django.utils.translation import ngettext
 
 from panel.lib import addresses
 from pools.clusters.cluster_index import ClusterIndex
-from pools.config_files import folder_owner
+from pools.config_files import deliveries, folder_owner
 from pools.errors import ApplyFailed, IllegalTransition, InvalidValues, PoolerUnreachable
-from pools.hosts import atomic_write
 from pools.inventory import entries
 from pools.models import AS_APPLIED, Pooler, PoolerKind, PoolerState, PoolState, identifiers
 from pools.poolers import KINDS, smart_shutdown
@@ -179,7 +178,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
             return found
         if not owner.is_here:
             return replace(found, reason=None)
-        atomic_write.refuse_unsafe(pooler.config_dir)
+        deliveries.of(pooler).refuse_unsafe(pooler, pooler.config_dir)
         kind.refuse_layout(pooler)
     except PoolerUnreachable as error:
         return PoolerCheck(reason=smart_shutdown.described(pooler) or str(error))
@@ -241,9 +240,14 @@ def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, 
     yield from (
         KINDS[fields["kind"]].console_problems(folder, fields["stats_address"]) if fields["kind"] in KINDS else ()
     )
-    for other in others.filter(config_dir=folder, generator=fields["generator"]) if folder else ():
+    for other in deliveries.others_in(_like(pooler, fields), folder) if folder else ():
         text = _("%(folder)s is the folder of pooler %(pooler)s: two would overwrite each other's pools")
         yield "config_dir", text % {"folder": folder, "pooler": other}
+
+
+def _like(pooler: Pooler, fields: Mapping[str, Any]) -> Pooler:
+    """Return the unsaved record of a pooler with these fields."""
+    return Pooler(**{"id": pooler.pk, "delivery": pooler.delivery, **fields})
 
 
 def _kind_problem(kind: str) -> str:

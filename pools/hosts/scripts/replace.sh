@@ -1,12 +1,14 @@
 # Replaces files of a configuration folder at one moment, by the steps of pools/hosts/atomic_write.py.
-# usage: replace.sh FOLDER TOTAL_BYTES [NAME BYTES|-]...   (-: remove it), the new files one after the other on stdin
+# usage: replace.sh FOLDER ACCESS TOTAL_BYTES [NAME BYTES|-]...   (-: remove it), the new files one after the other on
+# stdin. With the ACCESS `-` files get that of the folder; else those that are there keep theirs, and new ones get
+# `UID:GID MODE`.
 # Exit codes: 41 to 49 as in pools/hosts/ssh_files.py, 50: a step failed, and the files are as before.
 LC_ALL=C
 export LC_ALL
 umask 077
 stage=.pooldeck
-folder=$1 total=$2
-shift 2
+folder=$1 access=$2 total=$3
+shift 3
 
 refuse() { echo "${2-}" >&2; exit "$1"; }
 
@@ -34,6 +36,17 @@ flock -w 20 9 || exit 48
 share() { # share MODE PATH: gives it the folder's owner, and access as the folder gives it
     [ "$me" != 0 ] || chown "$owner" "$2" || return 1
     chmod "$1" "$2"
+}
+
+share_file() { # share_file NAME PATH: gives a new file the access of the one that it replaces, or that of new ones
+    [ "$access" != - ] || { share "$of_files" "$2"; return; }
+    of_owner=${access%% *} of_mode=${access#* }
+    if [ -e "$1" ]; then
+        facts_of "$1"
+        of_owner=$uid:$gid
+        of_mode=$(echo "$mode" | sed 's/^.\(...\)\(...\)\(...\).*/u=\1,g=\2,o=\3/; s/[-ST]//g; s/[st]/x/g')
+    fi
+    chown "$of_owner" "$2" && chmod "$of_mode" "$2"
 }
 
 is_swapped() {
@@ -75,7 +88,7 @@ stage_files() {
         if [ "$2" != - ]; then
             tail -c "+$offset" "$stage/all" | head -c "$2" > "$stage/new/$1" || return 1
             [ "$(wc -c < "$stage/new/$1")" -eq "$2" ] || { echo "No space left on device" >&2; return 1; }
-            share "$of_files" "$stage/new/$1" && sync "$stage/new/$1" || return 1
+            share_file "$1" "$stage/new/$1" && sync "$stage/new/$1" || return 1
             offset=$((offset + $2))
         fi
         shift 2
@@ -86,7 +99,7 @@ stage_files() {
 keep() { # as a hard link, or a copy where the file's owner forbids links
     [ -e "$1" ] || return 0
     ln -- "$1" "$stage/old/$1" 2> /dev/null && return 0
-    cp -- "$1" "$stage/old/$1" && share "$of_files" "$stage/old/$1" && sync "$stage/old/$1"
+    cp -- "$1" "$stage/old/$1" && share_file "$1" "$stage/old/$1" && sync "$stage/old/$1"
 }
 
 link_up() { # each file becomes a link to the same bytes, an absent one a dangling link

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from pools.hosts import atomic_write
+from pools.config_files import pooler_files
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.adoption import Adoption
 from pools.poolers.base import Driver, Problems
@@ -203,5 +203,5 @@ class HAProxy(Driver):
         return render.ours(text)
 
     def _main(self, pooler: Pooler) -> str:
-        content = atomic_write.read(pooler.config_dir, [MAIN])[MAIN]
+        content = pooler_files.read(pooler, [MAIN])[MAIN]
         return (content or b"").decode(errors="replace")

@@ -17,8 +17,8 @@ import psycopg
 from django.utils.translation import gettext as _
 
 from pools.clusters import endpoints, topology
+from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable
-from pools.hosts import atomic_write
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState
 from pools.poolers import direct_login, first_query, local_process, settings_schema
 from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected, Unproved
@@ -47,7 +47,7 @@ class HAProxySession:
 
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's part of haproxy.cfg."""
-        disk = atomic_write.read(self.pooler.config_dir, [MAIN])
+        disk = pooler_files.read(self.pooler, [MAIN])
         if disk[MAIN] is None:
             described = {"folder": self.pooler.config_dir, "file": MAIN}
             raise Rejected(_("config_dir %(folder)s has no %(file)s: register the folder that has it") % described)
@@ -107,7 +107,7 @@ class HAProxySession:
 
     def go_live(self, files: Files, progress: Progress) -> None:
         """Write the file and have the master start a worker on it."""
-        atomic_write.replace(self.pooler.config_dir, files)
+        pooler_files.replace(self.pooler, files)
         progress.renew()
         master = master_of(self.pooler)
         try:

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from panel.lib import addresses
+from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
-from pools.hosts import atomic_write
 from pools.hosts.base import UnsafeFolder
 from pools.models import Pooler, identifiers
 from pools.poolers.haproxy import stats_page
@@ -31,7 +31,7 @@ Rows = list[dict[str, object]]
 def path_of(pooler: Pooler) -> str:
     """Return the path of the first Unix `stats socket` in haproxy.cfg. Raises `PoolerUnreachable`."""
     try:
-        content = atomic_write.read(pooler.config_dir, [MAIN])[MAIN]
+        content = pooler_files.read(pooler, [MAIN])[MAIN]
     except (UnsafeFolder, OSError) as error:
         described = {"file": MAIN, "pooler": pooler, "error": error}
         raise PoolerUnreachable(_("%(file)s of pooler %(pooler)s can't be read: %(error)s") % described) from None

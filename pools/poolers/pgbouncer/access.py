@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
+from pools.config_files import pooler_files
 from pools.models import Pool, Pooler
 from pools.poolers.pgbouncer import access_rules, global_settings, hba_lists, operators_config
 from pools.poolers.pgbouncer.access_rules import Admission
@@ -30,9 +31,8 @@ class Place:
         """Return the text of a file that PgBouncer knows by this path; None where it can't be read from here."""
         start = "" if path.startswith("/") else operators_config.working_folder(self.pooler)
         try:
-            return operators_config.text_at(
-                operators_config.here(path, start, self.pooler.config_dir, self.folder) if path else ""
-            )
+            here = operators_config.here(path, start, self.pooler.config_dir, self.folder) if path else ""
+            return pooler_files.text_at(self.pooler, here)
         except OSError:
             return None
 

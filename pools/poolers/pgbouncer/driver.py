@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pools.hosts import atomic_write
+from pools.config_files import pooler_files
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
@@ -132,7 +132,7 @@ class PgBouncer(Driver):
         with processes.any_of(pooler) as connection:
             config = {str(row["key"]): str(row["value"] or "") for row in console.rows(connection, "config")}
         if config.get("so_reuseport") != "1":
-            main = atomic_write.read(pooler.config_dir, [render.MAIN])[render.MAIN]
+            main = pooler_files.read(pooler, [render.MAIN])[render.MAIN]
             layout.folder_there(pooler, config, has_main=main is not None)
 
     def sample(self, pooler: Pooler) -> ConsoleSample:

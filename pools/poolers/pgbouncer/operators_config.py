@@ -8,17 +8,17 @@ in `Reading.unread`; what they say is then known from SHOW alone.
 
 import os
 import re
-import stat
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 import psutil
 from django.utils.translation import gettext as _
 
+from pools.config_files import pooler_files
 from pools.models import Pooler
 from pools.poolers import local_process
 from pools.poolers.pgbouncer import console
@@ -27,7 +27,6 @@ from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN
 
 DEEPEST = 10  # includes within includes (MAX_INCLUDE of cfparser.c)
-LARGEST_BYTES = 32 * 1024 * 1024
 CONSOLE = "pgbouncer"  # the name of its own database
 ANY = "*"  # the entry that serves every name without one: SHOW DATABASES lists what it served, never itself
 TOKEN = re.compile(
@@ -193,7 +192,7 @@ def of_folder(pooler: Pooler, main: str, ours: Mapping[str, str], folder_there: 
     start = working_folder(pooler)
 
     def load(path: str) -> str:
-        return text_at(here(path, start, pooler.config_dir, folder_there))
+        return pooler_files.text_at(pooler, here(path, start, pooler.config_dir, folder_there))
 
     return read(main, ours, load)
 
@@ -284,12 +283,3 @@ def _tokens(text: str) -> Iterator[tuple[int, re.Match[str]]]:
         number += text.count("\n", at, found.end())
         at = found.end()
         yield number, found
-
-
-def text_at(path: str) -> str:
-    """Return the text of a regular file; raises `OSError`. Nothing else is waited for, such as a pipe."""
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    with os.fdopen(file, "rb") as opened:
-        if not stat.S_ISREG(os.fstat(file).st_mode):
-            raise OSError(_("%(path)s is not a regular file") % {"path": Path(path).name})
-        return opened.read(LARGEST_BYTES).decode(errors="surrogateescape")

@@ -16,6 +16,7 @@ from uuid import uuid4
 import psutil
 from django.utils.translation import gettext as _
 
+from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers import local_process
@@ -131,7 +132,7 @@ def _texts_of(process: Process, drafted: Drafting) -> list[str]:
     start, folder = operators_config.working_folder(drafted.pooler), drafted.pooler.config_dir
 
     def load(path: str) -> str:
-        return operators_config.text_at(operators_config.here(path, start, folder, drafted.folder))
+        return pooler_files.text_at(drafted.pooler, operators_config.here(path, start, folder, drafted.folder))
 
     if operators_config.here(path, start, drafted.folder, drafted.folder) == f"{drafted.folder}/{MAIN}":
         return []

@@ -1,26 +1,30 @@
 """Every file that a running PgBouncer reads, with its bytes and the place of each line, for a take-over."""
 
+import errno
 import hashlib
 import os
 import re
-import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
 from pools.errors import PoolsError
+from pools.hosts.base import PlacedFile
 from pools.poolers.pgbouncer.database_entries import LOOSE_PAIR
-from pools.poolers.pgbouncer.operators_config import DEEPEST, LARGEST_BYTES, TOKEN
+from pools.poolers.pgbouncer.operators_config import DEEPEST, TOKEN
 
 MAIN, INCLUDED, USERS, RULES, OTHER = "main", "include", "auth_file", "auth_hba_file", "other"
 OTHERS = (
     *("auth_ident_file", "client_tls_key_file", "client_tls_cert_file", "client_tls_ca_file"),
     *("server_tls_key_file", "server_tls_cert_file", "server_tls_ca_file"),
 )  # settings that name files whose bytes nobody else has to see
+
+
+Load = Callable[[str], PlacedFile | None]  # by an absolute path; raises OSError
 
 
 class Unreadable(PoolsError):
@@ -72,6 +76,7 @@ class FileSet:
     files: dict[str, ReadFile] = field(default_factory=dict)
     lines: list[Placed] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
+    load: Load = field(default=lambda _path: None, repr=False)
 
     @property
     def main(self) -> ReadFile:
@@ -92,12 +97,12 @@ class FileSet:
         return found
 
 
-def read(main: str, folder: str, config: Mapping[str, str]) -> FileSet:
+def read(main: str, folder: str, config: Mapping[str, str], load: Load) -> FileSet:
     """Read a main file, what it includes, and the files that SHOW CONFIG (`config`) names.
 
     `folder` is PgBouncer's working directory, from which it takes relative paths. Raises `Unreadable`.
     """
-    found = FileSet()
+    found = FileSet(load=load)
     _read_main(found, main, folder)
     for name in (USERS, RULES, *OTHERS):
         path = config.get(name)
@@ -126,21 +131,18 @@ def _add(found: FileSet, path: str, folder: str, role: str) -> ReadFile:
     whole = here(path, folder)
     if whole not in found.files:
         try:
-            found.files[whole] = _of_disk(whole, role)
+            found.files[whole] = _loaded(found, whole, role)
         except OSError as error:
             found.unread[whole] = error.strerror or str(error)
             raise
     return found.files[whole]
 
 
-def _of_disk(path: str, role: str) -> ReadFile:
-    file = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    with os.fdopen(file, "rb") as opened:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            raise OSError(_("%(path)s is not a regular file") % {"path": Path(path).name})
-        content = opened.read(LARGEST_BYTES)
-    return ReadFile(path, role, content, stat.S_IMODE(status.st_mode), status.st_uid, status.st_gid)
+def _loaded(found: FileSet, path: str, role: str) -> ReadFile:
+    file = found.load(path)
+    if file is None:
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+    return ReadFile(path, role, file.content, file.access.mode, file.access.uid, file.access.gid)
 
 
 def _read_lines(found: FileSet, file: ReadFile, section: str, folder: str, depth: int) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
+from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
-from pools.hosts import atomic_write
 from pools.hosts.base import UnsafeFolder
 from pools.models import Mode, Pooler
 from pools.poolers.console_sample import FoundEntry
@@ -45,7 +45,7 @@ def commands_refused(pooler: Pooler) -> str:
 def claim_on(pooler: Pooler, name: str) -> str:
     """Return a sentence of what the operator has by that name; empty for nothing, or where its files are elsewhere."""
     try:
-        disk = atomic_write.read(pooler.config_dir, [MAIN, DATABASES, SETTINGS])
+        disk = pooler_files.read(pooler, [MAIN, DATABASES, SETTINGS])
         with console.open(pooler) as connection:
             shown = {str(row["name"]): row for row in console.rows(connection, "databases")}
     except (PoolerUnreachable, UnsafeFolder):

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import PurePosixPath
 
 import psycopg
 from django.utils.translation import gettext as _
 
 from pools.clusters import session_deadline
+from pools.config_files import deliveries
 from pools.models import Pooler, identifiers
 from pools.poolers import settings_schema
 from pools.poolers.pgbouncer import console, global_settings, operators_config, read_files, releases, render
@@ -154,7 +155,8 @@ def inspect(pooler: Pooler, found: Sequence[Process], config_file: str) -> Runni
     taken = as_taken(pooler, config_file)
     own = sorted(found, key=lambda one: one.name != PurePosixPath(config_file).name)
     start = operators_config.working_folder(taken) or taken.config_dir
-    files = read_files.read(config_file, start, own[0].config)
+    load = partial(deliveries.of(taken).file_at, taken)
+    files = read_files.read(config_file, start, own[0].config, load)
     if users := own[0].config.get("auth_file"):
         taken.file_paths[USERLIST] = read_files.here(users, start)
     return Running(taken, own, files, show(own[0]))

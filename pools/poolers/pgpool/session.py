@@ -10,8 +10,8 @@ import psycopg
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable, PoolerUnreachable
-from pools.hosts import atomic_write
 from pools.models import Pool, Pooler
 from pools.poolers import direct_login, local_process
 from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected
@@ -44,7 +44,7 @@ class PgpoolSession:
 
     def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the four files, and those that were uploaded."""
-        disk = atomic_write.read(self.pooler.config_dir, list(ALL_FILES))
+        disk = pooler_files.read(self.pooler, list(ALL_FILES))
         self.pools = {pool.pk: pool for pool in pools}
         self.settled_passwords = settled.get(PASSWD, "")
         return Drafting(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
@@ -72,7 +72,7 @@ class PgpoolSession:
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write the files, reload, and attach the backends that are new in them."""
         self.new_passwords |= _text(contents, PASSWD) != self.settled_passwords
-        atomic_write.replace(self.pooler.config_dir, contents)
+        pooler_files.replace(self.pooler, contents)
         pcp.reload_config(self.pooler)
         progress.renew()
         if self.new_passwords:

@@ -10,7 +10,7 @@ import pytest
 
 from pools.errors import ApplyFailed
 from pools.hosts import ssh_files
-from pools.hosts.base import PATH, SCRIPTS, UnsafeFolder, script
+from pools.hosts.base import PATH, SCRIPTS, Access, HostConnection, PlacedFile, UnsafeFolder, script
 from pools.hosts.worker import WorkerConnection
 from tests.drawing import DRAWS
 
@@ -72,7 +72,7 @@ def replace_until(folder: Path, shims: Path, end_before: int) -> int:
     pairs = [word for name, content in NEW.items() for word in (name, "-" if content is None else str(len(content)))]
     text = f"SCRIPT_PID=$$\nexport SCRIPT_PID\n{script('replace.sh')}"
     subprocess.run(
-        ["sh", "-c", text, "replace.sh", str(folder), str(len(stream)), *pairs],
+        ["sh", "-c", text, "replace.sh", str(folder), "-", str(len(stream)), *pairs],
         input=stream,
         env={"PATH": f"{shims}:{PATH}", "COUNTER": str(counter), "END_BEFORE": str(end_before)},
         capture_output=True,
@@ -101,7 +101,7 @@ def test_a_script_killed_before_any_step_leaves_all_old_files_or_all_new_ones(fo
 
 
 def test_files_that_arrive_cut_off_are_never_used(folder: Path) -> None:
-    done = HOST.script("replace.sh", str(folder), "100", "pgbouncer.ini", "100", stdin=b"x" * 99)
+    done = HOST.script("replace.sh", str(folder), "-", "100", "pgbouncer.ini", "100", stdin=b"x" * 99)
     assert (done.exit_code, held(folder)) == (ssh_files.TORN, OLD)
     assert {path.name for path in folder.iterdir()} == {"pgbouncer.ini", "pooldeck.ini", "gone.ini"}
 
@@ -160,3 +160,34 @@ def name(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def test_every_script_parses_in_a_posix_shell(name: str) -> None:
     assert subprocess.run(["sh", "-n", SCRIPTS / name], check=False).returncode == 0
+
+
+def test_files_that_are_there_keep_their_access_and_new_ones_get_the_given_one(folder: Path) -> None:
+    (folder / "pgbouncer.ini").chmod(0o644)
+    (folder / "pooldeck.ini").chmod(0o4751)
+    me = Access(os.geteuid(), os.getegid(), 0o640)
+    new = {"pgbouncer.ini": b"new", "pooldeck.ini": b"new", "made.ini": b"new"}
+    ssh_files.replace(HOST, str(folder), new, me)
+    modes = {name: stat.S_IMODE((folder / name).stat().st_mode) for name in new}
+    assert modes == {"pgbouncer.ini": 0o644, "pooldeck.ini": 0o751, "made.ini": 0o640}
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_a_file_is_read_with_its_access_as_the_worker_reads_it(folder: Path, follow: bool) -> None:
+    path = folder / "pgbouncer.ini"
+    path.write_bytes(b"\xff\nx")
+    path.chmod(0o640)
+    (folder / "link").symlink_to(path)
+    (folder / "dangling").symlink_to(folder / "nowhere")
+    os.mkfifo(folder / "pipe")
+    for name in ("pgbouncer.ini", "link", "dangling", "pipe", "nowhere", "nowhere/deeper"):
+        by_script, by_descriptor = (_found(kind, folder / name, follow) for kind in (HostConnection, WorkerConnection))
+        assert by_script == by_descriptor, name
+    assert _found(HostConnection, path, follow) == PlacedFile(b"\xff\nx", Access(os.geteuid(), os.getegid(), 0o640))
+
+
+def _found(kind: type[HostConnection], path: Path, follow: bool) -> object:
+    try:
+        return kind.file_at(HOST, str(path), follow=follow)
+    except OSError as error:
+        return type(error).__name__, str(error)

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from pools.config_files import pooler_files
+from pools.models import Pooler
 from pools.poolers.pgbouncer import operators_config
 from pools.poolers.pgbouncer.operators_config import Line, Operators, Reading
 
@@ -93,7 +95,7 @@ def test_a_path_outside_the_folder_is_not_looked_for_on_another_host() -> None:
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="pipe is not a regular file"):
-        operators_config.text_at(str(tmp_path / "pipe"))
+        pooler_files.text_at(Pooler(), str(tmp_path / "pipe"))
 
 
 def shown(name: str, **other: object) -> dict[str, object]:

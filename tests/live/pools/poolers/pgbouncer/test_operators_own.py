@@ -8,10 +8,11 @@ import pytest
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
+from pools.config_files import pooler_files
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer import operators_config, preflight
+from pools.poolers.pgbouncer import preflight
 from pools.poolers.pgbouncer.direct_login import Direct
 from pools.poolers.pgbouncer.render import KEPT
 from pools.poolers.pgbouncer.session import PgBouncerSession
@@ -117,7 +118,7 @@ def test_an_entry_of_a_file_that_cant_be_read_here_is_not_replaced(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     configure(**INCLUDED)
-    monkeypatch.setattr(operators_config, "text_at", _unreadable)
+    monkeypatch.setattr(pooler_files, "text_at", _unreadable)
     monkeypatch.setattr(preflight, "find", lambda *_: None)
     pool = make_pool("orders")
     deployment.apply_pooler(pooler)
@@ -126,7 +127,7 @@ def test_an_entry_of_a_file_that_cant_be_read_here_is_not_replaced(
     assert log_in("orders", "postgres", "super-secret") == "postgres"
 
 
-def _unreadable(path: str) -> str:
+def _unreadable(_pooler: Pooler, path: str) -> str:
     raise PermissionError(13, "Permission denied", path)
 
 
@@ -186,7 +187,7 @@ def test_limits_of_a_file_that_cant_be_read_here_are_not_replaced(
     if version < (1, 24) and limits.startswith("query_timeout"):
         pytest.skip("users have none there")
     configure("%include @DIR@/databases.ini", databases=f"[users]\napp = {limits}\n[databases]\n")
-    monkeypatch.setattr(operators_config, "text_at", _unreadable)
+    monkeypatch.setattr(pooler_files, "text_at", _unreadable)
     monkeypatch.setattr(preflight, "find", lambda *_: None)
     ask_limits(pooler, "app")
     shown = limits.replace("=", " ")
