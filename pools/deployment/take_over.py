@@ -59,6 +59,15 @@ def ask(pooler: Pooler, config_file: str = "", names: Collection[str] | None = N
         if plan.blockers:
             raise IllegalTransition("; ".join(plan.blockers))
         config_file = plan.running.files.main.path
+    return queue(pooler, config_file, names, author)
+
+
+def queue(pooler: Pooler, config_file: str, names: Collection[str] | None = None, author: Any = None) -> TakeOver:
+    """Queue a take-over that was previewed; what stands against it since is found by the worker, which refuses it then.
+
+    Raises `IllegalTransition` for a pooler that can't be taken over whatever its files are.
+    """
+    take_over_plan.refuse(pooler)
     if pooler.take_overs.waiting().exists():
         raise IllegalTransition(_("a take-over of pooler %(pooler)s waits already") % {"pooler": pooler})
     chosen = None if names is None else sorted(names)

@@ -23,7 +23,7 @@ from pools.deployment import drift, live_files
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms.records import PoolerForm
 from pools.inventory import pool_access, poolers
-from pools.models import Entry, Pooler, PoolerState, PoolState
+from pools.models import Entry, Pooler, PoolerKind, PoolerState, PoolState
 from pools.poolers import KINDS
 from pools.views import entries
 from pools.views.form_submit import attempt
@@ -50,7 +50,8 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
     if state in PoolerState.values:
         rows = rows.filter(state=state)
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    context = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
+    context: dict[str, Any] = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
+    context["has_watched"] = Pooler.objects.filter(config_dir="", kind=PoolerKind.PGBOUNCER).exists()
     return render(request, "pools/pooler_list.html", context)
 
 

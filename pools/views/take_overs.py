@@ -28,9 +28,9 @@ def pooler_take_over(request: HttpRequest, pk: UUID) -> HttpResponse:
     pooler = get_object_or_404(Pooler, pk=pk)
     if request.method == "POST":
         return _taken(request, pooler)
-    context = _progress(pooler)
+    context = progress(pooler)
     if "config_file" in request.GET and not context["waiting"]:
-        context |= _previewed(pooler, request.GET["config_file"].strip())
+        context |= previewed(pooler, request.GET["config_file"].strip())
     return render(request, "pools/pooler_take_over.html", context)
 
 
@@ -39,7 +39,7 @@ def pooler_take_over(request: HttpRequest, pk: UUID) -> HttpResponse:
 def pooler_let_go(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show which bytes come back, and let the pooler go once that was agreed to."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    context = _progress(pooler)
+    context = progress(pooler)
     try:
         if request.method == "POST" and request.POST.get("confirm") == "yes":
             let_go.ask(pooler, person(request.user))
@@ -79,7 +79,7 @@ def _taken(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     return redirect("pooler-take-over", pooler.pk)
 
 
-def _progress(pooler: Pooler) -> dict[str, Any]:
+def progress(pooler: Pooler) -> dict[str, Any]:
     """Return the latest take-over with the steps of its revision, and the path of the main file to begin with."""
     last = pooler.take_overs.first()
     return {
@@ -91,7 +91,8 @@ def _progress(pooler: Pooler) -> dict[str, Any]:
     }
 
 
-def _previewed(pooler: Pooler, config_file: str) -> dict[str, Any]:
+def previewed(pooler: Pooler, config_file: str) -> dict[str, Any]:
+    """Return the context of a preview, or why there is none."""
     try:
         with take_over_plan.planned(pooler, config_file) as plan:
             pools = [one for one in plan.proposals if one.pool]

@@ -1,5 +1,6 @@
 """Poolers that somebody else runs, watched from a pasted list in a real browser."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -50,4 +51,24 @@ def test_a_pasted_list_is_watched_line_by_line_and_bad_lines_stay(
     card = page.get_by_role("region", name="Not managed here")
     expect(card.get_by_role("link", name="orders").first).to_be_visible()
     card.get_by_role("link", name="reports").first.click()
-    expect(page.get_by_text(f"postgresql://app@{addresses[0]}/reports").first).to_be_visible()
+    either = re.compile("|".join(re.escape(f"postgresql://app@{one}/reports") for one in addresses))
+    expect(page.get_by_text(either).first).to_be_visible()
+
+
+def test_those_of_a_list_are_previewed_and_agreed_to_in_one_table(
+    page: Page, web: Web, bouncers: list[PgBouncerServer]
+) -> None:
+    page.goto(f"{web.url}/poolers/paste/")
+    page.get_by_label("Poolers").fill("\n".join(f"{one.host}:{one.port}" for one in bouncers))
+    page.get_by_label("Console password").fill("console-password")
+    page.get_by_role("button", name="Watch them").click()
+    expect(page.locator("#pasted tbody tr a.pd-name")).to_have_count(2)
+    page.get_by_role("button", name="Preview their take-over").click()
+    rows = page.locator("tbody tr")
+    expect(rows.get_by_role("checkbox")).to_have_count(2)
+    expect(rows.first).to_contain_text("orders stays as it is: no cluster is registered for db1.example.org:5432")
+    assert "console-password" not in page.url
+    rows.last.get_by_role("checkbox").uncheck()
+    page.get_by_role("button", name="Take over the chosen").click()
+    expect(rows.first).to_contain_text("asked for")
+    expect(rows.last.get_by_role("checkbox")).to_be_visible()

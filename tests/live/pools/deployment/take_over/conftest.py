@@ -127,9 +127,9 @@ def start(
     words = {"@PGHOST@": server.host, "@PGPORT@": str(server.port), "@SOCKETS@": str(server.socket_folder)}
     with ExitStack() as started:
 
-        def make(layout: Layout) -> OperatorsPgBouncer:
+        def make(layout: Layout, release: str | None = program) -> OperatorsPgBouncer:
             home = tmp_path_factory.mktemp("own")
-            return started.enter_context(OperatorsPgBouncer(home, layout, program, words))
+            return started.enter_context(OperatorsPgBouncer(home, layout, release, words))
 
         yield make
 
@@ -153,7 +153,7 @@ class Load:
     """pgbench at work through an entry; `end` says what it lost."""
 
     def __init__(self, pgbouncer: OperatorsPgBouncer, folder: Path) -> None:
-        script, self.log = folder / "load.sql", folder / "pgbench.log"
+        script, self.log = folder / "load.sql", folder / f"pgbench-{pgbouncer.port}.log"
         script.write_text("SELECT 1;\n")
         environment = {"PATH": os.environ["PATH"], "PGPASSWORD": APP_PASSWORD}
         argv = [

@@ -1,0 +1,95 @@
+"""Page on which many watched poolers are taken over in one go: chosen, previewed in one table, agreed to once."""
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Count
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from panel.accounts.permissions import person
+from panel.lib.access import staff_only
+from pools.deployment import take_over
+from pools.errors import PoolsError
+from pools.models import Pooler, PoolerKind
+from pools.views.take_overs import previewed, progress
+
+MOST = 200  # as many as a pasted list has
+
+
+@never_cache
+@staff_only
+def poolers_take_over(request: HttpRequest) -> HttpResponse:
+    """Choose watched poolers, then show what would become of each (`pooler`, repeated); on POST take these over.
+
+    Each row asks for its own preview, so that they fill in as consoles answer; `whole` renders them all at once.
+    """
+    if request.method == "POST":
+        return _asked(request)
+    chosen = list(Pooler.objects.filter(pk__in=_ids(request.GET)).order_by("name"))
+    context: dict[str, Any] = {"chosen": chosen, "query": request.GET.urlencode()}
+    if not chosen:
+        context["watched"] = _watched()
+    elif "whole" in request.GET:
+        context["rows"] = [_row(pooler) for pooler in chosen]
+    return render(request, "pools/poolers_take_over.html", context)
+
+
+@require_safe
+@never_cache
+@staff_only
+def poolers_take_over_row(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Render what would become of one pooler, or how far its take-over has come."""
+    row = _row(get_object_or_404(Pooler, pk=pk))
+    return render(request, "pools/includes/take_over_row.html", {"row": row, "polls": True})
+
+
+def _watched() -> Any:
+    """Return the poolers that may be taken over, with the number of their entries."""
+    rows = Pooler.objects.filter(config_dir="", kind=PoolerKind.PGBOUNCER)
+    return rows.annotate(entry_count=Count("entries")).order_by("name")[:MOST]
+
+
+def _ids(given: QueryDict) -> list[UUID]:
+    found = []
+    for text in given.getlist("pooler")[:MOST]:
+        try:
+            found.append(UUID(text))
+        except ValueError:
+            continue
+    return found
+
+
+def _row(pooler: Pooler) -> dict[str, Any]:
+    row = progress(pooler)
+    if row["waiting"] or not pooler.is_watched:
+        return row
+    return row | previewed(pooler, row["config_file"])
+
+
+def _asked(request: HttpRequest) -> HttpResponse:
+    """Queue the take-over of each chosen pooler with the file and the entries that its preview showed."""
+    poolers = list(Pooler.objects.filter(pk__in=_ids(request.POST)))
+    asked = 0
+    for pooler in poolers:
+        names = request.POST.getlist(f"entries-{pooler.pk}")
+        try:
+            take_over.queue(pooler, request.POST.get(f"file-{pooler.pk}", ""), names, person(request.user))
+        except PoolsError as error:
+            messages.error(request, f"{pooler}: {error}")
+        else:
+            asked += 1
+    if not poolers:
+        messages.error(request, _("Choose at least one pooler."))
+    if asked:
+        text = ngettext("Workers take %(count)d pooler over.", "Workers take %(count)d poolers over.", asked)
+        messages.info(request, text % {"count": asked})
+    shown = request.POST.getlist("shown") or [str(pooler.pk) for pooler in poolers]
+    return redirect(f"{reverse('poolers-take-over')}?{urlencode([('pooler', one) for one in shown])}")
