@@ -10,6 +10,7 @@ TOKEN = {
     "user": "admin",
     "prefix": "pd_EXAMPL",
     "scopes": ["read", "run"],
+    "limited_to": None,
     "expires_at": "2099-12-31T23:59:59Z",
     "last_used_at": "2026-03-05T16:10:02Z",
     "revoked_at": None,

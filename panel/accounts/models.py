@@ -36,10 +36,18 @@ class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
         """Exclude revoked and expired tokens."""
         return self.filter(revoked_at=None).exclude(expires_at__lte=timezone.now())
 
-    def issue(self, user: User, name: str, scopes: list[str], expires_at: datetime | None = None) -> str:
+    def issue(
+        self,
+        user: User,
+        name: str,
+        scopes: list[str],
+        expires_at: datetime | None = None,
+        limited_to: uuid.UUID | None = None,
+    ) -> str:
         """Create a token and return its text, which is not stored: only its digest is."""
         token = PREFIX + secrets.token_urlsafe(32)
-        self.create(user=user, name=name, scopes=scopes, expires_at=expires_at, prefix=token[:9], digest=digest(token))
+        fields = {"name": name, "scopes": scopes, "expires_at": expires_at, "limited_to": limited_to}
+        self.create(user=user, prefix=token[:9], digest=digest(token), **fields)
         return token
 
 
@@ -52,6 +60,7 @@ class ApiToken(models.Model):
     prefix = models.CharField(max_length=12)
     digest = models.CharField(max_length=64, unique=True)
     scopes = models.JSONField(default=list)
+    limited_to = models.UUIDField(null=True, editable=False)  # the pooler whose files it reads, and nothing else
     expires_at = models.DateTimeField(null=True, blank=True)
     last_used_at = models.DateTimeField(null=True)
     revoked_at = models.DateTimeField(null=True)
@@ -73,9 +82,14 @@ class ApiToken(models.Model):
     def is_usable(self) -> bool:
         return self.revoked_at is None and not self.has_expired
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether it is good for one record only; see `panel.accounts.permissions.HasScope`."""
+        return self.limited_to is not None
+
     def allows(self, scope: str) -> bool:
-        """Tell whether the token has the scope, or `admin`."""
-        return scope in self.scopes or Scope.ADMIN in self.scopes
+        """Tell whether the token has the scope, or `admin`; one that is limited to a record has none of all records."""
+        return not self.is_limited and (scope in self.scopes or Scope.ADMIN in self.scopes)
 
     def mark_used(self) -> None:
         """Record the time of use, at most once a minute, so that reads stay cheap."""

@@ -41,7 +41,8 @@ class HasScope(BasePermission):
     """`read` for safe methods; for others the view's `write_scope` (default `admin`) or its `action_scopes[action]`.
 
     `reveal=1`, which puts a password into the response, needs `admin` everywhere; a browser's session also needs a
-    recent password confirmation.
+    recent password confirmation, and so it does for `revealing_actions` of a view. A token that is limited to one
+    record is let in to the view's `actions_of_limited_tokens` on that record alone.
     """
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
@@ -58,10 +59,19 @@ class HasScope(BasePermission):
             self.message = _(
                 "this needs the scope %(scope)s, which the token lacks: create one with it at /tokens/"
             ) % {"scope": scope}
+        if isinstance(request.auth, ApiToken) and request.auth.is_limited:
+            return self._is_within_limit(request.auth, scope, view)
         if not holds(request.user, request.auth, scope):
             return False
         self.message = _("you entered your password more than 15 minutes ago: log in again, or use a token")
-        return not reveals(request) or request.auth is not None or confirmation.is_recent(request._request)
+        shows_secrets = reveals(request) or _is_one_of(view, "revealing_actions")
+        return not shows_secrets or request.auth is not None or confirmation.is_recent(request._request)
+
+    def _is_within_limit(self, token: ApiToken, scope: str, view: "APIView") -> bool:
+        """Tell whether a token that is limited to one record may do this there; its user holds the scope."""
+        self.message = _("the token is limited to the files of one pooler: use another token for this")
+        is_its_record = str(view.kwargs.get("pk")) == str(token.limited_to)
+        return is_its_record and _is_one_of(view, "actions_of_limited_tokens") and scope in token.scopes
 
     @staticmethod
     def scope_of(request: Request, view: "APIView") -> str:
@@ -71,6 +81,10 @@ class HasScope(BasePermission):
         per_action: dict[str, str] = getattr(view, "action_scopes", {})
         default = Scope.READ if request.method in SAFE_METHODS else getattr(view, "write_scope", Scope.ADMIN)
         return per_action.get(getattr(view, "action", "") or "", default)
+
+
+def _is_one_of(view: "APIView", names: str) -> bool:
+    return getattr(view, "action", None) in getattr(view, names, ())
 
 
 def reveals(request: Request) -> bool:

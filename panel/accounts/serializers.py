@@ -5,6 +5,7 @@ from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
@@ -12,16 +13,30 @@ from panel.accounts.models import ApiToken, Scope
 from panel.accounts.permissions import grantable
 from panel.lib.known_fields import KnownFields
 
+OF_LIMIT = gettext_lazy("The pooler whose files alone it reads; null for one that is good for all its scopes")
+
 
 class TokenSerializer(KnownFields, serializers.ModelSerializer[ApiToken]):
     """A token without its secret."""
 
     user = serializers.CharField(source="user.username", read_only=True)
     scopes = serializers.ListField(child=serializers.ChoiceField(Scope.choices), allow_empty=False)
+    limited_to = serializers.UUIDField(read_only=True, allow_null=True, help_text=OF_LIMIT)
 
     class Meta:
         model = ApiToken
-        fields = ["id", "name", "user", "prefix", "scopes", "expires_at", "last_used_at", "revoked_at", "created_at"]
+        fields = [
+            "id",
+            "name",
+            "user",
+            "prefix",
+            "scopes",
+            "limited_to",
+            "expires_at",
+            "last_used_at",
+            "revoked_at",
+            "created_at",
+        ]
         read_only_fields = ["prefix", "last_used_at", "revoked_at", "created_at"]
 
     def validate_scopes(self, scopes: list[str]) -> list[str]:

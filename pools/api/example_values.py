@@ -53,6 +53,7 @@ POOLER_FIELDS: dict[str, Any] = {
     "generator": "local",
     "settings": {"max_client_conn": 500},
     "user_settings": {"reports": {"pool_mode": "session"}},
+    "pending": False,
     "settings_state": "applied",
     "settings_reason": "",
     "needs_restart": [],
@@ -379,5 +380,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     },
     "Wait": {"type": "Client", "event": "ClientRead", "sessions": 1},
     "WaitingSetting": {"name": "listen_port", "live": "6432", "wanted": "6543"},
+    "WantedFile": {"name": "pooldeck.ini", "content": DATABASES_INI},
     "WatchedLine": WATCHED_LINE | {"pooler": POOLER},
 }

@@ -95,6 +95,12 @@ POOLERS: dict[str, Any] = {
         (_("Apply what is pending"), {}),
         (_("Replace manual edits of the files"), {"drift": "overwrite"}),
     ],
+    "poolers_files_token_create": [
+        (
+            _("A token for the host that fetches them, for a year"),
+            {"name": "db-1", "expires_at": "2099-12-31T23:59:59Z"},
+        )
+    ],
     "poolers_watch_create": [
         (
             _("Two consoles with one login"),
@@ -205,7 +211,8 @@ EXAMPLES = Examples(
         },
         "poolers_partial_update": {"version": 4, "settings": {"max_client_conn": 1000}, "settings_state": "pending"},
         "poolers_update": {"version": 4},
-        "poolers_apply_create": {"settings_state": "pending"},
+        "poolers_apply_create": {"settings_state": "pending", "pending": True},
+        "poolers_files_token_create": {"name": "db-1", "scopes": ["apply"], "limited_to": POOLER},
         "pools_create": {"version": 1, "state": "pending", "updated_at": "2026-03-02T09:30:00Z"},
         "pools_update": {"version": 3, "state": "pending"},
         "pools_partial_update": {"version": 3, "size": 20, "state": "pending"},

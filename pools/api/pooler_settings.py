@@ -1,4 +1,4 @@
-"""The REST API of a pooler's own settings (catalogue, given and live values) and its given files."""
+"""The REST API of a pooler's own settings: catalogue, given and live values."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -7,17 +7,14 @@ from typing import Any
 from django.db import transaction
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
-from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers, status
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.decorators import action
-from rest_framework.exceptions import NotFound
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from panel.accounts.permissions import person
-from panel.lib.known_fields import KnownFields
-from pools.api.serializers import PoolerSerializer
 from pools.api.sql_rights import sql_right
 from pools.errors import InvalidValues
 from pools.inventory import pooler_settings, pooler_settings_validation
@@ -26,12 +23,9 @@ from pools.inventory.sql_settings import NotAllowed
 from pools.models import Pooler
 from pools.poolers import KINDS, live_settings, settings_schema, shown_secrets
 from pools.poolers.settings_schema import Scope, Setting, Type
-from pools.views import settings_context
-from pools.views.settings_context import Given
 
 DESIRED = ("settings", "user_settings")
 TOO_EARLY = _("register it first: its settings depend on its release")
-NAME = OpenApiParameter("setting", location="path", description=_("The setting that points to the file"))
 
 
 class SettingSerializer(serializers.Serializer[Any]):
@@ -55,35 +49,8 @@ class SettingSerializer(serializers.Serializer[Any]):
     live = serializers.CharField(allow_null=True, allow_blank=True)
 
 
-class GivenFileSerializer(serializers.Serializer[Any]):
-    """A given file without its content, which is never returned."""
-
-    setting = serializers.CharField()
-    subject = serializers.CharField(allow_null=True)
-    issuer = serializers.CharField(allow_null=True)
-    expires_at = serializers.DateTimeField(allow_null=True)
-    fingerprint = serializers.CharField(
-        allow_null=True, help_text=_("SHA-256; of a private key, that of its public half")
-    )
-    warning = serializers.CharField(allow_blank=True)
-    author = serializers.CharField(allow_null=True)
-    updated_at = serializers.DateTimeField()
-
-
-class ContentSerializer(KnownFields):
-    """The text of a file, write-only."""
-
-    content = serializers.CharField(trim_whitespace=False, write_only=True)
-
-
-class ContentsSerializer(KnownFields):
-    """Several files at once, by setting, such as a certificate and its key."""
-
-    files = serializers.DictField(child=serializers.CharField(trim_whitespace=False), write_only=True)
-
-
 class SettingsActions(GenericViewSet[Pooler]):
-    """Actions of a pooler on its settings and files."""
+    """Actions of a pooler on its settings."""
 
     @extend_schema(responses=SettingSerializer(many=True), filters=False)
     @action(detail=True, url_path="settings")
@@ -99,45 +66,6 @@ class SettingsActions(GenericViewSet[Pooler]):
             )
         ]
         return self.get_paginated_response(SettingSerializer(self.paginate_queryset(found), many=True).data)
-
-    @extend_schema(responses=GivenFileSerializer(many=True), filters=False)
-    @action(detail=True)
-    def files(self, request: Request, pk: str) -> Response:
-        """List the files that were given to it, without their contents."""
-        found = [reported(one) for one in settings_context.given_files(self.get_object()) if one.file]
-        return self.get_paginated_response(GivenFileSerializer(self.paginate_queryset(found), many=True).data)
-
-    @extend_schema(request=ContentsSerializer, responses={200: PoolerSerializer})
-    @files.mapping.post
-    def give_files(self, request: Request, pk: str) -> Response:
-        """Give it several files at once, such as a certificate and its key; a worker applies them."""
-        asked = ContentsSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        pooler = self.get_object()
-        pooler_settings.give_files(pooler, asked.validated_data["files"], person(request.user))
-        return Response(self.get_serializer(pooler).data)
-
-    @extend_schema(parameters=[NAME], request=ContentSerializer, responses=GivenFileSerializer)
-    @action(detail=True, methods=["put"], url_path="files/<slug:setting>")
-    def file(self, request: Request, pk: str, setting: str) -> Response:
-        """Give it a file, which replaces its existing one; a worker applies it."""
-        asked = ContentSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        pooler = self.get_object()
-        given = pooler_settings.give_file(pooler, setting, asked.validated_data["content"], person(request.user))
-        record = pooler_settings_validation.files_offered(pooler)[setting]
-        return Response(GivenFileSerializer(reported(settings_context.given(record, given))).data)
-
-    @extend_schema(parameters=[NAME], responses={204: None})
-    @file.mapping.delete
-    def remove_file(self, request: Request, pk: str, setting: str) -> Response:
-        """Remove a given file; 404 if none was given, 400 while something needs it."""
-        pooler = self.get_object()
-        if not pooler.given_files.filter(setting=setting).exists():
-            text = gettext("%(setting)s was not given to pooler %(pooler)s")
-            raise NotFound(text % {"setting": setting, "pooler": pooler})
-        pooler_settings.remove_file(pooler, setting, person(request.user))
-        return Response(status=status.HTTP_204_NO_CONTENT)
 
 
 def described(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict[str, Any]:
@@ -160,21 +88,6 @@ def described(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict
         "only_shown": setting.fixed,
         "value": pooler.settings.get(setting.name) if of_program else None,
         "live": live.get(setting.name) if of_program else None,
-    }
-
-
-def reported(given: Given) -> dict[str, Any]:
-    """Return a given file as `GivenFileSerializer` shows it."""
-    certificate, file = given.certificate, given.file
-    return {
-        "setting": given.setting.name,
-        "subject": certificate.subject if certificate else None,
-        "issuer": certificate.issuer if certificate else None,
-        "expires_at": certificate.expires_at if certificate else None,
-        "fingerprint": given.fingerprint or None,
-        "warning": certificate.warning if certificate else "",
-        "author": file.author.get_username() if file and file.author else None,
-        "updated_at": given.given_at,
     }
 
 

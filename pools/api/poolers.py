@@ -22,6 +22,7 @@ from pools.api.entries import EntryActions
 from pools.api.filters import PoolerFilter
 from pools.api.pasted_poolers import WatchActions
 from pools.api.pool_access import AccessActions
+from pools.api.pooler_files import FileActions
 from pools.api.pooler_nodes import NodeActions
 from pools.api.pooler_settings import SettingsActions
 from pools.api.revisions import RevisionActions
@@ -45,6 +46,7 @@ class PoolerViewSet(
     NodeActions,
     AccessActions,
     TakeOverActions,
+    FileActions,
     ModelViewSet[Pooler],
 ):
     """Running PgBouncers and Pgpool-IIs."""
@@ -53,7 +55,8 @@ class PoolerViewSet(
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
     action_scopes = dict.fromkeys(
-        ("apply", "rollback", "attach_node", "detach_node", "restrict_pools", "take_over", "let_go"), "apply"
+        ("apply", "rollback", "attach_node", "detach_node", "restrict_pools", "take_over", "let_go", "files"),
+        "apply",
     )
     filterset_class = PoolerFilter
     search_fields = ["name", "host"]

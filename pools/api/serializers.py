@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from panel.lib.known_fields import KnownFields
 from pools.clusters import topology
-from pools.inventory import budget
+from pools.inventory import budget, settlement
 from pools.models import (
     Cluster,
     ClusterNode,
@@ -45,6 +45,7 @@ OF_PROCESSES = _("What reaches only one of the processes that share its port (so
 OF_UNMANAGED = _("What entries of poolers may take besides pools; those without a limit count with what is open")
 OF_MANAGEMENT = _("`watched`: known by its console alone, and never changed; `managed`: the panel writes its files")
 OF_COMMANDS = _("Why its console takes no command from the panel's login; empty where it does")
+OF_PENDING = _("Whether any of its pools or settings is not verified as live yet")
 OF_CHILDREN = _("Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet")
 
 
@@ -210,6 +211,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     commands_refused = serializers.CharField(read_only=True, help_text=OF_COMMANDS)
     advisories = serializers.SerializerMethodField()
     files_looked_at = serializers.DateTimeField(source="files_checked_at", read_only=True, allow_null=True)
+    pending = serializers.SerializerMethodField(help_text=OF_PENDING)
 
     class Meta:
         model = Pooler
@@ -234,6 +236,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "commands_refused",
             "settings",
             "user_settings",
+            "pending",
             "settings_state",
             "settings_reason",
             "needs_restart",
@@ -267,6 +270,17 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
         """Return the usual path of the main file where none was given."""
         described = super().to_representation(instance)
         return described | {"config_file": KINDS[instance.kind].main_path(instance)}
+
+    @cached_property
+    def _pending(self) -> set[UUID]:
+        """The ids of those rows of this answer on which something is pending."""
+        rows: Any = self.parent.instance if self.parent else [self.instance]
+        return settlement.pending_among(rows)
+
+    @extend_schema_field(serializers.BooleanField())
+    def get_pending(self, pooler: Pooler) -> Any:
+        """Return whether anything of it waits to be verified as live."""
+        return pooler.pk in self._pending
 
     @extend_schema_field(AdvisorySerializer(many=True))
     def get_advisories(self, pooler: Pooler) -> Any:

@@ -1,8 +1,20 @@
-"""Waits for workers: until a pool, or a pooler's settings, are applied or refused."""
+"""What waits for workers, and waiting for them: until a pool, or a pooler's settings, are applied or refused."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.db.models import Q
 
 from panel.lib.polling import poll
 from pools.models import Pool, Pooler, PoolState, TakeOver
 from pools.models.take_overs import WAITING
+
+
+def pending_among(poolers: Iterable[Pooler]) -> set[UUID]:
+    """Return the ids of those on which a pool or the settings are not verified as live yet, in one query."""
+    waiting = Q(pk__in=Pool.objects.unsettled().values("pooler")) | Q(settings_state=PoolState.PENDING)
+    asked = Pooler.objects.filter(pk__in=[pooler.pk for pooler in poolers])
+    return set(asked.filter(waiting).values_list("pk", flat=True))
 
 
 def wait_for_pool(pool: Pool, seconds: float) -> Pool | None:

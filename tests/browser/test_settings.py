@@ -27,7 +27,7 @@ def pooler(installation: Installation) -> Iterator[dict[str, Any]]:
     settings = installation.api.get(path)["settings"]
     installation.api.call("PATCH", path, {"settings": dict.fromkeys(settings)})
     for file in ("client_tls_cert_file", "client_tls_key_file"):
-        if file in {one["setting"] for one in installation.api.get(f"{path}files/")["results"]}:
+        if file in {one["setting"] for one in installation.api.get(f"{path}given-files/")["results"]}:
             installation.api.call("DELETE", f"{path}files/{file}/")
     installation.api.wait(path, "settings_state", {"applied"}, 30)
 

@@ -114,7 +114,7 @@ def test_files_go_in_and_never_come_out(admin, pooler):
     assert admin.post(url_of(pooler, "files/"), both, "json").status_code == 200
     answer = admin.put(url_of(pooler, "files/auth_hba_file/"), {"content": "local all all peer\n"}, "json")
     assert (answer.status_code, answer.json()["setting"]) == (200, "auth_hba_file")
-    listed = admin.get(url_of(pooler, "files/"))
+    listed = admin.get(url_of(pooler, "given-files/"))
     rows = {row["setting"]: row for row in listed.json()["results"]}
     assert rows["client_tls_cert_file"]["subject"] == "db.example"
     assert rows["client_tls_key_file"]["fingerprint"]
@@ -142,7 +142,7 @@ def test_known_weaknesses_of_the_release_are_told(admin, pooler):
 
 def test_strangers_wrong_scopes_methods_and_missing_ids(admin, pooler):
     reader = bearer("read", "run", "apply")
-    for path in ("settings/", "files/"):
+    for path in ("settings/", "given-files/"):
         assert anonymous().get(url_of(pooler, path)).status_code == 401
         assert reader.get(url_of(pooler, path)).status_code == 200
         assert admin.get(f"{URL}{uuid.uuid4()}/{path}").status_code == 404

@@ -1,0 +1,197 @@
+"""The REST API of a pooler's files: those that it shall have, secrets in clear, and those that were given to it."""
+
+import logging
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.cache import get_conditional_response
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import serializers, status
+from rest_framework.decorators import action
+from rest_framework.exceptions import NotFound, ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from panel.accounts.models import ApiToken, Scope, digest
+from panel.accounts.permissions import person
+from panel.accounts.serializers import NewTokenSerializer, TokenSerializer
+from panel.lib.known_fields import KnownFields
+from pools.api.serializers import PoolerSerializer
+from pools.deployment import wanted_files
+from pools.deployment.wanted_files import WantedFiles
+from pools.inventory import pooler_settings, pooler_settings_validation
+from pools.models import Pooler
+from pools.views import settings_context
+from pools.views.settings_context import Given
+
+logger = logging.getLogger(__name__)
+
+AS = OpenApiParameter("as", str, enum=list(wanted_files.MAKERS), description=_("The format; default: `json`"))
+NAME = OpenApiParameter("setting", location="path", description=_("The setting that points to the file"))
+KNOWN = OpenApiParameter(
+    "If-None-Match", str, location="header", description=_("The ETag of the files that you have: 304 for the same")
+)
+
+
+class WantedFileSerializer(serializers.Serializer[Any]):
+    """A file as it has to be, secrets in clear."""
+
+    name = serializers.CharField()
+    content = serializers.CharField(allow_blank=True)
+
+
+class WantedFilesSerializer(serializers.Serializer[Any]):
+    """All files of a pooler; `X-Pooldeck-Revision` is the number of their revision."""
+
+    files = WantedFileSerializer(many=True)
+
+
+class GivenFileSerializer(serializers.Serializer[Any]):
+    """A given file without its content, which is never returned."""
+
+    setting = serializers.CharField()
+    subject = serializers.CharField(allow_null=True)
+    issuer = serializers.CharField(allow_null=True)
+    expires_at = serializers.DateTimeField(allow_null=True)
+    fingerprint = serializers.CharField(
+        allow_null=True, help_text=_("SHA-256; of a private key, that of its public half")
+    )
+    warning = serializers.CharField(allow_blank=True)
+    author = serializers.CharField(allow_null=True)
+    updated_at = serializers.DateTimeField()
+
+
+class ContentSerializer(KnownFields):
+    """The text of a file, write-only."""
+
+    content = serializers.CharField(trim_whitespace=False, write_only=True)
+
+
+class ContentsSerializer(KnownFields):
+    """Several files at once, by setting, such as a certificate and its key."""
+
+    files = serializers.DictField(child=serializers.CharField(trim_whitespace=False), write_only=True)
+
+
+class AskedTokenSerializer(KnownFields):
+    """A token for the program that fetches the files; it reads them, and nothing else."""
+
+    name = serializers.CharField(max_length=100, required=False, help_text=_("Default: `files of` the pooler's name"))
+    expires_at = serializers.DateTimeField(required=False, allow_null=True)
+
+    validate_expires_at = TokenSerializer.validate_expires_at
+
+
+class FileActions(GenericViewSet[Pooler]):
+    """Actions of a pooler on the files that it shall have."""
+
+    revealing_actions = frozenset({"files"})
+    actions_of_limited_tokens = frozenset({"files"})
+
+    @extend_schema(request=AskedTokenSerializer, responses={201: NewTokenSerializer})
+    @action(detail=True, methods=["post"], url_path="files-token")
+    def files_token(self, request: Request, pk: str) -> Response:
+        """Create a token that reads the files of this pooler and nothing else; `token` is in this response only."""
+        asked = AskedTokenSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        pooler, values = self.get_object(), asked.validated_data
+        pooler.require_managed()
+        name = values.get("name") or gettext("files of %(pooler)s") % {"pooler": pooler}
+        text = ApiToken.objects.issue(
+            person(request.user), name, [Scope.APPLY], values.get("expires_at"), limited_to=pooler.pk
+        )
+        made = ApiToken.objects.select_related("user").get(digest=digest(text))
+        answer = NewTokenSerializer(made, context={**self.get_serializer_context(), "text": text})
+        return Response(answer.data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        parameters=[AS, KNOWN],
+        responses={
+            (200, "application/json"): WantedFilesSerializer,
+            (200, "application/x-tar"): OpenApiTypes.BINARY,
+            304: OpenApiResponse(description=_("You have them: their ETag is the one that you sent")),
+        },
+        filters=False,
+    )
+    @action(detail=True)
+    def files(self, request: Request, pk: str) -> HttpResponseBase:
+        """Return the files that a managed pooler shall have, secrets in clear, with a strong ETag over them."""
+        kind = request.query_params.get("as", "json")
+        if kind not in wanted_files.MAKERS:
+            text = gettext("%(format)r is no format of files: use one of %(choices)s")
+            raise ValidationError({"as": [text % {"format": kind, "choices": ", ".join(wanted_files.MAKERS)}]})
+        pooler = self.get_object()
+        wanted = wanted_files.of(pooler)
+        whole = _answer(wanted, kind)
+        found = get_conditional_response(request._request, etag=whole.headers["ETag"], response=whole) or whole
+        if found is whole:
+            logger.info("files of pooler %s, revision %s, given to %s", pooler.pk, wanted.revision, request.user)
+        return found
+
+    @extend_schema(responses=GivenFileSerializer(many=True), filters=False)
+    @action(detail=True, url_path="given-files")
+    def given_files(self, request: Request, pk: str) -> Response:
+        """List the files that were given to it, without their contents."""
+        found = [reported(one) for one in settings_context.given_files(self.get_object()) if one.file]
+        return self.get_paginated_response(GivenFileSerializer(self.paginate_queryset(found), many=True).data)
+
+    @extend_schema(request=ContentsSerializer, responses={200: PoolerSerializer})
+    @files.mapping.post
+    def give_files(self, request: Request, pk: str) -> Response:
+        """Give it several files at once, such as a certificate and its key; a worker applies them."""
+        asked = ContentsSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        pooler = self.get_object()
+        pooler_settings.give_files(pooler, asked.validated_data["files"], person(request.user))
+        return Response(self.get_serializer(pooler).data)
+
+    @extend_schema(parameters=[NAME], request=ContentSerializer, responses=GivenFileSerializer)
+    @action(detail=True, methods=["put"], url_path="files/<slug:setting>")
+    def file(self, request: Request, pk: str, setting: str) -> Response:
+        """Give it a file, which replaces its existing one; a worker applies it."""
+        asked = ContentSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        pooler = self.get_object()
+        given = pooler_settings.give_file(pooler, setting, asked.validated_data["content"], person(request.user))
+        record = pooler_settings_validation.files_offered(pooler)[setting]
+        return Response(GivenFileSerializer(reported(settings_context.given(record, given))).data)
+
+    @extend_schema(parameters=[NAME], responses={204: None})
+    @file.mapping.delete
+    def remove_file(self, request: Request, pk: str, setting: str) -> Response:
+        """Remove a given file; 404 if none was given, 400 while something needs it."""
+        pooler = self.get_object()
+        if not pooler.given_files.filter(setting=setting).exists():
+            text = gettext("%(setting)s was not given to pooler %(pooler)s")
+            raise NotFound(text % {"setting": setting, "pooler": pooler})
+        pooler_settings.remove_file(pooler, setting, person(request.user))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+def _answer(wanted: WantedFiles, kind: str) -> HttpResponse:
+    content_type, make = wanted_files.MAKERS[kind]
+    body = make(wanted)
+    headers = {"ETag": wanted_files.etag(body), "Cache-Control": "no-store"}
+    if wanted.revision is not None:
+        headers["X-Pooldeck-Revision"] = str(wanted.revision)
+    return HttpResponse(body, content_type=content_type, headers=headers)
+
+
+def reported(given: Given) -> dict[str, Any]:
+    """Return a given file as `GivenFileSerializer` shows it."""
+    certificate, file = given.certificate, given.file
+    return {
+        "setting": given.setting.name,
+        "subject": certificate.subject if certificate else None,
+        "issuer": certificate.issuer if certificate else None,
+        "expires_at": certificate.expires_at if certificate else None,
+        "fingerprint": given.fingerprint or None,
+        "warning": certificate.warning if certificate else "",
+        "author": file.author.get_username() if file and file.author else None,
+        "updated_at": given.given_at,
+    }

@@ -1,0 +1,172 @@
+"""The files that a pooler shall have, as programs fetch them: their forms, their ETag, and who may read them."""
+
+import io
+import tarfile
+
+import pytest
+from django.test import Client
+
+from panel.accounts.models import ApiToken
+from pools.models import Pooler, PoolState, Revision, RevisionState
+from tests.callers import anonymous, bearer, person, queries_of
+from tests.pools.api.conftest import make_pool, make_pooler
+
+pytestmark = pytest.mark.django_db
+FILES = {
+    "pooldeck.ini": "[databases]\norders = password='s3cret-of-orders'\n",
+    "userlist.txt": '"orders" "s3cret-of-orders"\n',
+}
+
+
+def url_of(pooler, path="files/"):
+    return f"/api/v1/poolers/{pooler.pk}/{path}"
+
+
+def apply(pooler, files=FILES):
+    revision = Revision.objects.draft(pooler, files)
+    revision.finish(RevisionState.APPLIED)
+    return revision
+
+
+def sends(token):
+    return {"HTTP_AUTHORIZATION": f"Bearer {token}"}
+
+
+@pytest.fixture
+def fetcher(pooler):
+    """A client with the token of a program that fetches the pooler's files."""
+    made = bearer().post(url_of(pooler, "files-token/"), {"name": "db-1"}, "json")
+    assert made.status_code == 201
+    client = anonymous()
+    client.credentials(**sends(made.json()["token"]))
+    return client
+
+
+def test_the_files_of_the_live_revision_are_given_with_their_secrets(pooler):
+    apply(pooler)
+    answer = bearer("apply").get(url_of(pooler))
+    assert answer.status_code == 200
+    assert answer.json() == {"files": [{"name": name, "content": text} for name, text in sorted(FILES.items())]}
+    assert (answer["Cache-Control"], answer["X-Pooldeck-Revision"]) == ("no-store", "1")
+    assert answer.content == bearer("apply").get(url_of(pooler) + "?as=json").content
+
+
+def test_a_tar_holds_the_files_and_nothing_of_whoever_packed_it(pooler):
+    apply(pooler)
+    answer = bearer("apply").get(url_of(pooler) + "?as=tar")
+    assert (answer.status_code, answer["Content-Type"]) == (200, "application/x-tar")
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as tar:
+        members = tar.getmembers()
+        found = {one.name: tar.extractfile(one).read().decode() for one in members}
+    assert found == FILES
+    assert {(one.mode, one.mtime, one.uname, one.gname, one.uid, one.gid) for one in members} == {
+        (0o600, 0, "", "", 0, 0)
+    }
+
+
+@pytest.mark.parametrize("kind", ["json", "tar"])
+def test_the_etag_is_that_of_the_contents(pooler, kind):
+    first, client = apply(pooler), bearer("apply")
+    url = f"{url_of(pooler)}?as={kind}"
+    answer = client.get(url)
+    etag = answer["ETag"]
+    assert etag.startswith('"')  # a strong one
+    same = client.get(url, HTTP_IF_NONE_MATCH=etag)
+    assert (same.status_code, same.content, same["ETag"], same["Cache-Control"]) == (304, b"", etag, "no-store")
+    again = apply(pooler)
+    assert (first.number, again.number) == (1, 2)
+    assert client.get(url, HTTP_IF_NONE_MATCH=etag).status_code == 304  # another revision of the same files
+    apply(pooler, FILES | {"userlist.txt": ""})
+    changed = client.get(url, HTTP_IF_NONE_MATCH=etag)
+    assert changed.status_code == 200
+    assert changed["ETag"] != etag
+    assert client.get(url, HTTP_IF_NONE_MATCH=f'"other", {changed["ETag"]}').status_code == 304
+
+
+def test_bytes_that_are_not_utf_8_are_packed_as_they_are(pooler):
+    apply(pooler, {"userlist.txt": '"caf\udce9" "x"\n'})
+    answer = bearer("apply").get(url_of(pooler) + "?as=tar")
+    assert b'"caf\xe9" "x"\n' in answer.content
+    assert bearer("apply").get(url_of(pooler)).json()["files"][0]["content"] == '"caf\udce9" "x"\n'
+
+
+def test_a_pooler_without_a_revision_has_no_files_and_a_watched_one_none_at_all(pooler):
+    answer = bearer("apply").get(url_of(pooler))
+    assert (answer.status_code, answer.json()) == (200, {"files": []})
+    assert "X-Pooldeck-Revision" not in answer
+    watched = make_pooler("watched")
+    Pooler.objects.filter(pk=watched.pk).update(config_dir="")
+    assert bearer("apply").get(url_of(watched)).status_code == 409
+    assert bearer().post(url_of(watched, "files-token/"), {}, "json").status_code == 409
+
+
+def test_who_may_read_the_files(pooler, admin):
+    apply(pooler)
+    assert anonymous().get(url_of(pooler)).status_code == 401
+    assert bearer("read", "run").get(url_of(pooler)).status_code == 403
+    browser = Client()
+    browser.force_login(person())
+    assert browser.get(url_of(pooler)).status_code == 403  # a session that has not confirmed its password lately
+    assert admin.get(url_of(pooler) + "?as=zip").json().keys() == {"as"}
+    assert admin.patch(url_of(pooler), {}, "json").status_code == 405
+    assert admin.get("/api/v1/poolers/00000000-0000-4000-8000-000000000000/files/").status_code == 404
+
+
+def test_a_limited_token_reads_the_files_of_its_pooler_and_nothing_else(pooler, fetcher):
+    other = make_pooler("other")
+    apply(pooler)
+    apply(other)
+    assert fetcher.get(url_of(pooler)).status_code == 200
+    assert fetcher.get(url_of(pooler) + "?reveal=1").status_code == 403
+    for url in (
+        *(url_of(other), url_of(pooler, ""), url_of(pooler, "config/"), url_of(pooler, "revisions/")),
+        *("/api/v1/poolers/", "/api/v1/pools/", "/api/v1/clusters/", "/api/v1/tokens/", "/api/v1/events/"),
+        *("/api/v1/runs/", "/v2/databases", "/metrics", "/api/schema/", "/api/docs/"),
+    ):
+        assert fetcher.get(url).status_code in (401, 403), url
+    for path in ("apply/", "files/", "files-token/", "rollback/"):
+        assert fetcher.post(url_of(pooler, path), {}, "json").status_code == 403, path
+    assert fetcher.delete(url_of(pooler, "")).status_code == 403
+
+
+def test_a_limited_token_is_listed_revoked_and_not_made_by_one_that_lacks_the_scope(pooler, fetcher):
+    admin, token = bearer(), ApiToken.objects.get(limited_to=pooler.pk)
+    shown = admin.get(f"/api/v1/tokens/{token.pk}/").json()
+    assert (shown["name"], shown["scopes"], shown["limited_to"]) == ("db-1", ["apply"], str(pooler.pk))
+    assert bearer("apply").post(url_of(pooler, "files-token/"), {}, "json").status_code == 403
+    assert admin.post(url_of(pooler, "files-token/"), {"scopes": ["admin"]}, "json").json().keys() == {"scopes"}
+    past = admin.post(url_of(pooler, "files-token/"), {"expires_at": "2001-01-01T00:00:00Z"}, "json")
+    assert past.json().keys() == {"expires_at"}
+    named = admin.post(url_of(pooler, "files-token/"), {}, "json").json()
+    assert (named["name"], named["limited_to"]) == ("files of front", str(pooler.pk))
+    token.revoke()
+    assert fetcher.get(url_of(pooler)).status_code == 401
+
+
+def test_a_pooler_is_pending_while_anything_of_it_is_not_verified(admin, cluster, pooler):
+    def pending():
+        return admin.get(url_of(pooler, "")).json()["pending"]
+
+    pool = make_pool(cluster, pooler)
+    assert pending() is False
+    pool.state = PoolState.PENDING
+    pool.save(update_fields=["state"])
+    assert pending() is True
+    pool.state, pool.removal_requested_at = PoolState.APPLIED, pool.created_at
+    pool.save(update_fields=["state", "removal_requested_at"])
+    assert pending() is True
+    pool.delete()
+    Pooler.objects.update(settings_state=PoolState.PENDING)
+    assert pending() is True
+    Pooler.objects.update(settings_state=PoolState.ROLLED_BACK)
+    assert pending() is False
+
+
+def test_what_is_pending_is_asked_for_all_rows_at_once(admin, cluster, pooler):
+    make_pool(cluster, pooler, state=PoolState.PENDING)
+    once = queries_of(admin, "/api/v1/poolers/")
+    for name in ("second", "third"):
+        make_pool(cluster, make_pooler(name))
+    assert queries_of(admin, "/api/v1/poolers/") == once
+    listed = admin.get("/api/v1/poolers/?ordering=name").json()["results"]
+    assert [one["pending"] for one in listed] == [True, False, False]
