@@ -1,4 +1,4 @@
-"""The REST API of the console commands on a pool."""
+"""The REST API of the console commands on a pool or an entry."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,7 +16,7 @@ from panel.accounts.permissions import person
 from panel.lib.known_fields import KnownFields
 from pools.console import commands
 from pools.console.commands import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGEST_HOLD_S, Outcome
-from pools.models import Pool
+from pools.models import Entry
 
 
 class PauseSerializer(KnownFields):
@@ -31,16 +31,16 @@ class PauseSerializer(KnownFields):
 
 
 class KillSerializer(KnownFields):
-    """The pool's name as a confirmation, and how long new clients wait afterwards."""
+    """The name of the pool or entry as a confirmation, and how long new clients wait afterwards."""
 
-    confirm = serializers.CharField(trim_whitespace=False, help_text=_("The pool's name"))
+    confirm = serializers.CharField(trim_whitespace=False, help_text=_("Its name"))
     hold_s = serializers.IntegerField(
         default=0, min_value=0, max_value=LONGEST_HOLD_S, help_text=_("Seconds until it accepts clients again")
     )
 
 
 class OutcomeSerializer(serializers.Serializer[Outcome]):
-    """The pool's condition after the command."""
+    """The condition after the command."""
 
     paused = serializers.BooleanField(source="condition.paused")
     disabled = serializers.BooleanField(source="condition.disabled")
@@ -48,8 +48,8 @@ class OutcomeSerializer(serializers.Serializer[Outcome]):
     detail = serializers.CharField()
 
 
-class ConsoleVerbs(GenericViewSet[Pool]):
-    """Console commands as actions of a pool; 409 with the console's message if it refuses."""
+class ConsoleVerbs(GenericViewSet[Any]):
+    """Console commands as actions of a pool or an entry; 409 with the console's message if it refuses."""
 
     @extend_schema(request=PauseSerializer, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
@@ -89,7 +89,10 @@ class ConsoleVerbs(GenericViewSet[Pool]):
         return self._done(commands.enable)
 
     def _done(self, command: Callable[..., Outcome]) -> Response:
-        outcome = command(self.get_object(), author=person(self.request.user))
+        target = self.get_object()
+        if isinstance(target, Entry):  # one that the panel manages is paused and resumed as its pool
+            target = target.pool or target
+        outcome = command(target, author=person(self.request.user))
         return Response(OutcomeSerializer(outcome).data)
 
 

@@ -16,6 +16,7 @@ from pools import connection_strings
 from pools.advice import client_advice, client_limits, mode_linter
 from pools.advice.client_advice import Situation
 from pools.api.client_advice import MODE, ClientsSerializer, ModeReportSerializer
+from pools.api.console import ConsoleVerbs
 from pools.api.filters import EntryFilter
 from pools.api.pool_serializers import ConnectionSerializer
 from pools.clusters import endpoints
@@ -62,6 +63,7 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
             "connections",
             "paused",
             "disabled",
+            "paused_until",
             "source",
             "kept_because",
             "seen_at",
@@ -80,12 +82,13 @@ class EntryActions(GenericViewSet[Pooler]):
         return self.get_paginated_response(EntrySerializer(self.paginate_queryset(rows), many=True).data)
 
 
-class EntryViewSet(ReadOnlyModelViewSet[Entry]):
+class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
     """What clients can name on all poolers; `managed=false` lists what no pool of the panel stands for."""
 
-    queryset = Entry.objects.select_related("pooler", "cluster")
+    queryset = Entry.objects.select_related("pooler", "cluster", "pool__pooler", "pool__cluster")
     serializer_class = EntrySerializer
     lookup_value_converter = "uuid"
+    write_scope = "apply"
     action_scopes = {"mode_check": "apply"}
     filterset_class = EntryFilter
     search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]

@@ -1,4 +1,4 @@
-"""Console commands on one pool: PAUSE with a deadline, RESUME, RECONNECT, KILL, DISABLE, ENABLE.
+"""Console commands on one pool or entry: PAUSE with a deadline, RESUME, RECONNECT, KILL, DISABLE, ENABLE.
 
 A pause and its end are saved before PAUSE is sent, so that `resume_due` resumes the pool even if this process dies.
 """
@@ -20,11 +20,13 @@ from django.utils.translation import gettext_lazy, ngettext
 from panel.installation import pausing
 from pools.clusters import connect, literals
 from pools.errors import ClusterUnreachable, ConsoleRefused, IllegalTransition, InvalidValues, NotLive, PoolsError
-from pools.models import Pool, Pooler
+from pools.models import Entry, Pool, Pooler
 from pools.poolers import KINDS
 from pools.poolers.admin_commands import Blocker, Condition, Controls
 
 logger = logging.getLogger(__name__)
+
+Target = Pool | Entry  # of PgBouncer a database, whoever wrote its line
 
 DEADLINE_S, LONGEST_DEADLINE_S = 5, 60
 HOLD_S, LONGEST_HOLD_S = 60, 3600
@@ -82,7 +84,7 @@ def controls_of(pooler: Pooler) -> AbstractContextManager[Controls]:
 
 
 def pause(
-    pool: Pool, deadline_s: int = DEADLINE_S, hold_s: int = HOLD_S, author: models.Model | None = None
+    pool: Target, deadline_s: int = DEADLINE_S, hold_s: int = HOLD_S, author: models.Model | None = None
 ) -> Outcome:
     """Pause the pool between two transactions, for at most `hold_s` seconds.
 
@@ -113,7 +115,7 @@ def pause(
         return _hold(controls, pool, hold_s)
 
 
-def resume(pool: Pool, author: models.Model | None = None) -> Outcome:
+def resume(pool: Target, author: models.Model | None = None) -> Outcome:
     """Resume the pool, whoever paused it; a pool that is not paused is left unchanged."""
     with controls_of(pool.pooler) as controls:
         was_paused = controls.condition(pool.name).paused
@@ -126,7 +128,7 @@ def resume(pool: Pool, author: models.Model | None = None) -> Outcome:
     return Outcome(condition, None, detail % {"pool": pool})
 
 
-def kill(pool: Pool, confirm: str, hold_s: int = 0, author: models.Model | None = None) -> Outcome:
+def kill(pool: Target, confirm: str, hold_s: int = 0, author: models.Model | None = None) -> Outcome:
     """Drop all clients and server connections of a pool; `confirm` must be its name.
 
     PgBouncer leaves a killed pool paused: it is resumed at once, or after `hold_s` seconds. A pool that was already
@@ -134,7 +136,7 @@ def kill(pool: Pool, confirm: str, hold_s: int = 0, author: models.Model | None 
     """
     InvalidValues.refuse(_out_of_range("hold_s", hold_s, 0, LONGEST_HOLD_S))
     if confirm != pool.name:
-        message = _("%(typed)r is not the pool's name: type %(name)r to kill it")
+        message = _("%(typed)r is not its name: type %(name)r to kill it")
         raise InvalidValues({"confirm": [message % {"typed": confirm, "name": pool.name}]})
     _refuse_while_applied(pool)
     with controls_of(pool.pooler) as controls:
@@ -149,7 +151,7 @@ def kill(pool: Pool, confirm: str, hold_s: int = 0, author: models.Model | None 
     return replace(after, detail=text % {**counts, "now": after.detail})
 
 
-def _after_kill(controls: Controls, pool: Pool, hold_s: int, *, was_paused: bool) -> Outcome:
+def _after_kill(controls: Controls, pool: Target, hold_s: int, *, was_paused: bool) -> Outcome:
     if hold_s:
         return _hold(controls, pool, hold_s)
     if was_paused:
@@ -160,7 +162,7 @@ def _after_kill(controls: Controls, pool: Pool, hold_s: int, *, was_paused: bool
     return Outcome(_proved(controls, pool, paused=False), None, detail)
 
 
-def reconnect(pool: Pool, author: models.Model | None = None) -> Outcome:
+def reconnect(pool: Target, author: models.Model | None = None) -> Outcome:
     """Replace each server connection of the pool as soon as its client releases it."""
     with controls_of(pool.pooler) as controls:
         before = controls.connections(pool.name)
@@ -170,7 +172,7 @@ def reconnect(pool: Pool, author: models.Model | None = None) -> Outcome:
     return Outcome(condition, pool.paused_until, _reconnected(pool, before.servers, after.outdated))
 
 
-def _reconnected(pool: Pool, servers: int, outdated: int) -> str:
+def _reconnected(pool: Target, servers: int, outdated: int) -> str:
     if not servers:
         text = _("Pool %(pool)s had no server connection to replace.")
     elif outdated:
@@ -188,29 +190,31 @@ def _reconnected(pool: Pool, servers: int, outdated: int) -> str:
     return text % {"pool": pool, "servers": servers, "outdated": outdated}
 
 
-def disable(pool: Pool, author: models.Model | None = None) -> Outcome:
+def disable(pool: Target, author: models.Model | None = None) -> Outcome:
     """Make the pool refuse new clients; connected ones stay."""
     return _switch(pool, author, disabled=True)
 
 
-def enable(pool: Pool, author: models.Model | None = None) -> Outcome:
+def enable(pool: Target, author: models.Model | None = None) -> Outcome:
     """Make the pool accept new clients again."""
     return _switch(pool, author, disabled=False)
 
 
 def resume_due() -> None:
     """Resume the pools whose pause has ended; unreachable poolers are retried at the next run of the schedule."""
-    due = list(Pool.objects.filter(paused_until__lte=timezone.now()).select_related("pooler"))
+    due: list[Target] = []
+    for model in (Pool, Entry):
+        due += model.objects.filter(paused_until__lte=timezone.now()).select_related("pooler")
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="resume") as threads:
         for pool, reason in zip(due, threads.map(_try_to_resume, due), strict=True):
             if reason:
                 logger.warning("pool %s (%s) is paused longer than it should be: %s", pool.pk, pool, reason)
             else:
                 logger.info("pool %s (%s): resumed, its pause has ended", pool.pk, pool)
-                Pool.objects.filter(pk=pool.pk, paused_until=pool.paused_until).update(paused_until=None)
+                type(pool).objects.filter(pk=pool.pk, paused_until=pool.paused_until).update(paused_until=None)
 
 
-def _try_to_resume(pool: Pool) -> str:
+def _try_to_resume(pool: Target) -> str:
     """Resume a pool; return why that failed, empty when it runs or is gone. Touches no record: threads call it."""
     try:
         with controls_of(pool.pooler) as controls:
@@ -223,7 +227,7 @@ def _try_to_resume(pool: Pool) -> str:
     return ""
 
 
-def _switch(pool: Pool, author: models.Model | None, *, disabled: bool) -> Outcome:
+def _switch(pool: Target, author: models.Model | None, *, disabled: bool) -> Outcome:
     with controls_of(pool.pooler) as controls:
         controls.condition(pool.name)  # DISABLE of an unknown name could register it (`*` entries)
         command: Callable[[str], None] = controls.disable if disabled else controls.enable
@@ -237,7 +241,7 @@ def _switch(pool: Pool, author: models.Model | None, *, disabled: bool) -> Outco
     return Outcome(condition, pool.paused_until, text % {"pool": pool})
 
 
-def _hold(controls: Controls, pool: Pool, hold_s: int) -> Outcome:
+def _hold(controls: Controls, pool: Target, hold_s: int) -> Outcome:
     """Keep the pool paused for `hold_s` seconds. Raises `IllegalTransition` where it was resumed."""
     until = timezone.now() + timedelta(seconds=hold_s)
     if not _prolong(pool, until):
@@ -248,19 +252,19 @@ def _hold(controls: Controls, pool: Pool, hold_s: int) -> Outcome:
     return Outcome(condition, until, _("Pool %(pool)s is paused until %(end)s.") % {"pool": pool, "end": end})
 
 
-def _write_down(pool: Pool, until: datetime | None) -> None:
-    Pool.objects.filter(pk=pool.pk).update(paused_until=until)
+def _write_down(pool: Target, until: datetime | None) -> None:
+    type(pool).objects.filter(pk=pool.pk).update(paused_until=until)
     pool.paused_until = until
 
 
-def _prolong(pool: Pool, until: datetime) -> bool:
+def _prolong(pool: Target, until: datetime) -> bool:
     """Move the end of this pause; return False when another process has changed it."""
-    moved = Pool.objects.filter(pk=pool.pk, paused_until=pool.paused_until).update(paused_until=until)
+    moved = type(pool).objects.filter(pk=pool.pk, paused_until=pool.paused_until).update(paused_until=until)
     pool.paused_until = until
     return bool(moved)
 
 
-def _take_back(controls: Controls, pool: Pool) -> None:
+def _take_back(controls: Controls, pool: Target) -> None:
     """Resume a pool; where the console does not answer, `resume_due` retries it."""
     try:
         controls.resume(pool.name)
@@ -272,7 +276,7 @@ def _take_back(controls: Controls, pool: Pool) -> None:
         _write_down(pool, None)
 
 
-def _proved(controls: Controls, pool: Pool, **expected: bool) -> Condition:
+def _proved(controls: Controls, pool: Target, **expected: bool) -> Condition:
     """Return the condition read back. Raises `ConsoleRefused` when it is not the expected one."""
     condition = controls.condition(pool.name)
     for name, wanted in expected.items():
@@ -281,7 +285,7 @@ def _proved(controls: Controls, pool: Pool, **expected: bool) -> Condition:
     return condition
 
 
-def _not_paused(pool: Pool, deadline_s: int, blockers: list[Blocker]) -> NotPaused:
+def _not_paused(pool: Target, deadline_s: int, blockers: list[Blocker]) -> NotPaused:
     text = ngettext(
         "pool %(pool)s could not be paused in %(seconds)s s and was resumed: %(count)s blocker",
         "pool %(pool)s could not be paused in %(seconds)s s and was resumed: %(count)s blockers",
@@ -291,11 +295,13 @@ def _not_paused(pool: Pool, deadline_s: int, blockers: list[Blocker]) -> NotPaus
     return NotPaused(message, _with_activity(pool, blockers))
 
 
-def _with_activity(pool: Pool, blockers: list[Blocker]) -> list[Blocker]:
+def _with_activity(pool: Target, blockers: list[Blocker]) -> list[Blocker]:
     """Add to the blockers what pg_stat_activity shows of their server connections, if the cluster answers."""
+    if (cluster := pool.cluster) is None:  # of an entry whose server is not registered
+        return blockers
     pids = [blocker.server_pid for blocker in blockers]
     try:
-        with connect.connect(pool.cluster) as connection:
+        with connect.connect(cluster) as connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
             found = {
                 row[0]: row for row in connection.execute(ACTIVITY, [LONGEST_QUERY, pool.database, pids]).fetchall()
@@ -312,7 +318,7 @@ def _with(blocker: Blocker, row: tuple[Any, ...] | None) -> Blocker:
     return replace(blocker, activity=row[1], query=literals.without(row[2] or ""), transaction_s=row[3])
 
 
-def _refuse_while_applied(pool: Pool) -> None:
+def _refuse_while_applied(pool: Target) -> None:
     """Raise `IllegalTransition` during an apply: it logs in through the pool, and a pause would roll it back."""
     if pool.pooler.is_being_applied():
         busy = _("pooler %(pooler)s is being applied right now: try again in a moment")

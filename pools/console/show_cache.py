@@ -6,7 +6,7 @@ from threading import Lock
 from uuid import UUID
 
 from pools.errors import ConsoleRefused, PoolerUnreachable
-from pools.models import Pool, Pooler, PoolerState
+from pools.models import Entry, Pool, Pooler, PoolerState
 from pools.monitoring import sampler
 from pools.poolers import KINDS, shown_secrets
 from pools.poolers.admin_commands import Condition
@@ -53,7 +53,7 @@ def rows(pooler: Pooler, word: str) -> Shown:
         return answer.shown
 
 
-def condition(pool: Pool) -> Condition | None:
+def condition(pool: Pool | Entry) -> Condition | None:
     """Return whether the pool is paused or disabled, at most a second old; None where the console does not say."""
     if pool.pooler.state != PoolerState.ONLINE:
         return None

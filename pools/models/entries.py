@@ -47,6 +47,7 @@ class Entry(models.Model):
     connections = models.PositiveIntegerField(default=0)  # to its server, when it was last checked
     paused = models.BooleanField(default=False)
     disabled = models.BooleanField(default=False)
+    paused_until = models.DateTimeField(null=True, blank=True)  # the panel paused it, and resumes it then
     source_file = models.CharField(max_length=500, default="", blank=True)  # where its line stands, once files are read
     source_line = models.PositiveIntegerField(null=True)
     kept_because = models.TextField(default="", blank=True)  # why a take-over left it as it is

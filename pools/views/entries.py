@@ -28,6 +28,7 @@ from pools.poolers.console_sample import PoolFigures
 from pools.views import monitoring
 from pools.views.connections import connection_answer
 from pools.views.live import entry_rows, snapshot_of
+from pools.views.pool_verbs import ENTRY_PAGES, condition_context
 
 PAGE_SIZE, CARD_SIZE = 50, 20
 
@@ -96,6 +97,7 @@ def _detail(request: HttpRequest, entry: Entry, shown: Shown) -> HttpResponse:
         "course": monitoring.recent(entry.pooler, entry.name),
         "source": reverse("api-entry-live", args=[entry.pk]),
         "events": monitoring.events_of(entry.pk),
+        **condition_context(entry, ENTRY_PAGES),
         **monitoring.counting(entry.pooler),
         **_figures(entry),
     }

@@ -1,4 +1,4 @@
-"""Pages of the console verbs on a pool: each explains its verb, asks for a confirmation and reports the outcome."""
+"""Pages of the console verbs on a pool or an entry: each explains one, asks for a confirmation, tells the outcome."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -19,17 +19,17 @@ from django_htmx.http import HttpResponseClientRedirect
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
 from pools.console import commands, show_cache
-from pools.console.commands import NotPaused, Outcome
+from pools.console.commands import NotPaused, Outcome, Target
 from pools.errors import InvalidValues, PoolsError
 from pools.forms.console import KillForm, PauseForm, VerbForm
-from pools.models import Mode, Pool
+from pools.models import Entry, Mode, Pool
 from pools.monitoring import sampler
 from pools.poolers import KINDS
 
 
 @dataclass(frozen=True)
 class Verb:
-    """A verb as its page shows it; `question` names the pool, `hurts` marks a verb that disturbs clients."""
+    """A verb as its page shows it; `question` names the pool or entry, `hurts` marks a verb that disturbs clients."""
 
     act: Callable[..., Outcome]
     label: str | Promise
@@ -90,17 +90,36 @@ VERBS: Mapping[str, Verb] = {
 }
 
 
+POOL_PAGES = {"list": "pool-list", "detail": "pool-detail", "verb": "pool-verb", "condition": "pool-condition"}
+ENTRY_PAGES = {name: page.replace("pool-", "entry-") for name, page in POOL_PAGES.items()}
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @staff_only
 def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
     """Render the page of one verb and run it on POST; a refusal is shown with the console's own message."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
+    return _verb_page(request, pool, word, POOL_PAGES)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def entry_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
+    """Do the same with an entry that is not managed here; one that is a pool has the pages of that."""
+    entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster"), pk=pk)
+    if entry.pool_id:
+        return redirect("pool-verb", entry.pool_id, word)
+    return _verb_page(request, entry, word, ENTRY_PAGES)
+
+
+def _verb_page(request: HttpRequest, pool: Target, word: str, pages: Mapping[str, str]) -> HttpResponse:
     verb = VERBS.get(word)
     if verb is None:
         raise Http404(f"{word} is no verb of a console")
     form = verb.form(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool)}
+    context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool, pages)}
     context["question"] = str(verb.question) % {"pool": pool}
     context |= {"is_session": pool.mode == Mode.SESSION, "figures": sampler.latest(pool.pooler).figures.get(pool.name)}
     status = 200
@@ -112,11 +131,11 @@ def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
                 form.add_error(field, reported)
         except PoolsError as error:
             context |= {"refused": str(error), "blockers": getattr(error, "blockers", None)}
-            context |= condition_context(pool) if not isinstance(error, NotPaused) else {}
+            context |= condition_context(pool, pages) if not isinstance(error, NotPaused) else {}
             status = error.status
         else:
             messages.success(request, outcome.detail)
-            return redirect("pool-detail", pool.pk)
+            return redirect(pages["detail"], pool.pk)
     return render(request, "pools/pool_verb.html", context, status=status)
 
 
@@ -132,12 +151,23 @@ def pool_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/includes/pool_condition.html", {"pool": pool, **condition_context(pool)})
 
 
-def condition_context(pool: Pool) -> dict[str, Any]:
-    """Return the card's context: the pool's condition, the seconds until it resumes, and the verbs that apply now."""
+@require_safe
+def entry_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Render the same card of an entry; redirect to the list once the entry is gone."""
+    entry = Entry.objects.select_related("pooler").filter(pk=pk).first()
+    if entry is None:
+        return HttpResponseClientRedirect(reverse("entry-list"))
+    context = {"pool": entry, **condition_context(entry, ENTRY_PAGES)}
+    return render(request, "pools/includes/pool_condition.html", context)
+
+
+def condition_context(pool: Target, pages: Mapping[str, str] = POOL_PAGES) -> dict[str, Any]:
+    """Return the card's context: the condition, the seconds until it resumes, the verbs that apply now and `pages`."""
     has_console = bool(KINDS[pool.pooler.kind].verbs)
     condition = show_cache.condition(pool) if has_console else None
     left_s = (pool.paused_until - timezone.now()).total_seconds() if pool.paused_until else None
     return {
+        "pages": pages,
         "has_console": has_console,
         "condition": condition,
         "resumes_in_s": max(0, round(left_s)) if left_s is not None else None,

@@ -6,13 +6,13 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from pools.console import show_cache
+from pools.console import commands, show_cache
 from pools.models import Mode, Pool, PoolerKind, PoolerState
 from pools.poolers.admin_commands import Condition
 from pools.poolers.pgbouncer.driver import PgBouncer
 from tests.pages import page_of
 from tests.pools.consoles import FakeControls
-from tests.pools.records import a_pool, a_pooler
+from tests.pools.records import a_pool, a_pooler, an_entry
 
 VERBS = ("pause", "resume", "reconnect", "disable", "enable", "kill")
 
@@ -25,17 +25,25 @@ def console(monkeypatch):
     return fake
 
 
-@pytest.fixture
-def orders(db):
-    return a_pool(name="orders", pooler=a_pooler(state=PoolerState.ONLINE, port=1))
+@pytest.fixture(params=["pool", "entry"])
+def orders(request, db):
+    """A pool, and an entry that is not managed here: both have the verbs."""
+    online = {"state": PoolerState.ONLINE, "port": 1}
+    if request.param == "pool":
+        return a_pool(name="orders", pooler=a_pooler(**online))
+    return an_entry(name="orders", pooler=a_pooler(config_dir="", **online))
 
 
-def url_of(pool, word):
-    return reverse("pool-verb", args=[pool.pk, word])
+def named(target, page):
+    return f"{'pool' if isinstance(target, Pool) else 'entry'}-{page}"
 
 
-def card_of(browser, pool):
-    return page_of(browser.get(reverse("pool-condition", args=[pool.pk])))
+def url_of(target, word):
+    return reverse(named(target, "verb"), args=[target.pk, word])
+
+
+def card_of(browser, target):
+    return page_of(browser.get(reverse(named(target, "condition"), args=[target.pk])))
 
 
 @pytest.mark.parametrize("word", VERBS)
@@ -49,7 +57,7 @@ def test_a_verb_is_done_and_said(staff, console, orders, word):
     console.paused, console.disabled = word == "resume", word == "enable"
     typed = {"deadline_s": 5, "hold_s": 60} if word == "pause" else {"confirm": "orders", "hold_s": 0}
     answer = staff.post(url_of(orders, word), typed, follow=True)
-    assert answer.redirect_chain == [(reverse("pool-detail", args=[orders.pk]), 302)]
+    assert answer.redirect_chain == [(reverse(named(orders, "detail"), args=[orders.pk]), 302)]
     assert console.done[0] == word
     assert [message.level_tag for message in answer.context["messages"]] == ["success"]
 
@@ -64,7 +72,7 @@ def test_readers_and_strangers_reach_no_verb(reader, client, console, orders, wo
 def test_other_words_methods_and_pools_are_not_there(staff, console, orders):
     assert staff.get(url_of(orders, "shutdown")).status_code == 404
     assert staff.put(url_of(orders, "pause")).status_code == 405
-    absent = reverse("pool-verb", args=["00000000-0000-0000-0000-000000000000", "pause"])
+    absent = reverse(named(orders, "verb"), args=["00000000-0000-0000-0000-000000000000", "pause"])
     assert staff.get(absent).status_code == 404
 
 
@@ -88,7 +96,7 @@ def test_numbers_out_of_range_stay_with_their_message(staff, console, orders):
 
 def test_a_wrong_name_kills_nothing_and_stays_typed(staff, console, orders):
     page = page_of(staff.post(url_of(orders, "kill"), {"confirm": "order", "hold_s": 0}))
-    assert "&#x27;order&#x27; is not the pool&#x27;s name: type &#x27;orders&#x27; to kill it" in page
+    assert "&#x27;order&#x27; is not its name: type &#x27;orders&#x27; to kill it" in page
     assert 'value="order"' in page
     assert console.done == []
 
@@ -109,7 +117,7 @@ def test_a_session_pool_is_warned_of_what_a_pause_waits_for(staff, console):
 def test_the_card_says_until_when_a_pool_is_paused(staff, console, orders, until_s, words):
     console.paused = True
     until = timezone.now() + timedelta(seconds=until_s) if until_s is not None else None
-    Pool.objects.update(paused_until=until)
+    type(orders).objects.update(paused_until=until)
     card = card_of(staff, orders)
     assert words in card
     assert "Resume now" in card
@@ -159,8 +167,38 @@ def test_the_condition_is_read_from_the_look_that_all_share(monkeypatch, orders)
     assert show_cache.condition(orders) == Condition(paused=True, disabled=False)
 
 
-def test_the_list_marks_pools_that_are_held(staff, orders):
+def test_the_list_marks_pools_that_are_held(staff):
+    orders = a_pool()
     a_pool(name="other")
     Pool.objects.filter(pk=orders.pk).update(paused_until=timezone.now() + timedelta(seconds=60))
     page = page_of(staff.get("/pools/"))
     assert page.count("Its clients are held back until it is resumed") == 1
+
+
+def test_an_entry_that_became_a_pool_has_the_pools_pages(staff, console):
+    pool = a_pool(name="orders", pooler=a_pooler(state=PoolerState.ONLINE, port=1))
+    entry = an_entry(name="orders", pooler=pool.pooler, pool=pool)
+    assert staff.post(url_of(entry, "kill"), {"confirm": "orders"}).url == url_of(pool, "kill")
+    assert console.done == []
+
+
+def test_an_entry_whose_server_is_not_registered_names_its_blockers_too(staff, console):
+    entry = an_entry(name="far", cluster=None, pooler=a_pooler(config_dir="", state=PoolerState.ONLINE, port=1))
+    console.busy = True
+    assert "batch at 10.0.0.9:4711" in page_of(staff.post(url_of(entry, "pause"), {"deadline_s": 7, "hold_s": 90}))
+
+
+def test_the_card_stands_on_the_page_of_an_entry(staff, console):
+    entry = an_entry(name="far", pooler=a_pooler(config_dir="", state=PoolerState.ONLINE, port=1))
+    assert "Pause…" in page_of(staff.get(reverse("entry-detail", args=[entry.pk])))
+
+
+def test_a_pause_of_an_entry_ends_by_itself(staff, console):
+    entry = an_entry(name="far", pooler=a_pooler(config_dir="", state=PoolerState.ONLINE, port=1))
+    staff.post(url_of(entry, "pause"), {"deadline_s": 5, "hold_s": 60})
+    entry.refresh_from_db()
+    assert entry.paused_until is not None
+    type(entry).objects.update(paused_until=timezone.now())
+    commands.resume_due()
+    entry.refresh_from_db()
+    assert (console.done, entry.paused_until) == (["pause", "resume"], None)

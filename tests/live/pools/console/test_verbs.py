@@ -164,7 +164,7 @@ def test_what_is_paused_already_is_not_paused_twice_and_resume_says_what_it_foun
 def test_kill_drops_clients_and_the_pool_takes_new_ones(pool: MakePool, client: Client) -> None:
     orders, shop = pool(), client()
     shop.execute("SELECT 1")
-    with pytest.raises(InvalidValues, match="'order' is not the pool's name: type 'orders' to kill it"):
+    with pytest.raises(InvalidValues, match="'order' is not its name: type 'orders' to kill it"):
         commands.kill(orders, "order")
     outcome = commands.kill(orders, "orders")
     assert outcome.detail == "Dropped clients: 1; dropped server connections: 1. Pool orders accepts clients again."

@@ -103,6 +103,41 @@ def test_verbs_that_its_login_may_not_use_are_refused_with_the_reason(register: 
         assert not controls.condition("open").paused
 
 
+def test_an_admin_pauses_kills_and_disables_through_an_entry_and_a_reader_is_told(
+    register: Register, operated: PgBouncerServer, cluster: Cluster
+) -> None:
+    api, before = bearer(), contents(operated.config_dir)
+    entry = register("pooldeck", "console-password").entries.get(name="open")
+    url = f"/api/v1/entries/{entry.pk}"
+    login = {"host": operated.host, "port": operated.port, "dbname": "open", "user": APP_ROLE, "password": APP_PASSWORD}
+    with psycopg.connect(**login, autocommit=True) as client:
+        client.execute("BEGIN")
+        blocked = api.post(f"{url}/pause/", {"deadline_s": 1})
+        assert (blocked.status_code, len(blocked.json()["blockers"])) == (409, 1)
+        client.execute("COMMIT")
+        assert api.post(f"{url}/pause/").json()["paused"]
+        assert api.get(f"{url}/").json()["paused_until"]
+        resumed = api.post(f"{url}/resume/").json()
+        assert (resumed["paused"], client.execute("SELECT 1").fetchone()) == (False, (1,))
+        assert api.post(f"{url}/reconnect/").status_code == 200
+        assert api.post(f"{url}/disable/").json()["disabled"]
+        with pytest.raises(psycopg.OperationalError, match="is disabled"):
+            psycopg.connect(**login)
+        assert not api.post(f"{url}/enable/").json()["disabled"]
+        assert api.post(f"{url}/kill/", {"confirm": "other"}).status_code == 400
+        assert api.post(f"{url}/kill/", {"confirm": "open"}).json()["paused"] is False
+        with pytest.raises(psycopg.OperationalError):
+            client.execute("SELECT 1")
+    psycopg.connect(**login).close()
+    assert contents(operated.config_dir) == before
+
+    reader = register(name="reader").entries.get(name="open")
+    for verb in ("pause", "resume", "kill", "reconnect", "disable", "enable"):
+        body = {"confirm": "open"} if verb == "kill" else {}
+        refused = api.post(f"/api/v1/entries/{reader.pk}/{verb}/", body)
+        assert (refused.status_code, verb.upper() in refused.json()["detail"]) == (409, True)
+
+
 @pytest.mark.parametrize("verb", ["apply", "rollback", "restrict-pools"])
 def test_what_would_write_its_files_says_to_take_it_over_first(register: Register, verb: str) -> None:
     edge = register()
