@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -91,18 +92,26 @@ def cluster_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
 def cluster_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new cluster; its login must succeed unless `save_anyway` is sent.
 
-    `?host=` and `?port=` prefill it, as the page of an entry does whose server is not registered.
+    `?host=` and `?port=` prefill it, as the page of an entry does whose server is not registered; `?next=` leads back.
     """
     given = {name: request.GET[name] for name in ("host", "port") if name in request.GET}
     form, waived = ClusterForm(request.POST or None, initial=given), "save_anyway" in request.POST
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, Any] = {"form": form, "back": _way_back(request)}
     if request.method == "POST" and form.is_valid():
         verb = partial(clusters.register, form.values(), author=person(request.user), must_log_in=not waived)
         tried = attempt(form, verb)
         if tried.saved:
-            return _saved(request, *tried.saved)
+            answer = _saved(request, *tried.saved)
+            return redirect(context["back"]) if context["back"] else answer
         context |= tried.context
     return render(request, "pools/cluster_form.html", context)
+
+
+def _way_back(request: HttpRequest) -> str:
+    """Return `?next=` where it is a page of this panel that has entries, else nothing."""
+    address = request.GET.get("next", "")
+    is_ours = url_has_allowed_host_and_scheme(address, allowed_hosts=None)
+    return address if is_ours and address.startswith(("/poolers/", "/entries/")) else ""
 
 
 @never_cache

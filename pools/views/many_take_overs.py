@@ -34,7 +34,7 @@ def poolers_take_over(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _asked(request)
     chosen = list(Pooler.objects.filter(pk__in=_ids(request.GET)).order_by("name"))
-    context: dict[str, Any] = {"chosen": chosen, "query": request.GET.urlencode()}
+    context: dict[str, Any] = {"chosen": chosen, "query": request.GET.urlencode(), "back": request.get_full_path()}
     if not chosen:
         context["watched"] = _watched()
     elif "whole" in request.GET:
@@ -47,8 +47,9 @@ def poolers_take_over(request: HttpRequest) -> HttpResponse:
 @staff_only
 def poolers_take_over_row(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render what would become of one pooler, or how far its take-over has come."""
-    row = _row(get_object_or_404(Pooler, pk=pk))
-    return render(request, "pools/includes/take_over_row.html", {"row": row, "polls": True})
+    context = {"row": _row(get_object_or_404(Pooler, pk=pk)), "polls": True}
+    context["back"] = request.htmx.current_url_abs_path or ""  # type: ignore[attr-defined]  # the middleware adds it
+    return render(request, "pools/includes/take_over_row.html", context)
 
 
 def _watched() -> Any:

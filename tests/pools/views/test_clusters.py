@@ -1,5 +1,8 @@
 """The pages of clusters."""
 
+from html import escape
+from urllib.parse import urlencode
+
 import pytest
 from django.urls import reverse
 
@@ -223,3 +226,16 @@ def test_htmx_gets_the_connection_box_alone_with_the_tab_kept(staff):
     assert 'id="as-direct-psql" checked' in page
     hidden = staff.post(f"/clusters/{cluster.pk}/connection/", {"reveal": ""}, headers={"HX-Request": "true"})
     assert "stored-secret" not in page_of(hidden)
+
+
+@pytest.mark.parametrize("address", ["/poolers/x/take-over/?config_file=&a=1", "/entries/x/"])
+def test_whoever_came_from_an_entry_is_led_back_there(staff, address):
+    page = reverse("cluster-create") + f"?{urlencode({'next': address})}"
+    assert f'href="{escape(address)}"' in staff.get(page).content.decode()
+    assert staff.post(page, TYPED | {"save_anyway": "1"}).url == address
+
+
+@pytest.mark.parametrize("address", ["", "//evil.example.org/", "https://evil.example.org/poolers/", "/logout/", "x"])
+def test_no_other_page_is_led_to(staff, address):
+    page = reverse("cluster-create") + f"?{urlencode({'next': address})}"
+    assert staff.post(page, TYPED | {"save_anyway": "1"}).url == f"/clusters/{Cluster.objects.get().pk}/"

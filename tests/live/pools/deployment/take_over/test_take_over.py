@@ -1,15 +1,18 @@
 """What a take-over keeps, what an apply after it changes, and what letting go gives back."""
 
 import io
+import re
 import tarfile
 from collections.abc import Callable
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
+from panel.quickstart.servers import PostgresServer
 from pools import deployment
 from pools.deployment import let_go, take_over, take_over_plan
 from pools.errors import IllegalTransition
@@ -29,7 +32,7 @@ from pools.models import (
 )
 from pools.poolers.pgbouncer import console
 from pools.poolers.pgbouncer import take_over as evidence
-from tests.callers import bearer
+from tests.callers import bearer, person
 from tests.live.pools.deployment.take_over.conftest import OperatorsPgBouncer, Start, log_in
 from tests.live.pools.deployment.take_over.layouts import FORCED, LAYOUTS, PLAIN, POOL, SCRAM, USERS, Layout, main
 
@@ -314,3 +317,26 @@ def test_pages_lead_from_watched_to_managed_and_back(
     assert admin_client.post(leave, {"confirm": "yes"}).status_code == 302
     let_go.carry_on(pooler)
     assert "The pooler was let go" in admin_client.get(leave).content.decode()
+
+
+@pytest.mark.parametrize("page", ["/poolers/{pk}/take-over/?config_file=", "/poolers/take-over/?pooler={pk}&whole=1"])
+def test_an_unknown_server_is_registered_from_the_preview_and_its_entries_become_pools_there(
+    server: PostgresServer, start: Start, watch: Watch, page: str, db: None
+) -> None:
+    pooler, browser = watch(start(TWO)), Client()
+    browser.force_login(person())
+    address = page.format(pk=pooler.pk)
+    preview = browser.get(address).content.decode()
+    (link,) = {unescape(found) for found in re.findall(r'href="(/clusters/new/[^"]*)"', preview)}
+    form = browser.get(link)
+    filled = {name: form.context["form"][name].value() for name in ("host", "port", "maintenance_database")}
+    assert (filled["host"], int(filled["port"])) == (server.host, server.port)
+    login = {"name": "found", "admin_user": server.superuser, "set_aside_connections": 0, "sslmode": "disable"}
+    wrong = browser.post(link, {**filled, **login, "admin_password": "wrong"})
+    assert (wrong.status_code, "password" in wrong.context["unreachable"]) == (200, True)
+    saved = browser.post(link, {**filled, **login, "admin_password": server.password})
+    assert saved.url == address
+    again = browser.get(saved.url)
+    assert "Register this server" not in again.content.decode()
+    pools = again.context["rows"][0]["pools"] if "rows" in again.context else again.context["pools"]
+    assert {(one.name, one.pool.cluster.name) for one in pools} == {("app", "found"), ("reports", "found")}
