@@ -31,6 +31,7 @@ def entry_run(request: HttpRequest, pk: UUID) -> HttpResponse:
         except PoolsError as error:
             form.add_error(None, str(error))
         else:
-            return redirect(f"{reverse('run-create')}?external={endpoint.pk}")
+            preset = "&preset=worth" if "worth" in request.POST else ""
+            return redirect(f"{reverse('run-create')}?external={endpoint.pk}{preset}")
     status = 422 if form.errors else 200
     return render(request, "benchmarks/entry_run.html", {"entry": entry, "form": form}, status=status)

@@ -179,9 +179,10 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     if asked.get("script"):
         given |= _scripted(asked["script"], asked.get("version", ""), given.get("engine", DEFAULT_ENGINE))
     if asked.get("preset") == "worth":
-        pool = given.get("pool") or _first_live_pool()
-        worth = {"route": Route.BOTH, "pool": pool, "connect": True, "repeat": ENOUGH_REPEATS, "duration": WORTH_S}
-        return given | worth | {"name": _("Is my pool worth it?")}
+        worth = {"connect": True, "repeat": ENOUGH_REPEATS, "duration": WORTH_S, "name": _("Is my pool worth it?")}
+        if "external" in given:
+            return given | worth | {"route": Route.EXTERNAL, "and_direct": True}
+        return given | worth | {"route": Route.BOTH, "pool": given.get("pool") or _first_live_pool()}
     if "external" in given:
         return {"route": Route.EXTERNAL} | given
     if "cluster" in given:
