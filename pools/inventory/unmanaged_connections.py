@@ -1,14 +1,16 @@
 """The connections that entries which no pool stands for may open to clusters: they count in the budget as well."""
 
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
 from uuid import UUID
 
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, Sum, Value, When
+from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Sum, Value, When
 from django.db.models.functions import Coalesce, Least
 
-from pools.models import ClusterNode, Entry, NodeRole
+from pools.models import ClusterNode, Entry, NodeRole, PoolerKind
+from pools.models.entries import EntryQuerySet
 
+SHARED = Q(pooler__kind=PoolerKind.PGPOOL)  # its children hold the connections of all databases
 ANY_NUMBER = Q(user="", max_connections=0)  # one pool for each role that logs in, and as many roles as there are
 
 
@@ -24,14 +26,26 @@ NOTHING = Unmanaged()
 
 
 def by_cluster(clusters: Collection[UUID], target: str) -> dict[UUID, Unmanaged]:
-    """Return what entries may open to each cluster's primary or to one of its standbys, in one query."""
+    """Return what entries may open to each cluster's primary or to one of its standbys, in two queries."""
     standby = ClusterNode.objects.filter(
         cluster=OuterRef("cluster"), host=OuterRef("host"), port=OuterRef("port"), in_recovery=True
     )
     entries = Entry.objects.unmanaged().filter(cluster__in=clusters).alias(is_standby=Exists(standby))
     entries = entries.filter(is_standby=target == NodeRole.STANDBY).order_by()
-    sums = entries.values_list("cluster").annotate(most=Sum(_most()), unlimited=Count("pk", filter=ANY_NUMBER))
-    return {cluster: Unmanaged(connections or 0, unlimited) for cluster, connections, unlimited in sums}
+    own = entries.exclude(SHARED)
+    sums = own.values_list("cluster").annotate(most=Sum(_most()), unlimited=Count("pk", filter=ANY_NUMBER))
+    found = {cluster: Unmanaged(connections or 0, unlimited) for cluster, connections, unlimited in sums}
+    for cluster, connections in _shared(entries):
+        before = found.get(cluster, NOTHING)
+        found[cluster] = replace(before, connections=before.connections + connections)
+    return found
+
+
+def _shared(entries: EntryQuerySet) -> Iterator[tuple[UUID, int]]:
+    """Yield cluster and connections of each pooler whose entries share them all: they count once."""
+    once = entries.filter(SHARED).values_list("cluster", "pooler").annotate(most=Max("max_connections"))
+    for cluster, _pooler, connections in once:
+        yield cluster, connections
 
 
 def _most() -> Case:

@@ -75,6 +75,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "open_pools": pool_access.open_pools(pooler).count(),
         "access_obstacle": pool_access.obstacle(pooler),
         "twins": duplicates.of_pooler(pooler),
+        "take_over_obstacle": KINDS[pooler.kind].take_over_obstacle(pooler) if pooler.is_watched else "",
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
         **entries.card_of(pooler),

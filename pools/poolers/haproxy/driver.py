@@ -124,13 +124,13 @@ class HAProxy(Driver):
         elif not folder:
             yield "stats_address", _("give its stats socket or its stats page, or the folder of its haproxy.cfg")
 
-    def entries(self, pooler: Pooler) -> list[FoundEntry] | None:
+    def entries(self, pooler: Pooler) -> list[FoundEntry]:
         """List the TCP proxies of a watched one: clients name any database that the servers behind them have.
 
         The panel's own proxy of a managed one stands for its pools.
         """
         if not pooler.is_watched:
-            return None
+            return []
         fronts = [row for row in stats_socket.show(pooler, "stat") if proxies.is_front(row)]
         return [proxies.entry(row) for row in fronts]
 

@@ -16,7 +16,7 @@ from pools.poolers import first_query
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
 from pools.poolers.base import Driver, Problems, Rejected, Unproved
-from pools.poolers.console_sample import ConsoleSample, LiveTable
+from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
 from pools.poolers.pgpool import (
     child_processes,
     config_builder,
@@ -37,7 +37,6 @@ from pools.poolers.settings_schema import Setting, Version
 
 UNCOUNTED = frozenset({"cl_waiting", "sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"})
 UNCOUNTED |= {"received_bytes_per_s", "sent_bytes_per_s", "query_ms", "transaction_ms", "wait_ms"}
-CAPACITY = ("num_init_children", "max_pool")
 LIVE_COLUMNS = ("database", "clients", "servers in use", "servers kept idle")  # keys of the live page's JSON
 
 
@@ -132,11 +131,21 @@ class Pgpool(Driver):
         """Return the number of its children and of the connections of each, from PGPOOL SHOW ALL."""
         with sql.open(pooler) as opened:
             live = sql.settings(opened)
-        return {name: int(live[name]) for name in CAPACITY if live.get(name, "").isdigit()}
+        return {name: int(live[name]) for name in sql.CAPACITY if live.get(name, "").isdigit()}
+
+    def entries(self, pooler: Pooler) -> list[FoundEntry]:
+        """List the databases of the servers behind a watched one: clients name these, since it has no names of its own.
+
+        All share its children. What clients can name on a managed one are its pools.
+        """
+        if not pooler.is_watched:
+            return []
+        with sql.open(pooler) as opened:
+            return sql.entries(opened, pooler.admin_user)
 
     def connections_of(self, pooler: Pooler) -> int | None:
         """Return num_init_children × max_pool, the most connections to its cluster; None when unknown."""
-        figures = [_capacity(pooler, name) for name in CAPACITY]
+        figures = [_capacity(pooler, name) for name in sql.CAPACITY]
         return None if None in figures else (figures[0] or 0) * (figures[1] or 0)
 
     def only_name(self, pooler: Pooler, database: str) -> str:

@@ -8,7 +8,7 @@ from panel.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
-from pools.poolers.console_sample import PoolFigures
+from pools.poolers.console_sample import FoundEntry, PoolFigures
 from pools.poolers.pooler_login import reason_of, refuse_forbidden, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
@@ -25,6 +25,9 @@ STATEMENTS: dict[str, bytes] = {
     "config": b"PGPOOL SHOW ALL",
     "version": b"SHOW POOL_VERSION",
 }
+CAPACITY = ("num_init_children", "max_pool")
+PRIMARY = ("primary", "main")  # "main" without streaming replication (SHOW POOL_NODES, role)
+DATABASES = b"SELECT datname FROM pg_database WHERE datallowconn AND NOT datistemplate ORDER BY datname LIMIT 1000"
 WORDS = tuple(word for word in STATEMENTS if word != "version")
 
 
@@ -130,6 +133,48 @@ def figures(pools: Rows) -> dict[str, PoolFigures]:
             sv_idle=other.sv_idle + (not taken),
         )
     return found
+
+
+def entries(session: Session, admin_user: str) -> list[FoundEntry]:
+    """Return each database that clients can name, with its kept connections and the address of the primary.
+
+    Raises `PoolerUnreachable`.
+    """
+    shown = settings(session)
+    children, kept = (int(shown[name]) if shown.get(name, "").isdigit() else 0 for name in CAPACITY)
+    host, port = _primary(rows(session, "pool_nodes"))
+    found = figures(others(rows(session, "pool_pools"), admin_user))
+    described = []
+    for row in _ask(session, DATABASES):
+        name = str(row["datname"])
+        counted = found.get(name, PoolFigures())
+        described.append(
+            FoundEntry(
+                name=name,
+                host=host,
+                port=port,
+                database=name,
+                size=children or None,
+                max_connections=children * kept,
+                connections=counted.sv_active + counted.sv_idle,
+            )
+        )
+    return described
+
+
+def _ask(session: Session, query: bytes) -> Rows:
+    try:
+        return list(session.execute(query).fetchall())
+    except psycopg.Error as error:
+        text = _("the pooler's servers did not list their databases: %(reason)s")
+        raise PoolerUnreachable(text % {"reason": reason_of(error)}) from None
+
+
+def _primary(nodes: Rows) -> tuple[str, int | None]:
+    """Return the address of the primary as Pgpool-II has it; of the first backend where none is known."""
+    for row in [*(row for row in nodes if row.get("role") in PRIMARY), *nodes]:
+        return str(row["hostname"]), int(str(row["port"]))
+    return "", None
 
 
 def _is_taken(row: dict[str, object]) -> bool:

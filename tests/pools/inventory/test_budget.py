@@ -65,7 +65,7 @@ def test_more_given_than_there_is_shows_as_less_than_nothing_free() -> None:
     assert budget.of_cluster(cluster).free == -8
 
 
-def test_many_clusters_take_five_queries_and_say_the_same() -> None:
+def test_many_clusters_take_six_queries_and_say_the_same() -> None:
     clusters = [a_cluster(memory_mb=4096), a_cluster(), a_cluster(memory_mb=1024)]
     checked(clusters[2])
     for number, cluster in enumerate(clusters):
@@ -75,7 +75,7 @@ def test_many_clusters_take_five_queries_and_say_the_same() -> None:
         connection,
     ) as queries:
         found = budget.of_clusters(clusters)
-    assert len(queries) == 5
+    assert len(queries) == 6
     assert found == {cluster.pk: budget.of_cluster(cluster) for cluster in clusters}
     assert [found[cluster.pk].allocated for cluster in clusters] == [11, 12, 13]
 
@@ -164,3 +164,11 @@ def test_an_entry_to_a_standby_takes_its_connections() -> None:
     an_entry(cluster=cluster, host="db2", port=5432, user="app", size=5)
     assert budget.of_cluster(cluster).taken == 0
     assert budget.of_cluster(cluster, target="standby").taken == 5
+
+
+def test_entries_that_share_the_children_of_a_pgpool_count_once() -> None:
+    cluster, edge = a_cluster(memory_mb=4096), a_pooler(kind="pgpool", config_dir="")
+    for pooler, name in ((edge, "shop"), (edge, "web"), (a_pooler(kind="pgpool", config_dir="", port=2), "shop")):
+        an_entry(cluster=cluster, pooler=pooler, name=name, size=5, max_connections=20)
+    an_entry(cluster=cluster, user="app", size=7)
+    assert budget.of_cluster(cluster).unmanaged == Unmanaged(20 + 20 + 7, 0)

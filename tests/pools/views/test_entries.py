@@ -94,6 +94,13 @@ def test_verbs_that_the_login_may_not_use_are_named(staff, entry):
     assert "stats is none of the admin_users" in page_of(staff.get(f"/poolers/{entry.pooler_id}/"))
 
 
+@pytest.mark.parametrize(("kind", "label"), [("pgpool", "Pgpool-II"), ("haproxy", "HAProxy")])
+def test_why_another_kind_is_not_taken_over_stands_on_its_page(staff, kind, label):
+    page = page_of(staff.get(f"/poolers/{a_pooler(kind=kind, config_dir='', port=1).pk}/"))
+    assert f"A running {label} has no entries of its own that could become pools" in page
+    assert "take-over/" not in page
+
+
 class TestPaste:
     """The page of a pasted list."""
 

@@ -29,3 +29,12 @@ def test_the_session_that_asks_is_left_out_and_no_other_of_the_same_role():
 def test_nothing_is_left_out_where_the_panel_is_not_among_them():
     rows = [row(1, "postgres", "postgres", connected="0"), row(2, "shop", "app")]
     assert sql.others(rows, "postgres") == rows
+
+
+def test_the_primary_is_found_and_else_the_first_backend():
+    nodes = [
+        {"hostname": f"db{number}", "port": "5432", "role": role} for number, role in enumerate(("standby", "primary"))
+    ]
+    assert sql._primary(nodes) == ("db1", 5432)
+    assert sql._primary(nodes[:1]) == ("db0", 5432)
+    assert sql._primary([]) == ("", None)
