@@ -238,6 +238,11 @@ class PgBouncerServer(Server):
         # since 1.23 SIGTERM waits for the clients to leave (PgBouncer's NEWS)
         self.stop_signal = signal.SIGTERM if version_of(self.binary) < (1, 23) else signal.SIGQUIT
 
+    def wait_until_ready(self) -> None:
+        """Remember that it has served, so that a SIGTERM before the first look at its port is seen too."""
+        super().wait_until_ready()
+        self.has_served = True
+
     @property
     def is_stopping(self) -> bool:
         """Whether it waits for its clients to leave: since 1.23 after SIGTERM, it then closes its TCP sockets."""
