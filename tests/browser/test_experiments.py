@@ -20,6 +20,7 @@ from tests.browser.visiting import forget_pool, log_in, make_pool
 from tests.installation import Installation
 
 ENDED_MS = 120_000
+ENOUGH_VALID = re.compile(r"\b[345] of 5 valid")
 # two arms whose loads take a moment each, at a rate that leaves the processors to the tests beside it
 SMALL = """\
 name = "{name}"
@@ -46,8 +47,9 @@ key = "pool"
 label = "pool of four"
 endpoint = {{ kind = "pgbouncer", mode = "transaction", size = 4 }}
 
+# two more than a verdict needs: others at work on the host may make a run suspect
 [quick]
-repeats = 3
+repeats = 5
 dataset = {{ scale = 1 }}
 
 [published_scale]
@@ -102,7 +104,7 @@ def test_a_playbook_is_started_watched_and_its_reports_are_taken_away(
     page.get_by_role("button", name="Start the experiment").click()
     expect(page).to_have_url(re.compile("/experiments/[0-9a-f-]{36}/$"))
     page.evaluate("window.notReloaded = true")
-    expect(page.locator("#experiment-live")).to_contain_text("Measuring: 1 of 6 runs")
+    expect(page.locator("#experiment-live")).to_contain_text("Measuring: 1 of 10 runs")
     expect(
         arm(page, "straight to the server").or_(arm(page, "pool of four")).filter(has_text="1 of 1 valid")
     ).to_be_visible()
@@ -111,7 +113,7 @@ def test_a_playbook_is_started_watched_and_its_reports_are_taken_away(
     expect(page.locator("#experiment-live")).to_contain_text("succeeded", timeout=ENDED_MS)
     expect(page.get_by_role("link", name="Run again")).to_be_visible()
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
-    expect(page.get_by_text("3 of 3 valid")).to_have_count(2)
+    expect(page.get_by_text(ENOUGH_VALID)).to_have_count(2)
     assert page.evaluate("window.notReloaded") is True
     assert faults(page) == []
     verdict = page.locator(".experiment-claims").inner_text()
@@ -145,14 +147,12 @@ def check_reports(page: Page, folder: Path, verdict: str) -> None:
     assert {"Connecting anew, directly and through a pool", "Result"} <= titles_of(files["PDF"].read_bytes())
     with files["CSV"].open(newline="") as text:
         rows = list(csv.DictReader(text))
-    assert [(row["key"], row["n_valid"], row["baseline"]) for row in rows] == [
-        ("direct", "3", ""),
-        ("pool", "3", "direct"),
-    ]
+    assert [(row["key"], row["baseline"]) for row in rows] == [("direct", ""), ("pool", "direct")]
+    assert all(3 <= int(row["n_valid"]) <= 5 for row in rows)
     assert float(rows[1]["interval_low"]) <= float(rows[1]["ratio"]) <= float(rows[1]["interval_high"])
     found = json.loads(files["JSON"].read_text())
-    assert (found["playbook"], found["state"], len(found["plan"])) == ("anew", "succeeded", 3)
-    assert [len(one["runs"]) for one in found["arms"]] == [3, 3]
+    assert (found["playbook"], found["state"], len(found["plan"])) == ("anew", "succeeded", 5)
+    assert [len(one["runs"]) for one in found["arms"]] == [5, 5]
     assert found["conclusion"].startswith(verdict)
     assert found["toml"] == SMALL.format(name="anew")
 
@@ -178,7 +178,7 @@ def check_page(page: Page, file: Path, verdict: str) -> None:
     expect(report.locator("svg.is-narrow")).to_be_visible()
     expect(report.locator("svg.is-wide")).to_be_hidden()
     assert report.evaluate("document.querySelector('figure').scrollWidth") <= 390
-    expect(report.get_by_role("row").filter(has_text="pool of four")).to_contain_text("3 of 3 valid")
+    expect(report.get_by_role("row").filter(has_text="pool of four")).to_contain_text(ENOUGH_VALID)
     context.close()
     assert asked == [file.as_uri()]
 
@@ -258,7 +258,7 @@ def wait_for_runs(installation: Installation, experiment: str, count: int) -> No
 def test_a_bad_playbook_is_refused_with_key_and_line_and_stays_as_it_was_typed(refused: Page) -> None:
     bad = (
         SMALL.format(name="bad")
-        .replace("repeats = 3", "repeats = 0")
+        .replace("repeats = 5", "repeats = 0")
         .replace('endpoint = "direct"', 'place = "direct"')
     )
     add_playbook(refused, bad)
