@@ -9,7 +9,7 @@ from datetime import timedelta
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import BenchmarksError, InvalidFields
+from benchmarks.errors import BenchmarksError, InvalidFields, QueueDown
 from benchmarks.experiments import kept_connections, library, order, other_host, resources, sequential, server_settings
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
@@ -28,6 +28,7 @@ RELEASED_WITHIN = timedelta(seconds=15)
 REMOVED_WITHIN = timedelta(seconds=120)
 RESTARTED_WITHIN = timedelta(seconds=150)  # longer than the panel's own deadline for the command that restarts
 DATASET = "dataset"
+PASSING = (ClusterUnreachable, QueueDown)  # waited for, whatever the phase: neither an arm's fault nor the end
 PREPARATIONS = 2  # a second one only where the first was lost with its generator
 
 
@@ -52,7 +53,7 @@ def advance(pk: uuid.UUID) -> None:
             experiment.refresh_from_db()
     except (PoolsError, BenchmarksError) as error:
         log.warning("%s: %s", experiment, error)
-        if experiment.phase != Phase.TEARDOWN and not isinstance(error, ClusterUnreachable):
+        if experiment.phase != Phase.TEARDOWN and not isinstance(error, PASSING):
             experiment.tear_down(ExperimentState.FAILED, str(error))
     finally:
         experiment.release()
@@ -94,7 +95,9 @@ def _set_up(experiment: Experiment) -> bool:
     waited = timezone.now() - (experiment.started_at or timezone.now())
     if pending and waited < APPLIED_WITHIN:
         return False
-    refused |= {pool.name: _("its pool was not applied in time") for pool in pending}
+    if waited < APPLIED_WITHIN and resources.apply_once_more(experiment, refused):
+        return False
+    refused |= {key: _("its pool was not applied in time") for key in pending}
     _skip(experiment, {arm.key: refused[key] for arm in arms if (key := resources.pool_key(arm)) in refused})
     left = [arm for arm in arms if arm.key not in experiment.skipped]
     if len(left) < 2:
@@ -127,7 +130,7 @@ def _make(experiment: Experiment, need: Need) -> None:
         return
     try:
         resources.make(experiment, need)
-    except ClusterUnreachable:
+    except PASSING:
         raise
     except (PoolsError, BenchmarksError) as error:
         if not need.arms:
@@ -180,7 +183,9 @@ def _measure(experiment: Experiment) -> bool:
     block, key = planned[experiment.step]
     if key not in experiment.skipped:
         arm = next(arm for arm in arms_of(experiment) if arm.key == key)
-        if kept_connections.release(experiment) and not _has_waited(experiment):
+        if resources.is_being_applied(experiment, arm) and not _has_waited(experiment, APPLIED_WITHIN):
+            return False
+        if kept_connections.release(experiment) and not _has_waited(experiment, RELEASED_WITHIN):
             return False
         _submit_arm(experiment, arm, block)
     experiment.write(step=experiment.step + 1)
@@ -196,10 +201,10 @@ def _recommended(experiment: Experiment) -> dict[str, object]:
     return {"recommendation": found} if found else {}
 
 
-def _has_waited(experiment: Experiment) -> bool:
-    """Whether the sessions of the last run have had their time to end."""
+def _has_waited(experiment: Experiment, within: timedelta) -> bool:
+    """Whether what the last run left behind, or what its end waits for, has had its time."""
     last = experiment.runs.order_by("-number").values_list("finished_at", flat=True).first()
-    return last is None or timezone.now() - last > RELEASED_WITHIN
+    return last is None or timezone.now() - last > within
 
 
 def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:
@@ -219,7 +224,7 @@ def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:
             name=f"{experiment} · {arm.label}",
             generators=_generators_of(experiment, arm),
         )
-    except ClusterUnreachable:
+    except PASSING:
         raise
     except (InvalidFields, PoolsError, BenchmarksError) as error:
         _skip(experiment, {arm.key: str(error)})

@@ -18,6 +18,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
 from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
+from pools import task_queue
 from pools.clusters import connect, endpoints
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
@@ -275,19 +276,41 @@ def _exists(experiment: Experiment, need: Need) -> bool:
     return True
 
 
-def waiting_for(experiment: Experiment) -> tuple[list[Pool], dict[str, str]]:
-    """Return its pools that are not applied yet, and why those that were refused can't be used, by their keys."""
-    pending: list[Pool] = []
+def waiting_for(experiment: Experiment) -> tuple[list[str], dict[str, str]]:
+    """Return the keys of its pools that are not applied yet, and why those that were refused can't be used, by key."""
+    pending: list[str] = []
     refused: dict[str, str] = {}
     for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None):
         pool = pool_of(row)
         if pool is None:
             refused[row.key] = _("its pool was removed by somebody")
         elif pool.state == PoolState.PENDING:
-            pending.append(pool)
+            pending.append(row.key)
         elif pool.state not in LIVE_STATES:
             refused[row.key] = pool.state_reason or str(pool.get_state_display())
     return pending, refused
+
+
+def apply_once_more(experiment: Experiment, refused: Mapping[str, str]) -> bool:
+    """Request the apply of its refused pools for the second and last time; False where each had it, or is gone.
+
+    On a busy host a login can time out, which is no fault of the pool.
+    """
+    again = []
+    for row in experiment.resources.filter(kind=ResourceKind.POOL, key__in=refused, removed_at=None, error=""):
+        if pool := pool_of(row):
+            row.error = refused[row.key]
+            row.save(update_fields=["error"])
+            again.append(pool)
+    task_queue.ask_again(again, experiment.author)
+    return bool(again)
+
+
+def is_being_applied(experiment: Experiment, arm: ArmSpec) -> bool:
+    """Whether an apply has yet to end of the pool that an arm goes through, if any: one of another cause, too."""
+    row = experiment.resources.filter(kind=ResourceKind.POOL, key=pool_key(arm), removed_at=None).first()
+    pool = pool_of(row) if row else None
+    return pool is not None and pool.state == PoolState.PENDING
 
 
 def pool_of(row: ExperimentResource) -> Pool | None:

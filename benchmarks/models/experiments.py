@@ -198,7 +198,7 @@ class ExperimentResource(models.Model):
     record = models.UUIDField(null=True)  # the pool's or the profile's id
     made_at = models.DateTimeField(null=True)
     removed_at = models.DateTimeField(null=True)
-    error = models.TextField(default="")  # why it could not be removed yet
+    error = models.TextField(default="")  # why its first apply was refused, or why it could not be removed yet
 
     class Meta:
         ordering = ["pk"]

@@ -104,13 +104,14 @@ class Measured:
     def is_valid(self) -> bool:
         """Tell whether it succeeded with enough valid runs of each arm, or refused ones where that is the result.
 
-        An arm that can't be measured here, which says why, is left out; two have to be left to compare.
+        An arm that can't be measured here, which says why, is left out; one has to be left beside its baseline.
         """
         arms = self.experiment["arms"]
         measured = {arm["key"] for arm in arms if self._counts(arm)}
         skipped = {arm["key"] for arm in arms if arm["skipped"]}
-        is_whole = measured | skipped == set(self.part.arms) and len(measured) > 1
-        return self.experiment["state"] == "succeeded" and is_whole
+        is_whole = measured | skipped == set(self.part.arms)
+        is_compared = any(arm["key"] in measured and arm["baseline"] in measured for arm in arms)
+        return self.experiment["state"] == "succeeded" and is_whole and is_compared
 
     def _counts(self, arm: dict[str, Any]) -> bool:
         refused = sum(run["outcome"] == "refused" for run in arm["runs"]) if arm["key"] in self.part.refused else 0

@@ -104,6 +104,14 @@ def test_one_measured_arm_alone_makes_it_invalid() -> None:
     assert not measured(direct(*REFUSED)).is_valid
 
 
+def test_arms_without_the_baseline_that_they_are_compared_with_make_it_invalid() -> None:
+    part = Part("reconnect", ("150-direct", "150-pool97", "150-pgpool"), 6, 60)
+    pgpool = arm("150-pgpool", "Pgpool-II", *GOOD, baseline="150-direct", median=9000.0, low=8900.0, high=9100.0)
+    lost = direct(skipped="its login was refused", verdict=None)
+    assert measured(direct(*GOOD), pooled(*GOOD), pgpool, part=part).is_valid
+    assert not measured(lost, pooled(*GOOD, ratio=None, interval=None, verdict=None), pgpool, part=part).is_valid
+
+
 def test_an_experiment_that_failed_is_invalid_and_says_why() -> None:
     found = measured(direct(*REFUSED), pooled(*GOOD), state="failed", reasons=["the dataset was not made"])
     assert not found.is_valid
