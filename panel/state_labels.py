@@ -21,6 +21,7 @@ UNKNOWN_STATE = StateWords("secondary", "", "")
 STATES = {
     "unknown": StateWords("secondary", _("unknown"), _("Not checked yet")),
     "online": StateWords("green", _("online"), _("The last check logged in"), verified=True),
+    "stopped": StateWords("secondary", _("not started"), _("Its main file is there, and no process was seen with it")),
     "unreachable": StateWords("red", _("unreachable"), _("The last check could not log in")),
     "unconfirmed": StateWords("orange", _("key not confirmed"), _("Nobody has confirmed the key of this host yet")),
     "pending": StateWords("azure", _("pending"), _("Saved here; not live on the pooler yet"), moving=True),

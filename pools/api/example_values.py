@@ -59,7 +59,15 @@ POOLER_FIELDS: dict[str, Any] = {
     "needs_restart": [],
     "children_behind": 0,
     "processes": [
-        {"name": "pgbouncer.ini", "socket": "/run/pgbouncer", "version": "PgBouncer 1.24.1", "state": "online"}
+        {
+            "name": "pgbouncer.ini",
+            "main_file": "/etc/pgbouncer/pgbouncer.ini",
+            "pid": 812,
+            "socket": "/run/pgbouncer",
+            "peer_id": 0,
+            "version": "PgBouncer 1.24.1",
+            "state": "online",
+        }
     ],
     "processes_note": "",
     "state": "online",

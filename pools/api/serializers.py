@@ -19,6 +19,7 @@ from pools.models import (
     Management,
     NodeRole,
     Pooler,
+    ProcessState,
     Revision,
 )
 from pools.poolers import KINDS
@@ -41,7 +42,8 @@ def password_field(help_text: "StrOrPromise" = "") -> serializers.CharField:
 
 
 OF_PROGRAM = _("Of the program; null removes one, and so does an empty text unless it is a value (may_be_empty)")
-OF_PROCESSES = _("What reaches only one of the processes that share its port (so_reuseport); empty for one process")
+OF_PROCESSES = _("What it means that several processes share its port (so_reuseport); empty for one process")
+OF_PROCESS_STATE = _("`unreachable`: it was seen before; `stopped`: its main file is there, and it never was")
 OF_UNMANAGED = _("What entries of poolers may take besides pools; those without a limit count with what is open")
 OF_MANAGEMENT = _("`watched`: known by its console alone, and never changed; `managed`: the panel writes its files")
 OF_COMMANDS = _("Why its console takes no command from the panel's login; empty where it does")
@@ -187,13 +189,16 @@ class AdvisorySerializer(serializers.Serializer[Advisory]):
     packages = serializers.ListField(child=serializers.CharField(), help_text=_("Older packages that have the fix"))
 
 
-class ProcessSerializer(serializers.Serializer[dict[str, str]]):
+class ProcessSerializer(serializers.Serializer[dict[str, object]]):
     """One of the processes that take a pooler's clients, as the last check found it."""
 
-    name = serializers.CharField(help_text=_("The main file that it was started with"))
+    name = serializers.CharField(help_text=_("The name of the main file that it was started with"))
+    main_file = serializers.CharField(default="", help_text=_("Its path"))
+    pid = serializers.IntegerField(default=None, allow_null=True, help_text=_("Null where it can't be seen from here"))
     socket = serializers.CharField(allow_blank=True, help_text=_("The folder of its Unix socket"))
-    version = serializers.CharField()
-    state = serializers.CharField()
+    peer_id = serializers.IntegerField(default=0, help_text=_("Of a PgBouncer with peers; 0 for none"))
+    version = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(ProcessState.choices, help_text=OF_PROCESS_STATE)
 
 
 class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):

@@ -112,7 +112,7 @@ def pause(
         if not in_time:
             _take_back(controls, pool)
             raise _not_paused(pool, deadline_s, blockers)
-        return _hold(controls, pool, hold_s)
+        return _by_each(controls, _hold(controls, pool, hold_s))
 
 
 def resume(pool: Target, author: models.Model | None = None) -> Outcome:
@@ -125,7 +125,7 @@ def resume(pool: Target, author: models.Model | None = None) -> Outcome:
         _write_down(pool, None)
     logger.info("pool %s (%s): RESUME by %s", pool.pk, pool, author)
     detail = _("Pool %(pool)s is running.") if was_paused else _("Pool %(pool)s was not paused.")
-    return Outcome(condition, None, detail % {"pool": pool})
+    return _by_each(controls, Outcome(condition, None, detail % {"pool": pool}))
 
 
 def kill(pool: Target, confirm: str, hold_s: int = 0, author: models.Model | None = None) -> Outcome:
@@ -148,7 +148,7 @@ def kill(pool: Target, confirm: str, hold_s: int = 0, author: models.Model | Non
         after = _after_kill(controls, pool, hold_s, was_paused=before.paused)
     text = _("Dropped clients: %(clients)s; dropped server connections: %(servers)s. %(now)s")
     counts = {"clients": dropped.clients, "servers": dropped.servers}
-    return replace(after, detail=text % {**counts, "now": after.detail})
+    return _by_each(controls, replace(after, detail=text % {**counts, "now": after.detail}))
 
 
 def _after_kill(controls: Controls, pool: Target, hold_s: int, *, was_paused: bool) -> Outcome:
@@ -169,7 +169,8 @@ def reconnect(pool: Target, author: models.Model | None = None) -> Outcome:
         controls.reconnect(pool.name)
         logger.info("pool %s (%s): RECONNECT by %s", pool.pk, pool, author)
         condition, after = controls.condition(pool.name), controls.connections(pool.name)
-    return Outcome(condition, pool.paused_until, _reconnected(pool, before.servers, after.outdated))
+    outcome = Outcome(condition, pool.paused_until, _reconnected(pool, before.servers, after.outdated))
+    return _by_each(controls, outcome)
 
 
 def _reconnected(pool: Target, servers: int, outdated: int) -> str:
@@ -238,7 +239,7 @@ def _switch(pool: Target, author: models.Model | None, *, disabled: bool) -> Out
         text = _("Pool %(pool)s refuses new clients until it is enabled; connected ones stay.")
     else:
         text = _("Pool %(pool)s accepts new clients.")
-    return Outcome(condition, pool.paused_until, text % {"pool": pool})
+    return _by_each(controls, Outcome(condition, pool.paused_until, text % {"pool": pool}))
 
 
 def _hold(controls: Controls, pool: Target, hold_s: int) -> Outcome:
@@ -276,9 +277,19 @@ def _take_back(controls: Controls, pool: Target) -> None:
         _write_down(pool, None)
 
 
+def _by_each(controls: Controls, outcome: Outcome) -> Outcome:
+    """Return an outcome that names the processes which carried the command out, where several share the port."""
+    if len(controls.reached) < 2:
+        return outcome
+    text = _("%(detail)s Each process that shares the port did so: %(names)s.")
+    return replace(outcome, detail=text % {"detail": outcome.detail, "names": ", ".join(controls.reached)})
+
+
 def _proved(controls: Controls, pool: Target, **expected: bool) -> Condition:
     """Return the condition read back. Raises `ConsoleRefused` when it is not the expected one."""
     condition = controls.condition(pool.name)
+    if condition.differs:
+        raise ConsoleRefused(condition.differs)
     for name, wanted in expected.items():
         if getattr(condition, name) is not wanted:
             raise ConsoleRefused(_UNCHANGED[name, not wanted] % {"pool": pool})

@@ -41,7 +41,7 @@ class PoolerCheck:
     version: str = ""
     reason: str | None = ""
     facts: dict[str, int] = field(default_factory=dict)
-    processes: list[dict[str, str]] = field(default_factory=list)
+    processes: list[dict[str, object]] = field(default_factory=list)
     entries: list[FoundEntry] | None = None
     refused: str = ""
 
@@ -171,7 +171,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
     kind, found = KINDS[pooler.kind], PoolerCheck()
     try:
         found = PoolerCheck(version=kind.check(pooler))
-        facts, processes = kind.facts(pooler), kind.processes(pooler)
+        facts, processes = kind.facts(pooler), kind.processes(pooler, found.version)
         entries, refused = kind.entries(pooler), kind.commands_refused(pooler)
         found = replace(found, facts=facts, processes=processes, entries=entries, refused=refused)
         if pooler.is_watched:

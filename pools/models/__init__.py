@@ -16,7 +16,7 @@ from pools.models.events import (
 from pools.models.hosts import Host, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
-from pools.models.poolers import Delivery, Management, Pooler, PoolerFile, PoolerKind, PoolerState
+from pools.models.poolers import Delivery, Management, Pooler, PoolerFile, PoolerKind, PoolerState, ProcessState
 from pools.models.pools import EVERYONE, Mode, Pool, PoolFinding
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
@@ -58,6 +58,7 @@ __all__ = [
     "PoolerKind",
     "PoolerMinute",
     "PoolerState",
+    "ProcessState",
     "Revision",
     "RevisionContent",
     "RevisionState",

@@ -36,6 +36,14 @@ class PoolerState(models.TextChoices):
     UNREACHABLE = "unreachable", _("unreachable")
 
 
+class ProcessState(models.TextChoices):
+    """Of one of the processes that share a pooler's port: `unreachable` was seen there before, `stopped` never."""
+
+    ONLINE = "online", _("online")
+    UNREACHABLE = "unreachable", _("unreachable")
+    STOPPED = "stopped", _("not started")
+
+
 class Management(models.TextChoices):
     """Whether the panel writes a pooler's files."""
 
@@ -208,15 +216,26 @@ class Pooler(Server):
         return len(self.children_behind)
 
     @property
+    def shares_its_port(self) -> bool:
+        """Whether several processes take its clients (so_reuseport)."""
+        return len(self.processes) > 1
+
+    @property
+    def silent_processes(self) -> list[str]:
+        """Names of processes that shared its port and did not answer at the last check."""
+        return [str(one["name"]) for one in self.processes if one["state"] == ProcessState.UNREACHABLE]
+
+    @property
     def processes_note(self) -> str:
         """What to know where several processes share its port; empty where one takes all clients."""
-        if len(self.processes) < 2:
+        if not self.shares_its_port:
             return ""
+        taking = [one for one in self.processes if one["state"] != ProcessState.STOPPED]
         text = _(
-            "%(count)d processes share port %(port)d (so_reuseport): PAUSE, KILL and the other commands, figures and "
-            "alerts reach one of them, whichever the system picks; an apply reloads and reads back each"
+            "%(count)d processes share port %(port)d (so_reuseport): an apply reloads and reads back each, PAUSE, KILL "
+            "and the other commands reach each, and figures are sums over them"
         )
-        return str(text) % {"count": len(self.processes), "port": self.port}
+        return str(text) % {"count": len(taking), "port": self.port}
 
     def mark(
         self,
@@ -224,7 +243,7 @@ class Pooler(Server):
         server_version: str = "",
         error: str = "",
         facts: dict[str, int] | None = None,
-        processes: list[dict[str, str]] | None = None,
+        processes: list[dict[str, object]] | None = None,
         refused: str | None = None,
     ) -> None:
         """Save the result of a check, unless the pooler was edited or removed in the meantime."""

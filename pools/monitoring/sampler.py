@@ -43,6 +43,7 @@ class ConsoleSnapshot:
     counters: dict[str, Counters] = field(default_factory=dict)
     rates: dict[str, Rates] = field(default_factory=dict)
     rows: dict[str, Rows] = field(default_factory=dict)
+    processes: list[dict[str, Any]] = field(default_factory=list)  # see ConsoleSample.processes
     error: str = ""
     serves_s: float = FRESH_S
 
@@ -151,6 +152,7 @@ def _ask(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
         counters=sample.counters,
         rates=_rates(before, sample, at + took / 2),
         rows=sample.rows,
+        processes=[asdict(one) for one in sample.processes],
         serves_s=max(FRESH_S, sum(map(len, sample.rows.values())) / ROWS_A_S),
     )
 

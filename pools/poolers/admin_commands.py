@@ -17,10 +17,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Condition:
-    """Whether a pool's clients are held back (paused), or new ones refused (disabled)."""
+    """Whether a pool's clients are held back (paused), or new ones refused (disabled).
+
+    Of several processes that share a port, it is paused where any of them is; `differs` says which are not alike.
+    """
 
     paused: bool
     disabled: bool
+    differs: str = ""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Blocker:
     """A server connection that a PAUSE waits for, and the client it is linked to; empty texts where there is none.
 
     Times are the console's own texts. `activity`, `query` and `transaction_s` are PostgreSQL's values for the server
-    connection, absent where the cluster does not know it.
+    connection, absent where the cluster does not know it. `process` has it, where several share the port.
     """
 
     user: str
@@ -41,6 +45,7 @@ class Blocker:
     activity: str = ""
     query: str = ""
     transaction_s: float | None = None
+    process: str = ""
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,12 @@ class Connections:
 
 
 class Controls(Protocol):
-    """An open console; pools by name. All methods raise `ConsoleRefused` with its message, and `PoolerUnreachable`."""
+    """An open console; pools by name. All methods raise `ConsoleRefused` with its message, and `PoolerUnreachable`.
+
+    `reached` names the processes that its commands reach, where several share the port.
+    """
+
+    reached: tuple[str, ...]
 
     def condition(self, name: str) -> Condition:
         """Return its condition; raise `ConsoleRefused` where the console has no such pool."""

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 from typing import Any, Protocol, Self
 from uuid import UUID
 
@@ -14,7 +15,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools.errors import ApplyFailed, ConsoleRefused
-from pools.models import Mode, Pool, Pooler, PoolSet
+from pools.models import Mode, Pool, Pooler, PoolSet, ProcessState
 from pools.poolers import local_process
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
@@ -255,12 +256,15 @@ class Driver(ABC):
         """Return whether a process of it, which served before, takes no new clients. Raises `psutil.Error`."""
         return not local_process.listens(process)
 
-    def processes(self, pooler: Pooler) -> list[dict[str, str]]:
-        """Return `{name, socket, version, state}` of each process that takes its clients. Raises `PoolerUnreachable`.
+    def processes(self, pooler: Pooler, version_text: str) -> list[dict[str, object]]:
+        """Return `{name, main_file, pid, socket, peer_id, version, state}` of each process that shares its port.
 
-        None where the program distributes them itself.
+        One that distributes clients among its own children is one, by the pid of their parent; None where that can't be
+        seen from here. Raises `PoolerUnreachable`.
         """
-        return []
+        main, pid = self.main_path(pooler), local_process.parent(pooler, self.program)
+        described = {"name": PurePosixPath(main).name or self.program, "main_file": main, "pid": pid, "socket": ""}
+        return [{**described, "peer_id": 0, "version": version_text, "state": ProcessState.ONLINE.value}]
 
     def take_over_obstacle(self, pooler: Pooler) -> str:
         """Return why a running one can't be taken over, whatever its files; empty where it can."""

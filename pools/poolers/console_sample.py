@@ -32,12 +32,29 @@ class Counters:
 
 
 @dataclass(frozen=True)
+class ProcessFigures:
+    """The connections of one of the processes that share a port now; `error` of one that does not answer."""
+
+    name: str
+    pid: int | None = None
+    cl_active: int = 0
+    cl_waiting: int = 0
+    sv_active: int = 0
+    sv_idle: int = 0
+    error: str = ""
+
+
+@dataclass(frozen=True)
 class ConsoleSample:
-    """One poll of a console: figures and counters by pool name, and the raw rows by SHOW word."""
+    """One poll of a console: figures and counters by pool name, and the raw rows by SHOW word.
+
+    Where several processes share the port they are sums, and `processes` has a row for each.
+    """
 
     figures: dict[str, PoolFigures] = field(default_factory=dict)
     counters: dict[str, Counters] = field(default_factory=dict)
     rows: dict[str, list[dict[str, object]]] = field(default_factory=dict)
+    processes: list[ProcessFigures] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import logging
 import os
 import shutil
 import socket
+import struct
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -48,6 +49,52 @@ def programs(pooler: Pooler, name: str) -> Iterator[str]:
 def pids(pooler: Pooler, name: str) -> tuple[int, ...]:
     """Return the processes of those programs: several where they share the port."""
     return tuple(sorted(pid for pid, _ in _found(pooler, name)))
+
+
+def parent(pooler: Pooler, name: str) -> int | None:
+    """Return the one of those processes that started the others; None where it can't be seen, or is not one."""
+    found = set(pids(pooler, name))
+    first = {pid for pid in found if _parent_of(pid) not in found}
+    return first.pop() if len(first) == 1 else None
+
+
+def _parent_of(pid: int) -> int | None:
+    with suppress(psutil.Error, OSError):
+        return psutil.Process(pid).ppid()
+    return None
+
+
+def sharing(pooler: Pooler) -> tuple[int, ...] | None:
+    """Return all processes whose TCP sockets listen on the pooler's port at its address.
+
+    None where that is not an address of this host, or where a socket's process can't be seen from this account.
+    """
+    own, is_socket = _own_addresses(pooler), pooler.host.startswith(("/", "@"))
+    found: set[int | None] = set()
+    connections: list[Any] = psutil.net_connections("tcp") if own or is_socket else []
+    for one in filter(_is_listening, connections):
+        if one.laddr.port == pooler.port and (is_socket or _takes(one, own)):
+            found.add(one.pid)
+    pids = sorted(pid for pid in found if pid is not None)
+    return tuple(pids) if pids and len(pids) == len(found) else None
+
+
+def socket_folders(pid: int, port: int) -> list[str]:
+    """Return the folders of the Unix sockets on which a process takes clients of that port, as it names them."""
+    name = f"/.s.PGSQL.{port}"
+    with suppress(psutil.Error, OSError):
+        paths = (str(one.laddr) for one in psutil.Process(pid).net_connections("unix"))
+        return sorted({path.removesuffix(name) for path in paths if path.endswith(name)})
+    return []
+
+
+def peer_of(connection: socket.socket) -> int | None:
+    """Return the process at the other end of a connection; None where that can't be seen from here."""
+    if connection.family == socket.AF_UNIX:
+        credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return int(struct.unpack("3i", credentials)[0]) or None
+    ends = connection.getpeername()[:2], connection.getsockname()[:2]
+    return next((one.pid for one in psutil.net_connections("tcp") if one.raddr and _ends(one) == ends), None)
 
 
 def on_folder(pooler: Pooler, name: str) -> list[psutil.Process]:
@@ -200,12 +247,19 @@ def _listening(pooler: Pooler) -> tuple[str, Callable[[Any], bool]]:
     own = _own_addresses(pooler)
 
     def matches(one: Any) -> bool:
-        if not own or not _is_listening(one) or one.laddr.port != pooler.port:
-            return False
-        ip = _ip(one.laddr.ip)
-        return ip.is_unspecified or ip in own
+        return bool(own) and _is_listening(one) and one.laddr.port == pooler.port and _takes(one, own)
 
     return "tcp", matches
+
+
+def _takes(listener: Any, own: set[Ip]) -> bool:
+    """Return whether a TCP socket that listens takes clients of one of these addresses."""
+    ip = _ip(listener.laddr.ip)
+    return ip.is_unspecified or ip in own
+
+
+def _ends(connection: Any) -> tuple[tuple[str, int], tuple[str, int]]:
+    return tuple(connection.laddr), tuple(connection.raddr)
 
 
 def _own_addresses(pooler: Pooler) -> set[Ip]:

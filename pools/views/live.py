@@ -14,7 +14,7 @@ from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retar
 from pools import connection_strings
 from pools.clusters import endpoints
 from pools.deployment import live_files
-from pools.models import Entry, Pool, Pooler, PoolerState, PoolState
+from pools.models import Entry, Pool, Pooler, PoolerState, PoolState, ProcessState
 from pools.monitoring import sampler
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS, driver
@@ -81,7 +81,22 @@ def console_rows(pooler: Pooler) -> dict[str, Any]:
     """Return the context of a pooler's live table: column names and rows, or the error instead."""
     snapshot = snapshot_of(pooler)
     table = driver(pooler).live_table(ConsoleSample(snapshot.figures, snapshot.counters, snapshot.rows))
-    return {"pooler": pooler, "look_error": snapshot.error, **vars(table)}
+    processes = _process_rows(pooler, snapshot)
+    return {"pooler": pooler, "look_error": snapshot.error, "process_rows": processes, **vars(table)}
+
+
+def _process_rows(pooler: Pooler, snapshot: ConsoleSnapshot) -> list[dict[str, Any]]:
+    """Return each process that shares the port, as the last check found it, with what it does now."""
+    figures = {one["name"]: one for one in snapshot.processes}
+    rows = []
+    for one in pooler.processes if pooler.shares_its_port else ():
+        now = figures.get(one["name"], {})
+        shown = now if now and not now["error"] else {}
+        servers = shown["sv_active"] + shown["sv_idle"] if shown else None
+        state = ProcessState.UNREACHABLE if now.get("error") else one["state"]
+        clients = {column: shown.get(column) for column in ("cl_active", "cl_waiting")}
+        rows.append({**one, **clients, "servers": servers, "state": state, "error": now.get("error", "")})
+    return rows
 
 
 @require_safe

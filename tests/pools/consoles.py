@@ -18,6 +18,7 @@ class FakeControls:
     busy: bool = False
     deaf: bool = False  # takes commands and does nothing
     done: list[str] = field(default_factory=list)
+    reached: tuple[str, ...] = ()
 
     def condition(self, name: str) -> Condition:
         return Condition(self.paused, self.disabled)

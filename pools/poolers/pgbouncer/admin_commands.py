@@ -1,6 +1,7 @@
 """PgBouncer's console verbs on one pool: PAUSE, RESUME, KILL, RECONNECT, DISABLE and ENABLE."""
 
 import re
+from collections.abc import Callable
 
 from django.utils.translation import gettext as _
 
@@ -18,8 +19,12 @@ CLOSED_BY_PAUSE = frozenset({"idle", "used", "login", "new"})  # server states t
 class PgBouncerControls:
     """See `pools.poolers.admin_commands.Controls`."""
 
-    def __init__(self, pooler: Pooler, connection: console.Console) -> None:
-        self.pooler, self.connection = pooler, connection
+    reached: tuple[str, ...] = ()
+
+    def __init__(
+        self, pooler: Pooler, connection: console.Console, again: Callable[[Pooler], console.Console] = console.open
+    ) -> None:
+        self.pooler, self.connection, self.again = pooler, connection, again
 
     def condition(self, name: str) -> Condition:
         """Read the columns paused and disabled of SHOW DATABASES."""
@@ -37,7 +42,7 @@ class PgBouncerControls:
         PgBouncer answers once no paused pool at all is busy, so that another pool's pause may hold the answer back:
         this one is paused when it has no server connection left.
         """
-        with console.open(self.pooler) as waiting:
+        with self.again(self.pooler) as waiting:
             try:
                 console.command(waiting, f"PAUSE {_argument(name)}", within_s=deadline_s)
             except console.NoAnswer:

@@ -51,6 +51,7 @@ class Drafting:
     operators: Operators = field(default_factory=Operators)
     found: Found = field(default_factory=Found)
     reader: database_entries.Reader = field(default_factory=database_entries.Reader)
+    further_mains: tuple[str, ...] = ()  # in config_dir, of processes that share the port
 
     @cached_property
     def main(self) -> str:
@@ -177,7 +178,18 @@ class Drafting:
         if SETTINGS in found:
             main = self._with_settings()
         included = render.with_include(main, self.folder)
-        return found | ({MAIN: included} if included != self.main else {})
+        further = dict(self._further_mains(with_settings=SETTINGS in found))
+        return found | further | ({MAIN: included} if included != self.main else {})
+
+    def _further_mains(self, *, with_settings: bool) -> Iterator[tuple[str, str]]:
+        """Yield the main files of the other processes that lack an include, with it."""
+        for name in self.further_mains:
+            text = main = text_of(self.disk, name)
+            if with_settings:
+                main = render.with_settings_include(main, self.folder)
+            main = render.with_include(main, self.folder)
+            if main != text:
+                yield name, main
 
     def _needs_userlist(self, secrets: userlist.Secrets, queried: userlist.Secrets) -> bool:
         """Return whether userlist.txt is written: not where it would list nobody new; raises `Rejected` without one."""

@@ -72,15 +72,16 @@ class _AnyText(Loader):
         return bytes(data).decode(errors="replace")
 
 
-def open(pooler: Pooler, application_name: str = "pooldeck") -> Console:
+def open(pooler: Pooler, application_name: str = "pooldeck", host: str = "") -> Console:
     """Log in to the console; raises `PoolerUnreachable` saying why it failed.
 
-    The console speaks the simple protocol only: no transaction, no parameters (PgBouncer usage manual).
+    `host` is the folder of the socket of one process, where several share the port. The console speaks the simple
+    protocol only: no transaction, no parameters (PgBouncer usage manual).
     """
     refuse_forbidden(pooler, pooler.port)
     try:
         connection = psycopg.connect(
-            host=pooler.host,
+            host=host or pooler.host,
             port=pooler.port,
             user=pooler.admin_user,
             password=pooler.admin_password,

@@ -30,6 +30,7 @@ from pools.poolers.pgbouncer import (
     operators_config,
     pool_limits,
     preflight,
+    process_files,
     processes,
     releases,
     render,
@@ -39,6 +40,7 @@ from pools.poolers.pgbouncer import (
 )
 from pools.poolers.pgbouncer.admin_commands import VERBS, PgBouncerControls
 from pools.poolers.pgbouncer.columns import COLUMNS
+from pools.poolers.pgbouncer.process_controls import SharedControls
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
 from pools.poolers.server_connections import HeldServers
@@ -148,14 +150,21 @@ class PgBouncer(Driver):
         return tuple(word for word in self.words if console.WORDS[word] <= version)
 
     def show(self, pooler: Pooler, word: str) -> list[dict[str, object]]:
-        return console.show(pooler, word)
+        """Return the rows of each process, with its name in the column `process` where several share the port."""
+        if not pooler.shares_its_port:
+            return console.show(pooler, word)
+        with processes.known(pooler) as (found, _missing):
+            return [{"process": one.name, **row} for one in found for row in console.rows(one.console, word)]
 
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """Compare SHOW DATABASES of each process with the entries of pooldeck.ini."""
         entries = database_entries.read(texts.get(render.DATABASES, ""))
+        faults: dict[UUID, str] = {}
         with processes.opened(pooler) as found:
-            faults = [verify.faults(console.table(one.console, "databases"), entries) for one in found]
-        return {pool: fault for of_one in faults for pool, fault in of_one.items()}
+            for one in found:
+                for pool, fault in verify.faults(console.table(one.console, "databases"), entries).items():
+                    faults.setdefault(pool, processes.said_of(found, one, fault))
+        return faults
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """Compare SHOW CONFIG and SHOW USERS of each process with pooldeck_settings.ini and the limits of users."""
@@ -165,11 +174,10 @@ class PgBouncer(Driver):
         faults: list[str] = []
         with processes.opened(pooler) as found:
             for one in found:
-                if wanted:
-                    faults += global_settings.faults(console.rows(one.console, "config"), wanted, version)
-                if users:
-                    faults += global_settings.user_faults(console.rows(one.console, "users"), users)
-        return list(dict.fromkeys(faults))
+                own = global_settings.faults(console.rows(one.console, "config"), wanted, version) if wanted else []
+                own += global_settings.user_faults(console.rows(one.console, "users"), users) if users else []
+                faults += [processes.said_of(found, one, fault) for fault in own]
+        return faults
 
     def probing_role(self, pool: Pool) -> str:
         """Return the fixed user, the one that a taken entry let in, or the role that looks up inbound users."""
@@ -214,22 +222,28 @@ class PgBouncer(Driver):
     def open(self, pooler: Pooler) -> Iterator[PgBouncerSession]:
         """Open a session over one console login of each process."""
         with processes.opened(pooler) as found:
+            process_files.require_all(pooler, found)
             yield PgBouncerSession(pooler, found)
 
     def take_over_obstacle(self, pooler: Pooler) -> str:
         """Return nothing: its files can be taken over."""
         return ""
 
-    def processes(self, pooler: Pooler) -> list[dict[str, str]]:
-        """Find those that share its port by so_reuseport."""
+    def processes(self, pooler: Pooler, version_text: str) -> list[dict[str, object]]:
+        """Find those that share its port by so_reuseport, and main files of such ones that do not answer."""
         with processes.opened(pooler) as found:
-            return [one.described() for one in found]
+            return process_files.rows(pooler, found)
 
     @contextmanager
-    def controls(self, pooler: Pooler) -> Iterator[PgBouncerControls]:
-        """Log in to the console for PAUSE and the other verbs."""
-        with console.open(pooler) as connection:
-            yield PgBouncerControls(pooler, connection)
+    def controls(self, pooler: Pooler) -> Iterator[PgBouncerControls | SharedControls]:
+        """Log in to the console of each process for PAUSE and the other verbs."""
+        if not pooler.shares_its_port:
+            with console.open(pooler) as connection:
+                yield PgBouncerControls(pooler, connection)
+            return
+        with processes.opened(pooler) as found:
+            process_files.require_all(pooler, found)
+            yield SharedControls(pooler, found)
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
         return render.masked(texts)

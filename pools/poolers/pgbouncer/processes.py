@@ -1,56 +1,65 @@
 """The processes of a PgBouncer that share its port (so_reuseport): the system hands a new connection to any of them.
 
-RELOAD, SHOW and PAUSE reach the process that took the connection, and no other. So consoles are opened until each
-process is likely to have taken one, and SHOW CLIENTS of one console tells which others came to the same process. That
-works for a pooler on another host too.
+RELOAD, SHOW and PAUSE reach the process that took the connection, and no other. Each is asked over its own Unix socket
+where the processes run on this host; else consoles are opened until each has taken one (`process_search`).
 """
 
 import os
 import socket
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from pathlib import PurePosixPath
-from uuid import uuid4
+from pathlib import Path, PurePosixPath
 
-import psutil
 from django.utils.translation import gettext as _
 
 from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
-from pools.models import Pooler
+from pools.models import Pooler, ProcessState
 from pools.poolers import local_process
 from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer import console, operators_config
+from pools.poolers.pgbouncer import console, operators_config, process_search
 from pools.poolers.pgbouncer.config_builder import Drafting
+from pools.poolers.pgbouncer.console import Console
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, INCLUDE, MAIN, SETTINGS_INCLUDE
 
-TRIES = 24  # for each process found so far: one of N that get an equal share is missed once in e^24
-MOST_CONSOLES = 400
-PROGRAM = "pgbouncer"
+any_of = process_search.any_of
 
 
 @dataclass(frozen=True)
 class Process:
-    """A console of one process, with its SHOW CONFIG."""
+    """A console of one process, with its SHOW CONFIG and its pid; None where that can't be seen from here.
 
-    console: console.Console
+    `folder` is that of its Unix socket, where the console was opened over it.
+    """
+
+    console: Console
     config: Mapping[str, str]
+    pid: int | None = None
+    folder: str = ""
 
     @property
     def name(self) -> str:
         """The name of the file that it was started with."""
         return PurePosixPath(self.config.get("conffile", "")).name
 
-    def described(self) -> dict[str, str]:
+    def again(self, pooler: Pooler) -> Console:
+        """Open another console of this process. Raises `PoolerUnreachable`."""
+        if self.folder:
+            return console.open(pooler, host=self.folder)
+        return process_search.another(pooler, self.console)
+
+    def described(self) -> dict[str, object]:
         """Return what the API tells of it."""
-        version = str(console.rows(self.console, "version")[0]["version"])
         return {
             "name": self.name,
+            "main_file": self.config.get("conffile", ""),
+            "pid": self.pid,
             "socket": self.config.get("unix_socket_dir", ""),
-            "version": version,
-            "state": "online",
+            "peer_id": int(self.config.get("peer_id") or 0),
+            "version": str(console.rows(self.console, "version")[0]["version"]),
+            "state": ProcessState.ONLINE.value,
         }
 
 
@@ -62,26 +71,131 @@ def opened(pooler: Pooler) -> Iterator[list[Process]]:
     """
     with any_of(pooler) as first:
         config = _config(first)
-        if config.get("so_reuseport") != "1" or pooler.host.startswith(("/", "@")):
-            yield [Process(first, config)]
+        if config.get("so_reuseport") != "1":
+            yield [Process(first, config, _pid_of(first))]
             return
         with ExitStack() as stack:
-            others = _others(pooler, first, stack)
-            found = [Process(first, config), *(Process(one, _config(one)) for one in others)]
-            yield sorted(found, key=lambda one: one.name)
+            found = by_their_sockets(pooler, stack)
+            if not found:
+                consoles = [first, *_searched(pooler, first, stack)]
+                found = [Process(one, _config(one), _pid_of(one)) for one in consoles]
+            yield sorted(found, key=lambda one: (one.name, one.config.get("conffile", ""), one.pid or 0))
 
 
-def any_of(pooler: Pooler) -> console.Console:
-    """Open a console of any process that takes the login; raises `PoolerUnreachable` where none does."""
-    try:
-        return console.open(pooler)
-    except PoolerUnreachable:
-        if len(pooler.processes) < 2 and len(local_process.pids(pooler, PROGRAM)) < 2:
-            raise
-    for _number in range(TRIES):
-        with suppress(PoolerUnreachable):
-            return console.open(pooler)
-    return console.open(pooler)
+def by_their_sockets(pooler: Pooler, stack: ExitStack) -> list[Process]:
+    """Return each process that listens on the port, over its own Unix socket; none where one has no such socket.
+
+    The stack closes the consoles. Raises `PoolerUnreachable` with the processes that refuse the login.
+    """
+    found: list[Process] = []
+    refusing: dict[str, str] = {}
+    for pid in local_process.sharing(pooler) or ():
+        folder = next(
+            filter(lambda one: _is_here(one, pooler.port), local_process.socket_folders(pid, pooler.port)), ""
+        )
+        if not folder:
+            return []
+        try:
+            opened = stack.enter_context(closing(console.open(pooler, host=folder)))
+        except PoolerUnreachable as error:
+            refusing[process_search.named(pid, pooler.port)] = str(error)
+            continue
+        if _pid_of(opened) != pid:  # the path leads to another process, as from another container
+            return []
+        found.append(Process(opened, _config(opened), pid, folder))
+    if found and refusing:
+        raise PoolerUnreachable(process_search.refused(pooler, refusing, set(refusing.values())))
+    return found
+
+
+@contextmanager
+def known(pooler: Pooler) -> Iterator[tuple[list[Process], dict[str, str]]]:
+    """Open a console of each process that the last check found online, and return why others (by name) can't be.
+
+    Cheaper than `opened`, for a look each second: it tells of no process that came since. Raises `PoolerUnreachable`
+    where none answers.
+    """
+    with ExitStack() as stack:
+        found: list[Process] = []
+        missing: dict[str, str] = {}
+        elsewhere: dict[tuple[str, str], str] = {}
+        for row in pooler.processes:
+            name, folder = str(row["name"]), str(row["socket"])
+            if _is_here(folder, pooler.port):
+                try:
+                    one = _opened_at(pooler, stack, folder)
+                except PoolerUnreachable as error:
+                    missing[name] = str(error)
+                    continue
+                if _key_of(one) == _key(row):
+                    found.append(one)
+                    continue
+            if row["state"] == ProcessState.ONLINE and row["pid"] is None:
+                elsewhere[_key(row)] = name
+            elif row["state"] != ProcessState.STOPPED:
+                missing[name] = _("it does not answer")
+        found += _tried(pooler, stack, elsewhere)
+        here = {_key_of(one) for one in found}
+        missing |= {name: _("it does not answer") for key, name in elsewhere.items() if key not in here}
+        if not found:
+            raise PoolerUnreachable("; ".join(missing.values()))
+        yield found, missing
+
+
+def _tried(pooler: Pooler, stack: ExitStack, left: Collection[tuple[str, str]]) -> list[Process]:
+    """Open consoles until each of these processes has taken one, as often as that is likely to need."""
+    found: dict[tuple[str, str], Process] = {}
+    for _number in range(process_search.TRIES * len(left)):
+        if len(found) == len(left):
+            break
+        one = _opened_at(pooler, stack)
+        if _key_of(one) in left and _key_of(one) not in found:
+            found[_key_of(one)] = one
+        else:
+            one.console.close()
+    return list(found.values())
+
+
+def _opened_at(pooler: Pooler, stack: ExitStack, folder: str = "") -> Process:
+    opened = stack.enter_context(closing(console.open(pooler, host=folder)))
+    return Process(opened, _config(opened), _pid_of(opened) if folder else None, folder)
+
+
+def _key(row: Mapping[str, object]) -> tuple[str, str]:
+    """Return what tells one process from the others: no two have the same socket."""
+    return str(row["main_file"]), str(row["socket"])
+
+
+def _key_of(process: Process) -> tuple[str, str]:
+    return process.config.get("conffile", ""), process.config.get("unix_socket_dir", "")
+
+
+def _searched(pooler: Pooler, first: console.Console, stack: ExitStack) -> list[console.Console]:
+    """Return consoles of the others; over a Unix socket no other than the first can be reached."""
+    if pooler.host.startswith(("/", "@")):
+        text = _(
+            "pooler %(pooler)s shares its port with other processes (so_reuseport), and they can't be seen from here: "
+            "give its TCP address as host, by which each of them can be reached"
+        )
+        raise PoolerUnreachable(text % {"pooler": pooler})
+    return process_search.others(pooler, first, stack)
+
+
+def _is_here(folder: str, port: int) -> bool:
+    return bool(folder) and (folder.startswith("@") or Path(folder, f".s.PGSQL.{port}").is_socket())
+
+
+def _pid_of(connection: console.Console) -> int | None:
+    """Return the process behind a console, where it runs on this host."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as end:
+        return local_process.peer_of(end)
+
+
+def said_of(processes: Sequence[Process], process: Process, fault: str) -> str:
+    """Return a fault with the name of the process that has it, where there are several."""
+    if len(processes) == 1:
+        return fault
+    return _("the process of %(name)s: %(fault)s") % {"name": process.name, "fault": fault}
 
 
 @contextmanager
@@ -97,11 +211,22 @@ def named(processes: Sequence[Process], process: Process) -> Iterator[None]:
         raise Rejected(reason, *fault.pools, settings=fault.settings) from fault
 
 
+def further_mains(pooler: Pooler, processes: Sequence[Process]) -> tuple[str, ...]:
+    """Return the names of main files in the pooler's folder with which processes besides the first were started."""
+    folders = {PurePosixPath(one.config.get("conffile", "")).parent for one in processes}
+    names = dict.fromkeys(one.name for one in processes[1:] if one.name not in ("", MAIN, processes[0].name))
+    if len(folders) > 1 or not names:
+        return ()
+    return tuple(name for name, content in pooler_files.read(pooler, names).items() if content is not None)
+
+
 def refuse_apart(processes: Sequence[Process], drafted: Drafting) -> None:
     """Raise `Rejected` for a process that reads other users, or not the panel's files: it would not get the pools."""
     for one in processes[1:]:
         if one.config.get("auth_file") != drafted.config.get("auth_file"):
             raise _apart(processes, one, _("reads its users from %(file)s") % {"file": one.config.get("auth_file")})
+        if one.name in drafted.further_mains:
+            continue  # the apply adds the lines
         if missing := _missing(_texts_of(one, drafted), drafted):
             lines = ", ".join(missing)
             text = _("does not read it: add at the end of its [pgbouncer] section %(lines)s")
@@ -141,85 +266,6 @@ def _texts_of(process: Process, drafted: Drafting) -> list[str]:
     except OSError:
         return []
     return [main, *operators_config.read(main, {}, load).files.values()]
-
-
-def _others(pooler: Pooler, first: console.Console, stack: ExitStack) -> list[console.Console]:
-    """Return a console of each process but that of the first; raises `PoolerUnreachable` where one refuses."""
-    found: list[console.Console] = []
-    refusals: set[str] = set()
-    tries = 0
-    while tries < min(TRIES * (len(found) + 1), MOST_CONSOLES):
-        batch = _batch(pooler, stack, refusals)
-        tries += TRIES
-        unknown = batch.keys() - _listed([first, *found])
-        while unknown:
-            name = min(unknown)
-            found.append(batch.pop(name))
-            unknown -= _listed(found[-1:]) | {name}
-        for one in batch.values():
-            one.close()
-    if refusals:
-        raise PoolerUnreachable(_refused(pooler, [first, *found], refusals))
-    return found
-
-
-def _batch(pooler: Pooler, stack: ExitStack, refusals: set[str]) -> dict[str, console.Console]:
-    """Open consoles by names of their own, which the stack closes; add why any was refused."""
-    opened: dict[str, console.Console] = {}
-    for name in _names():
-        try:
-            opened[name] = stack.enter_context(closing(console.open(pooler, name)))
-        except PoolerUnreachable as error:
-            refusals.add(str(error))
-    return opened
-
-
-def _refused(pooler: Pooler, taking: Iterable[console.Console], refusals: Iterable[str]) -> str:
-    """Return which processes refuse the console login that others take; they can be seen on this host only."""
-    here = local_process.pids(pooler, PROGRAM)
-    own_ports = {_own_port(one) for one in taking}
-    refusing = [pid for pid in here if not own_ports & _ports_of_clients(pid)]
-    described = [_described(pid, pooler.port) for pid in refusing] or [_("one of them, which can't be seen from here")]
-    text = _(
-        "several processes share port %(port)s (so_reuseport), and not all take the console login of %(user)s: "
-        "%(refusing)s: %(reasons)s; let its auth_file and admin_users know %(user)s as those of the others do and "
-        "RELOAD it, or end it"
-    )
-    words = {"port": pooler.port, "user": pooler.admin_user, "refusing": ", ".join(described)}
-    return text % {**words, "reasons": "; ".join(sorted(refusals))}
-
-
-def _own_port(connection: console.Console) -> int:
-    """Return the port of this end of a console."""
-    with socket.socket(fileno=os.dup(connection.fileno())) as end:
-        return int(end.getsockname()[1])
-
-
-def _ports_of_clients(pid: int) -> set[int]:
-    """Return the ports from which the clients of a process connected."""
-    with suppress(psutil.Error, OSError):
-        return {one.raddr.port for one in psutil.Process(pid).net_connections("tcp") if one.raddr}
-    return set()
-
-
-def _described(pid: int, port: int) -> str:
-    """Return a process with its pid, main file and socket, as far as they can be seen."""
-    with suppress(psutil.Error, OSError):
-        process = psutil.Process(pid)
-        held = (str(one.laddr) for one in process.net_connections("unix"))
-        sockets = sorted({path for path in held if path.endswith(f"/.s.PGSQL.{port}")})
-        words = {"pid": pid, "file": process.cmdline()[-1], "socket": ", ".join(sockets) or _("none")}
-        return _("pid %(pid)s (%(file)s, socket %(socket)s)") % words
-    return _("pid %(pid)s") % {"pid": pid}
-
-
-def _names() -> list[str]:
-    return [f"pooldeck-{uuid4().hex[:12]}" for _ in range(TRIES)]
-
-
-def _listed(consoles: Iterable[console.Console]) -> set[str]:
-    """Return the names of the clients that these processes have."""
-    return {str(row["application_name"]) for one in consoles for row in console.rows(one, "clients")}
 
 
 def _config(connection: console.Console) -> dict[str, str]:

@@ -60,12 +60,13 @@ class PgBouncerSession:
 
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
-        disk = pooler_files.read(self.pooler, render.FILES)
+        further = processes.further_mains(self.pooler, self.processes)
+        disk = pooler_files.read(self.pooler, (*render.FILES, *further))
         users = {str(row["name"]): row for one in self.processes for row in console.rows(one.console, "users")}
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
         drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, sorted(users), config)
-        drafting.reader = self.reader
+        drafting.reader, drafting.further_mains = self.reader, further
         self._remember_names(drafting, trust_disk)
         drafting.operators = replace(self._operators(drafting), shown_users=users)
         self.drafting, self.trust_disk = drafting, trust_disk
@@ -94,6 +95,8 @@ class PgBouncerSession:
             texts = {MAIN: drafted.main, **draft.texts}
             included = drafted.operators.reading.files
             preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder, included)
+            for name in drafted.further_mains:
+                self._rehearse_further(program_path, name, draft)
             where = local_process.trial_started(program_path)
         else:
             where = local_process.no_trial(self.pooler, "pgbouncer", self.version_text)
@@ -110,6 +113,18 @@ class PgBouncerSession:
                 "noted",
                 _("each of the processes that share the port is reloaded and read back: %(named)s") % {"named": named},
             )
+
+    def _rehearse_further(self, program_path: str, name: str, draft: Draft) -> None:
+        """Start a trial instance with the main file of another process that shares the port."""
+        drafted = self._drafted
+        main = draft.texts.get(name) or text_of(drafted.disk, name)
+        reading = operators_config.of_folder(self.pooler, main, draft.texts, drafted.folder)
+        try:
+            texts = {**draft.texts, MAIN: main}
+            preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder, reading.files)
+        except Rejected as fault:
+            text = _("the process of %(name)s: %(fault)s")
+            raise Rejected(text % {"name": name, "fault": fault}, settings=fault.settings) from fault
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write, RELOAD; first without the entries that can't be changed in place."""

@@ -1,10 +1,11 @@
 """What PgBouncer's pools do now and have done since its start: SHOW POOLS, STATS and DATABASES in one login."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from pools.models import Pooler
-from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures
-from pools.poolers.pgbouncer import console
+from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures, ProcessFigures
+from pools.poolers.pgbouncer import console, process_sums, processes
 
 Row = Mapping[str, object]
 OWN = "pgbouncer"  # the console itself, which it lists among the databases
@@ -23,11 +24,26 @@ COUNTERS = {
 
 
 def take(pooler: Pooler) -> ConsoleSample:
-    """Poll the console, without its own pool. Raises `PoolerUnreachable`."""
-    with console.open(pooler) as connection:
-        rows = {word: console.rows(connection, word) for word in NAMED_BY}
-    kept = {word: [row for row in rows[word] if row[key] != OWN] for word, key in NAMED_BY.items()}
-    return ConsoleSample(figures(kept["pools"]), counters(kept["stats"]), kept)
+    """Poll the console of each process, without its own pool. Raises `PoolerUnreachable`."""
+    if not pooler.shares_its_port:
+        with console.open(pooler) as connection:
+            return _sample(_shown(connection))
+    with processes.known(pooler) as (found, missing):
+        shown = [_shown(one.console) for one in found]
+    rows = {word: process_sums.summed(word, [one[word] for one in shown]) for word in NAMED_BY}
+    each = [process_sums.figures_of(one.name, one.pid, own["pools"]) for one, own in zip(found, shown, strict=True)] + [
+        ProcessFigures(name, error=why) for name, why in missing.items()
+    ]
+    return _sample(rows, sorted(each, key=attrgetter("name")))
+
+
+def _sample(shown: dict[str, list[dict[str, object]]], each: Sequence[ProcessFigures] = ()) -> ConsoleSample:
+    return ConsoleSample(figures(shown["pools"]), counters(shown["stats"]), shown, list(each))
+
+
+def _shown(connection: console.Console) -> dict[str, list[dict[str, object]]]:
+    rows = {word: console.rows(connection, word) for word in NAMED_BY}
+    return {word: [row for row in rows[word] if row[key] != OWN] for word, key in NAMED_BY.items()}
 
 
 def figures(pools: Iterable[Row]) -> dict[str, PoolFigures]:

@@ -63,6 +63,7 @@ def test_a_blocked_pause_is_a_conflict_that_names_the_blockers(pool, console):
                 "activity": "",
                 "query": "",
                 "transaction_s": None,
+                "process": "",
             }
         ],
     }

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -18,6 +19,7 @@ from tests.live.pools.conftest import LogIn, MakePool, state_of
 from tests.live.standbys import until
 
 LINES = "%include {0}/pooldeck_settings.ini\n%include {0}/pooldeck.ini"
+ELSEWHERE = "its main file lies elsewhere"
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -25,11 +27,17 @@ class Second(TestPgBouncer):
     """A second process on the port of the first, with a main file of its own in the same folder."""
 
     __test__ = False
+    main_folder: Path | None = None  # where it is not that of the first
 
     @property
     def argv(self) -> list[str]:
         """Its main file is pgbouncer-2.ini."""
-        return [self.binary, str(self.config_dir / "pgbouncer-2.ini")]
+        return [self.binary, str(self.main_file)]
+
+    @property
+    def main_file(self) -> Path:
+        """The file that it is started with."""
+        return (self.main_folder or self.config_dir) / "pgbouncer-2.ini"
 
     def prepare(self) -> None:
         """Leave the files of the first as they are."""
@@ -64,21 +72,24 @@ def pgbouncer(program: str, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 def second(
     request: pytest.FixtureRequest, pgbouncer: PgBouncerServer, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Second]:
-    """The second one; with a parameter, that is its own list of users."""
+    """The second one; with a parameter, that is its own list of users, or `ELSEWHERE` for its main file."""
     home = tmp_path_factory.mktemp("second")
     made = Second(home, pgbouncer.port, "pooldeck", "console-password", pgbouncer.binary)
     made.config_dir = pgbouncer.config_dir
     first = (made.config_dir / "pgbouncer.ini").read_text()
     own = first.replace(f"unix_socket_dir = {pgbouncer.socket_folder}", f"unix_socket_dir = {made.socket_folder}")
     own = own.replace(f"{pgbouncer.home}/pgbouncer.pid", f"{home}/pgbouncer.pid")
-    if users := getattr(request, "param", ""):
+    users = getattr(request, "param", "")
+    if users not in ("", ELSEWHERE):
         account.write_private(made.config_dir / "users-2.txt", users)
         own = own.replace("userlist.txt", "users-2.txt")
-    account.write_private(made.config_dir / "pgbouncer-2.ini", own)
+    made.main_folder = home if users == ELSEWHERE else None
+    account.write_private(made.main_file, own)
     with made:
         yield made
 
 
+@pytest.mark.parametrize("second", [ELSEWHERE], indirect=True)
 def test_a_pool_that_one_of_two_processes_would_not_get_is_refused(
     second: Second, pooler: Pooler, make_pool: MakePool
 ) -> None:
@@ -93,19 +104,21 @@ def test_a_pool_that_one_of_two_processes_would_not_get_is_refused(
     )
     poolers.check(pooler)
     assert [one["name"] for one in pooler.processes] == ["pgbouncer-2.ini", "pgbouncer.ini"]
-    assert pooler.processes_note.startswith(f"2 processes share port {pooler.port} (so_reuseport): PAUSE, KILL")
+    assert pooler.processes_note.startswith(f"2 processes share port {pooler.port} (so_reuseport): an apply reloads")
 
 
 def test_a_pool_that_both_processes_read_is_applied_to_both(
     second: Second, pooler: Pooler, make_pool: MakePool, log_in: LogIn
 ) -> None:
-    ini = second.config_dir / "pgbouncer-2.ini"
-    account.write_private(ini, f"{ini.read_text()}\n{LINES.format(second.config_dir)}\n")
+    ini = second.main_file
+    before = ini.read_text()
     pool = make_pool()
     pooler_settings.change_settings(pooler, {"server_lifetime": 1800})
     deployment.apply_pooler(pooler)
     assert state_of(pool) == (PoolState.APPLIED, "")
     assert {log_in("orders") for _ in range(24)} == {"app"}
+    assert LINES.format(second.config_dir) in ini.read_text().replace("\n\n; pools made in Pooldeck", "")
+    assert set(before.splitlines()) <= set(ini.read_text().splitlines())
     texts = {name: (second.config_dir / name).read_text() for name in ("pooldeck.ini", "pooldeck_settings.ini")}
     assert KINDS[pooler.kind].compare(pooler, texts) == {}
     assert KINDS[pooler.kind].compare_program(pooler, texts) == []
@@ -113,8 +126,9 @@ def test_a_pool_that_both_processes_read_is_applied_to_both(
     for _ in range(24):
         with second.connect() as console:
             console.execute(b"RELOAD")
-    assert KINDS[pooler.kind].compare(pooler, texts) == {pool.pk: "the pooler has no pool orders"}
-    assert "the pooler has server_lifetime 3600, not 1800" in KINDS[pooler.kind].compare_program(pooler, texts)
+    of_second = "the process of pgbouncer-2.ini: the pooler has"
+    assert KINDS[pooler.kind].compare(pooler, texts) == {pool.pk: f"{of_second} no pool orders"}
+    assert f"{of_second} server_lifetime 3600, not 1800" in KINDS[pooler.kind].compare_program(pooler, texts)
 
 
 def test_one_process_that_would_share_its_port_is_as_any(pooler: Pooler, make_pool: MakePool) -> None:

@@ -1,0 +1,89 @@
+"""Main files of PgBouncers that would share the port (so_reuseport), whether a process runs with them or not."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+import psutil
+from django.utils.translation import gettext as _
+
+from pools.config_files import pooler_files
+from pools.errors import PoolerUnreachable
+from pools.models import Delivery, Pooler, ProcessState
+from pools.poolers.pgbouncer import global_settings, operators_config
+from pools.poolers.pgbouncer.global_settings import SETTINGS
+from pools.poolers.pgbouncer.processes import Process
+from pools.poolers.pgbouncer.render import SETTINGS_INCLUDE
+
+Row = dict[str, object]
+
+
+def rows(pooler: Pooler, found: Sequence[Process]) -> list[Row]:
+    """Return what to tell of each process: of those that answer, then of main files with which none answers."""
+    return [*(one.described() for one in found), *_silent(pooler, found)]
+
+
+def require_all(pooler: Pooler, found: Sequence[Process]) -> None:
+    """Raise `PoolerUnreachable` for a process that was seen before and does not answer: it would not get the pools."""
+    gone = [one for one in _silent(pooler, found) if one["state"] == ProcessState.UNREACHABLE]
+    if not gone:
+        return
+    text = _(
+        "pooler %(pooler)s shares port %(port)s among several processes (so_reuseport), and nothing is applied while "
+        "one does not answer: %(gone)s; start it, or move its main file away where it is gone for good"
+    )
+    words = {"pooler": pooler, "port": pooler.port, "gone": ", ".join(map(_described, gone))}
+    raise PoolerUnreachable(text % words)
+
+
+def _described(row: Row) -> str:
+    words = {"file": row["main_file"], "socket": row["socket"] or _("none")}
+    return _("the one of %(file)s (socket %(socket)s)") % words
+
+
+def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[Row]:
+    """Yield a row for each main file beside theirs that names the same port, and with which none of them runs."""
+    if found[0].config.get("so_reuseport") != "1" or (folder := _folder(pooler, found)) is None:
+        return
+    taken = {one.name for one in found}
+    seen = {str(one["name"]) for one in pooler.processes if one["state"] != ProcessState.STOPPED}
+    for path in sorted(folder.glob("*.ini")):
+        own = {} if path.name in taken else _settings(pooler, path)
+        if own.get("so_reuseport") != "1" or own.get("listen_port") != str(pooler.port):
+            continue
+        yield {
+            "name": path.name,
+            "main_file": str(path),
+            "pid": None,
+            "socket": own.get("unix_socket_dir", ""),
+            "peer_id": int(own["peer_id"]) if own.get("peer_id", "").isdigit() else 0,
+            "version": "",
+            "state": (ProcessState.UNREACHABLE if path.name in seen else ProcessState.STOPPED).value,
+        }
+
+
+def _folder(pooler: Pooler, found: Sequence[Process]) -> Path | None:
+    """Return the folder of their main files as this host has it; None where it is elsewhere."""
+    if pooler.config_dir:
+        return Path(pooler.config_dir) if pooler.delivery == Delivery.WORKER else None
+    for one in found:
+        conffile = PurePosixPath(one.config.get("conffile", ""))
+        with suppress(psutil.Error, OSError):
+            if one.pid is not None:
+                return Path(psutil.Process(one.pid).cwd(), conffile).parent
+    return None
+
+
+def _settings(pooler: Pooler, path: Path) -> Mapping[str, str]:
+    """Return what a main file, with all that it includes, sets; nothing where it can't be read."""
+
+    def load(included: str) -> str:
+        return pooler_files.text_at(pooler, str(Path(path.parent, included)))
+
+    try:
+        main = pooler_files.text_at(pooler, str(path))
+        panels = path.with_name(SETTINGS)
+        ours = global_settings.written(panels.read_text()) if SETTINGS_INCLUDE.search(main) and panels.is_file() else {}
+        return operators_config.read(main, {}, load).values("pgbouncer") | ours
+    except OSError:
+        return {}
