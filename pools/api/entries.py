@@ -63,6 +63,7 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
             "connections",
             "paused",
             "disabled",
+            "automatic",
             "paused_until",
             "source",
             "kept_because",

@@ -18,6 +18,7 @@ ENTRY: dict[str, Any] = {
     "connections": 4,
     "paused": False,
     "disabled": False,
+    "automatic": False,
     "paused_until": None,
     "source": None,
     "kept_because": "",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pools.clusters.cluster_index import ClusterIndex
@@ -331,6 +332,10 @@ def _described(one: Proposal) -> dict[str, Any]:
 def note_kept(pooler: Pooler, proposals: Collection[Proposal]) -> None:
     """Record where each entry stands and why those that stayed did, for the list of entries."""
     for one in proposals:
-        Entry.objects.filter(pooler=pooler, name=one.name).update(
-            source_file=one.line.path, source_line=one.line.number, kept_because=one.because
-        )
+        noted = {"source_file": one.line.path, "source_line": one.line.number, "kept_because": one.because}
+        if one.name == ANY:  # no console lists it; the next check reads its values from the files
+            Entry.objects.update_or_create(
+                pooler=pooler, name=ANY, defaults=noted, create_defaults={**noted, "seen_at": timezone.now()}
+            )
+        else:
+            Entry.objects.filter(pooler=pooler, name=one.name).update(**noted)

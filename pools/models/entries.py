@@ -4,6 +4,7 @@ import uuid
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from pools.models.clusters import Cluster
 from pools.models.poolers import Pooler
@@ -47,6 +48,7 @@ class Entry(models.Model):
     connections = models.PositiveIntegerField(default=0)  # to its server, when it was last checked
     paused = models.BooleanField(default=False)
     disabled = models.BooleanField(default=False)
+    automatic = models.BooleanField(default=False)  # the entry `*` of its pooler made it for a client
     paused_until = models.DateTimeField(null=True, blank=True)  # the panel paused it, and resumes it then
     source_file = models.CharField(max_length=500, default="", blank=True)  # where its line stands, once files are read
     source_line = models.PositiveIntegerField(null=True)
@@ -62,6 +64,16 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def is_fallback(self) -> bool:
+        """Whether it serves every name that has no entry of its own; the console lists only what it made."""
+        return self.name == "*"
+
+    @property
+    def label(self) -> str:
+        """What people read."""
+        return gettext("any other database") if self.is_fallback else self.name
 
     @property
     def source(self) -> dict[str, str | int] | None:

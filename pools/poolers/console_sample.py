@@ -73,6 +73,7 @@ class FoundEntry:
     connections: int = 0
     paused: bool = False
     disabled: bool = False
+    automatic: bool = False  # a `*` entry made it for a client; it goes when it is unused
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,7 @@ def _detail(request: HttpRequest, entry: Entry, shown: Shown) -> HttpResponse:
         "course": monitoring.recent(entry.pooler, entry.name),
         "source": reverse("api-entry-live", args=[entry.pk]),
         "events": monitoring.events_of(entry.pk),
+        "made": entry.pooler.entries.filter(automatic=True)[:CARD_SIZE] if entry.is_fallback else (),
         **condition_context(entry, ENTRY_PAGES),
         **monitoring.counting(entry.pooler),
         **_figures(entry),

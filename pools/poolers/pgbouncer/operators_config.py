@@ -159,14 +159,14 @@ class Operators:
             described = {"file": shortened(line.file), "name": name}
             return _("%(file)s already has an entry %(name)s: give the pool another name") % described
         row = self.shown.get(name)
-        if row is None or name in self.panels or self._is_automatic(row):
+        if row is None or name in self.panels or self.is_automatic(row):
             return ""
         return _(
             "PgBouncer already serves an entry %(name)s, which the panel never wrote: give the pool another name, or "
             "RELOAD it if that entry was taken out of its files"
         ) % {"name": name}
 
-    def _is_automatic(self, row: console.Row) -> bool:
+    def is_automatic(self, row: console.Row) -> bool:
         """Return whether `*` made it for a client: it then has what the line of `*` says, and its own name."""
         if ANY not in self.entries:
             return False

@@ -1,19 +1,20 @@
 """What a PgBouncer's console shows of its entries and of its own login, whoever wrote its files."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
 from pools.config_files import pooler_files
-from pools.errors import PoolerUnreachable
-from pools.hosts.base import UnsafeFolder
-from pools.models import Mode, Pooler
+from pools.errors import PoolerUnreachable, PoolsError
+from pools.models import Delivery, Mode, Pooler
 from pools.poolers.console_sample import FoundEntry
-from pools.poolers.pgbouncer import console, operators_config
+from pools.poolers.pgbouncer import console, operators_config, taken_entries
 from pools.poolers.pgbouncer.console import Row
+from pools.poolers.pgbouncer.database_entries import DEFAULT_PORT
 from pools.poolers.pgbouncer.global_settings import SETTINGS
-from pools.poolers.pgbouncer.operators_config import Operators
+from pools.poolers.pgbouncer.operators_config import ANY, Operators
 from pools.poolers.pgbouncer.render import DATABASES, MAIN
 from pools.poolers.pgbouncer.stats import OWN, number
 
@@ -22,11 +23,22 @@ OWNER = "pgbouncer"  # over a Unix socket the account that runs PgBouncer is an 
 
 
 def read(pooler: Pooler) -> list[FoundEntry]:
-    """Read SHOW DATABASES, and SHOW CONFIG for the mode of those that name none. Raises `PoolerUnreachable`."""
+    """Read SHOW DATABASES, and SHOW CONFIG for the mode of those that name none. Raises `PoolerUnreachable`.
+
+    The entry `*`, and which entries it made, only the files of a managed one tell, where a worker on its host has them.
+    """
     with console.open(pooler) as connection:
         rows = console.rows(connection, "databases")
         config = _config(connection)
-    return [_entry(row, config) for row in rows if row["name"] != OWN]
+    has_files = not pooler.is_watched and pooler.delivery == Delivery.WORKER  # a check asks no other host
+    operators = _operators(pooler, rows) if has_files else Operators()
+    named = {*operators.entries, *operators.panels}
+    found = [
+        replace(_entry(row, config), automatic=row["name"] not in named and operators.is_automatic(row))
+        for row in rows
+        if row["name"] != OWN
+    ]
+    return [*_fallback(operators, config), *found]
 
 
 def commands_refused(pooler: Pooler) -> str:
@@ -45,16 +57,43 @@ def commands_refused(pooler: Pooler) -> str:
 def claim_on(pooler: Pooler, name: str) -> str:
     """Return a sentence of what the operator has by that name; empty for nothing, or where its files are elsewhere."""
     try:
-        disk = pooler_files.read(pooler, [MAIN, DATABASES, SETTINGS])
         with console.open(pooler) as connection:
-            shown = {str(row["name"]): row for row in console.rows(connection, "databases")}
-    except (PoolerUnreachable, UnsafeFolder):
+            rows = console.rows(connection, "databases")
+    except PoolerUnreachable:
         return ""
+    operators = _operators(pooler, rows)
+    return operators.claim_on(name) if operators.reading.lines else ""
+
+
+def _operators(pooler: Pooler, rows: Iterable[Row]) -> Operators:
+    """Return what the operator has in files; nothing where they are elsewhere, or not safe to read."""
+    try:
+        disk = pooler_files.read(pooler, [MAIN, DATABASES, SETTINGS])
+    except (PoolsError, OSError):
+        return Operators()
     texts = {file: (content or b"").decode(errors="surrogateescape") for file, content in disk.items()}
     if not texts[MAIN]:
-        return ""
+        return Operators()
     reading = operators_config.of_folder(pooler, texts[MAIN], texts, pooler.config_dir)
-    return Operators(reading, shown, operators_config.names_in(texts[DATABASES])).claim_on(name)
+    return Operators(reading, {str(row["name"]): row for row in rows}, operators_config.names_in(texts[DATABASES]))
+
+
+def _fallback(operators: Operators, config: Mapping[str, str]) -> Iterator[FoundEntry]:
+    """Yield the entry `*`, which the console never lists itself."""
+    if ANY not in operators.entries:
+        return
+    pairs = operators.entries[ANY].pairs
+    mode = taken_entries.mode_of(pairs, config)
+    yield FoundEntry(
+        name=ANY,
+        host=pairs.get("host") or config.get("unix_socket_dir", ""),
+        port=number(pairs.get("port", DEFAULT_PORT)) or None,
+        database=pairs.get("dbname", ""),
+        user=pairs.get("user", ""),
+        mode=mode if mode in Mode.values else Mode.SESSION.value,
+        size=taken_entries.size_of(pairs, config),
+        reserve=number(pairs.get("reserve_pool") or pairs.get("reserve_pool_size")),
+    )
 
 
 def _entry(row: Row, config: Mapping[str, str]) -> FoundEntry:

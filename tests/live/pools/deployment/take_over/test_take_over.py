@@ -16,7 +16,7 @@ from panel.quickstart.servers import PostgresServer
 from pools import deployment
 from pools.deployment import let_go, take_over, take_over_plan
 from pools.errors import IllegalTransition
-from pools.inventory import pools
+from pools.inventory import poolers, pools
 from pools.models import (
     Cluster,
     Entry,
@@ -317,6 +317,30 @@ def test_pages_lead_from_watched_to_managed_and_back(
     assert admin_client.post(leave, {"confirm": "yes"}).status_code == 302
     let_go.carry_on(pooler)
     assert "The pooler was let go" in admin_client.get(leave).content.decode()
+
+
+def test_the_fallback_entry_stays_listed_with_its_line_and_what_it_made(
+    cluster: Cluster, start: Start, watch: Watch
+) -> None:
+    layout = Layout(
+        "any",
+        {"pgbouncer.ini": main(f"app = {PLAIN}\n* = host=@PGHOST@ port=@PGPORT@", SCRAM), "userlist.txt": USERS},
+        {"app": POOL, "*": "kept"},
+    )
+    pgbouncer = start(layout)
+    pooler = watch(pgbouncer)
+    taken_over(pooler)
+    log_in(pgbouncer, "postgres")
+    poolers.check(pooler)
+    found = {one.name: one for one in pooler.entries.all()}
+    assert {name: (one.automatic, bool(one.pool_id), one.cluster) for name, one in found.items()} == {
+        "*": (False, False, cluster),
+        "app": (False, True, cluster),
+        "postgres": (True, False, cluster),
+    }
+    assert found["*"].source_file == str(pgbouncer.main)
+    assert "any other database" in found["*"].kept_because
+    assert released(pooler).state == TakeOverState.RELEASED
 
 
 @pytest.mark.parametrize("page", ["/poolers/{pk}/take-over/?config_file=", "/poolers/take-over/?pooler={pk}&whole=1"])

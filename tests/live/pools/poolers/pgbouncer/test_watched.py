@@ -5,6 +5,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from django.test import Client
 
 from benchmarks.errors import InvalidTarget
 from benchmarks.targets import entries as targets
@@ -16,7 +17,7 @@ from pools.inventory import budget, poolers, pools
 from pools.inventory.pools import InvalidPool
 from pools.models import Cluster, Entry, Pool, Pooler, PoolerState
 from pools.poolers import KINDS
-from tests.callers import bearer
+from tests.callers import bearer, person
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 from tests.postgresqls import verifier
 
@@ -211,7 +212,23 @@ def test_an_automatic_database_may_become_a_pool(
     login = {"host": pgbouncer.host, "port": pgbouncer.port, "dbname": "app", "user": APP_ROLE}
     psycopg.connect(**login, password=APP_PASSWORD).close()
     poolers.check(pooler)
-    assert list(Entry.objects.values_list("name", "pool")) == [("app", None)]
+    found = Entry.objects.values_list("name", "pool", "automatic", "cluster", "port")
+    assert list(found) == [
+        ("*", None, False, cluster.pk, postgres.port),
+        ("app", None, True, cluster.pk, postgres.port),
+    ]
+    browser = Client()
+    browser.force_login(person())
+    page = browser.get(f"/poolers/{pooler.pk}/").content.decode()
+    assert "any other database" in page
+    assert "made by “any other database”" in page
+    fallback = Entry.objects.get(name="*")
+    assert "/app" in bearer().get(f"/api/v1/entries/{Entry.objects.get(name='app').pk}/connection/").json()["text"]
+    assert "/YOUR_DATABASE" in bearer().get(f"/api/v1/entries/{fallback.pk}/connection/").json()["text"]
+    shown = browser.get(f"/entries/{fallback.pk}/").content.decode()
+    assert f"/entries/{Entry.objects.get(name='app').pk}/" in shown
+    refused = bearer().post(f"/api/v1/entries/{fallback.pk}/pause/")
+    assert refused.status_code in (404, 409)
     values = {"pooler": pooler, "cluster": cluster, "database": "app", "user": "app", "mode": "session", "size": 1}
     assert pools.create({**values, "name": "app"}).name == "app"
 
