@@ -1,4 +1,4 @@
-"""A reader that takes nothing of its event stream holds up nobody else, takes no memory, and gets nothing after its end."""
+"""A reader that takes nothing of its event stream holds up nobody else, and gets nothing after its end."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""What pgpool.conf has no way to write is refused before it is written: a quote has no escape, and a line ends a value."""
+"""What pgpool.conf has no way to write is refused: a quote has no escape, and a line ends a value."""
 
 import pytest
 
