@@ -94,6 +94,16 @@ def test_verbs_that_the_login_may_not_use_are_named(staff, entry):
     assert "stats is none of the admin_users" in page_of(staff.get(f"/poolers/{entry.pooler_id}/"))
 
 
+def test_the_fallback_is_called_any_other_database_and_lists_what_it_made(staff, entry):
+    fallback = an_entry(name="*", database="", pooler=entry.pooler, cluster=entry.cluster)
+    made = an_entry(name="web", pooler=entry.pooler, automatic=True)
+    page = page_of(staff.get(f"/entries/{fallback.pk}/"))
+    for words in ("any other database", "Any database on", f"/entries/{made.pk}/"):
+        assert words in page
+    assert f'href="/entries/{entry.pk}/"' not in page
+    assert "made by “any other database”" in page_of(staff.get("/entries/?q=web"))
+
+
 @pytest.mark.parametrize(("kind", "label"), [("pgpool", "Pgpool-II"), ("haproxy", "HAProxy")])
 def test_why_another_kind_is_not_taken_over_stands_on_its_page(staff, kind, label):
     page = page_of(staff.get(f"/poolers/{a_pooler(kind=kind, config_dir='', port=1).pk}/"))
