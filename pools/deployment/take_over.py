@@ -43,11 +43,13 @@ from pools.poolers.pgbouncer import (
     database_entries,
     operators_config,
     preflight,
+    processes,
     read_files,
     take_over,
     verify,
 )
 from pools.poolers.pgbouncer.render import DATABASES, MAIN
+from pools.poolers.pgbouncer.take_over import Running
 
 logger = logging.getLogger(__name__)
 Contents = Mapping[str, bytes | None]
@@ -156,22 +158,27 @@ class _Taking:
         program_path = preflight.find(running.pooler, running.version_text)
         if not program_path:
             return
+        for one in running.each:
+            self._rehearse_one(program_path, one)
+        self._step("rehearsed", _("a trial instance started on the new files"))
+
+    def _rehearse_one(self, program_path: str, process: Running) -> None:
+        running = self.plan.running
         start = operators_config.working_folder(running.pooler) or running.pooler.config_dir
 
         def load(path: str) -> str:
             whole = read_files.here(path, start)
             if whole in self.plan.contents:
                 return self._text(whole)
-            return running.files.files[whole].text
+            return running.all_files[whole].text
 
-        main = self._text(running.files.main.path)
+        main = self._text(process.files.main.path)
         texts = {MAIN: main, DATABASES: self._text(self._named[DATABASES])}
         included = operators_config.read(main, texts, load).files
         preflight.start(program_path, texts, running.pooler.config_dir, running.folder, included)
-        self._step("rehearsed", _("a trial instance started on the new files"))
 
     def _originals(self) -> dict[str, Original]:
-        files = self.plan.running.files.files
+        files = self.plan.running.all_files
         found = {path: Original(one.role, one.content, one.mode, one.uid, one.gid) for path, one in files.items()}
         return {**found, self._named[DATABASES]: Original("panel")}
 
@@ -182,17 +189,27 @@ class _Taking:
         write(running.pooler, dict(self.plan.contents), running.pooler.config_dir, self._access(), own_first=True)
         self._reload()
         self._step("reloaded")
-        after = take_over.show(running.processes[0])
-        if found := take_over.differences(running.shown, after, running):
+        if found := self._differences():
             raise Rejected(_("after RELOAD: %(found)s") % {"found": "; ".join(found)})
         entries = database_entries.read(self._text(self._named[DATABASES]))
-        verify.read_back(console.table(running.processes[0].console, "databases"), entries, ())
+        for one in running.each:
+            verify.read_back(console.table(one.process.console, "databases"), entries, ())
         self._step("read back", _("SHOW DATABASES, CONFIG and USERS tell no difference"))
         self._log_in()
 
+    def _differences(self) -> list[str]:
+        """Describe what SHOW of any process tells apart from before."""
+        running = self.plan.running
+        consoles = [one.process for one in running.each]
+        return [
+            processes.said_of(consoles, one.process, found)
+            for one in running.each
+            for found in take_over.differences(one.shown, take_over.show(one.process), running)
+        ]
+
     def _refuse_changed(self) -> None:
         """Raise `ApplyFailed` for a file that was edited since it was read."""
-        for path, file in self.plan.running.files.files.items():
+        for path, file in self.plan.running.all_files.items():
             if bytes_at(self.plan.running.pooler, path, follow=True) != file.content:
                 raise ApplyFailed(_("%(path)s was edited in this moment: try again") % {"path": path})
 
@@ -200,8 +217,8 @@ class _Taking:
         return access_of_panels(self._originals())
 
     def _reload(self) -> None:
-        for one in self.plan.running.processes:
-            console.reload(one.console)
+        for one in self.plan.running.each:
+            console.reload(one.process.console)
 
     def _log_in(self) -> None:
         before = {one.name: one.answer for one in self.plan.proposals if one.answer.role and not one.answer.error}
@@ -218,9 +235,7 @@ class _Taking:
         try:
             restore(self.asked)
             self._reload()
-            left = take_over.differences(
-                self.plan.running.shown, take_over.show(self.plan.running.processes[0]), self.plan.running
-            )
+            left = self._differences()
             if left:
                 reason = _("%(fault)s; and after the old files: %(left)s") % {"fault": fault, "left": "; ".join(left)}
         except PoolsError as second:
@@ -291,8 +306,9 @@ def _undo(left: TakeOver) -> None:
     reason = _("the worker died during the take-over; the files are as they were")
     restore(left)
     try:
-        with console.open(left.pooler) as connection:
-            console.reload(connection)
+        with processes.opened(left.pooler) as found:
+            for one in found:
+                console.reload(one.console)
     except PoolsError as error:
         reason = _("%(reason)s, for the next start: %(error)s") % {"reason": reason, "error": error}
     for revision in left.pooler.revisions.cut_short():

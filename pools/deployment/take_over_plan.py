@@ -28,9 +28,9 @@ from pools.models import (
     identifiers,
 )
 from pools.poolers import KINDS
-from pools.poolers.pgbouncer import database_entries, processes, render, take_over, taken_entries
+from pools.poolers.pgbouncer import database_entries, process_files, processes, render, take_over, taken_entries
 from pools.poolers.pgbouncer.operators_config import ANY
-from pools.poolers.pgbouncer.read_files import Placed
+from pools.poolers.pgbouncer.read_files import Placed, ReadFile
 from pools.poolers.pgbouncer.render import DATABASES
 from pools.poolers.pgbouncer.take_over import Answer, Running
 from pools.poolers.settings_schema import Scope
@@ -81,22 +81,19 @@ class Plan:
     @property
     def changes(self) -> list[diff.FileDiff]:
         """The files that differ, secrets masked."""
-        before = {path: self.running.files.files[path].text for path in self.contents if path in self._files}
+        before = {path: self._files[path].text for path in self.contents if path in self._files}
         after = {path: content.decode(errors="surrogateescape") for path, content in self.contents.items()}
         return diff.of_files(before, after, render.masked)
 
     @property
-    def _files(self) -> Collection[str]:
-        return self.running.files.files
+    def _files(self) -> Mapping[str, ReadFile]:
+        return self.running.all_files
 
     def described(self) -> dict[str, Any]:
         """Return `{entries, files, changes, blockers}` for the API, without secrets."""
         return {
             "entries": [_described(one) for one in self.proposals],
-            "files": [
-                {"path": file.path, "role": file.role, "sha256": file.sha256}
-                for file in self.running.files.files.values()
-            ],
+            "files": [{"path": file.path, "role": file.role, "sha256": file.sha256} for file in self._files.values()],
             "changes": [{"file": one.name, "diff": one.text} for one in self.changes],
             "blockers": self.blockers,
         }
@@ -110,7 +107,8 @@ def planned(pooler: Pooler, config_file: str, names: Collection[str] | None = No
     """
     refuse(pooler)
     with processes.opened(pooler) as found:
-        config_file = config_file or found[0].config.get("conffile", "")
+        process_files.require_all(pooler, found)
+        config_file = config_file or processes.main_first(pooler, found)[0].config.get("conffile", "")
         running = take_over.inspect(pooler, found, config_file)
         yield _plan(running, names)
 
@@ -257,12 +255,12 @@ def _contents(running: Running, proposals: Collection[Proposal], appended: str) 
         for one in proposals
         if one.pool
     ]
-    files, main = running.files.files, running.files.main
-    moved = [place for one in entries for place in running.entries[one.name]]
+    files, mains = running.all_files, [one.files.main.path for one in running.each]
+    moved = [place for process in running.each for one in entries for place in process.entries.get(one.name, ())]
     texts = {f"{running.pooler.config_dir}/{DATABASES}": render.databases(entries, {})}
-    for path in dict.fromkeys([main.path, *(place.path for place in moved)]):
+    for path in dict.fromkeys([*mains, *(place.path for place in moved)]):
         places = {place for place in moved if place.path == path}
-        texts[path] = take_over.without(files[path].text, places) + (appended if path == main.path else "")
+        texts[path] = take_over.without(files[path].text, places) + (appended if path in mains else "")
     return {path: text.encode(errors="surrogateescape") for path, text in texts.items()}
 
 

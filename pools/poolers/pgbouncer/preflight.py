@@ -203,7 +203,7 @@ def reload_changes(pooler: Pooler, texts: Mapping[str, str]) -> Iterator[str]:
     own, ours = reading.values("pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
     version = releases.version_of(pooler.server_version)
     with processes.opened(pooler) as found:  # the process of this file, where several share the port
-        rows = console.rows(next((one for one in found if one.name == MAIN), found[0]).console, "config")
+        rows = console.rows(processes.main_first(pooler, found)[0].console, "config")
     for row in rows:
         name, setting = str(row["key"]), global_settings.setting_of(str(row["key"]), version)
         if name not in own or name in ours:

@@ -211,6 +211,12 @@ def named(processes: Sequence[Process], process: Process) -> Iterator[None]:
         raise Rejected(reason, *fault.pools, settings=fault.settings) from fault
 
 
+def main_first(pooler: Pooler, processes: Sequence[Process]) -> list[Process]:
+    """Return them with the one first that was started with the main file of the pooler's record."""
+    main = PurePosixPath(pooler_files.path_of(pooler, MAIN)).name
+    return sorted(processes, key=lambda one: one.name != main)
+
+
 def further_mains(pooler: Pooler, processes: Sequence[Process]) -> tuple[str, ...]:
     """Return the names of main files in the pooler's folder with which processes besides the first were started."""
     folders = {PurePosixPath(one.config.get("conffile", "")).parent for one in processes}

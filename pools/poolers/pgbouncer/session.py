@@ -47,7 +47,7 @@ class PgBouncerSession:
     """See `pools.poolers.base.Session`."""
 
     def __init__(self, pooler: Pooler, found: Sequence[Process]) -> None:
-        self.pooler, self.processes = pooler, sorted(found, key=lambda one: one.name != MAIN)
+        self.pooler, self.processes = pooler, processes.main_first(pooler, found)
         self.connection = self.processes[0].console
         self.version_text = str(console.rows(self.connection, "version")[0]["version"])
         self.version = releases.version_of(self.version_text)

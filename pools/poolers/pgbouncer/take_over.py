@@ -48,22 +48,36 @@ class Answer:
 
 @dataclass
 class Running:
-    """A PgBouncer as it runs: `pooler` is its record as the take-over would make it, `processes` are its consoles."""
+    """A PgBouncer as it runs: `pooler` is its record as the take-over would make it.
+
+    Where several processes share the port, each has its own files: `further` are the others.
+    """
 
     pooler: Pooler
-    processes: Sequence[Process]
+    process: Process
     files: FileSet
     shown: Shown
+    further: "list[Running]" = field(default_factory=list)
+
+    @property
+    def each(self) -> "list[Running]":
+        """This process and the others."""
+        return [self, *self.further]
+
+    @property
+    def all_files(self) -> dict[str, read_files.ReadFile]:
+        """Path → file of all that any of them reads."""
+        return {path: file for one in reversed(self.each) for path, file in one.files.files.items()}
 
     @property
     def config(self) -> Mapping[str, str]:
         """SHOW CONFIG of the process that was started with the main file."""
-        return self.processes[0].config
+        return self.process.config
 
     @cached_property
     def version_text(self) -> str:
         """Its own name of its release."""
-        return str(console.rows(self.processes[0].console, "version")[0]["version"])
+        return str(console.rows(self.process.console, "version")[0]["version"])
 
     @property
     def folder(self) -> str:
@@ -93,15 +107,33 @@ class Running:
             for path, why in self.files.unread.items()
         )
         yield from self._not_live()
+        for one in self.further:
+            faults = [*one.blockers(), *self._unlike(one)]
+            yield from (
+                _("the process of %(name)s: %(fault)s") % {"name": one.process.name, "fault": fault} for fault in faults
+            )
+
+    def _unlike(self, other: "Running") -> Iterator[str]:
+        """Yield how another process differs from this one, so that one part of the panel's can't serve both."""
+        words = {"name": self.process.name, "folder": self.pooler.config_dir}
+        if PurePosixPath(other.files.main.path).parent != PurePosixPath(self.files.main.path).parent:
+            yield _("its main file lies in another folder than %(folder)s: move it there") % words
+        if other.process.name == MAIN:
+            yield _("it was started with %(path)s: name that file as the main one") % {"path": other.files.main.path}
+        if other.config.get("auth_file") != self.config.get("auth_file"):
+            yield _("it reads its users from another auth_file than the process of %(name)s") % words
+        if appended_to(other.files.main.text, self.folder) != appended_to(self.files.main.text, self.folder):
+            yield _("its main file ends with a line break where that of %(name)s does not, or the reverse") % words
+        own, others = ({name: lines[-1].value for name, lines in one.entries.items()} for one in (self, other))
+        if differing := sorted(name for name in {*own, *others} if own.get(name) != others.get(name)):
+            text = _("it has other entries than the process of %(name)s (%(differing)s): let both have the same")
+            yield text % {**words, "differing": ", ".join(differing)}
 
     def _foreign(self) -> Iterator[str]:
         main, live = self.files.main, self.config.get("conffile", "")
         if live and PurePosixPath(live).name != PurePosixPath(main.path).name:
             text = _("PgBouncer was started with %(live)s, not with %(path)s: name that file")
             yield text % {"live": live, "path": main.path}
-        if len(self.processes) > 1:
-            text = _("%(count)d processes share the port (so_reuseport), each with files of its own: they stay watched")
-            yield text % {"count": len(self.processes)}
         admins = re.split(r"[\s,]+", self.config.get("admin_users", ""))
         if self.pooler.admin_user not in admins and self.config.get("auth_type") != "any":
             text = _("%(user)s may not RELOAD: add it to admin_users, or give the pooler a login that stands there")
@@ -159,7 +191,18 @@ def inspect(pooler: Pooler, found: Sequence[Process], config_file: str) -> Runni
     files = read_files.read(config_file, start, own[0].config, load)
     if users := own[0].config.get("auth_file"):
         taken.file_paths[USERLIST] = read_files.here(users, start)
-    return Running(taken, own, files, show(own[0]))
+    return Running(taken, own[0], files, show(own[0]), [_further(taken, one, start, load) for one in own[1:]])
+
+
+def _further(taken: Pooler, process: Process, start: str, load: read_files.Load) -> Running:
+    """Read what another process that shares the port reads. Raises `Unreadable`, `PoolerUnreachable`."""
+    main = process.config.get("conffile", "")
+    if not main.startswith("/"):
+        text = _(
+            "the process of %(path)s shares the port, and was started with a relative path: start it with a whole one"
+        )
+        raise Unreadable(text % {"path": main})
+    return Running(taken, process, read_files.read(main, start, process.config, load), show(process))
 
 
 def show(process: Process) -> Shown:
