@@ -13,11 +13,12 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from benchmarks.engines.binaries import Program
+from benchmarks.engines.binaries import Program, ProgramMissing
 from benchmarks.engines.sentences import CLIENTS, TRANSACTIONS, UnitSentences, WorkerSentences
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run
 from benchmarks.processes.command import Command
+from benchmarks.processes.machines import Machine
 from pools.clusters.endpoints import Endpoint
 
 if TYPE_CHECKING:
@@ -289,6 +290,12 @@ class Engine(ABC):
     @abstractmethod
     def find(self) -> Program:
         """Return the program on this host; raise `ProgramMissing` with the remedy."""
+
+    def find_on(self, machine: Machine) -> Program:
+        """Return the program on the machine that the load runs on; raise `ProgramMissing` with the remedy."""
+        if machine.is_here:
+            return self.find()
+        raise ProgramMissing(gettext("%(name)s runs on generators that are workers only") % {"name": self.name})
 
     @abstractmethod
     def build_command(

@@ -54,10 +54,11 @@ def wrapped(argv: Sequence[str]) -> list[str]:
 class LoadProcess:
     """A running load program; its lines arrive in `events`, in the order of each stream."""
 
+    lost = ""  # a program of this machine can always be followed
+
     def __init__(self, argv: Sequence[str], env: dict[str, str], cwd: Path, events: "Queue[object]") -> None:
         """Start it; raises OSError when it can't be started. The starting thread must outlive it."""
         self.events = events
-        self.dropped_lines = 0
         self._child = subprocess.Popen(
             wrapped(argv),
             env=env,
@@ -67,15 +68,62 @@ class LoadProcess:
             stderr=subprocess.PIPE,
             start_new_session=True,
         )
-        self._readers = [self._reader(self._child.stdout, "stdout"), self._reader(self._child.stderr, "stderr")]
+        self._lines = Lines(self._child, events)
+
+    @property
+    def dropped_lines(self) -> int:
+        """How many lines came faster than they were taken."""
+        return self._lines.dropped
 
     @property
     def pid(self) -> int:
         """The program's process and group id."""
         return self._child.pid
 
+    def exit_code(self) -> int | None:
+        """Return its exit code (negative: the signal); None while it runs."""
+        code = self._child.poll()
+        return None if code is None else described(code)
+
+    def signal_group(self, number: signal.Signals) -> None:
+        """Send a signal to the whole group; do nothing where it is gone."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, number)
+
+    def stop(self, term_seconds: float = TERM_SECONDS) -> int:
+        """End the group by TERM, then KILL after `term_seconds`; return the exit code. Safe to call again."""
+        if self._child.poll() is None:
+            self.signal_group(signal.SIGTERM)
+            self.signal_group(signal.SIGCONT)  # a stopped process gets its TERM only when it goes on
+            with suppress(subprocess.TimeoutExpired):
+                self._child.wait(term_seconds)
+        self.signal_group(signal.SIGKILL)
+        return described(self._child.wait())
+
+    def join(self, seconds: float = 5.0) -> None:
+        """Wait until both streams are drained, which a grandchild that holds a pipe may delay."""
+        self._lines.join(seconds)
+
+
+class Lines:
+    """Reads the pipes of a child by line into `events`, always, so that a full pipe never holds the child up.
+
+    `dropped` counts the lines that did not fit.
+    """
+
+    def __init__(self, child: "subprocess.Popen[bytes]", events: "Queue[object]") -> None:
+        self.events = events
+        self.dropped = 0
+        self._pid = child.pid
+        self._readers = [self._reader(child.stdout, "stdout"), self._reader(child.stderr, "stderr")]
+
+    def join(self, seconds: float) -> None:
+        """Wait for the ends of both streams, so many seconds for each at most."""
+        for reader in self._readers:
+            reader.join(seconds)
+
     def _reader(self, stream: IO[bytes] | None, name: str) -> threading.Thread:
-        thread = threading.Thread(target=self._drain, args=(stream, name), name=f"{name} of {self.pid}", daemon=True)
+        thread = threading.Thread(target=self._drain, args=(stream, name), name=f"{name} of {self._pid}", daemon=True)
         thread.start()
         return thread
 
@@ -94,35 +142,10 @@ class LoadProcess:
             try:
                 self.events.put_nowait(Line(stream, text, at))
             except Full:  # never hold the program up: a full pipe would slow the load that is being measured
-                self.dropped_lines += 1
-
-    def exit_code(self) -> int | None:
-        """Return its exit code (negative: the signal); None while it runs."""
-        code = self._child.poll()
-        return None if code is None else _described(code)
-
-    def signal_group(self, number: signal.Signals) -> None:
-        """Send a signal to the whole group; do nothing where it is gone."""
-        with suppress(ProcessLookupError):
-            os.killpg(self.pid, number)
-
-    def stop(self, term_seconds: float = TERM_SECONDS) -> int:
-        """End the group by TERM, then KILL after `term_seconds`; return the exit code. Safe to call again."""
-        if self._child.poll() is None:
-            self.signal_group(signal.SIGTERM)
-            self.signal_group(signal.SIGCONT)  # a stopped process gets its TERM only when it goes on
-            with suppress(subprocess.TimeoutExpired):
-                self._child.wait(term_seconds)
-        self.signal_group(signal.SIGKILL)
-        return _described(self._child.wait())
-
-    def join(self, seconds: float = 5.0) -> None:
-        """Wait until both streams are drained, which a grandchild that holds a pipe may delay."""
-        for reader in self._readers:
-            reader.join(seconds)
+                self.dropped += 1
 
 
-def _described(code: int) -> int:
+def described(code: int) -> int:
     """Return the exit code; 128 + n, with which a sandbox or shell reports signal n, becomes -n."""
     return 128 - code if 128 < code <= 128 + signal.NSIG else code
 

@@ -18,11 +18,12 @@ from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
 from benchmarks.engines import engine
 from benchmarks.errors import BenchmarksError, Fenced
+from benchmarks.generators import machines
 from benchmarks.library.scripts import dry_run, privileges, sampled
 from benchmarks.models import Purpose, Run, Status, Validity
-from benchmarks.processes import sandbox, workdir
 from benchmarks.processes.command import ROOT_CERTIFICATE, Command
-from benchmarks.processes.process import QUEUED_EVENTS, Ended, Line, LoadProcess, drain
+from benchmarks.processes.machines import Load, Machine
+from benchmarks.processes.process import QUEUED_EVENTS, Ended, Line, drain
 from benchmarks.runs import observers, setup
 from benchmarks.runs.execution import synchronized_start
 from benchmarks.runs.execution.outages import once_back
@@ -111,7 +112,7 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
     """Run the program to its end; raise before it starts where it can't or must not."""
     with prepared(run, recorder) as held:
         for name, text in held.command(run.options).files.items():
-            workdir.put(held.home / name, text)
+            held.place.put(name, text)
         if run.purpose == Purpose.PREPARE:
             held.note(partial_datasets.BEFORE, partial_datasets.before(run))
         with setup.held(held):
@@ -128,8 +129,14 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
         raise Cancelled(_("cancelled before it started"))
     recorder.state(status=Status.STARTING)
     privileges.guard_started(run)
+    with machines.of_run(run) as machine, _prepared_on(machine, run, recorder) as held:
+        yield held
+
+
+@contextmanager
+def _prepared_on(machine: Machine, run: Run, recorder: Recorder) -> Iterator[SetupContext]:
     program_engine = engine(run.engine)
-    program = program_engine.find()
+    program = program_engine.find_on(machine)
     named = program.version_text.removeprefix(f"{program_engine.terms.program} ")
     recorder.state(client_version=named[:VERSION_CHARACTERS])
     if run.purpose == Purpose.PREPARE and run.cluster is not None:
@@ -137,19 +144,19 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
     endpoint = resolve.endpoint_of(run)
     without_samples = sampled.mask(run.options, sampled.opened(run, run.options))
     recorder.mask = lambda line: login_errors.program_line(without_samples(line), endpoint)
-    with workdir.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
+    with machine.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
 
         def build(options: dict[str, Any]) -> Command:
             command = program_engine.build_command(
                 sampled.opened(run, options),
                 purpose=run.purpose,
                 binary=program.path,
-                home=home,
-                endpoint=_reached_from(home, endpoint),
+                home=home.there,
+                endpoint=_reached_from(home.there, endpoint),
                 application_name=run.application_name,
                 version=program.version,
             )
-            return sandbox.confine(command, home)
+            return home.confine(command)
 
         yield SetupContext(run, endpoint, home, recorder, command=build, check=partial(_lookup, recorder))
 
@@ -183,15 +190,13 @@ def _load(run: Run, recorder: Recorder, command: Command, held: SetupContext) ->
 
 
 @contextmanager
-def _started(
-    recorder: Recorder, held: SetupContext, command: Command, events: "Queue[object]"
-) -> Iterator[LoadProcess]:
+def _started(recorder: Recorder, held: SetupContext, command: Command, events: "Queue[object]") -> Iterator[Load]:
     """Start the program once the attempt is known to be current, and end it in any case."""
     server_version = versions.of_server(held.run)
     at = synchronized_start.start_of(recorder, held.check)
     recorder.begin(at, status=Status.RUNNING, command=command.shown or command.argv, server_version=server_version)
     synchronized_start.wait_until(at)
-    load = LoadProcess(command.argv, command.env, held.home, events)
+    load = held.place.start(command, events)
     try:
         synchronized_start.note_start(recorder, at)
         yield load
@@ -215,7 +220,7 @@ def allowed_s(run: Run) -> float:
     return starting_s + 1.1 * float(duration) + 10.0 + 0.1 * float(run.options.get("clients") or 1)
 
 
-def _listen(load: LoadProcess, recorder: Recorder, deadline: float) -> None:
+def _listen(load: Load, recorder: Recorder, deadline: float) -> None:
     """Handle events until both streams have ended; raise `Stopped` and `Fenced`."""
     open_streams = {"stdout", "stderr"}
     next_check, gone_at = time.monotonic(), None
@@ -277,7 +282,7 @@ def _take_line(text: str, at: float, recorder: Recorder) -> None:
         recorder.log(text, at)
 
 
-def _take_rest(load: LoadProcess, recorder: Recorder) -> None:
+def _take_rest(load: Load, recorder: Recorder) -> None:
     """Handle what arrived before the end, including the last lines of a stopped load."""
     load.join()
     for event in drain(load.events):

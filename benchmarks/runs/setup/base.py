@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from benchmarks.models import Run
 from benchmarks.processes.command import Command
+from benchmarks.processes.machines import Home
 from pools.clusters.endpoints import Endpoint
 
 POLL_EVERY_S = 0.4  # how long a condition may work without calling `check`
@@ -30,7 +31,7 @@ class RunRecorder(Protocol):
 
 @dataclass(frozen=True)
 class SetupContext:
-    """A run about to start: the endpoint it logs in to, its private home, and its recorder.
+    """A run about to start: the endpoint it logs in to, its private home on the load's machine, and its recorder.
 
     `command` builds the load's command from other options. `check` renews the lease and raises where the run must end:
     long steps call it every `POLL_EVERY_S`.
@@ -38,10 +39,15 @@ class SetupContext:
 
     run: Run
     endpoint: Endpoint
-    home: Path
+    place: Home
     recorder: RunRecorder
     command: Callable[[dict[str, Any]], Command]
     check: Callable[[], None]
+
+    @property
+    def home(self) -> Path:
+        """Where this process reads what the load writes into its private home."""
+        return self.place.here
 
     def report(self, words: str) -> None:
         """Publish to live viewers what is being done."""

@@ -18,9 +18,9 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis import connection_refusals
 from benchmarks.engines import engine
 from benchmarks.errors import Refused
-from benchmarks.processes import workdir
 from benchmarks.processes.command import Command
-from benchmarks.processes.process import QUEUED_EVENTS, Line, LoadProcess, drain
+from benchmarks.processes.machines import Load
+from benchmarks.processes.process import QUEUED_EVENTS, Line, drain
 from benchmarks.runs.setup.base import POLL_EVERY_S, SetupContext
 from benchmarks.runs.setup.engine_service import served
 
@@ -51,7 +51,7 @@ def _command(held: SetupContext, seconds: int) -> Command:
 def _of_whole(held: SetupContext, seconds: int) -> None:
     command = _command(held, seconds)
     for name, text in command.files.items():
-        workdir.put(held.home / name, text)
+        held.place.put(name, text)
     with served(held):
         _run(held, command, seconds)
 
@@ -59,7 +59,7 @@ def _of_whole(held: SetupContext, seconds: int) -> None:
 def _run(held: SetupContext, command: Command, seconds: int) -> None:
     held.report(_("warming up for %(seconds)s s") % {"seconds": seconds})
     began = time.monotonic()
-    load = LoadProcess(command.argv, command.env, held.home, Queue(QUEUED_EVENTS))
+    load = held.place.start(command, Queue(QUEUED_EVENTS))
     reported: list[str] = []
     printed: deque[str] = deque(maxlen=LAST_LINES)
     try:
@@ -94,7 +94,7 @@ def _why_refused(exit_code: int, reported: list[str]) -> str:
     raise Refused(text % {"code": exit_code, "error": reported[0]})
 
 
-def _parse_line(held: SetupContext, load: LoadProcess, reported: list[str], printed: deque[str]) -> None:
+def _parse_line(held: SetupContext, load: Load, reported: list[str], printed: deque[str]) -> None:
     """Keep the first lines that report an error, and the last lines of stdout, which hold the summary."""
     for event in drain(load.events):
         if not isinstance(event, Line):
