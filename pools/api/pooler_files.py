@@ -129,8 +129,10 @@ class FileActions(GenericViewSet[Pooler]):
         wanted = wanted_files.of(pooler)
         whole = _answer(wanted, kind)
         found = get_conditional_response(request._request, etag=whole.headers["ETag"], response=whole) or whole
+        if wanted.revision:
+            wanted.revision.mark_fetched()
         if found is whole:
-            logger.info("files of pooler %s, revision %s, given to %s", pooler.pk, wanted.revision, request.user)
+            logger.info("files of pooler %s, %s, given to %s", pooler.pk, wanted.revision or "first", request.user)
         return found
 
     @extend_schema(responses=GivenFileSerializer(many=True), filters=False)
@@ -178,7 +180,7 @@ def _answer(wanted: WantedFiles, kind: str) -> HttpResponse:
     body = make(wanted)
     headers = {"ETag": wanted_files.etag(body), "Cache-Control": "no-store"}
     if wanted.revision is not None:
-        headers["X-Pooldeck-Revision"] = str(wanted.revision)
+        headers["X-Pooldeck-Revision"] = str(wanted.revision.number)
     return HttpResponse(body, content_type=content_type, headers=headers)
 
 

@@ -258,7 +258,6 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "updated_at",
         ]
         read_only_fields = [
-            "delivery",
             "settings_state",
             "settings_reason",
             "state",

@@ -154,6 +154,13 @@ class TakeOverActions(GenericViewSet[Pooler]):
 
 
 def _refuse_other_deliveries(values: dict[str, Any]) -> None:
+    if values["delivery"] == Delivery.PULL:
+        text = gettext(
+            "a take-over reads and rewrites the files of the running PgBouncer, which can't be read where its host "
+            "fetches them: let its main file include the panel's files, then set its delivery to pull and its "
+            "config_dir, which leaves its own entries as they are"
+        )
+        raise InvalidValues({"delivery": [text]})
     if values["delivery"] != Delivery.WORKER or values.get("host"):
         text = gettext("a pooler is taken over by a worker on its host, which reads and writes its files: worker")
         raise InvalidValues({"delivery": [text]})

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from pools.config_files import folder_owner
+from pools.config_files import deliveries, folder_owner
 from pools.deployment import live_files
 from pools.errors import PoolerUnreachable
 from pools.hosts.base import UnsafeFolder
@@ -68,6 +68,8 @@ def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
     Where no generator is named, that is the one that applied last. Once it is silent another may take over that finds
     everything as it was applied: what else it finds may be a folder of the same name on its own machine.
     """
+    if not deliveries.of(pooler).writes:
+        return []  # nobody reads them: what PgBouncer made of them is compared
     owner = folder_owner.of(pooler)
     if owner.generator == settings.GENERATOR:
         return list(_changed_files(pooler, last))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.utils.translation import gettext as _
 
 from panel.installation import pausing
-from pools.config_files import folder_owner, pooler_files
+from pools.config_files import deliveries, folder_owner, pooler_files
 from pools.hosts.base import UnsafeFolder
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
@@ -97,10 +97,10 @@ def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None)
     """Return file → how it differs from the last apply, in a sentence without secrets.
 
     A file differs where its panel's part is neither that of `last`, the last applied revision, nor that of the last
-    one tried, or where the program no longer reads the panel's files.
+    one tried, or where the program no longer reads the panel's files. None does where nobody here can read them.
     """
     kind = KINDS[pooler.kind]
-    if last is None:
+    if last is None or not deliveries.of(pooler).writes:
         return {}
     tried, settled = pooler.revisions.first(), last.files
     known = [settled] if tried is None or tried.pk == last.pk else [settled, tried.files]

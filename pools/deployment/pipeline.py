@@ -8,8 +8,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import pooler_files
-from pools.deployment import apply_lock, live_files, retries, snapshots
+from pools.config_files import deliveries, pooler_files
+from pools.deployment import apply_lock, live_files, offers, retries, snapshots
 from pools.deployment.attempt import (
     Attempt,
     LockLost,
@@ -109,7 +109,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
                 asked = Wanted.of(pooler, live, busy)
                 last = _attempt(asked, session, author, overwrite=overwrite, trust_disk=not died)
                 live = last if last.state == RevisionState.APPLIED else live
-                if not unsettled(pooler, busy):
+                if not unsettled(pooler, busy) or last.state == RevisionState.PENDING:  # it is offered
                     break
             else:
                 give_up_rest(Wanted.of(pooler, live, busy), _given_up(last))
@@ -136,6 +136,11 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
             draft = session.draft(asked.pools, asked.live.files if asked.live else {}, trust_disk)
     except ApplyFailed as fault:
         return _refuse_unrendered(asked, author, fault, described)
+    if offer := Revision.objects.offered_on(pooler):
+        if offer.files == draft.texts:
+            offers.look(Attempt(asked, session, offer, draft))
+            return offer
+        offers.withdraw(offer)
     revision = Revision.objects.draft(pooler, draft.texts, author, **described)
     attempt = Attempt(asked, session, revision, draft)
     attempt.step("rendered", _("for %(version)s: %(changes)s") % {"version": session.version_text, "changes": asked})
@@ -145,7 +150,10 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
     except ApplyFailed as fault:
         refuse(revision, fault, asked)
         return revision
-    _bring_live(attempt)
+    if deliveries.of(pooler).writes:
+        _bring_live(attempt)
+    else:
+        offers.make(attempt)
     return revision
 
 

@@ -7,7 +7,9 @@ import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from pools.config_files import deliveries
 from pools.models import Pooler, Revision
+from pools.poolers import KINDS
 
 MODE = 0o600  # of each file in a tar: all may hold secrets
 SINCE = 0  # their time, the same whenever they are fetched
@@ -15,9 +17,9 @@ SINCE = 0  # their time, the same whenever they are fetched
 
 @dataclass(frozen=True)
 class WantedFiles:
-    """The files by name, and the number of the revision that they are of; None before the first."""
+    """The files by name, secrets in clear, and the revision that they are of; None before the first."""
 
-    revision: int | None
+    revision: Revision | None
     texts: Mapping[str, str]
 
     def as_json(self) -> bytes:
@@ -44,10 +46,16 @@ MAKERS: Mapping[str, tuple[str, Callable[[WantedFiles], bytes]]] = {
 
 
 def of(pooler: Pooler) -> WantedFiles:
-    """Return the files of the live revision, secrets in clear; none before the first. Raises `IllegalTransition`."""
+    """Return the files of the revision that is offered, else of the live one. Raises `IllegalTransition`.
+
+    Before the first there are none; where they are fetched, those with which a pooler can start.
+    """
     pooler.require_managed()
-    last = Revision.objects.live_on(pooler)
-    return WantedFiles(last.number, last.files) if last else WantedFiles(None, {})
+    wanted, kind = Revision.objects.wanted_on(pooler), KINDS[pooler.kind]
+    if deliveries.of(pooler).writes:
+        return WantedFiles(wanted, wanted.files if wanted else {})
+    texts = wanted.files if wanted else kind.first_texts(pooler)
+    return WantedFiles(wanted, {kind.fetched_names.get(name, name): text for name, text in texts.items()})
 
 
 def etag(body: bytes) -> str:

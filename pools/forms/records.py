@@ -11,9 +11,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.clusters import topology
+from pools.config_files import deliveries
 from pools.forms.setting_fields import field_of, written
 from pools.inventory import clusters, pool_validation, pooler_settings_validation
-from pools.models import Cluster, Mode, NodeRole, Pool, Pooler
+from pools.models import Cluster, Delivery, Mode, NodeRole, Pool, Pooler
 from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
 
@@ -134,7 +135,7 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
         model = Pooler
         fields = (
             *("name", "kind", "host", "port", "pcp_port", "stats_address", "admin_user"),
-            *("client_host", "client_port", "config_dir", "generator"),
+            *("client_host", "client_port", "delivery", "config_dir", "generator"),
         )
         labels = {
             "name": _("Name"),
@@ -146,6 +147,7 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             "stats_address": _("Statistics"),
             "client_host": _("Host for clients"),
             "client_port": _("Port for clients"),
+            "delivery": _("Delivery"),
             "config_dir": _("Configuration directory"),
             "generator": _("Generator"),
         }
@@ -170,14 +172,27 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
                 "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on the generator's host, "
                 "which the panel writes to. Empty: the pooler is only watched, and nothing of it is changed"
             ),
+            "delivery": _(
+                "How the files get to its host. If its host fetches them (a container, Kubernetes, Ansible), the panel "
+                "writes nothing there, the folder is where it puts them, and a change is pending until the console "
+                "shows it"
+            ),
             "generator": _("The generator whose worker writes there; empty: any"),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        delivery = self.fields["delivery"]
+        delivery.required = False
+        if isinstance(delivery, forms.ChoiceField):
+            delivery.choices = [(one.value, one.label) for one in Delivery if one in deliveries.DELIVERIES]
         if not self.instance._state.adding:
             self.initial.setdefault("version", self.instance.version)
             self.fields["admin_password"].help_text = KEPT
+
+    def clean_delivery(self) -> str:
+        """Return what was chosen; without a choice it stays as it is."""
+        return str(self.cleaned_data["delivery"] or self.instance.delivery)
 
     def validate_unique(self) -> None:
         """Do nothing: the verb refuses a duplicate, and its message names the remedy."""

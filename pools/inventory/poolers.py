@@ -23,10 +23,16 @@ from pools.poolers.console_sample import FoundEntry, PoolFigures
 logger = logging.getLogger(__name__)
 
 FIELDS = (
-    *("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "config_file", "generator"),
+    *("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "config_file", "delivery", "generator"),
     *("client_host", "client_port", "stats_address"),
 )
-OF_HOST = ("host", "port", "config_dir", "config_file")  # a change of them leads to other files, or to another program
+OF_HOST = (
+    "host",
+    "port",
+    "config_dir",
+    "config_file",
+    "delivery",
+)  # a change of them leads to other files, or to another program
 CHECKS_AT_ONCE = 16
 
 
@@ -236,18 +242,33 @@ def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, 
     yield "config_dir", _folder_problem(pooler, folder)
     yield "config_file", _file_problem(folder, fields["config_file"])
     yield "client_host", identifiers.host_problem(fields["client_host"]) if fields["client_host"] else ""
+    yield "delivery", _delivery_problem(pooler, fields)
     yield "client_port", _port_problem(fields["client_port"]) if fields["client_port"] is not None else ""
     yield from (
         KINDS[fields["kind"]].console_problems(folder, fields["stats_address"]) if fields["kind"] in KINDS else ()
     )
-    for other in deliveries.others_in(_like(pooler, fields), folder) if folder else ():
+    known = fields["delivery"] in deliveries.DELIVERIES
+    for other in deliveries.others_in(_like(pooler, fields), folder) if folder and known else ():
         text = _("%(folder)s is the folder of pooler %(pooler)s: two would overwrite each other's pools")
         yield "config_dir", text % {"folder": folder, "pooler": other}
 
 
 def _like(pooler: Pooler, fields: Mapping[str, Any]) -> Pooler:
     """Return the unsaved record of a pooler with these fields."""
-    return Pooler(**{"id": pooler.pk, "delivery": pooler.delivery, **fields})
+    return Pooler(**{"id": pooler.pk, **fields})
+
+
+def _delivery_problem(pooler: Pooler, fields: Mapping[str, Any]) -> str:
+    delivery, kind = fields["delivery"], fields["kind"]
+    if delivery not in deliveries.DELIVERIES:
+        text = _("%(delivery)r is no way of delivery: use one of %(choices)s")
+        return text % {"delivery": delivery, "choices": ", ".join(deliveries.DELIVERIES)}
+    if pooler.file_paths and delivery != pooler.delivery:
+        return _("its files were taken over where they lie: let the pooler go first")
+    if deliveries.DELIVERIES[delivery].writes or kind not in KINDS or KINDS[kind].is_fetchable:
+        return ""
+    text = _("the files of a %(kind)s are not fetched: only a PgBouncer shows all that is in them at its console")
+    return text % {"kind": PoolerKind(kind).label}
 
 
 def _kind_problem(kind: str) -> str:

@@ -114,7 +114,15 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
 
     def cut_short(self) -> "RevisionQuerySet":
         """Return pending ones: while nobody holds the pooler's lock, these are what a dead worker left behind."""
-        return self.filter(state=RevisionState.PENDING)
+        return self.filter(state=RevisionState.PENDING, offered_at=None)
+
+    def offered_on(self, pooler: Pooler) -> "Revision | None":
+        """Return the revision whose files are offered to be fetched and not seen in the pooler yet; None for none."""
+        return self.filter(pooler=pooler, state=RevisionState.PENDING).exclude(offered_at=None).first()
+
+    def wanted_on(self, pooler: Pooler) -> "Revision | None":
+        """Return the revision whose files the pooler shall have: the one that is offered, else the live one."""
+        return self.offered_on(pooler) or self.live_on(pooler)
 
     def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **described: Any) -> "Revision":
         """Create the next revision, its files sealed (they hold secrets); `described`: specs, cause, summary, given."""
@@ -141,6 +149,8 @@ class Revision(models.Model):
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     generator = models.CharField(max_length=63, default="")  # whose worker made it; of a live one: has its files
     created_at = models.DateTimeField(auto_now_add=True)
+    offered_at = models.DateTimeField(null=True)  # its files, to be fetched; see `pools.deployment.offers`
+    fetched_at = models.DateTimeField(null=True)  # its files, for the first time
     finished_at = models.DateTimeField(null=True)
 
     objects = RevisionQuerySet.as_manager()
@@ -177,6 +187,15 @@ class Revision(models.Model):
         self.steps = [*self.steps, {"at": timezone.now().isoformat(), "step": step, "detail": detail}]
         if write:
             self.save(update_fields=["steps"])
+
+    def offer(self) -> None:
+        """Let its files be fetched from now on."""
+        self.offered_at = timezone.now()
+        self.save(update_fields=["steps", "offered_at"])
+
+    def mark_fetched(self) -> None:
+        """Record that its files were fetched, the first time."""
+        Revision.objects.filter(pk=self.pk, fetched_at=None).update(fetched_at=timezone.now())
 
     def finish(self, state: RevisionState, reason: str = "") -> None:
         """Save the final state. Raises `IllegalTransition` where it is already final."""

@@ -163,6 +163,8 @@ class Driver(ABC):
     can_chain = False  # its pools can lead through one of a kind that `is_chainable`
     is_chainable = False
     exports_metrics = False  # /metrics has the figures of pgbouncer_exporter for it
+    is_fetchable = False  # its files can be fetched by somebody (delivery `pull`)
+    fetched_names: Mapping[str, str] = {}  # the panel's name of a file → the one that it has where it is fetched
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most
 
     @property
@@ -336,6 +338,14 @@ class Driver(ABC):
     def access_obstacle(self, texts: Mapping[str, str]) -> str:
         """Return why its pools let in users beyond those they name, by its files; empty where they don't."""
         return ""
+
+    def first_texts(self, pooler: Pooler) -> dict[str, str]:
+        """Return the files with which a pooler that fetches them can start, before it has any pool."""
+        return {}
+
+    def reload(self, pooler: Pooler) -> None:
+        """Have each of its processes read its files again. Raises `ConsoleRefused`, `PoolerUnreachable`."""
+        raise ConsoleRefused(_("pooler %(pooler)s has no console that reloads it") % {"pooler": pooler})
 
     def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
         """Return what its files hold of a role's password, as a verifier or in clear; empty for nothing."""

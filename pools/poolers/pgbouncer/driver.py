@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from pools.config_files import pooler_files
+from pools.config_files import deliveries, pooler_files
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
@@ -23,6 +23,7 @@ from pools.poolers.pgbouncer import (
     advisories,
     console,
     database_entries,
+    fetched,
     global_settings,
     layout,
     login_messages,
@@ -78,7 +79,8 @@ class PgBouncer(Driver):
     )
     service = program = one_core_program = "pgbouncer"
     port_setting = "listen_port"
-    has_auth_query = can_chain = exports_metrics = admits_others = True
+    fetched_names = fetched.NAMES
+    is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = True
 
     @property
     def restart_hint(self) -> str:
@@ -131,6 +133,8 @@ class PgBouncer(Driver):
 
     def refuse_layout(self, pooler: Pooler) -> None:
         """Compare the files that SHOW CONFIG names with those of its folder; of a shared port an apply does."""
+        if not deliveries.of(pooler).writes:
+            return
         with processes.any_of(pooler) as connection:
             config = {str(row["key"]): str(row["value"] or "") for row in console.rows(connection, "config")}
         if config.get("so_reuseport") != "1":
@@ -191,6 +195,14 @@ class PgBouncer(Driver):
 
     def access_obstacle(self, texts: Mapping[str, str]) -> str:
         return access_rules.obstacle_in(texts.get(global_settings.ACCESS, ""))
+
+    def first_texts(self, pooler: Pooler) -> dict[str, str]:
+        return fetched.first_texts(pooler)
+
+    def reload(self, pooler: Pooler) -> None:
+        with processes.opened(pooler) as found:
+            for one in found:
+                console.reload(one.console)
 
     def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
         return render.users(texts.get(render.USERLIST, "")).get(role, "")

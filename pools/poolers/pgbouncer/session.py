@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import pooler_files
+from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolSet, PoolState
 from pools.poolers import local_process
@@ -18,6 +18,7 @@ from pools.poolers.pgbouncer import (
     console,
     database_entries,
     direct_login,
+    fetched,
     global_settings,
     layout,
     operators_config,
@@ -57,6 +58,7 @@ class PgBouncerSession:
         self.names: set[str] = set()  # of entries that the panel has or had in pooldeck.ini
         self.canary_pools: list[Pool] = []  # pools that are not changed and let their users through before
         self.written: Files = {}
+        self.is_fetched = not deliveries.of(pooler).writes
 
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
@@ -64,7 +66,11 @@ class PgBouncerSession:
         disk = pooler_files.read(self.pooler, (*render.FILES, *further))
         users = {str(row["name"]): row for one in self.processes for row in console.rows(one.console, "users")}
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
-        folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
+        if self.is_fetched:
+            fetched.refuse_unlisted(config)
+            disk, folder = dict(fetched.known(self.pooler, disk, config)), self.pooler.config_dir
+        else:
+            folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
         drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, sorted(users), config)
         drafting.reader, drafting.further_mains = self.reader, further
         self._remember_names(drafting, trust_disk)
@@ -90,9 +96,11 @@ class PgBouncerSession:
         changed = [pool for pool, _ in drafted.asked]
         tried = logins.try_changed(changed, draft.moved)
         logins.try_encryption(draft.moved)
-        program_path = preflight.find(self.pooler, self.version_text)
-        if program_path:
-            texts = {MAIN: drafted.main, **draft.texts}
+        texts = {MAIN: drafted.main, **draft.texts}
+        program_path = None if self.is_fetched else preflight.find(self.pooler, self.version_text)
+        if self.is_fetched:
+            where = fetched.rehearse(self.pooler, self.version_text, texts)
+        elif program_path:
             included = drafted.operators.reading.files
             preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder, included)
             for name in drafted.further_mains:
@@ -101,7 +109,10 @@ class PgBouncerSession:
         else:
             where = local_process.no_trial(self.pooler, "pgbouncer", self.version_text)
         self._hazards.refuse_lockout()
-        self._hazards.leaving_first(self.reader.read(draft.texts[DATABASES]), {**drafted.disk, **draft.files})
+        wanted = self.reader.read(draft.texts[DATABASES])
+        leaving = self._hazards.leaving_first(wanted, {**drafted.disk, **draft.files})
+        if self.is_fetched:
+            fetched.refuse_two_reloads(leaving | drafted.rehashed, self.version_text)
         if draft.settings_changed:
             self._call_canary_pools(logins, draft, progress)
         progress.step("rehearsed", f"{counted(tried)}; {where}")
@@ -157,6 +168,8 @@ class PgBouncerSession:
 
     def read_back(self, contents: Files) -> None:
         """Require that SHOW matches the files and that the console admits its admin."""
+        if self.is_fetched:
+            self.written = contents
         wanted = self.reader.read(text_of(contents, DATABASES))
         operators = self._drafted.operators
         gone = self.names - {entry.name for entry in wanted} - operators.entries.keys()
