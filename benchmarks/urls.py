@@ -67,6 +67,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("ceilings/<int:pk>/", ceilings.ceiling_edit, name="ceiling-edit"),
     path("ceilings/<int:pk>/delete/", ceilings.ceiling_delete, name="ceiling-delete"),
     path("generators/", generators.generator_list, name="generator-list"),
+    path("generators/add-host/", generators.generator_add_host, name="generator-add-host"),
     path("generators/<str:name>/forget/", generators.generator_forget, name="generator-forget"),
     path("datasets/", datasets.dataset_list, name="dataset-list"),
     path("datasets/new/", datasets.dataset_create, name="dataset-create"),

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks.api.serializers import GeneratorSerializer
+from benchmarks.api.serializers import GeneratorSerializer, HostGeneratorSerializer
 from benchmarks.generators import registry
 from benchmarks.models import Generator
 
@@ -29,6 +29,15 @@ class GeneratorViewSet(GenericViewSet[Generator]):
         """List generators with heartbeat, host, cores, engines, round trips to clusters, and current runs."""
         page = self.paginate_queryset(registry.known())
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
+
+    @extend_schema(request=HostGeneratorSerializer, responses={201: GeneratorSerializer})
+    def create(self, request: Request) -> Response:
+        """Register a host that is reached by SSH as a generator; its pgbench is what runs use."""
+        given = HostGeneratorSerializer(data=request.data)
+        given.is_valid(raise_exception=True)
+        made = registry.add_host(given.validated_data["ssh_host"], given.validated_data["name"])
+        found = next(one for one in registry.known_or_remembered()[0] if one.name == made.name)
+        return Response(self.get_serializer(found).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(parameters=[NAME])
     def retrieve(self, request: Request, pk: str) -> Response:

@@ -14,6 +14,7 @@ from benchmarks.results import annotations
 from benchmarks.runs.live import events
 from benchmarks.runs.submission.submit import MOST_REPEATS
 from panel.lib.known_fields import KnownFields
+from pools.models import Host
 
 
 class TargetSerializer(serializers.Serializer[Run]):
@@ -303,6 +304,13 @@ class RoundTripSerializer(serializers.Serializer[Any]):
     error = serializers.CharField(required=False)
 
 
+class HostGeneratorSerializer(serializers.Serializer[Any]):
+    """A host that is to be a generator."""
+
+    ssh_host = serializers.PrimaryKeyRelatedField(queryset=Host.objects.all(), help_text=_("A checked host's id"))
+    name = serializers.CharField(max_length=63, default="", allow_blank=True, help_text=_("Empty: the host's name"))
+
+
 class GeneratorSerializer(serializers.Serializer[Any]):
     """A worker that executes runs, with its engines and current runs.
 
@@ -310,6 +318,9 @@ class GeneratorSerializer(serializers.Serializer[Any]):
     """
 
     name = serializers.CharField()
+    kind = serializers.SerializerMethodField(help_text=_("`worker`, or `ssh` for a host that workers reach by SSH"))
+    ssh_host = serializers.UUIDField(source="ssh_host.pk", default=None, allow_null=True)
+    fault = serializers.CharField(help_text=_("Why the host can't be used, by its last check; empty: it can"))
     last_seen_at = serializers.DateTimeField()
     alive = serializers.BooleanField(help_text=_("Whether its last heartbeat is less than 15 seconds old"))
     started_at = serializers.DateTimeField(allow_null=True)
@@ -331,6 +342,10 @@ class GeneratorSerializer(serializers.Serializer[Any]):
     run = serializers.UUIDField(source="run.pk", default=None, allow_null=True)
     runs = serializers.SerializerMethodField(help_text=_("Runs that it executes now; several only with `alongside`"))
     queued = serializers.IntegerField(help_text=_("Runs that wait for this generator by name"))
+
+    def get_kind(self, generator: Any) -> str:
+        """Return what carries its runs."""
+        return "ssh" if generator.ssh_host else "worker"
 
     def get_runs(self, generator: Any) -> list[UUID]:
         """Return the ids, earliest run first."""

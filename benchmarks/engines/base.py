@@ -102,6 +102,10 @@ class RunContext(Protocol):
     def home(self) -> Path:
         """Its private home, a folder that the load program can read."""
 
+    @property
+    def is_here(self) -> bool:
+        """Whether its load runs on this machine."""
+
     def report(self, words: str) -> None:
         """Publish to live viewers what is being done."""
 

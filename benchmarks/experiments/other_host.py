@@ -101,7 +101,11 @@ def labelled(spec: ArmSpec) -> ArmSpec:
 
 def _able(engine: str) -> list[Known]:
     """Return the generators that can run the engine, those on this host first."""
-    known = [one for one in registry.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
+    known = [
+        one
+        for one in registry.known_or_remembered()[0]
+        if one.alive is not False and not one.lacks(engine) and not one.ssh_host
+    ]
     here = socket.gethostname()
     return sorted((one for one in known if one.host), key=lambda one: (one.host != here, one.name))
 

@@ -1,5 +1,6 @@
 """Registry of generators: what each recorded of itself, its last heartbeat, and the runs it carries."""
 
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -8,10 +9,14 @@ from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import IllegalTransition, QueueDown
+from benchmarks.errors import IllegalTransition, InvalidFields, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.models import ACTIVE, Generator, Run, Status
 from panel.lib import queues
+from pools.models import Host, HostState
+
+ANY = "any"  # stands for whichever worker is free
+GENERATOR_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}")
 
 
 @dataclass(frozen=True)
@@ -30,6 +35,7 @@ class Known:
     files: dict[str, dict[str, str]] | None = None
     round_trips: dict[str, Any] = field(default_factory=dict)
     started_at: datetime | None = None
+    ssh_host: Host | None = None
     runs: tuple[Run, ...] = ()
     queued: int = 0
 
@@ -40,13 +46,24 @@ class Known:
 
     @property
     def queue(self) -> str:
-        """The queue that only this generator consumes."""
-        return queues.of_generator(self.name)
+        """The queue of its runs: its own, or that of all workers for a host that they reach by SSH."""
+        return queues.RUNS if self.ssh_host else queues.of_generator(self.name)
 
     @property
     def is_alive(self) -> bool:
         """Whether its heartbeat is recent, as far as known."""
         return bool(self.alive)
+
+    @property
+    def fault(self) -> str:
+        """Why its host can't be used, by the last check; empty where it can, and for workers."""
+        host = self.ssh_host
+        if host is None or (host.state == HostState.ONLINE and self.engines):
+            return ""
+        if host.state != HostState.ONLINE:
+            words = {"host": host.name, "state": host.get_state_display(), "reason": host.error or _("check it")}
+            return _("host %(host)s: %(state)s (%(reason)s)") % words
+        return _("host %(host)s has no pgbench: install postgresql-contrib there, then check it") % {"host": host.name}
 
     def lacks(self, engine: str) -> bool:
         """Test whether it reported that it has no such program."""
@@ -77,7 +94,7 @@ def alive() -> list[Known]:
 
 
 def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list[Known]:
-    rows = {row.name: row for row in Generator.objects.all()}
+    rows = {row.name: row for row in Generator.objects.select_related("ssh_host")}
     carried = _carried()
     bound = Run.objects.filter(status=Status.QUEUED, parent=None).exclude(generator="").order_by()
     queued = dict(bound.values_list("generator").annotate(Count("pk")))
@@ -87,14 +104,25 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list
         beat, row = beats.get(name), rows.get(name)
         seen_at = max(one.last_seen_at for one in (beat, row) if one is not None)
         alive = (beat is not None and beat.is_alive(now)) if last_beats else None
+        if row and row.ssh_host and last_beats:
+            alive = any(one.is_alive(now) for one in beats.values())
         runs, waiting = tuple(carried.get(name, ())), queued.get(name, 0)
         found.append(Known(name, seen_at, alive, **_described(row), runs=runs, queued=waiting))
     return found
 
 
 def _described(row: Generator | None) -> dict[str, Any]:
-    names = ("host", "cores", "engines", "files", "round_trips", "started_at")
-    return {name: getattr(row, name) for name in names} if row else {}
+    names = ("host", "cores", "engines", "files", "round_trips", "started_at", "ssh_host")
+    found = {name: getattr(row, name) for name in names} if row else {}
+    if row and row.ssh_host:
+        found |= {"host": row.ssh_host.place, "cores": None, "engines": _engines_of(row.ssh_host)}
+    return found
+
+
+def _engines_of(host: Host) -> dict[str, str]:
+    """Return the version of pgbench that the last check found there."""
+    number = re.search(r"\d+(\.\d+)*", host.programs.get("pgbench", {}).get("version", ""))
+    return {"pgbench": number[0]} if number else {}
 
 
 def _carried() -> dict[str, list[Run]]:
@@ -115,6 +143,8 @@ def forget(name: str) -> bool:
     found = next((one for one in known() if one.name == name), None)
     if found is None:
         return False
+    if found.ssh_host:
+        return _forget_host(found)
     if found.alive:
         raise IllegalTransition(
             _("generator %(name)s is alive: stop its worker first, or it comes back at once") % {"name": repr(name)}
@@ -122,3 +152,31 @@ def forget(name: str) -> bool:
     heartbeats.forget(name)
     Generator.objects.filter(name=name).delete()
     return True
+
+
+def _forget_host(found: Known) -> bool:
+    if found.runs or found.queued:
+        text = _("generator %(name)s has runs that have not ended: wait for them, or cancel them")
+        raise IllegalTransition(text % {"name": repr(found.name)})
+    Generator.objects.filter(name=found.name).delete()
+    return True
+
+
+def add_host(host: Host, name: str = "") -> Generator:
+    """Register a host that is reached by SSH as a generator, by its own name unless another is given.
+
+    Raises `InvalidFields`.
+    """
+    name = name.strip() or host.name
+    errors: dict[str, list[str]] = {}
+    if not GENERATOR_NAME.fullmatch(name):
+        errors["name"] = [_("%(name)r is no name of a generator: use letters, digits, and _ . -") % {"name": name}]
+    elif name == ANY or any(one.name == name for one in known_or_remembered()[0]):
+        errors["name"] = [_("there is a generator %(name)r already: choose another name") % {"name": name}]
+    if Generator.objects.filter(ssh_host=host).exists():
+        errors["ssh_host"] = [_("host %(host)s is a generator already") % {"host": host}]
+    elif fault := Known(name, timezone.now(), True, ssh_host=host, engines=_engines_of(host)).fault:
+        errors["ssh_host"] = [fault]
+    if errors:
+        raise InvalidFields(errors)
+    return Generator.objects.create(name=name, ssh_host=host, host=host.name)

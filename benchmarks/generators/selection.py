@@ -14,7 +14,7 @@ from benchmarks.generators import registry
 from benchmarks.generators.registry import Known
 from benchmarks.models import Purpose
 
-ANY = "any"
+ANY = registry.ANY
 
 # why a run can't have a generator: by whether another one that has its engine is alive
 _UNKNOWN = {
@@ -51,6 +51,9 @@ def checked(names: Sequence[str], engine: str, purpose: str = Purpose.LOAD) -> l
         _check_any(engine)
         return []
     known = registry.known()
+    if len(wanted) > 1 and any(one.ssh_host for one in known if one.name in wanted):
+        text = _("a load is spread over workers only: name a host that is reached by SSH alone")
+        raise InvalidGenerators([text])
     if errors := [error for name in wanted if (error := _wrong_with(name, engine, known))]:
         raise InvalidGenerators(errors)
     return wanted
@@ -58,7 +61,7 @@ def checked(names: Sequence[str], engine: str, purpose: str = Purpose.LOAD) -> l
 
 def _check_any(engine: str) -> None:
     """Refuse an engine that no live generator has; a run may wait for a generator yet to start."""
-    alive = [one for one in registry.known_or_remembered()[0] if one.alive]
+    alive = [one for one in registry.known_or_remembered()[0] if one.alive and not one.ssh_host]
     if alive and all(one.lacks(engine) for one in alive):
         names = ", ".join(one.name for one in alive)
         raise InvalidGenerators(
@@ -77,6 +80,8 @@ def _wrong_with(name: str, engine: str, known: list[Known]) -> str:
         text = _UNKNOWN[bool(able)]
     elif not found.alive:
         text = _GONE[bool(able)]
+    elif found.fault:
+        return found.fault
     elif found.lacks(engine):
         text = _WITHOUT_ENGINE[bool(able)]
     else:

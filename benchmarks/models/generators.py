@@ -2,10 +2,13 @@
 
 from django.db import models
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from pools.models import Host
 
 
 class Generator(models.Model):
-    """A worker, named by its POOLDECK_GENERATOR.
+    """A worker, named by its POOLDECK_GENERATOR; or a host that any worker reaches by SSH, its `ssh_host`.
 
     `engines` is name → version of each program found there. `files` is engine → file of that host that a run may name →
     why it can't be used (empty: it can), None where it was not reported. `round_trips` is cluster id → `{min_ms,
@@ -17,6 +20,9 @@ class Generator(models.Model):
     cores = models.PositiveIntegerField(default=0)
     engines = models.JSONField(default=dict)
     files = models.JSONField(null=True, default=None)
+    ssh_host = models.OneToOneField(
+        Host, null=True, on_delete=models.PROTECT, related_name="generator", help_text=_("The host that runs the load")
+    )
     round_trips = models.JSONField(default=dict)
     started_at = models.DateTimeField(default=timezone.now)
     last_seen_at = models.DateTimeField(default=timezone.now, db_index=True)

@@ -17,6 +17,7 @@ from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.endpoints import ExternalEndpoint
 from benchmarks.models.experiments import ExperimentState, Phase
+from benchmarks.models.generators import Generator
 from benchmarks.models.numbering import NumberedQuerySet
 from panel.lib import database_clock
 from pools.models import Cluster, Pool
@@ -147,6 +148,8 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         run = self.due().filter(pk=run_id, cancel_requested_at=None).first()
         if run is None:
             return 0
+        if Generator.objects.filter(name=run.generator, ssh_host__isnull=False).exists():
+            generator = run.generator  # any worker carries the run, and the host is the one that is busy with it
         if run.is_spread:  # led by one of them: the others may lack its engine
             return self._start_with_parts(run) if generator in run.wanted_generators else 0
         busy = not run.alongside and Run.objects.filter(status__in=ACTIVE, generator=generator).exists()

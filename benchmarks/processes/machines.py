@@ -1,7 +1,7 @@
 """The machine that a load runs on, as the runner sees it: only here does it matter whether that is this one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from queue import Queue
@@ -10,6 +10,8 @@ from typing import Protocol
 from benchmarks.processes import sandbox, workdir
 from benchmarks.processes.command import Command
 from benchmarks.processes.process import LoadProcess
+from pools.hosts.base import HostRefused
+from pools.hosts.worker import WorkerConnection
 
 
 class Load(Protocol):
@@ -47,6 +49,7 @@ class Home(ABC):
 
     there: Path
     here: Path
+    why_no_log = ""  # why this process can't read what the load writes; empty: it can
 
     @abstractmethod
     def put(self, name: str, text: str) -> None:
@@ -55,6 +58,10 @@ class Home(ABC):
     @abstractmethod
     def confine(self, command: Command) -> Command:
         """Put the command into a sandbox where required, its `shown` words without it; raise `NoSandbox`."""
+
+    def facts(self) -> dict[str, str | int | None]:
+        """Return host, kernel, processor, cores and memory of another machine, as far as it tells."""
+        return {}
 
     @abstractmethod
     def start(self, command: Command, events: "Queue[object]") -> Load:
@@ -67,12 +74,22 @@ class Machine(ABC):
     is_here = True
 
     @abstractmethod
+    def answer(self, argv: Sequence[str]) -> str:
+        """Run a program there to its end, and return what it printed; raise `HostRefused`, `HostUnreachable`."""
+
+    @abstractmethod
     def private_home(self, owner: str, password: str, certificate: str = "") -> AbstractContextManager[Home]:
         """Make the private home of an attempt there; it is removed in any case."""
 
 
 class ThisMachine(Machine):
     """The machine of this worker."""
+
+    def answer(self, argv: Sequence[str]) -> str:
+        done = WorkerConnection().run(argv)
+        if done.exit_code:
+            raise HostRefused(done.words)
+        return done.stdout.decode(errors="replace")
 
     @contextmanager
     def private_home(self, owner: str, password: str, certificate: str = "") -> Iterator[Home]:

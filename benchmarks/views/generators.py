@@ -13,7 +13,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.generators import registry
 from benchmarks.generators.registry import Known
 from panel.lib.access import staff_only
-from pools.models import Cluster
+from pools.models import Cluster, Host, HostState
 
 TRIPS_SHOWN = 3
 
@@ -24,7 +24,9 @@ def generator_list(request: HttpRequest) -> HttpResponse:
     known, unknown = registry.known_or_remembered()
     clusters = Cluster.objects.in_bulk({UUID(key) for one in known for key in one.round_trips})
     rows = [(one, _trips(one, clusters)) for one in known]
-    return render(request, "benchmarks/generator_list.html", {"rows": rows, "unknown": unknown})
+    return render(
+        request, "benchmarks/generator_list.html", {"rows": rows, "unknown": unknown, "hosts": _possible_hosts()}
+    )
 
 
 def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, Any]:
@@ -32,6 +34,29 @@ def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, Any]:
     found = [(clusters[UUID(key)], trip) for key, trip in generator.round_trips.items() if UUID(key) in clusters]
     found.sort(key=lambda one: one[1].get("avg_ms", float("inf")))
     return {"shown": found[:TRIPS_SHOWN], "more": found[TRIPS_SHOWN:]}
+
+
+def _possible_hosts() -> list[Host]:
+    """Return the hosts that can be made generators: the last check found pgbench there."""
+    online = Host.objects.filter(state=HostState.ONLINE, generator=None)
+    return [host for host in online if "pgbench" in host.programs]
+
+
+@require_POST
+@staff_only
+def generator_add_host(request: HttpRequest) -> HttpResponse:
+    """Register a host that is reached by SSH as a generator."""
+    host = next((one for one in _possible_hosts() if str(one.pk) == request.POST.get("ssh_host")), None)
+    if host is None:
+        messages.error(request, _("Choose a host that was checked and has pgbench."))
+        return redirect("generator-list")
+    try:
+        made = registry.add_host(host)
+    except BenchmarksError as error:
+        messages.error(request, str(error))
+    else:
+        messages.success(request, _("Generator %(name)s was added: choose it in a run.") % {"name": made.name})
+    return redirect("generator-list")
 
 
 @require_POST

@@ -71,6 +71,24 @@ class SshConnection(HostConnection):
             )
         return Finished(done.returncode, done.stdout, done.stderr)
 
+    def start(
+        self,
+        argv: Sequence[str],
+        *,
+        environment: Mapping[str, str] | None = None,
+        folder: str = "/",
+        stdin: int = subprocess.DEVNULL,
+    ) -> "subprocess.Popen[bytes]":
+        """Start a program there whose pipes are read as it prints; it must see to its own end there."""
+        return subprocess.Popen(
+            self.client.command(_command(argv, environment or {}, folder)),
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self.client.environment,
+            start_new_session=True,
+        )
+
     @contextmanager
     def lines(self, argv: Sequence[str]) -> Iterator[Iterator[bytes]]:
         remote = _command(["sh", "-c", TIED, "sh", *argv], {}, "/")

@@ -61,7 +61,7 @@ def remove(host: Host) -> None:
     try:
         host.delete()
     except ProtectedError as error:
-        needed = ", ".join(sorted(str(one) for one in error.protected_objects))
+        needed = ", ".join(sorted(f"{one._meta.verbose_name} {one}" for one in error.protected_objects))
         text = _("host %(host)s is still needed by %(needed)s: change that first")
         raise IllegalTransition(text % {"host": host, "needed": needed}) from error
 

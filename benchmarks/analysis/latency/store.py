@@ -18,21 +18,21 @@ from benchmarks.models.metrics import with_enough_behind
 SERVICE = ("p50", "p95", "p99")  # percentiles kept of the time without the wait for the schedule
 
 
-def planned(run: Run, home: Path) -> tuple[dict[str, Any], Follower | None]:
+def planned(run: Run, home: Path, why_no_log: str = "") -> tuple[dict[str, Any], Follower | None]:
     """Return the options to start the load with, share to log included, and the follower of its log (None: no log).
 
     Where the file system can't free what was read, nothing is logged, since a long load would fill the disk; the
-    follower then reads nothing, and its `broken` says why.
+    follower then reads nothing, and its `broken` says why; so it is where the log can't be read (`why_no_log`).
     """
     options = sampling.options_of(run)
     files = engine(run.engine).log_files(options)
     if files is None:
         return options, None
     follower = Follower(files, home)
-    if can_punch_holes(home):
+    if not why_no_log and can_punch_holes(home):
         return options, follower
     text = _("the file system of %(folder)s can't free the parts of a log that were read")
-    follower.broken = text % {"folder": home.parent}
+    follower.broken = why_no_log or text % {"folder": home.parent}
     return options | {"percentiles": False, "sampling_rate": None}, follower
 
 

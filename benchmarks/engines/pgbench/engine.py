@@ -15,6 +15,7 @@ class Pgbench(Engine):
     fields_for = staticmethod(options.fields_for)
     validate = staticmethod(options.validate)
     find = staticmethod(binary.find)
+    find_on = staticmethod(binary.find_on)
     build_command = staticmethod(command.build_command)
     preview = staticmethod(command.preview)
     parse_line = staticmethod(output.parse_line)

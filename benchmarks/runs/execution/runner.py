@@ -69,6 +69,12 @@ class DeadlinePassed(Stopped):
     status = Status.TIMED_OUT
 
 
+class HostLost(Stopped):
+    """The connection to the host that ran the load was lost."""
+
+    status = Status.FAILED
+
+
 @dataclass(frozen=True)
 class Ending:
     """A final state and the columns that go with it."""
@@ -117,7 +123,7 @@ def _conduct(run: Run, recorder: Recorder) -> Ending:
             held.note(partial_datasets.BEFORE, partial_datasets.before(run))
         with setup.held(held):
             # ping and warm-up decide how much of the load to log
-            options, recorder.log_follower = store.planned(run, held.home)
+            options, recorder.log_follower = store.planned(run, held.home, held.place.why_no_log)
             exit_code, stop = _load(run, recorder, held.command(options), held)
     return _ending(run, recorder, exit_code, stop)
 
@@ -142,6 +148,7 @@ def _prepared_on(machine: Machine, run: Run, recorder: Recorder) -> Iterator[Set
     if run.purpose == Purpose.PREPARE and run.cluster is not None:
         versions.refuse_unmakeable(run.cluster, run.engine, run.options, program.version)
     endpoint = resolve.endpoint_of(run)
+    machines.guard_address(run, endpoint)
     without_samples = sampled.mask(run.options, sampled.opened(run, run.options))
     recorder.mask = lambda line: login_errors.program_line(without_samples(line), endpoint)
     with machine.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
@@ -178,6 +185,8 @@ def _load(run: Run, recorder: Recorder, command: Command, held: SetupContext) ->
         try:
             with observers.watching(Overlay(run, load.pid, held.home, events, around)):
                 _listen(load, recorder, time.monotonic() + allowed_s(run))
+            if load.lost:
+                raise HostLost(load.lost)
         except Stopped as early:
             stop = early
             recorder.state()  # a fresh lease for the time that stopping takes

@@ -18,12 +18,16 @@ OBSERVERS: tuple[Callable[[Overlay], AbstractContextManager[None]], ...] = (
     generator.watching,
 )
 
+OF_THIS_MACHINE = (host.watching, generator.watching)  # which tell nothing of a load on another one
+
 
 @contextmanager
 def watching(overlay: Overlay) -> Iterator[None]:
     """Run all observers while the load is on; none while a dataset is prepared."""
     with ExitStack() as stack:
         for observer in _observers_of(overlay.run):
+            if not overlay.pid and observer in OF_THIS_MACHINE:
+                continue
             stack.enter_context(observer(overlay))
         yield
 

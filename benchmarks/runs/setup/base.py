@@ -49,6 +49,11 @@ class SetupContext:
         """Where this process reads what the load writes into its private home."""
         return self.place.here
 
+    @property
+    def is_here(self) -> bool:
+        """Whether its load runs on this machine."""
+        return not self.place.why_no_log
+
     def report(self, words: str) -> None:
         """Publish to live viewers what is being done."""
         self.recorder.log(words, time.monotonic())

@@ -31,7 +31,10 @@ _SECRET = re.compile(r"passw|conninfo|passphrase|secret|_command$|key")
 @contextmanager
 def recorded(held: SetupContext) -> Iterator[None]:
     """Store it in the run's `evidence`, once all other conditions hold."""
-    held.recorder.state(evidence=found_of(held.run))
+    found = found_of(held.run)
+    if not held.is_here:
+        found["generator"] = held.place.facts()
+    held.recorder.state(evidence=found)
     yield
 
 

@@ -6,7 +6,7 @@ from celery import current_app
 from kombu.exceptions import OperationalError
 
 from benchmarks.errors import QueueDown
-from benchmarks.generators import host_files, registry
+from benchmarks.generators import host_files, machines, registry
 from benchmarks.generators.registry import Known
 from benchmarks.models import Run
 from panel.lib import queues
@@ -25,7 +25,7 @@ def dispatch(run: Run, generator: str = "") -> bool:
     Returns False where the broker can't be reached; a later dispatch sends it.
     """
     to = run.generator or generator or (run.wanted_generators[0] if run.is_spread else "")
-    queue = queues.of_generator(to) if to else queues.RUNS
+    queue = queues.of_generator(to) if to and not machines.is_by_ssh(to) else queues.RUNS
     try:
         current_app.send_task(TASK, args=[str(run.pk)], queue=queue, retry=False)
     except (OperationalError, OSError) as error:
@@ -76,12 +76,12 @@ def _send(run: Run, alive: list[Known]) -> bool:
 def _able(run: Run, alive: list[Known]) -> list[Known]:
     """Return the generators that have what a run needs, as far as they reported."""
     need = host_files.needed(run.engine, run.options)
-    return [one for one in alive if host_files.can_carry(one, run.engine, need)]
+    return [one for one in alive if not one.ssh_host and host_files.can_carry(one, run.engine, need)]
 
 
 def ask_generators() -> int:
     """Ask each live generator to describe itself; return the number asked."""
     alive = _alive() or []
-    for generator in alive:
+    for generator in (one for one in alive if not one.ssh_host):
         current_app.send_task(DESCRIBE, queue=generator.queue, retry=False, expires=ANSWER_WITHIN_S)
     return len(alive)

@@ -104,7 +104,7 @@ def check_program_version(engine_name: str, options: dict[str, Any], generators:
 
 def _of_generators(engine_name: str, generators: Sequence[str]) -> Version | None:
     named = {name.strip() for name in generators} - {selection.ANY, ""}
-    able = [one for one in registry.known_or_remembered()[0] if one.alive is not False]
+    able = [one for one in registry.known_or_remembered()[0] if one.alive is not False and (named or not one.ssh_host)]
     described = ((one.engines or {}).get(engine_name, "") for one in able if not named or one.name in named)
     return min(filter(None, map(_version_of, described)), default=None)
 

@@ -104,7 +104,7 @@ def _before(run: Run, known: list[Known], earlier: QuerySet[Run]) -> Iterator[tu
         carried = next((one.runs for one in known if one.name == name), ())
         yield from ((one, Shared.GENERATOR, name) for one in carried[:1])
     need = host_files.needed(run.engine, run.options)
-    able = [one for one in known if one.alive and host_files.can_carry(one, run.engine, need)]
+    able = [one for one in known if one.alive and not one.ssh_host and host_files.can_carry(one, run.engine, need)]
     if not run.wanted_generators and able and all(one.runs for one in able):
         soonest = min((one for one in able), key=lambda one: left_s(one.runs[0]) or float("inf"))
         yield soonest.runs[0], Shared.SOONEST if len(able) > 1 else Shared.GENERATOR, soonest.name
@@ -139,7 +139,7 @@ def _missing(run: Run, known: list[Known]) -> Iterator[str]:
             text = _("its generator %(generator)s was last seen %(ago)s ago")
             yield text % {"generator": name, "ago": seen_ago(found.last_seen_at)}
     if not run.wanted_generators:
-        yield from _why_nobody(run, [one for one in known if one.alive])
+        yield from _why_nobody(run, [one for one in known if one.alive and not one.ssh_host])
 
 
 def _why_nobody(run: Run, alive: list[Known]) -> Iterator[str]:
