@@ -9,12 +9,23 @@ from django.test import Client
 from panel.accounts.models import ApiToken
 from pools.models import Pooler, PoolState, Revision, RevisionState
 from tests.callers import anonymous, bearer, person, queries_of
-from tests.pools.api.conftest import make_pool, make_pooler
+from tests.pools.api.conftest import NOBODY_LISTENS, make_pool, make_pooler
 
 pytestmark = pytest.mark.django_db
 FILES = {
     "pooldeck.ini": "[databases]\norders = password='s3cret-of-orders'\n",
     "userlist.txt": '"orders" "s3cret-of-orders"\n',
+}
+
+PULLED = {
+    "name": "pulled",
+    "kind": "pgbouncer",
+    "host": "127.0.0.1",
+    "port": NOBODY_LISTENS,
+    "admin_user": "pooldeck",
+    "admin_password": "console",
+    "config_dir": "/pooldeck",
+    "delivery": "pull",
 }
 
 
@@ -170,3 +181,40 @@ def test_what_is_pending_is_asked_for_all_rows_at_once(admin, cluster, pooler):
     assert queries_of(admin, "/api/v1/poolers/") == once
     listed = admin.get("/api/v1/poolers/?ordering=name").json()["results"]
     assert [one["pending"] for one in listed] == [True, False, False]
+
+
+def test_a_pulled_pooler_that_has_no_pool_yet_can_start_on_its_files(admin):
+    made = admin.post("/api/v1/poolers/", PULLED, "json")
+    assert (made.status_code, made.json()["delivery"], made.json()["management"]) == (201, "pull", "managed")
+    files = {one["name"]: one["content"] for one in admin.get(url_of(Pooler.objects.get())).json()["files"]}
+    assert sorted(files) == ["pooldeck.ini", "pooldeck_settings.ini", "pooldeck_userlist.txt"]
+    assert '"pooldeck" "console"\n' in files["pooldeck_userlist.txt"]
+
+
+def test_the_first_fetch_of_an_offer_is_recorded(pooler):
+    Pooler.objects.update(delivery="pull")
+    apply(pooler)
+    offer = Revision.objects.draft(pooler, FILES | {"pooldeck.ini": "[databases]\n"})
+    offer.offer()
+    answer = bearer("apply").get(url_of(pooler))
+    assert (answer["X-Pooldeck-Revision"], answer.json()["files"][0]["content"]) == ("2", "[databases]\n")
+    offer.refresh_from_db()
+    first = offer.fetched_at
+    assert first is not None
+    bearer("apply").get(url_of(pooler))
+    offer.refresh_from_db()
+    assert offer.fetched_at == first
+
+
+@pytest.mark.parametrize("change", [{"kind": "pgpool", "pcp_port": 9898}, {"delivery": "post"}])
+def test_a_delivery_that_can_not_be_is_refused(admin, change):
+    answer = admin.post("/api/v1/poolers/", PULLED | change, "json")
+    assert (answer.status_code, list(answer.json())) == (400, ["delivery"])
+
+
+def test_the_form_offers_the_delivery(client):
+    client.force_login(person())
+    assert b'<option value="pull"' in client.get("/poolers/new/").content
+    answer = client.post("/poolers/new/", PULLED | {"client_host": "", "client_port": "", "generator": ""})
+    assert answer.status_code == 302
+    assert Pooler.objects.get().delivery == "pull"
