@@ -6,6 +6,7 @@ import pytest
 
 from benchmarks.models import Generator, Run, Status
 from panel.quickstart.ports import free_port
+from pools.models import Host
 from tests.callers import queries_of
 from tests.pages import page_of
 from tests.pools.records import a_cluster
@@ -128,3 +129,20 @@ def test_a_queued_run_says_which_generator_it_misses(staff, seen):
     seen("far", ago_s=60, engines={})
     run = Run.objects.enqueue(cluster=a_cluster(), wanted_generators=["far"], generator="far")
     assert re.search(r"Its generator far was last seen 6\d s ago\.", page_of(staff.get(f"/runs/{run.pk}/")))
+
+
+def test_a_host_with_pgbench_is_added_listed_and_removed(staff, seen):
+    seen("near", engines={"pgbench": "15.18"})
+    programs = {"pgbench": {"path": "/usr/bin/pgbench", "version": "pgbench (PostgreSQL) 16.4"}}
+    host = Host.objects.create(name="app-1", address="192.0.2.7", user="app", state="online", programs=programs)
+    Host.objects.create(name="bare-1", address="192.0.2.8", user="app", state="online")
+    page = page_of(staff.get(LIST))
+    assert "app-1 (app@192.0.2.7)" in page
+    assert "bare-1" not in page
+    added = page_of(staff.post(f"{LIST}add-host/", {"ssh_host": str(host.pk)}, follow=True))
+    assert "Generator app-1 was added" in added
+    assert "16.4" in added
+    assert Generator.objects.get(name="app-1").ssh_host == host
+    assert "Choose a host" in page_of(staff.post(f"{LIST}add-host/", {"ssh_host": str(host.pk)}, follow=True))
+    assert "Generator app-1 was removed" in page_of(staff.post(forget("app-1"), follow=True))
+    assert Host.objects.filter(pk=host.pk).exists()
