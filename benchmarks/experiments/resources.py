@@ -193,7 +193,7 @@ def _make_pool(experiment: Experiment, need: Need) -> Any:
         "database": database_of(experiment),
         "user": need.values["user"],
         "mode": need.values["mode"],
-        "size": wanted if need.values["kind"] == "pgpool" else size_within_budget(cluster, wanted),
+        "size": wanted if need.values["kind"] == "pgpool" else size_within_budget(cluster, wanted, pooler),
     }
     _require_room(cluster, pooler, values)
     note_smaller_size(experiment, wanted, values["size"])
@@ -234,10 +234,13 @@ def note_smaller_size(experiment: Experiment, wanted: int, size: int) -> None:
         experiment.write(notes=[*experiment.notes, note])
 
 
-def size_within_budget(cluster: Cluster, wanted: int) -> int:
-    """Return the size asked for, or what the budget has left where that is less; 1 at least."""
+def size_within_budget(cluster: Cluster, wanted: int, pooler: Pooler) -> int:
+    """Return the size asked for, or what the budget has left where that is less; 1 at least.
+
+    Each process that shares the pooler's port opens as many.
+    """
     free = budget.of_cluster(cluster).free
-    return wanted if free is None else max(1, min(wanted, free))
+    return wanted if free is None else max(1, min(wanted, free // pooler.process_count))
 
 
 def pooler_for(experiment: Experiment, kind: str) -> Pooler | None:

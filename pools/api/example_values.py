@@ -321,6 +321,8 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "allowed_users": ["orders_batch"],
         "mode": "transaction",
         "size": 10,
+        "process_count": 1,
+        "most_connections": 10,
         "over_budget_confirm": "",
         "over_budget_by": "",
         "made_for": "",

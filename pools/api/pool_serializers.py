@@ -11,6 +11,7 @@ from pools import connection_strings
 from pools.api.serializers import password_field
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
+from pools.inventory import budget
 from pools.models import Pool
 
 OF_ALLOWED_USERS = _(
@@ -53,6 +54,14 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
     over_budget_confirm = serializers.CharField(
         write_only=True, required=False, allow_blank=True, help_text=_("The cluster's name, to exceed its budget")
     )
+    process_count = serializers.IntegerField(
+        source="pooler.process_count",
+        read_only=True,
+        help_text=_("Processes of its pooler that take clients: `size` and its reserve hold for each"),
+    )
+    most_connections = serializers.SerializerMethodField(
+        help_text=_("Server connections that it may open in all processes; null where its pooler's pools share them")
+    )
     connection = serializers.SerializerMethodField()
 
     class Meta:
@@ -71,6 +80,8 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
             "allowed_users",
             "mode",
             "size",
+            "process_count",
+            "most_connections",
             "over_budget_confirm",
             "over_budget_by",
             "made_for",
@@ -91,6 +102,10 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
             },
         }
         validators: list[Any] = []  # pools.inventory.pools says which names are taken
+
+    def get_most_connections(self, pool: Pool) -> int | None:
+        """Return what it takes of the budget, with its reserve."""
+        return budget.most_connections(pool)
 
     @extend_schema_field(EndpointSerializer())
     def get_connection(self, pool: Pool) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.db import models
-from django.db.models import IntegerField, QuerySet, Sum
+from django.db.models import F, IntegerField, QuerySet, Sum
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Coalesce
 from django.utils.translation import gettext as _
@@ -16,30 +16,18 @@ from django.utils.translation import gettext_lazy
 from pools.inventory import unmanaged_connections
 from pools.inventory.unmanaged_connections import NOTHING, Unmanaged
 from pools.models import Cluster, ClusterStatus, NodeRole, Pool, Pooler
+from pools.models.poolers import taking_clients
 from pools.poolers import KINDS, driver
 from pools.poolers.base import Problems
 
 CONNECTIONS_PER_GB = 25  # the managed providers' rule of thumb: 25 per GB of memory, less 3 for maintenance
 KEPT_FOR_MAINTENANCE = 3
-# of a size, of a size with a reserve, and of a pooler that opens its connections whatever its pools are
-_OVER_CLUSTER = (
-    gettext_lazy("size %(size)s is over the budget of cluster %(cluster)s"),
-    gettext_lazy("size %(size)s with a reserve of %(reserve)s is over the budget of cluster %(cluster)s"),
-    gettext_lazy(
-        "pooler %(pooler)s, which may open %(needed)s connections whatever its pools are, "
-        "is over the budget of cluster %(cluster)s"
-    ),
-)
-_OVER_STANDBY = (
-    gettext_lazy("size %(size)s is over the budget of each standby of cluster %(cluster)s"),
-    gettext_lazy(
-        "size %(size)s with a reserve of %(reserve)s is over the budget of each standby of cluster %(cluster)s"
-    ),
-    gettext_lazy(
-        "pooler %(pooler)s, which may open %(needed)s connections whatever its pools are, "
-        "is over the budget of each standby of cluster %(cluster)s"
-    ),
-)
+_SIZE = gettext_lazy("size %(size)s")
+_WITH_RESERVE = gettext_lazy("size %(size)s with a reserve of %(reserve)s")
+_OF_EACH = gettext_lazy("%(size)s in each of %(count)s processes of pooler %(pooler)s, %(needed)s connections in all,")
+_OF_POOLER = gettext_lazy("pooler %(pooler)s, which may open %(needed)s connections whatever its pools are,")
+_OVER_CLUSTER = gettext_lazy("%(what)s is over the budget of cluster %(cluster)s")
+_OVER_STANDBY = gettext_lazy("%(what)s is over the budget of each standby of cluster %(cluster)s")
 
 
 @dataclass(frozen=True)
@@ -105,9 +93,21 @@ def needed_by(pool: Pool) -> int:
         return 0
     own = KINDS[pool.pooler.kind].connections_of(pool.pooler)
     if own is None:
-        return pool.size + reserve_of(pool)
+        return _of_all_processes(pool)
     others = Pool.objects.with_connections().filter(pooler=pool.pooler, cluster=pool.cluster).exclude(pk=pool.pk)
     return 0 if others.exists() else own
+
+
+def most_connections(pool: Pool) -> int | None:
+    """Return the server connections that it may open itself; None where all pools of its pooler share them."""
+    if pool.through_id:
+        return 0
+    return None if driver(pool.pooler).connections_of(pool.pooler) is not None else _of_all_processes(pool)
+
+
+def _of_all_processes(pool: Pool) -> int:
+    """Return its connections: each process that shares the pooler's port opens as many as the size and the reserve."""
+    return (pool.size + reserve_of(pool)) * pool.pooler.process_count
 
 
 def reserve_of(pool: Pool) -> int:
@@ -149,10 +149,10 @@ def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = N
 
 
 def _sums(pools: QuerySet[Pool]) -> Iterator[tuple[UUID, str, int]]:
-    """Yield a cluster, the experiment or an empty text, and the connections of its pools there."""
+    """Yield a cluster, the experiment or an empty text, and the connections of its pools there, in all processes."""
     reserve = Coalesce(Cast(KeyTextTransform("reserve_pool", "settings"), IntegerField()), 0)
-    sums = pools.values_list("cluster", "made_for").annotate(sizes=Sum("size"), reserves=Sum(reserve))
-    return ((cluster, made_for, sizes + reserves) for cluster, made_for, sizes, reserves in sums)
+    sums = pools.values_list("cluster", "made_for", "pooler__processes").annotate(each=Sum(F("size") + reserve))
+    return ((cluster, made_for, each * taking_clients(processes)) for cluster, made_for, processes, each in sums)
 
 
 def _budget(cluster: Cluster, status: ClusterStatus | None, given: _Given, others: Unmanaged) -> Budget:
@@ -270,8 +270,15 @@ def _grows(spec: Pool, needed: int, pool_set: Pool | None) -> bool:
 
 
 def _over_message(spec: Pool, needed: int, target: str) -> str:
-    reserve = reserve_of(spec)
-    size, with_reserve, whatever = _OVER_STANDBY if target == NodeRole.STANDBY else _OVER_CLUSTER
-    text = size if needed == spec.size else with_reserve if reserve else whatever
-    words = {"size": spec.size, "reserve": reserve, "pooler": spec.pooler, "needed": needed, "cluster": spec.cluster}
-    return text % words
+    over = _OVER_STANDBY if target == NodeRole.STANDBY else _OVER_CLUSTER
+    return over % {"what": _what(spec, needed), "cluster": spec.cluster}
+
+
+def _what(spec: Pool, needed: int) -> str:
+    """Name the size, with the reserve and the number of processes that have them, or the pooler that opens more."""
+    reserve, count = reserve_of(spec), spec.pooler.process_count
+    size = (_WITH_RESERVE if reserve else _SIZE) % {"size": spec.size, "reserve": reserve}
+    words = {"size": size, "count": count, "pooler": spec.pooler, "needed": needed}
+    if count > 1 and needed == most_connections(spec):
+        return _OF_EACH % words
+    return size if reserve or needed == spec.size else _OF_POOLER % words

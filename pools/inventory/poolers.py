@@ -178,6 +178,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
     try:
         found = PoolerCheck(version=kind.check(pooler))
         facts, processes = kind.facts(pooler), kind.processes(pooler, found.version)
+        pooler.processes = processes  # each of them is asked for its entries
         entries, refused = kind.entries(pooler), kind.commands_refused(pooler)
         found = replace(found, facts=facts, processes=processes, entries=entries, refused=refused)
         if pooler.is_watched:

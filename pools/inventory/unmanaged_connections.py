@@ -1,7 +1,8 @@
 """The connections that entries which no pool stands for may open to clusters: they count in the budget as well."""
 
+from collections import defaultdict
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Sum, Value, When
@@ -9,6 +10,7 @@ from django.db.models.functions import Coalesce, Least
 
 from pools.models import ClusterNode, Entry, NodeRole, PoolerKind
 from pools.models.entries import EntryQuerySet
+from pools.models.poolers import taking_clients
 
 SHARED = Q(pooler__kind=PoolerKind.PGPOOL)  # its children hold the connections of all databases
 ANY_NUMBER = Q(user="", max_connections=0)  # one pool for each role that logs in, and as many roles as there are
@@ -20,6 +22,9 @@ class Unmanaged:
 
     connections: int = 0
     unlimited: int = 0
+
+    def __add__(self, other: "Unmanaged") -> "Unmanaged":
+        return Unmanaged(self.connections + other.connections, self.unlimited + other.unlimited)
 
 
 NOTHING = Unmanaged()
@@ -33,12 +38,17 @@ def by_cluster(clusters: Collection[UUID], target: str) -> dict[UUID, Unmanaged]
     entries = Entry.objects.unmanaged().filter(cluster__in=clusters).alias(is_standby=Exists(standby))
     entries = entries.filter(is_standby=target == NodeRole.STANDBY).order_by()
     own = entries.exclude(SHARED)
-    sums = own.values_list("cluster").annotate(most=Sum(_most()), unlimited=Count("pk", filter=ANY_NUMBER))
-    found = {cluster: Unmanaged(connections or 0, unlimited) for cluster, connections, unlimited in sums}
+    sums = own.values_list("cluster", "pooler__processes").annotate(
+        most=Sum(_most(), filter=~ANY_NUMBER, default=0),
+        open=Sum("connections", filter=ANY_NUMBER, default=0),
+        unlimited=Count("pk", filter=ANY_NUMBER),
+    )
+    found: dict[UUID, Unmanaged] = defaultdict(Unmanaged)
+    for cluster, processes, most, connections, unlimited in sums:
+        found[cluster] += Unmanaged(most * taking_clients(processes) + connections, unlimited)
     for cluster, connections in _shared(entries):
-        before = found.get(cluster, NOTHING)
-        found[cluster] = replace(before, connections=before.connections + connections)
-    return found
+        found[cluster] += Unmanaged(connections)
+    return dict(found)
 
 
 def _shared(entries: EntryQuerySet) -> Iterator[tuple[UUID, int]]:
@@ -49,10 +59,9 @@ def _shared(entries: EntryQuerySet) -> Iterator[tuple[UUID, int]]:
 
 
 def _most() -> Case:
-    """Return the expression of `Entry.most_connections`, and of the open ones where nothing limits them."""
+    """Return the expression of what a limited entry may open in each process, as `Entry.most_connections` says."""
     of_one = Coalesce(F("size"), Value(0)) + F("reserve")
     return Case(
-        When(ANY_NUMBER, then=F("connections")),
         When(user="", then=F("max_connections")),
         When(max_connections=0, then=of_one),
         default=Least(of_one, F("max_connections")),

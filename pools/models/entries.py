@@ -28,6 +28,7 @@ class Entry(models.Model):
 
     `pool` is the pool of the panel that it is, `cluster` the one that it leads to, by host and port. `size` and
     `reserve` hold for each user, and `user` is the role that all its clients work as; without one each works as itself.
+    Where several processes share the pooler's port, each has a size, a reserve and a limit of its own.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -45,7 +46,7 @@ class Entry(models.Model):
     size = models.PositiveIntegerField(null=True)
     reserve = models.PositiveIntegerField(default=0)
     max_connections = models.PositiveIntegerField(default=0)  # of all users together; 0: no limit
-    connections = models.PositiveIntegerField(default=0)  # to its server, when it was last checked
+    connections = models.PositiveIntegerField(default=0)  # to its server, when it was last checked; of all processes
     paused = models.BooleanField(default=False)
     disabled = models.BooleanField(default=False)
     automatic = models.BooleanField(default=False)  # the entry `*` of its pooler made it for a client
@@ -86,10 +87,10 @@ class Entry(models.Model):
 
         Without a user of its own it has a pool for each role that logs in (PgBouncer's config manual, pool_size).
         """
-        limit = self.max_connections or None
-        if not self.user or self.size is None:
-            return limit
-        return min(self.size + self.reserve, limit or self.size + self.reserve)
+        each = self.max_connections
+        if self.user and self.size is not None:
+            each = min(self.size + self.reserve, each or self.size + self.reserve)
+        return each * self.pooler.process_count or None
 
     @property
     def address(self) -> str:

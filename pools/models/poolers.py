@@ -1,7 +1,7 @@
 """Poolers: running PgBouncers and Pgpool-IIs with their console login, configuration directory and files."""
 
 import uuid
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 
 from django.conf import settings
@@ -57,6 +57,11 @@ class Delivery(models.TextChoices):
     WORKER = "worker", _("a worker on its host writes them")
     SSH = "ssh", _("the panel writes them by SSH")
     PULL = "pull", _("its host fetches them")
+
+
+def taking_clients(processes: Iterable[Mapping[str, object]]) -> int:
+    """Return how many of a pooler's processes take clients; 1 where none is known."""
+    return max(1, sum(one["state"] != ProcessState.STOPPED for one in processes))
 
 
 class PoolerQuerySet(models.QuerySet["Pooler"]):
@@ -216,6 +221,11 @@ class Pooler(Server):
         return len(self.children_behind)
 
     @property
+    def process_count(self) -> int:
+        """How many processes take its clients, each with server connections of its own: those that were ever online."""
+        return taking_clients(self.processes)
+
+    @property
     def shares_its_port(self) -> bool:
         """Whether several processes take its clients (so_reuseport)."""
         return len(self.processes) > 1
@@ -230,12 +240,11 @@ class Pooler(Server):
         """What to know where several processes share its port; empty where one takes all clients."""
         if not self.shares_its_port:
             return ""
-        taking = [one for one in self.processes if one["state"] != ProcessState.STOPPED]
         text = _(
             "%(count)d processes share port %(port)d (so_reuseport): an apply reloads and reads back each, PAUSE, KILL "
             "and the other commands reach each, and figures are sums over them"
         )
-        return str(text) % {"count": len(taking), "port": self.port}
+        return str(text) % {"count": self.process_count, "port": self.port}
 
     def mark(
         self,

@@ -58,7 +58,7 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
             yield _of_failing(pool)
         if (snapshot := snapshots.get(pool.pooler_id)) and not snapshot.error:
             yield from _of_queue(pool, snapshot, (SubjectType.POOL, pool.pk, pool.name), pool.size)
-    for entry in Entry.objects.unmanaged():
+    for entry in Entry.objects.unmanaged().select_related("pooler"):
         if (snapshot := snapshots.get(entry.pooler_id)) and not snapshot.error:
             yield from _of_queue(entry, snapshot, (SubjectType.ENTRY, entry.pk, entry.name), entry.size or 0)
     yield from _of_clusters()
@@ -78,7 +78,7 @@ def _of_queue(
         "%(waiting)s clients wait for one of the %(size)s server connections",
         waiting,
     )
-    reported = text % {"waiting": waiting, "size": size}
+    reported = text % {"waiting": waiting, "size": size * pool.pooler.process_count}
     yield Value(EventKind.WAITING, *subject, waiting, reported, pool.pooler_id)
     reported = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
     yield Value(EventKind.MAXWAIT, *subject, wait_s, reported, pool.pooler_id)

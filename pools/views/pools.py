@@ -82,6 +82,7 @@ def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
         "box": box.of_pool(pool, shown),
         "mode": modes.of(pool.mode),
         "budget": budget.of_cluster(pool.cluster, target=pool.target),
+        "most_connections": budget.most_connections(pool),
         "standby": _standby_of(pool),
         "live": live_files.live_files(pool.pooler),
         "runs": pool.runs.filter(parent=None).select_related("cluster")[:RUNS_SHOWN],
@@ -176,6 +177,7 @@ def _form_context(form: PoolForm) -> dict[str, Any]:
         "mode_cards": [_mode_card(form, radio) for radio in form["mode"]],
         "over_budget": form.is_bound and _exceeds(form, figures),
         "takes": _takes(form),
+        "process_count": _process_count(form),
     }
 
 
@@ -198,12 +200,17 @@ def _takes(form: PoolForm) -> int | None:
     return budget.needed_by(form.pool or Pool(pooler=pooler, cluster=cluster))
 
 
+def _process_count(form: PoolForm) -> int:
+    """Return how many processes of the chosen pooler have the pool, each with connections of its own."""
+    return form.chosen_pooler.process_count if form.chosen_pooler else 1
+
+
 def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
     """Return whether the form shows the field that allows more connections than the budget has."""
     given = (str(form[name].value() or "0") for name in ("size", f"{FURTHER}reserve_pool") if name in form.fields)
     typed = sum(int(number) for number in given if number.isdigit())
     takes, free = _takes(form), figures.free if figures else None
-    exceeds = free is not None and (typed if takes is None else takes) > free
+    exceeds = free is not None and (typed * _process_count(form) if takes is None else takes) > free
     return exceeds or bool(form["over_budget_confirm"].value())
 
 

@@ -7,8 +7,9 @@ const field = (name) => typed(document.querySelector(`input[name=${name}]`)?.val
 function show() {
   const box = document.querySelector("[data-budget]");
   if (!box) return;
-  const { available, allocated, takes } = box.dataset;
-  const asked = takes === undefined ? field("size") + field("further_reserve_pool") : Number(takes);
+  const { available, allocated, takes, processes } = box.dataset;
+  const inAll = (field("size") + field("further_reserve_pool")) * Number(processes ?? 1);
+  const asked = takes === undefined ? inAll : Number(takes);
   const found = budget({ available: Number(available), allocated: Number(allocated), takes: asked });
   const bar = box.querySelector("[data-budget-new]");
   bar.setAttribute("x", `${found.from}%`);

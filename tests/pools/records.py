@@ -34,6 +34,13 @@ def a_pooler(**fields: Any) -> Pooler:
     return Pooler.objects.create(**values)
 
 
+def three_processes() -> list[dict[str, object]]:
+    """The processes of a PgBouncer as a check finds three that share a port, and the main file of one never started."""
+    states = {"": "online", "-2": "online", "-3": "unreachable", "-4": "stopped"}
+    usual = {"main_file": "", "pid": None, "socket": "", "peer_id": 0, "version": "1.24.1"}
+    return [{"name": f"pgbouncer{number}.ini", "state": state} | usual for number, state in states.items()]
+
+
 def a_pool(**fields: Any) -> Pool:
     """A pool of 10 connections, on a pooler and a cluster of its own where none are given."""
     values = {"name": f"pool-{next(_numbers)}", "database": "shop", "user": "app", "size": 10} | fields

@@ -96,7 +96,7 @@ def ask(request: AdviceRequest) -> Experiment:
             definition=text,
             cluster=request.cluster,
             cluster_name=request.cluster.name,
-            pooler=request.pooler or (request.pool.pooler if request.pool else None),
+            pooler=_pooler(request),
             repeats=len(plan),
             seed=seed,
             dataset=request.load.dataset,
@@ -290,7 +290,8 @@ def _left_of_budget(experiment: Experiment, taken: int) -> int | None:
     free = budget.of_cluster(experiment.cluster, without=pool).free
     names = experiment.resources.filter(kind=ResourceKind.POOL).values("name")
     own = Pool.objects.wanted().select_related("pooler").filter(cluster=experiment.cluster, name__in=names)
-    return None if free is None else free + sum(map(budget.needed_by, own)) - taken
+    in_all = taken * (experiment.pooler.process_count if experiment.pooler else 1)
+    return None if free is None else free + sum(map(budget.needed_by, own)) - in_all
 
 
 def _made_scale(request: AdviceRequest) -> int:
@@ -303,7 +304,7 @@ def sizes(request: AdviceRequest) -> list[int]:
 
     The budget has to hold all of their pools at once: a pool that it cut short would be measured under a wrong name.
     """
-    clients, free = request.load.clients, budget.of_cluster(request.cluster).free
+    clients, free = request.load.clients, _free(request)
     most = min(clients, free if free is not None else clients)
     found = [size for size in CANDIDATES if size <= most]
     while len(found) > MOST_SIZES:
@@ -311,6 +312,16 @@ def sizes(request: AdviceRequest) -> list[int]:
     own = {request.pool.size} if request.pool and request.pool.size <= most else set()
     swept = sorted({*found, *own})
     return swept if free is None else grid.within_budget(swept, free, next(iter(own), None))
+
+
+def _free(request: AdviceRequest) -> int | None:
+    """Return what the budget leaves for the sizes of pools; each process that shares a port opens as many."""
+    free, pooler = budget.of_cluster(request.cluster).free, _pooler(request)
+    return free // pooler.process_count if free is not None and pooler else free
+
+
+def _pooler(request: AdviceRequest) -> Pooler | None:
+    return request.pooler or (request.pool.pooler if request.pool else None)
 
 
 def _grid(request: AdviceRequest) -> Grid:
@@ -347,7 +358,7 @@ def _wanted_size(request: AdviceRequest) -> int:
 
 def _compared_size(request: AdviceRequest) -> int:
     """Return the size of the pools of the other questions: of two modes both have to fit the budget, or neither."""
-    wanted, free = _wanted_size(request), budget.of_cluster(request.cluster).free
+    wanted, free = _wanted_size(request), _free(request)
     pools = len(MODES) if request.question == MODE else 1
     size = wanted if free is None else min(wanted, free // pools)
     if size < 1:

@@ -1,8 +1,10 @@
 """What a PgBouncer's console shows of its entries and of its own login, whoever wrote its files."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from itertools import chain
 
 from django.utils.translation import gettext as _
 
@@ -10,7 +12,7 @@ from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable, PoolsError
 from pools.models import Delivery, Mode, Pooler
 from pools.poolers.console_sample import FoundEntry
-from pools.poolers.pgbouncer import console, operators_config, taken_entries
+from pools.poolers.pgbouncer import console, operators_config, processes, taken_entries
 from pools.poolers.pgbouncer.console import Row
 from pools.poolers.pgbouncer.database_entries import DEFAULT_PORT
 from pools.poolers.pgbouncer.global_settings import SETTINGS
@@ -25,20 +27,36 @@ OWNER = "pgbouncer"  # over a Unix socket the account that runs PgBouncer is an 
 def read(pooler: Pooler) -> list[FoundEntry]:
     """Read SHOW DATABASES, and SHOW CONFIG for the mode of those that name none. Raises `PoolerUnreachable`.
 
+    What is open is summed over the processes that share its port; sizes and limits are those of each.
+
     The entry `*`, and which entries it made, only the files of a managed one tell, where a worker on its host has them.
     """
-    with console.open(pooler) as connection:
-        rows = console.rows(connection, "databases")
-        config = _config(connection)
+    shown, config = _of_each_process(pooler)
+    rows, opened = shown[0], Counter[str]()
+    for row in chain.from_iterable(shown):
+        opened[str(row["name"])] += number(row.get("current_connections"))
     has_files = not pooler.is_watched and pooler.delivery == Delivery.WORKER  # a check asks no other host
     operators = _operators(pooler, rows) if has_files else Operators()
     named = {*operators.entries, *operators.panels}
     found = [
-        replace(_entry(row, config), automatic=row["name"] not in named and operators.is_automatic(row))
+        replace(
+            _entry(row, config),
+            connections=opened[str(row["name"])],
+            automatic=row["name"] not in named and operators.is_automatic(row),
+        )
         for row in rows
         if row["name"] != OWN
     ]
     return [*_fallback(operators, config), *found]
+
+
+def _of_each_process(pooler: Pooler) -> tuple[list[list[Row]], Mapping[str, str]]:
+    """Return SHOW DATABASES of each process, and SHOW CONFIG of the first."""
+    if not pooler.shares_its_port:
+        with console.open(pooler) as connection:
+            return [console.rows(connection, "databases")], _config(connection)
+    with processes.known(pooler) as (found, _missing):
+        return [console.rows(one.console, "databases") for one in found], found[0].config
 
 
 def commands_refused(pooler: Pooler) -> str:
@@ -109,7 +127,6 @@ def _entry(row: Row, config: Mapping[str, str]) -> FoundEntry:
         size=number(row["pool_size"]),
         reserve=number(row.get("reserve_pool_size", row.get("reserve_pool"))),
         max_connections=number(row.get("max_connections")),
-        connections=number(row.get("current_connections")),
         paused=bool(row.get("paused")),
         disabled=bool(row.get("disabled")),
     )

@@ -8,7 +8,7 @@ from benchmarks.experiments.report import presentation
 from benchmarks.experiments.start import arms_of
 from pools.poolers import KINDS
 from tests.benchmarks.experiments.records import an_experiment
-from tests.pools.records import a_cluster, a_pool, a_pooler, checked
+from tests.pools.records import a_cluster, a_pool, a_pooler, checked, three_processes
 
 pytestmark = pytest.mark.django_db
 
@@ -18,8 +18,10 @@ def test_a_pool_that_the_budget_makes_smaller_is_noted_on_the_page() -> None:
     checked(cluster, max_connections=100)
     a_pool(cluster=cluster, size=10)
     experiment = an_experiment("burst", cluster=cluster)
-    size = resources.size_within_budget(cluster, 97)
+    size = resources.size_within_budget(cluster, 97, a_pooler())
     assert size < 97
+    of_three = a_pooler(processes=three_processes())
+    assert resources.size_within_budget(cluster, 97, of_three) == size // 3  # each opens as many
     for _ in range(2):  # made again after a crash, it is noted once
         resources.note_smaller_size(experiment, 97, size)
     note = f"The pool of 97 has {size} connections here: the budget of db7 has no more left."

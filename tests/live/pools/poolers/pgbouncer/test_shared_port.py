@@ -103,11 +103,14 @@ def test_figures_are_sums_over_the_processes_and_each_has_a_row(
         for one in further:  # a client of each but the first
             session = stack.enter_context(psycopg.connect(host=str(one.socket_folder), **address))
             session.execute("SELECT 1")
+        [entry] = KINDS[pooler.kind].entries(pooler)
         sample = KINDS[pooler.kind].sample(pooler)
         assert (sample.figures["orders"].cl_active, sample.figures["orders"].sv_active) == (2, 2)
         assert {one.name: one.cl_active for one in sample.processes} == dict(zip(NAMES, (1, 1, 0), strict=True))
         assert [row["name"] for row in sample.rows["databases"]] == ["orders"]
         assert sample.rows["databases"][0]["pool_size"] == 3 * shared.size
+        assert (entry.size, entry.connections) == (shared.size, sample.rows["databases"][0]["current_connections"])
+        assert entry.connections >= 2
     words = {row["process"] for row in KINDS[pooler.kind].show(pooler, "databases") if row["name"] == "orders"}
     assert words == set(NAMES)
 
