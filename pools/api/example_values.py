@@ -46,6 +46,7 @@ POOLER_FIELDS: dict[str, Any] = {
     "config_dir": "/etc/pgbouncer",
     "config_file": "/etc/pgbouncer/pgbouncer.ini",
     "delivery": "worker",
+    "ssh_host": None,
     "client_host": "pool.example.org",
     "client_port": 5432,
     "stats_address": "",

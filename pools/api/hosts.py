@@ -122,7 +122,7 @@ def _described(key: str) -> dict[str, str] | None:
 class HostViewSet(ModelViewSet[Host]):
     """Hosts that the panel reaches by SSH, each with a key of its own."""
 
-    queryset = Host.objects.prefetch_related("led_to")
+    queryset = Host.objects.prefetch_related("led_to", "poolers")
     serializer_class = HostSerializer
     lookup_value_converter = "uuid"
     action_scopes = dict.fromkeys(("list", "retrieve"), "admin")

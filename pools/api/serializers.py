@@ -234,6 +234,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "config_dir",
             "config_file",
             "delivery",
+            "ssh_host",
             "generator",
             "client_host",
             "client_port",

@@ -18,8 +18,8 @@ from panel.lib.wait_param import WAIT
 from pools.api.serializers import AskedSerializer
 from pools.deployment import let_go, take_over, take_over_plan
 from pools.errors import InvalidValues
-from pools.inventory import settlement
-from pools.models import Delivery, Pooler, TakeOver
+from pools.inventory import poolers, settlement
+from pools.models import Delivery, Host, Pooler, TakeOver
 
 
 class AskedTakeOverSerializer(KnownFields):
@@ -28,8 +28,12 @@ class AskedTakeOverSerializer(KnownFields):
     config_file = serializers.CharField(
         max_length=500, required=False, help_text=_("The path of its main file; else the one that it was started with")
     )
-    delivery = serializers.ChoiceField(Delivery.choices, default=Delivery.WORKER)
-    host = serializers.UUIDField(required=False, allow_null=True, help_text=_("The host, for delivery by SSH"))
+    delivery = serializers.ChoiceField(
+        Delivery.choices, required=False, help_text=_("How its files are read and written; else as the pooler has it")
+    )
+    host = serializers.PrimaryKeyRelatedField(
+        queryset=Host.objects.all(), required=False, allow_null=True, help_text=_("The host, for delivery by SSH")
+    )
     generator = serializers.CharField(
         max_length=63, required=False, help_text=_("The worker that can write its files; else any")
     )
@@ -128,14 +132,14 @@ class TakeOverActions(GenericViewSet[Pooler]):
         asked = AskedTakeOverSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         values = asked.validated_data
-        _refuse_other_deliveries(values)
+        _refuse_fetched(values)
         pooler = self.get_object()
+        place = poolers.checked_place(pooler, values.get("delivery"), values.get("host"), values.get("generator"))
         config_file, names = values.get("config_file", ""), values.get("entries")
         if values["dry_run"]:
-            with take_over_plan.planned(pooler, config_file, names) as plan:
+            with take_over_plan.planned(place.applied_to(pooler), config_file, names) as plan:
                 return Response(TakeOverPreviewSerializer(plan.described()).data)
-        if "generator" in values:
-            pooler.edit(None, generator=values["generator"])
+        place.record(pooler)
         with wait_param.waiting(request) as seconds:
             taken = take_over.ask(pooler, config_file, names, person(request.user))
             return self._answered(taken, seconds)
@@ -153,14 +157,11 @@ class TakeOverActions(GenericViewSet[Pooler]):
         return Response(self.get_serializer(pooler).data | {"detail": taken.reason}, status=status.HTTP_202_ACCEPTED)
 
 
-def _refuse_other_deliveries(values: dict[str, Any]) -> None:
-    if values["delivery"] == Delivery.PULL:
+def _refuse_fetched(values: dict[str, Any]) -> None:
+    if values.get("delivery") == Delivery.PULL:
         text = gettext(
             "a take-over reads and rewrites the files of the running PgBouncer, which can't be read where its host "
             "fetches them: let its main file include the panel's files, then set its delivery to pull and its "
             "config_dir, which leaves its own entries as they are"
         )
-        raise InvalidValues({"delivery": [text]})
-    if values["delivery"] != Delivery.WORKER or values.get("host"):
-        text = gettext("a pooler is taken over by a worker on its host, which reads and writes its files: worker")
         raise InvalidValues({"delivery": [text]})

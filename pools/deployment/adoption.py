@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from pools import task_queue
 from pools.config_files import folder_owner
 from pools.deployment import live_files
-from pools.errors import InvalidValues
+from pools.errors import HostUnreachable, InvalidValues
 from pools.hosts.base import UnsafeFolder
 from pools.inventory import budget, pool_validation, pooler_settings_validation
 from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RolePassword
@@ -46,7 +46,7 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
     pooler.require_managed()
     try:
         found = preview(pooler)
-    except UnsafeFolder as error:
+    except (UnsafeFolder, HostUnreachable) as error:
         raise CannotAdopt({"drift": [str(error)]}) from error
     _refuse(str(refusal) for refusal in found.refused)
     with transaction.atomic():

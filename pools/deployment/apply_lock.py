@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pools.config_files import deliveries
 from pools.models import Pooler
 
 logger = logging.getLogger(__name__)
@@ -25,7 +26,7 @@ OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 @contextmanager
 def held(pooler: Pooler) -> Iterator[bool]:
     """Hold the apply lock of a pooler, if it is free or its holder is dead; yield whether it is held."""
-    with locked(pooler.config_dir) as folder:
+    with locked(pooler.config_dir if deliveries.of(pooler).runs_here else "") as folder:
         is_held = _take(pooler, folder)
         try:
             yield is_held

@@ -22,6 +22,7 @@ import psycopg
 from panel.lib.crypto import SealBroken
 from pools.clusters import connect, login_facts, topology
 from pools.clusters.topology import Address
+from pools.config_files import deliveries
 from pools.deployment import live_files
 from pools.errors import ClusterUnreachable, PoolsError
 from pools.hosts.base import UnsafeFolder
@@ -31,6 +32,7 @@ from pools.poolers.base import READ_BY_POOLERS, ClusterBusy
 from pools.poolers.pgbouncer import auth_query, database_entries
 
 MOST_FILES_ELSEWHERE = 100
+AVAILABLE = 3  # of the columns of df -P
 SPARE_BYTES = 1024 * 1024  # besides twice what the files of the folder take
 FREED_BYTES = 8 * 1024
 MOST_BYTES = 99_999_999  # that are told: there may be room, and a quota or no inode
@@ -110,7 +112,8 @@ def around(pooler: Pooler, *, log_in: bool) -> Circumstances:
     logins = _first_logins(pools)
     facts = (pooler.server_version, list(_files(pooler)), _needs(pooler, pools), _facts_of_servers(logins))
     tried = at_once(_outcome, [one for one in logins if one.password]) if log_in else []
-    return Circumstances(_digest(facts), _scarce_room(pooler.config_dir), _digest(tried) if tried else "")
+    room = _scarce_room(pooler.config_dir) if deliveries.of(pooler).runs_here else ""
+    return Circumstances(_digest(facts), room, _digest(tried) if tried else "")
 
 
 def _digest(found: object) -> str:
@@ -119,6 +122,9 @@ def _digest(found: object) -> str:
 
 def _files(pooler: Pooler) -> Iterator[tuple[object, ...]]:
     """Yield size, time and rights of the files that the pooler reads, in its folder and elsewhere."""
+    if not deliveries.of(pooler).runs_here:
+        yield from _files_there(pooler)
+        return
     folder = Path(pooler.config_dir or "/nowhere")
     try:
         here = sorted(path for path in folder.iterdir() if path.name.endswith(READ_BY_POOLERS))
@@ -132,6 +138,23 @@ def _files(pooler: Pooler) -> Iterator[tuple[object, ...]]:
     yield _described(folder, has_content=False)
     yield from (_described(path, has_content=True) for path in here)
     yield from (_described(Path(path), has_content=counts) for path, counts in elsewhere)
+
+
+def _files_there(pooler: Pooler) -> Iterator[tuple[object, ...]]:
+    """Yield the texts of the files on another host, and whether its disk is full."""
+    try:
+        yield from sorted(live_files.on_disk(pooler).items())
+        with deliveries.of(pooler).connected(pooler) as host:
+            if host:
+                yield (_is_full(host.run(["df", "-Pk", pooler.config_dir]).stdout.decode(errors="replace")),)
+    except PoolsError as error:
+        yield (str(error),)
+
+
+def _is_full(printed: str) -> bool:
+    """Return whether df prints less than the spare room."""
+    fields = printed.strip().splitlines()[-1].split() if printed.strip() else []
+    return len(fields) > AVAILABLE and fields[AVAILABLE].isdigit() and int(fields[AVAILABLE]) * 1024 < SPARE_BYTES
 
 
 def _described(path: Path, *, has_content: bool) -> tuple[object, ...]:

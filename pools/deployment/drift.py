@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import deliveries, folder_owner
 from pools.deployment import live_files
-from pools.errors import PoolerUnreachable
+from pools.errors import HostUnreachable, PoolerUnreachable
 from pools.hosts.base import UnsafeFolder
 from pools.models import LIVE_STATES, Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
 from pools.poolers import KINDS
@@ -71,8 +71,8 @@ def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
     if not deliveries.of(pooler).writes:
         return []  # nobody reads them: what PgBouncer made of them is compared
     owner = folder_owner.of(pooler)
-    if owner.generator == settings.GENERATOR:
-        return list(_changed_files(pooler, last))
+    if owner.generator == settings.GENERATOR or not deliveries.of(pooler).needs_worker:
+        return _changed_files(pooler, last)
     if owner.is_named or (owner.generator and not owner.is_silent):
         return None
     try:
@@ -98,11 +98,14 @@ def _compare_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
         return None
 
 
-def _changed_files(pooler: Pooler, last: Revision) -> list[Finding]:
+def _changed_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
     try:
         texts = live_files.on_disk(pooler)
     except UnsafeFolder as error:
         return [{"where": pooler.config_dir, "what": str(error)}]
+    except HostUnreachable as error:
+        logger.info("the files of pooler %s were not compared: %s", pooler.pk, error)
+        return None
     return [*_findings(live_files.differences(pooler, texts, last)), *_foretold(pooler, texts)]
 
 
@@ -110,12 +113,12 @@ def _foretold(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
     """List the effects that an edit outside the panel's part will have at the next reload or start."""
     kind = KINDS[pooler.kind]
     digest = hashlib.sha256(repr(sorted(texts.items())).encode(errors="replace")).hexdigest()
-    if _preflights.get(pooler.pk, ("",))[0] != digest:
-        _preflights[pooler.pk] = (digest, kind.start_error(pooler, texts))
-    if reported := _preflights[pooler.pk][1]:
-        described = {"kind": pooler.get_kind_display(), "error": reported}
-        return [_edit(kind.main_file, _("%(kind)s would not start: %(error)s") % described)]
     try:
+        if _preflights.get(pooler.pk, ("",))[0] != digest:
+            _preflights[pooler.pk] = (digest, kind.start_error(pooler, texts))
+        if reported := _preflights[pooler.pk][1]:
+            described = {"kind": pooler.get_kind_display(), "error": reported}
+            return [_edit(kind.main_file, _("%(kind)s would not start: %(error)s") % described)]
         return [_edit(kind.main_file, what) for what in kind.changes(pooler, texts)]
     except PoolerUnreachable:
         return [one for one in pooler.drift if one.get("by")]

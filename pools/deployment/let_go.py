@@ -14,7 +14,7 @@ from pools.deployment import apply_lock, diff, take_over
 from pools.deployment.attempt import LockLost
 from pools.errors import IllegalTransition, NotThere, PoolsError
 from pools.inventory import histories
-from pools.models import Delivery, Entry, Pool, Pooler, PoolState, Revision, RevisionState, TakeOver, TakeOverState
+from pools.models import Entry, Pool, Pooler, PoolState, Revision, RevisionState, TakeOver, TakeOverState
 from pools.poolers import KINDS
 from pools.poolers.pgbouncer import console, processes, render
 
@@ -161,7 +161,6 @@ def _watch(pooler: Pooler) -> None:
         config_dir="",
         config_file="",
         file_paths={},
-        delivery=Delivery.WORKER,
         **nothing,
         drift_seen_at=None,
         settings_state=PoolState.APPLIED,

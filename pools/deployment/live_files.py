@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 
 from panel.installation import pausing
 from pools.config_files import deliveries, folder_owner, pooler_files
+from pools.errors import HostUnreachable
 from pools.hosts.base import UnsafeFolder
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
@@ -43,7 +44,7 @@ def live_files(pooler: Pooler) -> dict[str, object]:
         return _as_found_there(pooler, last, owner)
     try:
         texts = on_disk(pooler)
-    except UnsafeFolder as error:
+    except (UnsafeFolder, HostUnreachable) as error:
         return {"state": "unreadable", "error": str(error), "revision": last and last.number, "files": []}
     is_overridden = bool(changed_by_hand(pooler, texts))
     is_adrift = is_overridden or found_in_files(pooler)

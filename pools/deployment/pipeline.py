@@ -21,7 +21,7 @@ from pools.deployment.attempt import (
     set_reason,
     unsettled,
 )
-from pools.errors import ApplyFailed, PoolerUnreachable, PoolsError
+from pools.errors import ApplyFailed, HostUnreachable, PoolerUnreachable, PoolsError
 from pools.hosts.base import UnsafeFolder
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
 from pools.poolers import KINDS, smart_shutdown
@@ -31,6 +31,7 @@ logger = logging.getLogger(__name__)
 
 MOST_ATTEMPTS = 25  # of one apply, each refused because of other pools: each writes all files
 COLLECTED_AFTER = 200_000  # objects
+CUT_OFF = "connection lost"  # the last step of an apply that could not tell which files its host has
 
 
 class Busy(PoolsError):
@@ -69,6 +70,8 @@ def _apply_under_lock(pooler: Pooler, author: Any, *, overwrite: bool) -> Revisi
         return last
     except LockLost as error:
         logger.warning("%s", error)
+    except HostUnreachable as error:  # its console may answer all the same
+        set_reason(pooler, str(error))
     except PoolerUnreachable as error:
         reason = smart_shutdown.described(pooler) or str(error)
         pooler.mark(PoolerState.UNREACHABLE, error=reason)
@@ -94,7 +97,7 @@ def _rarely_collected() -> Iterator[None]:
 
 def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
     dead, last = list(pooler.revisions.cut_short().select_related("author")), None
-    died, author = bool(dead), author or next((one.author for one in dead), None)
+    died, author = bool(dead) or _was_cut_off(pooler), author or next((one.author for one in dead), None)
     busy: set[Route] = set()
     if not died and not unsettled(pooler) and not overwrite:
         return None
@@ -119,6 +122,12 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
         last = _refuse_unrendered(asked, author, fault, _described(asked, overwrite=overwrite))
     _forget_cause(pooler)
     return last
+
+
+def _was_cut_off(pooler: Pooler) -> bool:
+    """Return whether the last apply lost its host, so that its files may be the old or the new ones."""
+    last = pooler.revisions.first()
+    return bool(last and last.state == RevisionState.FAILED and last.steps and last.steps[-1]["step"] == CUT_OFF)
 
 
 def _given_up(last: Revision | None) -> str:
@@ -150,6 +159,9 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
     except ApplyFailed as fault:
         refuse(revision, fault, asked)
         return revision
+    except PoolerUnreachable as gone:
+        revision.finish(RevisionState.FAILED, _("%(fault)s; nothing was written") % {"fault": gone})
+        raise
     if deliveries.of(pooler).writes:
         _bring_live(attempt)
     else:
@@ -184,6 +196,11 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         pooler_files.replace(attempt.pooler, before)  # first of all, whether the pooler answers or not
         session.go_live(before, attempt)
         session.read_back(before)
+    except HostUnreachable as gone:
+        reason = _("%(fault)s; whether its old or its new files are there is not known, and the next apply sees to it")
+        attempt.revision.note(CUT_OFF, str(gone), write=False)
+        attempt.revision.finish(RevisionState.FAILED, reason % {"fault": fault})
+        raise
     except PoolerUnreachable as gone:
         reason = _("%(fault)s; the old files are restored for its next start") % {"fault": fault}
         attempt.revision.finish(RevisionState.FAILED, reason)
@@ -195,6 +212,9 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         give_up(asked, asked.changed, asked.changed_settings, PoolState.FAILED, reason)
     else:
         attempt.step("rolled back", _("the pooler reports the settings of the old files"))
+        if isinstance(fault, HostUnreachable):  # no pool is at fault: the next apply tries again
+            attempt.revision.finish(RevisionState.ROLLED_BACK, str(fault))
+            raise fault
         refuse(attempt.revision, fault, asked)
 
 

@@ -25,7 +25,6 @@ from pools.errors import ApplyFailed, IllegalTransition, PoolsError
 from pools.hosts.base import Access
 from pools.inventory import histories
 from pools.models import (
-    Delivery,
     Entry,
     Original,
     Pool,
@@ -175,7 +174,7 @@ class _Taking:
         main = self._text(process.files.main.path)
         texts = {MAIN: main, DATABASES: self._text(self._named[DATABASES])}
         included = operators_config.read(main, texts, load).files
-        preflight.start(program_path, texts, running.pooler.config_dir, running.folder, included)
+        preflight.start(running.pooler, program_path, texts, running.folder, included)
 
     def _originals(self) -> dict[str, Original]:
         files = self.plan.running.all_files
@@ -254,7 +253,6 @@ class _Taking:
                 config_dir=taken.config_dir,
                 config_file=taken.config_file,
                 file_paths=taken.file_paths,
-                delivery=Delivery.WORKER,
             )
             self._save_pools()
             self._keep_passwords()

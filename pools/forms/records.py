@@ -135,7 +135,7 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
         model = Pooler
         fields = (
             *("name", "kind", "host", "port", "pcp_port", "stats_address", "admin_user"),
-            *("client_host", "client_port", "delivery", "config_dir", "generator"),
+            *("client_host", "client_port", "delivery", "ssh_host", "config_dir", "generator"),
         )
         labels = {
             "name": _("Name"),
@@ -149,6 +149,7 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             "client_port": _("Port for clients"),
             "delivery": _("Delivery"),
             "config_dir": _("Configuration directory"),
+            "ssh_host": _("Host by SSH"),
             "generator": _("Generator"),
         }
         help_texts = {
@@ -168,8 +169,9 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
                 "host above"
             ),
             "client_port": _("Empty: the port above"),
+            "ssh_host": _("The host that the panel reaches by SSH, for that delivery; its consoles on loopback too"),
             "config_dir": _(
-                "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on the generator's host, "
+                "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on its host, "
                 "which the panel writes to. Empty: the pooler is only watched, and nothing of it is changed"
             ),
             "delivery": _(

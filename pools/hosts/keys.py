@@ -44,8 +44,11 @@ def authorized_keys_line(host: Host) -> str:
 
 
 def _reached(host: Host) -> Iterator[str]:
-    ports = sorted({port for pooler in host.found for port in pooler["ports"]}) or [USUAL_PORT]
-    yield from (f"{address}:{port}" for port in ports for address in LOOPBACK)
+    ports = {port for pooler in host.found for port in pooler["ports"]}
+    if not host._state.adding:
+        ports |= {pooler.port for pooler in host.poolers.all()}
+    ports = ports or {USUAL_PORT}
+    yield from (f"{address}:{port}" for port in sorted(ports) for address in LOOPBACK)
     yield from _behind(host.led_to.all() if not host._state.adding else ())
 
 

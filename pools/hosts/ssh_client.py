@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -106,6 +106,12 @@ class Client:
 
     folder: Path
     hop: Hop
+    master: "subprocess.Popen[bytes] | None" = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether the login has not been lost, as far as ssh knows."""
+        return self.master is not None and self.master.poll() is None
 
     @property
     def socket(self) -> Path:
@@ -142,7 +148,7 @@ def logged_in(hops: Sequence[Hop]) -> Iterator[Client]:
             for hop in hops:
                 (folder / hop.alias).unlink(missing_ok=True)
         try:
-            yield client
+            yield replace(client, master=master)
         finally:
             _log_out(master)
 

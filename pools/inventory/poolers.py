@@ -1,5 +1,6 @@
 """Registers, changes, removes and checks poolers."""
 
+import copy
 import logging
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, folder_owner
 from pools.errors import ApplyFailed, IllegalTransition, InvalidValues, PoolerUnreachable
 from pools.inventory import entries
-from pools.models import AS_APPLIED, Pooler, PoolerKind, PoolerState, PoolState, identifiers
+from pools.models import AS_APPLIED, Host, Pooler, PoolerKind, PoolerState, PoolState, identifiers
 from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.console_sample import FoundEntry, PoolFigures
 
@@ -24,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 FIELDS = (
     *("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "config_file", "delivery", "generator"),
-    *("client_host", "client_port", "stats_address"),
+    *("client_host", "client_port", "stats_address", "ssh_host"),
 )
 OF_HOST = (
     "host",
@@ -32,7 +33,10 @@ OF_HOST = (
     "config_dir",
     "config_file",
     "delivery",
+    "ssh_host",
 )  # a change of them leads to other files, or to another program
+OF_SECRET = ("secret_owner", "stats_address", "ssh_host_id")  # who gets the password
+OF_FILES = ("config_dir", "config_file", "delivery", "ssh_host")
 CHECKS_AT_ONCE = 16
 
 
@@ -99,7 +103,7 @@ def change(
     fields = _validated(pooler, values)
     password = str(values.get("admin_password") or "")
     moved = Pooler(**{"id": pooler.pk, **{name: getattr(pooler, name) for name in FIELDS}, **fields})
-    is_moved = (moved.secret_owner, moved.stats_address) != (pooler.secret_owner, pooler.stats_address)
+    is_moved = any(getattr(moved, name) != getattr(pooler, name) for name in OF_SECRET)
     if not password and pooler.sealed_admin_password and is_moved:
         raise InvalidPooler({"admin_password": [_("the address or the login changed: enter the password again")]})
     if password:
@@ -107,7 +111,7 @@ def change(
         fields["sealed_admin_password"] = moved.sealed_admin_password
     generator = pooler.generator
     elsewhere = any(fields[name] != getattr(pooler, name) for name in OF_HOST)
-    if pooler.file_paths and any(fields[name] != getattr(pooler, name) for name in ("config_dir", "config_file")):
+    if pooler.file_paths and any(fields[name] != getattr(pooler, name) for name in OF_FILES):
         raise InvalidPooler({"config_dir": [_("its files were taken over where they lie: let the pooler go first")]})
     with _names_kept_apart(fields["name"]):
         pooler.edit(expected_version, **fields)
@@ -118,6 +122,40 @@ def change(
         pooler.error = ""  # it may be about the old folder
     logger.info("pooler %s (%s) changed by %s", pooler.pk, pooler, author)
     return pooler, check(pooler)
+
+
+@dataclass(frozen=True)
+class Place:
+    """From where the files of a pooler are read and written, before it is taken over."""
+
+    delivery: str
+    ssh_host: Host | None
+    generator: str
+
+    def applied_to(self, pooler: Pooler) -> Pooler:
+        """Return a copy of its record, unsaved, with this place."""
+        placed = copy.copy(pooler)
+        placed.delivery, placed.ssh_host, placed.generator = self.delivery, self.ssh_host, self.generator
+        return placed
+
+    def record(self, pooler: Pooler) -> None:
+        """Save it, where it is another one."""
+        now = {"delivery": self.delivery, "ssh_host": self.ssh_host, "generator": self.generator}
+        if any(getattr(pooler, name) != value for name, value in now.items()):
+            pooler.edit(None, **now)
+
+
+def checked_place(pooler: Pooler, delivery: str | None, host: Host | None, generator: str | None = None) -> Place:
+    """Return the place to take a pooler over from: what is not given stays. Raises `InvalidPooler`."""
+    place = Place(
+        delivery or pooler.delivery,
+        host if delivery else host or pooler.ssh_host,
+        pooler.generator if generator is None else generator,
+    )
+    fields = {"kind": pooler.kind, "delivery": place.delivery, "ssh_host": place.ssh_host}
+    named = {"ssh_host": "host"}  # the contract's name of the field
+    InvalidPooler.refuse((named.get(name, name), problem) for name, problem in _host_problems(fields))
+    return place
 
 
 def remove(pooler: Pooler) -> None:
@@ -144,7 +182,7 @@ def check(pooler: Pooler) -> str:
 
 def check_all(poolers: Iterable[Pooler] | None = None) -> None:
     """Check poolers in parallel, so that one that is down delays no other."""
-    asked = list(poolers if poolers is not None else Pooler.objects.all())
+    asked = list(poolers if poolers is not None else Pooler.objects.select_related("ssh_host__jump__jump"))
     with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
         kept = folder_owner.of_all(asked)
         snapshots = threads.map(_check, asked, [kept.get(pooler.pk, folder_owner.FolderOwner()) for pooler in asked])
@@ -188,6 +226,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
         deliveries.of(pooler).refuse_unsafe(pooler, pooler.config_dir)
         kind.refuse_layout(pooler)
     except PoolerUnreachable as error:
+        deliveries.of(pooler).begin_anew(pooler)
         return PoolerCheck(reason=smart_shutdown.described(pooler) or str(error))
     except ApplyFailed as error:
         return replace(found, reason=str(error))
@@ -248,10 +287,28 @@ def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, 
     yield from (
         KINDS[fields["kind"]].console_problems(folder, fields["stats_address"]) if fields["kind"] in KINDS else ()
     )
+    yield from _host_problems(fields)
     known = fields["delivery"] in deliveries.DELIVERIES
     for other in deliveries.others_in(_like(pooler, fields), folder) if folder and known else ():
         text = _("%(folder)s is the folder of pooler %(pooler)s: two would overwrite each other's pools")
         yield "config_dir", text % {"folder": folder, "pooler": other}
+
+
+def _host_problems(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield why files can't reach the pooler as it says."""
+    delivery, host = deliveries.DELIVERIES.get(fields["delivery"]), fields["ssh_host"]
+    if delivery is None:
+        return
+    if delivery.needs_host and host is None:
+        yield "ssh_host", _("choose the host that the panel reaches by SSH, or another delivery")
+    elif host is not None and not delivery.needs_host:
+        yield "ssh_host", _("%(delivery)s needs no host: leave it empty, or choose the delivery ssh") % fields
+    if delivery is not None and delivery.needs_host and not _is_reached_by_host(fields["kind"]):
+        yield "delivery", _("the panel can't work on a %(kind)s by SSH yet: use a worker on its host") % fields
+
+
+def _is_reached_by_host(kind: str) -> bool:
+    return kind in KINDS and KINDS[kind].works_by_host
 
 
 def _like(pooler: Pooler, fields: Mapping[str, Any]) -> Pooler:

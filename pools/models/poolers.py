@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from panel.lib import crypto, database_clock
 from pools.errors import IllegalTransition
 from pools.models.base import Server
+from pools.models.hosts import Host
 from pools.models.states import PoolState
 
 APPLY_LEASE = timedelta(seconds=60)
@@ -102,6 +103,14 @@ class Pooler(Server):
         default=dict, blank=True, editable=False
     )  # the panel's name of a file → its path, of a pooler that was taken over; see `config_files.pooler_files`
     delivery = models.CharField(max_length=8, choices=Delivery.choices, default=Delivery.WORKER)
+    ssh_host = models.ForeignKey(
+        Host,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="poolers",
+        help_text=_("The host that the panel reaches by SSH, for that delivery"),
+    )
     client_host = models.CharField(
         max_length=255,
         default="",

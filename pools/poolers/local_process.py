@@ -23,6 +23,7 @@ from weakref import WeakKeyDictionary
 import psutil
 from django.utils.translation import gettext as _
 
+from pools.config_files import deliveries
 from pools.models import Pooler
 from pools.poolers import program_trust
 
@@ -117,6 +118,8 @@ def listens(process: psutil.Process) -> bool:
 
 def listens_here(pooler: Pooler) -> bool:
     """Return whether a socket of this host takes the pooler's clients, whatever process holds it."""
+    if not deliveries.of(pooler).runs_here:
+        return False
     kind, matches = _listening(pooler)
     return any(map(matches, psutil.net_connections(kind)))
 
@@ -156,6 +159,9 @@ def trial_started(program: str) -> str:
 
 def no_trial(pooler: Pooler, name: str, version_text: str) -> str:
     """Return why no trial instance was started of the program of that name."""
+    if deliveries.of(pooler).needs_host:
+        text = _("no trial instance: its host has no %(version)s that only root and the panel's account can replace")
+        return text % {"version": version_text}
     if not listens_here(pooler):
         return _("no trial instance: %(version)s was not found on this host") % {"version": version_text}
     for path in programs(pooler, name):
@@ -210,6 +216,8 @@ def _named(pooler: Pooler, name: str) -> list[tuple[psutil.Process, str]]:
 
     On a host with many poolers, a search for one match then ends before it has read the sockets of the others.
     """
+    if not deliveries.of(pooler).runs_here:
+        return []
     found = []
     accounts = program_trust.accounts_of(pooler.config_dir)
     for process in psutil.process_iter():

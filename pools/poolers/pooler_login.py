@@ -1,5 +1,6 @@
 """What all logins of the panel to poolers share: forbidden addresses, passwords in clear text, reasons of failures."""
 
+import copy
 from typing import Any
 
 import psycopg
@@ -7,6 +8,7 @@ from django.utils.translation import gettext as _
 
 from panel.lib import addresses
 from pools.clusters import endpoints
+from pools.config_files import deliveries
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 
@@ -18,6 +20,20 @@ def refuse_forbidden(pooler: Pooler, port: int) -> None:
     if reason := addresses.refusal(pooler.host, port):
         text = _("pooler %(pooler)s can't be reached: %(reason)s")
         raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason})
+
+
+def address_of(pooler: Pooler, other_host: str = "") -> dict[str, Any]:
+    """Return libpq's host and port of a pooler, or of another address of it: its own, or those of a tunnel there.
+
+    Raises `PoolerUnreachable`, also where its host resolves to a forbidden address.
+    """
+    if other_host:
+        pooler = copy.copy(pooler)
+        pooler.host = other_host
+    host, port = deliveries.of(pooler).address_of(pooler, pooler.port)
+    if host == pooler.host:
+        refuse_forbidden(pooler, port)
+    return {"host": host, "port": port}
 
 
 def refusing_cleartext(pooler: Pooler) -> dict[str, Any]:

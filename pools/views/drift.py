@@ -14,7 +14,7 @@ from pools import deployment, task_queue
 from pools.config_files import folder_owner
 from pools.deployment import adoption, diff, drift, live_files
 from pools.deployment.adoption import CannotAdopt
-from pools.errors import QueueDown
+from pools.errors import HostUnreachable, QueueDown
 from pools.hosts.base import UnsafeFolder
 from pools.models import Pooler, Revision
 from pools.views.managed import managed_only
@@ -68,7 +68,7 @@ def _found(pooler: Pooler) -> dict[str, Any]:
         return context | {"is_elsewhere": True, "changed": found}
     try:
         texts = live_files.on_disk(pooler)
-    except UnsafeFolder as error:
+    except (UnsafeFolder, HostUnreachable) as error:
         return context | {"unreadable": str(error)}
     changed = live_files.differences(pooler, texts, last)
     return context | {

@@ -72,7 +72,7 @@ def _row(pooler: Pooler) -> dict[str, Any]:
     row = progress(pooler)
     if row["waiting"] or not pooler.is_watched:
         return row
-    return row | previewed(pooler, row["config_file"])
+    return row | previewed(pooler, {"config_file": row["config_file"]})
 
 
 def _asked(request: HttpRequest) -> HttpResponse:

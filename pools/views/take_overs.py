@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -17,7 +18,8 @@ from panel.lib.access import staff_only
 from panel.lib.crypto import SealBroken
 from pools.deployment import let_go, take_over, take_over_plan
 from pools.errors import NotThere, PoolsError
-from pools.models import Pooler, TakeOver
+from pools.inventory import poolers
+from pools.models import Delivery, Host, Pooler, TakeOver
 from pools.models.take_overs import WAITING
 
 
@@ -30,7 +32,7 @@ def pooler_take_over(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _taken(request, pooler)
     context = progress(pooler)
     if "config_file" in request.GET and not context["waiting"]:
-        context |= previewed(pooler, request.GET["config_file"].strip())
+        context |= previewed(pooler, request.GET)
     return render(request, "pools/pooler_take_over.html", context)
 
 
@@ -71,9 +73,10 @@ def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _taken(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     config_file, names = request.POST.get("config_file", ""), request.POST.getlist("entries")
     try:
+        _place_of(pooler, request.POST).record(pooler)
         take_over.ask(pooler, config_file, names, person(request.user))
     except PoolsError as error:
-        context = {"pooler": pooler, "config_file": config_file, "refused": str(error)}
+        context = {**progress(pooler), "config_file": config_file, "refused": str(error)}
         return render(request, "pools/pooler_take_over.html", context, status=error.status)
     messages.info(request, _("A worker takes %(pooler)s over.") % {"pooler": pooler})
     return redirect("pooler-take-over", pooler.pk)
@@ -88,13 +91,25 @@ def progress(pooler: Pooler) -> dict[str, Any]:
         "waiting": last is not None and last.state in WAITING,
         "revision": pooler.revisions.first() if last else None,
         "config_file": last.config_file if last else pooler.config_file,
+        "hosts": Host.objects.order_by("name"),
+        "ssh_host": pooler.ssh_host_id,
     }
 
 
-def previewed(pooler: Pooler, config_file: str) -> dict[str, Any]:
+def _place_of(pooler: Pooler, given: Mapping[str, Any]) -> poolers.Place:
+    """Return the chosen host, or a worker's."""
+    if "host" not in given:
+        return poolers.checked_place(pooler, None, None)
+    chosen = Host.objects.filter(pk=given["host"]).first() if given["host"] else None
+    return poolers.checked_place(pooler, Delivery.SSH if chosen else Delivery.WORKER, chosen)
+
+
+def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the context of a preview, or why there is none."""
+    config_file = str(given["config_file"]).strip()
     try:
-        with take_over_plan.planned(pooler, config_file) as plan:
+        place = _place_of(pooler, given)
+        with take_over_plan.planned(place.applied_to(pooler), config_file) as plan:
             pools = [one for one in plan.proposals if one.pool]
             kept = [one for one in plan.proposals if not one.pool]
             return {
@@ -104,6 +119,7 @@ def previewed(pooler: Pooler, config_file: str) -> dict[str, Any]:
                 "diff": plan.changes,
                 "files": list(plan.running.files.files.values()),
                 "config_file": plan.running.files.main.path,
+                "ssh_host": place.ssh_host.pk if place.ssh_host else None,
             }
     except PoolsError as error:
         return {"refused": str(error), "config_file": config_file}

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 from pools.config_files.deliveries.base import FileDelivery
 from pools.config_files.deliveries.pull import PullDelivery
+from pools.config_files.deliveries.ssh import SshDelivery
 from pools.config_files.deliveries.worker import WorkerDelivery
 from pools.models import Pooler
 
-DELIVERIES: Mapping[str, FileDelivery] = {one.name: one for one in (WorkerDelivery(), PullDelivery())}
+DELIVERIES: Mapping[str, FileDelivery] = {one.name: one for one in (WorkerDelivery(), SshDelivery(), PullDelivery())}
 
 
 def of(pooler: Pooler) -> FileDelivery:

@@ -16,13 +16,25 @@ class FileDelivery(ABC):
     `writes`: the panel writes the files itself, so that an apply can reload the pooler at once; else somebody fetches
     them, and an apply is pending until the console shows what they say. `needs_worker`: only the workers of the
     generator that has the folder can work there, else those of any. `runs_here`: the pooler's processes may be among
-    those of the host of such a worker.
+    those of the host of such a worker. `needs_host`: the pooler names a `Host`.
     """
 
     name: Delivery
     writes = True
     needs_worker = False
     runs_here = False
+    needs_host = False
+
+    def address_of(self, pooler: Pooler, port: int) -> tuple[str, int]:
+        """Return host and port that lead to a port of the pooler from here, as libpq takes them.
+
+        Raises `HostUnreachable`.
+        """
+        return pooler.host, port
+
+    def begin_anew(self, pooler: Pooler) -> None:
+        """Forget what was kept of the way to its host, since it led nowhere."""
+        return
 
     @abstractmethod
     def place_of(self, pooler: Pooler) -> str:

@@ -16,7 +16,7 @@ from pools.clusters import session_deadline
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
-from pools.poolers.pooler_login import reason_of, refuse_forbidden, refusing_cleartext
+from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
@@ -78,11 +78,10 @@ def open(pooler: Pooler, application_name: str = "pooldeck", host: str = "") -> 
     `host` is the folder of the socket of one process, where several share the port. The console speaks the simple
     protocol only: no transaction, no parameters (PgBouncer usage manual).
     """
-    refuse_forbidden(pooler, pooler.port)
+    address = address_of(pooler, host)
     try:
         connection = psycopg.connect(
-            host=host or pooler.host,
-            port=pooler.port,
+            **address,
             user=pooler.admin_user,
             password=pooler.admin_password,
             dbname="pgbouncer",

@@ -80,7 +80,7 @@ class PgBouncer(Driver):
     service = program = one_core_program = "pgbouncer"
     port_setting = "listen_port"
     fetched_names = fetched.NAMES
-    is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = True
+    is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = works_by_host = True
 
     @property
     def restart_hint(self) -> str:

@@ -77,5 +77,5 @@ def rehearse(pooler: Pooler, version_text: str, texts: Mapping[str, str]) -> str
         if os.geteuid() == 0:  # as which PgBouncer does not start
             nobody = pwd.getpwnam("nobody")
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
-        preflight.start(path, texts, folder, pooler.config_dir, {})
+        preflight.start_here(path, texts, folder, pooler.config_dir)
     return local_process.trial_started(path)

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import psutil
 from django.utils.translation import gettext as _
 
-from pools.config_files import pooler_files
+from pools.config_files import deliveries, pooler_files
 from pools.models import Pooler
-from pools.poolers import local_process
+from pools.poolers import host_processes, local_process
 from pools.poolers.pgbouncer import console
 from pools.poolers.pgbouncer.database_entries import LOOSE_PAIR
 from pools.poolers.pgbouncer.global_settings import SETTINGS
@@ -207,6 +207,11 @@ def included_here(pooler: Pooler, reading: Reading) -> Iterator[str]:
 
 def working_folder(pooler: Pooler) -> str:
     """Return the working directory of its process; empty where that can't be seen from here."""
+    delivery = deliveries.of(pooler)
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            found = host_processes.of(pooler, host, "pgbouncer") if host else []
+        return next((one.cwd for one in found if one.cwd), "")
     for pid in local_process.pids(pooler, "pgbouncer"):
         with suppress(psutil.Error, OSError):
             return psutil.Process(pid).cwd()

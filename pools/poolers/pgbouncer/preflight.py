@@ -3,17 +3,21 @@
 import os
 import pwd
 import re
+import secrets
 import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from django.utils.translation import gettext as _
 
+from pools.config_files import deliveries
+from pools.hosts.base import HostConnection
 from pools.models import Pooler
-from pools.poolers import local_process, program_trust
+from pools.poolers import host_processes, local_process, program_trust
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
 from pools.poolers.local_process import SEARCH_PATH, handed_over
@@ -23,6 +27,7 @@ from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 START_TIMEOUT_S = 10
 PREFIX = ".pooldeck-preflight-"
+PORTS, PORTS_TRIED = range(20_000, 30_000), 5  # of a trial instance on another host; below those given to clients
 INCLUDE = re.compile(r"^[ \t]*%include[ \t]+([^\n]*?)[ \t\r]*$", re.MULTILINE)
 OF_THE_REAL_ONE = re.compile(
     r"^[ \t]*(?:listen_addr|listen_port|unix_socket_dir|logfile|pidfile|auth_file|so_reuseport|syslog|user)[ \t]*=.*$",
@@ -32,13 +37,17 @@ LOG_PREFIX = re.compile(r"^\S+ \S+ \S+ \[?\d+\]? ")
 
 
 def find(pooler: Pooler, version_text: str) -> str | None:
-    """Return the path of a pgbouncer on this host of exactly this release; None where there is none."""
+    """Return the path of a pgbouncer on the pooler's host of exactly this release; None where there is none."""
+    delivery = deliveries.of(pooler)
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            return host_processes.program_of(pooler, host, "pgbouncer", version_text) if host else None
     return local_process.find_program(
         pooler, "pgbouncer", SEARCH_PATH, lambda printed: printed.startswith(f"{version_text}\n")
     )
 
 
-def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str, included: Mapping[str, str]) -> None:
+def start(pooler: Pooler, path: str, texts: Mapping[str, str], folder_there: str, included: Mapping[str, str]) -> None:
     """Start a trial instance on these texts and stop it; raises `Rejected` with its errors where it would not start.
 
     It listens only on a free port of 127.0.0.1, as the folder's owner, and connects to no server, so that no password
@@ -46,7 +55,7 @@ def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: st
     files that the operator includes, by the paths in their lines.
     """
     try:
-        reported = _trial_error(path, texts, config_dir, folder_there, included)
+        reported = _trial_error(pooler, path, texts, folder_there, included)
     except OSError as error:
         raise Rejected(
             _("a trial instance of PgBouncer could not be started: %(reason)s") % {"reason": error.strerror}
@@ -59,32 +68,73 @@ def start(path: str, texts: Mapping[str, str], config_dir: str, folder_there: st
 
 
 def _trial_error(
-    path: str, texts: Mapping[str, str], config_dir: str, folder_there: str, included: Mapping[str, str]
+    pooler: Pooler, path: str, texts: Mapping[str, str], folder_there: str, included: Mapping[str, str]
 ) -> str:
     """Return the program's error where it would not start on these texts, else ''; raises `OSError`."""
+    delivery, config_dir = deliveries.of(pooler), pooler.config_dir
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            return _trial_error_there(host, path, texts, config_dir, folder_there, included) if host else ""
+    return _trial_error_here(path, texts, config_dir, folder_there, included)
+
+
+def start_here(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> None:
+    """Do as `start` on this host, whichever the pooler's is. Raises `Rejected`."""
+    if reported := _trial_error_here(path, texts, config_dir, folder_there, {}):
+        raise Rejected(_("PgBouncer would not start on these files: %(reported)s") % {"reported": reported})
+
+
+def _trial_error_here(
+    path: str, texts: Mapping[str, str], config_dir: str, folder_there: str, included: Mapping[str, str]
+) -> str:
     # a private key has to be there: in the folder that it belongs to
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
         folder, owner = Path(name), Path(config_dir).stat()
         # by a relative path, since only the panel may be let into the folders above config_dir
         path_there = folder.name if folder.parent == Path(config_dir) else name
-        moved = _moved(texts, path_there, folder_there, owner.st_uid)
+        moved = _moved(texts, path_there, folder_there, pwd.getpwuid(owner.st_uid).pw_name, _free_port())
         for file_name, text in _with_copies(moved, included, path_there).items():
             (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
         reported = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
     return reported.replace(f"{path_there}/", "")
 
 
+def _trial_error_there(
+    host: HostConnection,
+    path: str,
+    texts: Mapping[str, str],
+    config_dir: str,
+    folder_there: str,
+    included: Mapping[str, str],
+) -> str:
+    """Do the same on another host, where a free port is found by trying."""
+    folder = f"{config_dir if _holds_key(texts) else '/tmp'}/{PREFIX}{secrets.token_hex(8)}"  # noqa: S108 - made there
+    reported = ""
+    for _attempt in range(PORTS_TRIED):
+        port = secrets.choice(PORTS)
+        moved = _moved(texts, folder, folder_there, host_processes.owner_of(host, config_dir), port)
+        files = _with_copies(moved, included, folder)
+        encoded = {name: text.encode(errors="surrogateescape") for name, text in files.items()}
+        sizes = [word for name, content in encoded.items() for word in (name, str(len(content)))]
+        words = (path, config_dir, folder, str(START_TIMEOUT_S), MAIN, *sizes)
+        done = host.script("trial.sh", *words, stdin=b"".join(encoded.values()))
+        reported = _faults(done.stdout.decode(errors="replace").splitlines(), partial(int, done.exit_code))
+        if "already in use" not in reported:
+            break
+    return reported.replace(f"{folder}/", "")
+
+
 def _holds_key(texts: Mapping[str, str]) -> bool:
     return any(render.PRIVATE_KEY.search(text) for text in texts.values())
 
 
-def _moved(texts: Mapping[str, str], folder: str, folder_there: str, uid: int) -> dict[str, str]:
+def _moved(texts: Mapping[str, str], folder: str, folder_there: str, user: str, port: int) -> dict[str, str]:
     """Redirect everything that would reach the real pooler; a later setting overrides an earlier one."""
     given = {name: text for name, text in texts.items() if name in global_settings.REFERENCED}
     masked = render.masked({name: text for name, text in texts.items() if name not in given})
     settings = re.sub(rf"(?m) = {re.escape(folder_there)}/(pooldeck_)", rf" = {folder}/\1", masked.get(SETTINGS, ""))
     databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", masked.get(DATABASES, ""))
-    lines = [f"{key} = {value}" for key, value in _instead(masked[MAIN], folder, uid).items()]
+    lines = [f"{key} = {value}" for key, value in _instead(masked[MAIN], folder, user, port).items()]
     main = render.INCLUDE.sub(lambda _: f"%include {folder}/{DATABASES}", masked[MAIN])
     return {
         **given,
@@ -132,10 +182,10 @@ def _ending(main: str, folder: str) -> str:
     return above + line + OF_THE_REAL_ONE.sub("", below)
 
 
-def _instead(main: str, folder: str, uid: int) -> dict[str, str]:
+def _instead(main: str, folder: str, user: str, port: int) -> dict[str, str]:
     settings = {
         "listen_addr": "127.0.0.1",
-        "listen_port": str(_free_port()),
+        "listen_port": str(port),
         "unix_socket_dir": "",
         "logfile": f"{folder}/log",
         "pidfile": f"{folder}/pid",
@@ -144,7 +194,7 @@ def _instead(main: str, folder: str, uid: int) -> dict[str, str]:
         "syslog": "0",
     }
     if re.search(r"^\s*user\s*=", main, re.MULTILINE):
-        settings["user"] = pwd.getpwuid(uid).pw_name
+        settings["user"] = user
     return settings
 
 
@@ -162,20 +212,21 @@ def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) 
         deadline = threading.Timer(START_TIMEOUT_S, child.kill)
         deadline.start()
         try:
-            return _message_of(child)
+            return _faults(child.stderr or (), child.wait)
         finally:
             deadline.cancel()
             child.kill()
 
 
-def _message_of(child: "subprocess.Popen[str]") -> str:
+def _faults(lines: Iterable[str], exit_code: Callable[[], int]) -> str:
+    """Return the errors of its log before it was up; empty where it came up."""
     faults = []
-    for line in child.stderr or ():
+    for line in lines:
         if "process up" in line:
             return ""
         if re.search(r"\b(ERROR|FATAL)\b", line):
             faults.append(LOG_PREFIX.sub("", render.masked({MAIN: line})[MAIN].strip()))
-    return "; ".join(faults) or _("it ended with exit code %(code)d") % {"code": child.wait()}
+    return "; ".join(faults) or _("it ended with exit code %(code)d") % {"code": exit_code()}
 
 
 def _free_port() -> int:
@@ -192,7 +243,7 @@ def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
         return ""
     try:
         reading = operators_config.of_folder(pooler, texts.get(MAIN, ""), texts, pooler.config_dir)
-        return _trial_error(path, texts, pooler.config_dir, pooler.config_dir, reading.files)
+        return _trial_error(pooler, path, texts, pooler.config_dir, reading.files)
     except OSError:
         return ""
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from django.utils.translation import gettext as _
 
+from pools.config_files import deliveries
 from pools.models import Pooler
 
 TIMEOUT_S = 5
@@ -18,7 +19,7 @@ def faults(pooler: Pooler, pem: str) -> list[str]:
     if pooler.host.startswith(("/", "@")):
         return []  # a socket has no TLS
     try:
-        shown = _shown(pooler.host, pooler.port)
+        shown = _shown(*deliveries.of(pooler).address_of(pooler, pooler.port))
     except OSError as error:
         return [_("the pooler does not offer an encrypted connection: %(error)s") % {"error": error}]
     return [] if shown == _first(pem) else [_("the pooler presents another certificate than the given one to clients")]
@@ -28,7 +29,7 @@ def _shown(host: str, port: int) -> bytes | None:
     """Return the certificate of an encrypted connection, in DER; None where the pooler offers no encryption."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is compared, byte for byte
-    with socket.create_connection((host, port), timeout=TIMEOUT_S) as line:
+    with _line(host, port) as line:
         line.sendall(SSL_REQUEST)
         if line.recv(1) != b"S":
             return None
@@ -37,6 +38,16 @@ def _shown(host: str, port: int) -> bytes | None:
             with suppress(OSError):
                 encrypted.unwrap()
             return shown
+
+
+def _line(host: str, port: int) -> socket.socket:
+    """Connect to the pooler, or to the socket of a tunnel that leads there."""
+    if not host.startswith("/"):
+        return socket.create_connection((host, port), timeout=TIMEOUT_S)
+    line = socket.socket(socket.AF_UNIX)
+    line.settimeout(TIMEOUT_S)
+    line.connect(f"{host}/.s.PGSQL.{port}")
+    return line
 
 
 def _first(pem: str) -> bytes:

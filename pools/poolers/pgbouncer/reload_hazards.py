@@ -15,7 +15,7 @@ from pools.poolers.pgbouncer import console, database_entries, global_settings, 
 from pools.poolers.pgbouncer.config_builder import Drafting, text_of
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.render import DATABASES, USERLIST
-from pools.poolers.pooler_login import reason_of, refusing_cleartext
+from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 
 TIMEOUT_S = 10
 MOST_TRIED = 20
@@ -149,8 +149,7 @@ class Hazards:
         )
         try:
             psycopg.connect(
-                host=pooler.host,
-                port=pooler.port,
+                **address_of(pooler),
                 user=user,
                 password=secret,
                 dbname=name,

@@ -102,7 +102,7 @@ class PgBouncerSession:
             where = fetched.rehearse(self.pooler, self.version_text, texts)
         elif program_path:
             included = drafted.operators.reading.files
-            preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder, included)
+            preflight.start(self.pooler, program_path, texts, drafted.folder, included)
             for name in drafted.further_mains:
                 self._rehearse_further(program_path, name, draft)
             where = local_process.trial_started(program_path)
@@ -132,7 +132,7 @@ class PgBouncerSession:
         reading = operators_config.of_folder(self.pooler, main, draft.texts, drafted.folder)
         try:
             texts = {**draft.texts, MAIN: main}
-            preflight.start(program_path, texts, self.pooler.config_dir, drafted.folder, reading.files)
+            preflight.start(self.pooler, program_path, texts, drafted.folder, reading.files)
         except Rejected as fault:
             text = _("the process of %(name)s: %(fault)s")
             raise Rejected(text % {"name": name, "fault": fault}, settings=fault.settings) from fault

@@ -22,7 +22,7 @@ from pools.poolers.pgbouncer.operators_config import ANY, CONSOLE
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.read_files import FileSet, Placed, Unreadable
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
-from pools.poolers.pooler_login import reason_of, refusing_cleartext
+from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 
 MARKER = "; taken over by Pooldeck: "  # before a line whose entry became a pool; what follows it is the operator's
 VOLATILE = ("current_connections", "current_client_connections")
@@ -313,8 +313,7 @@ def _answer(pooler: Pooler, name: str, role: Answer) -> Answer:
 
 def _connect(pooler: Pooler, name: str, role: Answer) -> psycopg.Connection[tuple[object, ...]]:
     return psycopg.connect(
-        host=pooler.host,
-        port=pooler.port,
+        **address_of(pooler),
         user=role.role,
         password=role.password,
         dbname=name,

@@ -15,7 +15,7 @@ from pools.poolers import first_query
 from pools.poolers.base import Rejected, Unproved
 from pools.poolers.pgbouncer import auth_query, console, database_entries, stats, taken_entries
 from pools.poolers.pgbouncer.database_entries import Entry
-from pools.poolers.pooler_login import reason_of, refusing_cleartext
+from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
 LOGIN_TIMEOUT_S = 20
@@ -151,8 +151,7 @@ def _connect(
 ) -> psycopg.Connection[tuple[object, ...]]:
     """Open a client's session; close it without `with`, whose commit waits behind an unanswered query."""
     return psycopg.connect(
-        host=pooler.host,
-        port=pooler.port,
+        **address_of(pooler),
         user=role,
         password=password,
         dbname=pool.name,

@@ -1,0 +1,158 @@
+"""Logins to hosts that a process keeps, for the next command and for tunnels: one for each host, until nobody used it.
+
+A login that was lost is forgotten, and the next use makes a new one; so does a change of the host's record.
+"""
+
+import atexit
+import os
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from uuid import UUID
+
+from pools.errors import HostUnreachable
+from pools.hosts.ssh import SshConnection
+from pools.hosts.ssh_client import Hop, hops_to, logged_in
+from pools.models import Host
+
+IDLE_S = 300.0
+SLOW_S, REFUSED_FOR_S = 2.0, 5.0  # a host that did not answer at once is not asked again for as long
+_guard = threading.Lock()
+_doors: dict[UUID, threading.Lock] = defaultdict(threading.Lock)  # one login to a host at a time
+_kept: dict[UUID, "_Login"] = {}
+_refused: dict[UUID, tuple[float, Sequence[Hop], HostUnreachable]] = {}
+
+
+class _Login:
+    """One login of this process, with the tunnels that go through it."""
+
+    def __init__(self, hops: Sequence[Hop]) -> None:
+        self.hops, self.process = list(hops), os.getpid()
+        self.stack = ExitStack()
+        self.connection = SshConnection(self.stack.enter_context(logged_in(hops)))
+        self.tunnels: dict[tuple[str, int], tuple[str, int]] = {}
+        self.users, self.used_at = 0, time.monotonic()
+        self.is_lost = False
+
+    def serves(self, hops: Sequence[Hop]) -> bool:
+        """Return whether it is still there, this process's own, and made as the records say now."""
+        is_same = self.process == os.getpid() and self.hops == list(hops)
+        return is_same and not self.is_lost and self.connection.client.is_alive
+
+    def close(self) -> None:
+        """Log out; a forked process leaves its parent's login alone."""
+        if self.process == os.getpid():
+            self.stack.close()
+
+
+@contextmanager
+def connected(host: Host) -> Iterator[SshConnection]:
+    """Give the login to a host that this process keeps. Raises `HostUnreachable`, and forgets a login that was lost."""
+    with _used(host) as login:
+        yield login.connection
+
+
+def tunnel(host: Host, address: str, port: int) -> tuple[str, int]:
+    """Return libpq's host and port that lead to an address of the host, for as long as the login is kept."""
+    with _used(host) as login, _doors[host.pk]:
+        if (address, port) not in login.tunnels:
+            login.tunnels[address, port] = login.stack.enter_context(login.connection.tunnel(address, port))
+        return login.tunnels[address, port]
+
+
+def forget(host: Host) -> None:
+    """Let the next use log in anew: what a login may do is decided when it is made (permitopen of authorized_keys)."""
+    with _doors[host.pk]:
+        if login := _kept.get(host.pk):
+            login.is_lost = True
+            _forget(host.pk, login)
+
+
+def close_all() -> None:
+    """Log out of all hosts."""
+    with _guard:
+        logins = list(_kept.values())
+        _kept.clear()
+        _refused.clear()
+    for login in logins:
+        login.close()
+
+
+atexit.register(close_all)
+
+
+@contextmanager
+def _used(host: Host) -> Iterator[_Login]:
+    login = _entered(host)
+    try:
+        yield login
+    except HostUnreachable:
+        login.is_lost = True
+        raise
+    finally:
+        _left(host, login)
+
+
+def _entered(host: Host) -> _Login:
+    hops = hops_to(host)
+    with _doors[host.pk]:
+        login = _kept.get(host.pk)
+        if login is None or not login.serves(hops):
+            if login:
+                _forget(host.pk, login)
+            login = _new(host, hops)
+            with _guard:
+                _kept[host.pk] = login
+            _close_idle_later()
+        login.users, login.used_at = login.users + 1, time.monotonic()
+        return login
+
+
+def _new(host: Host, hops: Sequence[Hop]) -> _Login:
+    """Log in; a host that did not answer a moment ago is not waited for again."""
+    until, before, error = _refused.get(host.pk, (0.0, [], HostUnreachable()))
+    if before == hops and time.monotonic() < until:
+        raise error
+    began = time.monotonic()
+    try:
+        return _Login(hops)
+    except HostUnreachable as error:
+        now = time.monotonic()
+        if now - began > SLOW_S:
+            _refused[host.pk] = (now + REFUSED_FOR_S, hops, error)
+        raise
+
+
+def _left(host: Host, login: _Login) -> None:
+    with _doors[host.pk]:
+        login.users, login.used_at = login.users - 1, time.monotonic()
+        if login.is_lost:
+            _forget(host.pk, login)
+
+
+def _forget(pk: UUID, login: _Login) -> None:
+    """Log out once nobody uses it: whoever does finds it lost by itself."""
+    with _guard:
+        if _kept.get(pk) is login:
+            del _kept[pk]
+    if not login.users or not login.connection.client.is_alive:
+        login.close()
+
+
+def _close_idle_later() -> None:
+    timer = threading.Timer(IDLE_S, _close_idle)
+    timer.daemon = True
+    timer.start()
+
+
+def _close_idle() -> None:
+    """Log out where no command ran and no new tunnel was asked for in a while."""
+    lately = time.monotonic() - IDLE_S
+    for pk, login in list(_kept.items()):
+        with _doors[pk]:
+            if not login.users and login.used_at < lately:
+                _forget(pk, login)
+    if _kept:
+        _close_idle_later()
