@@ -10,6 +10,7 @@ GROUP = "d6c5b4a3-9281-4706-9f5e-4d3c2b1a0f9e"
 SCRIPT = "e7d6c5b4-a392-4817-8a6f-5e4d3c2b1a0f"
 PROFILE = "f8e7d6c5-b4a3-4928-9b70-6f5e4d3c2b1a"
 EXTERNAL = "1a0f9e8d-7c6b-4a59-8f4e-3d2c1b0a9f8e"
+LOAD_HOST = "7b2e0d4f-3a5c-4f68-8c91-2d3e4f5a6b71"
 EXPERIMENT = "2b1a0f9e-8d7c-4b6a-9f5e-4d3c2b1a0f9f"
 SCRIPT_TEXT = "\\set id random(1, 100000)\nSELECT state FROM orders WHERE id = :id;\n"
 OPTIONS = {"builtin": "select-only", "clients": 10, "threads": 2, "duration": 30, "connect": True}
@@ -170,6 +171,9 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     },
     "Generator": {
         "name": "local",
+        "kind": "worker",
+        "ssh_host": None,
+        "fault": "",
         "last_seen_at": "2026-03-05T16:12:03Z",
         "alive": True,
         "started_at": "2026-03-05T08:00:00Z",

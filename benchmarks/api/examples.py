@@ -11,6 +11,7 @@ from benchmarks.api.example_values import (
     EXPERIMENT,
     EXPERIMENT_ARM,
     EXTERNAL,
+    LOAD_HOST,
     OPTIONS,
     PLAYBOOK_TEXT,
     PRINTED_BY_SOME,
@@ -113,6 +114,7 @@ OF_RUNS: dict[str, Any] = {
     ],
 }
 OF_LIBRARY: dict[str, Any] = {
+    "generators_create": [(_("A host that is reached by SSH"), {"ssh_host": LOAD_HOST, "name": "load-1"})],
     "ceilings_partial_update": [(_("At most ten minutes"), {"duration": 600})],
     "entries_endpoint_create": [
         (
@@ -241,6 +243,20 @@ QUEUED: dict[str, Any] = {
     "client_version": "",
     "server_version": "",
 }
+OF_A_HOST: dict[str, Any] = {
+    "name": "load-1",
+    "kind": "ssh",
+    "ssh_host": LOAD_HOST,
+    "started_at": None,
+    "host": "load-1",
+    "cores": None,
+    "engines": {"pgbench": "17.6"},
+    "files": {},
+    "round_trips": {},
+    "queue": "runs",
+    "run": None,
+    "runs": [],
+}
 STARTED_EXPERIMENT: dict[str, Any] = {
     "state": "queued",
     "phase": "setup",
@@ -281,6 +297,7 @@ EXAMPLES = Examples(
         "experiments_retrieve": ADVICE,
         "experiments_measure_more_create": STARTED_EXPERIMENT | {"wanted_blocks": 10},
         "experiments_cancel_create": {"state": "cancelled", "phase": "teardown", "finished_at": "2026-03-05T16:09:00Z"},
+        "generators_create": OF_A_HOST,
         "runs_baseline_create": {"is_baseline": True},
         "runs_cancel_create": QUEUED | {"status": "cancelled", "finished_at": "2026-03-05T16:00:09Z"},
         "runs_create": QUEUED,

@@ -5,6 +5,7 @@ from typing import Any
 from django.utils.translation import gettext_lazy as _
 
 from panel.rest.examples import Examples
+from pools.api.entry_examples import ENTRY
 from pools.api.example_values import CLUSTER, COMPONENTS, POOLER, SERVER, STATES
 
 CLUSTERS: dict[str, Any] = {
@@ -111,6 +112,7 @@ POOLERS: dict[str, Any] = {
             },
         )
     ],
+    "entries_kill_create": [(_("Drop its clients and servers"), {"confirm": ENTRY["name"], "hold_s": 30})],
     "poolers_restrict_pools_create": [(_("Let in only the pools' own users"), {"confirm": "pgbouncer-1"})],
     "poolers_rollback_create": [(_("Return to revision 11"), {"revision": 11})],
     "poolers_take_over_create": [

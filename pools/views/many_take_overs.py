@@ -45,7 +45,7 @@ def poolers_take_over(request: HttpRequest) -> HttpResponse:
 @require_safe
 @never_cache
 @staff_only
-def poolers_take_over_row(request: HttpRequest, pk: UUID) -> HttpResponse:
+def pooler_take_over_row(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render what would become of one pooler, or how far its take-over has come."""
     context = {"row": _row(get_object_or_404(Pooler, pk=pk)), "polls": True}
     context["back"] = request.htmx.current_url_abs_path or ""  # type: ignore[attr-defined]  # the middleware adds it

@@ -21,6 +21,7 @@ NO_PAGE |= {"pooler-node-attach", "pooler-node-detach"}
 WORDS = {"word": "pools", "name": "zqgenerator", "setting": "auth_hba_file", "kind": "html"}
 OTHER_WORDS = {
     "pool-verb": {"word": "pause"},
+    "entry-verb": {"word": "pause"},
     "playbook-detail": {"name": "zqplaybook"},
     "playbook-delete": {"name": "zqplaybook"},
 }

@@ -129,9 +129,15 @@ def records() -> APIClient:
     Revision.objects.draft(pooler, {"pgbouncer.ini": "[databases]\n"}, state="applied", specs={"pools": []})
     spec = {"database": "orders", "user": "orders_app", "version": 2, "state": "applied"}
     pool = a_pool(pk=of_pools.POOL, name="orders", pooler=pooler, cluster=cluster, **spec)
-    an_entry(pk=entry_examples.ENTRY["id"], pooler=a_pooler(config_dir="", port=1), cluster=cluster)
+    an_entry(
+        pk=entry_examples.ENTRY["id"],
+        name=entry_examples.ENTRY["name"],
+        pooler=a_pooler(config_dir="", port=1),
+        cluster=cluster,
+    )
     offered = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
     a_host(pk=HOST["id"], version=2, offered_host_key=offered)
+    a_host("load-1", pk=of_benchmarks.LOAD_HOST, state="online", programs={"pgbench": {"version": "17.6"}})
     a_finished_run(pk=of_benchmarks.RUN, pool=pool, cluster=cluster)
     an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
     script = Script.objects.create(pk=of_benchmarks.SCRIPT, name="order-lookup")
