@@ -5,7 +5,7 @@ import sys
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template import loader
@@ -90,8 +90,12 @@ def _retry_after(error: BaseException | None) -> dict[str, str]:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 413 for a body that is too large and 400 for others, as JSON from the APIs, else as a page."""
-    is_large = isinstance(exception, RequestDataTooBig)
-    status, detail = (413, _too_large()) if is_large else (400, _("the request can't be read: correct it"))
+    status, detail = 400, _("the request can't be read: correct it")
+    if isinstance(exception, RequestDataTooBig):
+        status, detail = 413, _too_large()
+    elif isinstance(exception, DisallowedHost):
+        text = _("the panel does not serve the host name %(host)s: whoever runs it adds it to POOLDECK_ALLOWED_HOSTS")
+        detail = text % {"host": repr(request.META.get("HTTP_HOST", ""))}
     if request.path.startswith("/api/"):
         return JsonResponse({"detail": detail}, status=status)
     if request.path.startswith(MANAGED):

@@ -34,3 +34,12 @@ def test_staff_is_told_what_only_superusers_may_do(client: Client) -> None:
     page = page_of(client.get("/ceilings/new/"))
     assert "Only superusers may set run limits: they hold for staff" in page
     assert "can view, but not change" not in page
+
+
+def test_a_host_name_that_is_not_served_is_named_with_the_setting(client: Client) -> None:
+    answer = client.get("/login/", headers={"Host": "<panel>.example.org"})
+    page = page_of(answer)
+    assert (answer.status_code, "POOLDECK_ALLOWED_HOSTS" in page) == (400, True)
+    assert "'&lt;panel&gt;.example.org'" in answer.content.decode().replace("&#x27;", "'")
+    told = client.get("/api/v1/pools/", headers={"Host": "panel.example.org"})
+    assert "'panel.example.org'" in told.json()["detail"]
