@@ -69,15 +69,15 @@ class HostMachine(Machine):
 
     @contextmanager
     def private_home(self, owner: str, password: str, certificate: str = "") -> Iterator[Home]:
-        with _Keeper(self, owner) as keeper, tempfile.TemporaryDirectory() as here:
-            home = HomeThere(self, keeper, Path(here))
+        with _Watchdog(self, owner) as watchdog, tempfile.TemporaryDirectory() as here:
+            home = HomeThere(self, watchdog, Path(here))
             home.put(PASSFILE, passfile_text(password))
             if certificate:
                 home.put(ROOT_CERTIFICATE, certificate)
             yield home
 
 
-class _Keeper:
+class _Watchdog:
     """The command there that keeps the home; a thread writes to it, so that it hears from here."""
 
     def __init__(self, machine: HostMachine, owner: str) -> None:
@@ -86,7 +86,7 @@ class _Keeper:
         self._ended = threading.Event()
         self._writing = threading.Lock()
 
-    def __enter__(self) -> "_Keeper":
+    def __enter__(self) -> "_Watchdog":
         words = ["sh", "-c", _script("keep_home.sh"), "keep_home.sh", self._owner, str(SILENT_S)]
         self._child = self.machine.connection.start(words, stdin=subprocess.PIPE)
         threading.Thread(target=self._beat, name=f"beats to host {self.machine.name}", daemon=True).start()
@@ -145,9 +145,9 @@ class _Keeper:
 class HomeThere(Home):
     """A private home on a host."""
 
-    def __init__(self, machine: HostMachine, keeper: _Keeper, here: Path) -> None:
-        self.machine, self.keeper, self.here = machine, keeper, here
-        self.there = keeper.home
+    def __init__(self, machine: HostMachine, watchdog: _Watchdog, here: Path) -> None:
+        self.machine, self.watchdog, self.here = machine, watchdog, here
+        self.there = watchdog.home
         self.why_no_log = _("the log of transactions stays on host %(host)s") % {"host": machine.name}
 
     def put(self, name: str, text: str) -> None:
@@ -176,7 +176,7 @@ class HomeThere(Home):
     def start(self, command: Command, events: "Queue[object]") -> "HostLoad":
         words = ["sh", "-c", _script("load.sh"), "load.sh", *command.argv]
         child = self.machine.connection.start(words, environment=command.env, folder=str(self.there))
-        return HostLoad(child, self.keeper, events)
+        return HostLoad(child, self.watchdog, events)
 
 
 class HostLoad:
@@ -184,9 +184,9 @@ class HostLoad:
 
     pid = 0
 
-    def __init__(self, child: "subprocess.Popen[bytes]", keeper: _Keeper, events: "Queue[object]") -> None:
+    def __init__(self, child: "subprocess.Popen[bytes]", watchdog: _Watchdog, events: "Queue[object]") -> None:
         self.events = events
-        self._child, self._keeper = child, keeper
+        self._child, self._watchdog = child, watchdog
         self._lines = Lines(child, events)
         self._is_stopped = False
 
@@ -198,10 +198,10 @@ class HostLoad:
     @property
     def lost(self) -> str:
         """Why nothing more is known of it; empty while it can be followed, and after it ended by itself."""
-        if self._is_stopped or not (self._child.poll() == LOST or self._keeper.is_gone):
+        if self._is_stopped or not (self._child.poll() == LOST or self._watchdog.is_gone):
             return ""
         text = _("the connection to host %(host)s was lost, and the load is ended there; figures are those until then")
-        return text % {"host": self._keeper.machine.name}
+        return text % {"host": self._watchdog.machine.name}
 
     def exit_code(self) -> int | None:
         """Return its exit code (negative: the signal); None while it runs."""
@@ -212,8 +212,8 @@ class HostLoad:
         """End its process group by TERM, then KILL after `term_seconds`; return the exit code. Safe to call again."""
         for letter, seconds in ((b"T", term_seconds), (b"K", ENDED_WITHIN_S)):
             if self._child.poll() is None:
-                self._is_stopped = not self._keeper.is_gone
-                self._keeper.send(letter)
+                self._is_stopped = not self._watchdog.is_gone
+                self._watchdog.send(letter)
                 with suppress(subprocess.TimeoutExpired):
                     self._child.wait(seconds)
         if self._child.poll() is None:

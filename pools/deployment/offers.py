@@ -1,7 +1,7 @@
 """Offers of files that somebody else fetches: a revision stays pending until the pooler is seen to run on its files.
 
 The panel sends no RELOAD by itself: only who wrote the files knows that all of them are in place, and on some platforms
-the program is restarted instead. So an offer is looked at after its files were fetched, at each beat: SHOW DATABASES,
+the program is restarted instead. So an offer is checked after its files were fetched, at each beat: SHOW DATABASES,
 CONFIG and USERS as the files say, and a login through each changed pool. What differs is no fault, as it may not have
 been reloaded yet; only a login that fails for longer than `PATIENCE`, while the console shows the pool, is one.
 """
@@ -28,7 +28,7 @@ def make(attempt: Attempt) -> None:
     """Offer the files of an attempt from now on."""
     attempt.step("offered", path_of(attempt.pooler))
     attempt.revision.offer()
-    _tell(attempt)
+    _set_pending_reason(attempt)
 
 
 def withdraw(offer: Revision) -> None:
@@ -36,16 +36,16 @@ def withdraw(offer: Revision) -> None:
     offer.finish(RevisionState.FAILED, _("other files were asked for before the pooler showed these"))
 
 
-def look(attempt: Attempt) -> None:
+def check(attempt: Attempt) -> None:
     """Mark the offer as applied where the pooler runs on its files; else write down why it is still pending."""
     session, draft = attempt.session, attempt.draft
     if attempt.revision.fetched_at is None:
-        _tell(attempt)
+        _set_pending_reason(attempt)
         return
     try:
         session.read_back(draft.files)
     except ApplyFailed as fault:
-        _tell(attempt, str(fault))
+        _set_pending_reason(attempt, str(fault))
         return
     attempt.step("read back", _("the pooler reports the settings of the files"))
     try:
@@ -55,12 +55,12 @@ def look(attempt: Attempt) -> None:
         if isinstance(fault, Rejected) and fault.pools and timezone.now() - attempt.revision.fetched_at > PATIENCE:
             refuse(attempt.revision, fault, attempt.wanted)
         else:
-            _tell(attempt, str(fault))
+            _set_pending_reason(attempt, str(fault))
         return
     attempt.settle(restarts)
 
 
-def _tell(attempt: Attempt, difference: str = "") -> None:
+def _set_pending_reason(attempt: Attempt, difference: str = "") -> None:
     """Write the reason why everything is pending, and how it goes on."""
     revision, fetched_at = attempt.revision, attempt.revision.fetched_at
     words = {"number": revision.number, "path": path_of(attempt.pooler), "difference": difference}

@@ -147,7 +147,7 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
         return _refuse_unrendered(asked, author, fault, described)
     if offer := Revision.objects.offered_on(pooler):
         if offer.files == draft.texts:
-            offers.look(Attempt(asked, session, offer, draft))
+            offers.check(Attempt(asked, session, offer, draft))
             return offer
         offers.withdraw(offer)
     revision = Revision.objects.draft(pooler, draft.texts, author, **described)

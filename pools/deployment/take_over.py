@@ -201,7 +201,7 @@ class _Taking:
         running = self.plan.running
         consoles = [one.process for one in running.each]
         return [
-            processes.said_of(consoles, one.process, found)
+            processes.fault_of(consoles, one.process, found)
             for one in running.each
             for found in take_over.differences(one.shown, take_over.show(one.process), running)
         ]

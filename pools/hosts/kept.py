@@ -20,7 +20,7 @@ from pools.models import Host
 IDLE_S = 300.0
 SLOW_S, REFUSED_FOR_S = 2.0, 5.0  # a host that did not answer at once is not asked again for as long
 _guard = threading.Lock()
-_doors: dict[UUID, threading.Lock] = defaultdict(threading.Lock)  # one login to a host at a time
+_host_locks: dict[UUID, threading.Lock] = defaultdict(threading.Lock)  # one login to a host at a time
 _kept: dict[UUID, "_Login"] = {}
 _refused: dict[UUID, tuple[float, Sequence[Hop], HostUnreachable]] = {}
 
@@ -56,7 +56,7 @@ def connected(host: Host) -> Iterator[SshConnection]:
 
 def tunnel(host: Host, address: str, port: int) -> tuple[str, int]:
     """Return libpq's host and port that lead to an address of the host, for as long as the login is kept."""
-    with _used(host) as login, _doors[host.pk]:
+    with _used(host) as login, _host_locks[host.pk]:
         if (address, port) not in login.tunnels:
             login.tunnels[address, port] = login.stack.enter_context(login.connection.tunnel(address, port))
         return login.tunnels[address, port]
@@ -64,7 +64,7 @@ def tunnel(host: Host, address: str, port: int) -> tuple[str, int]:
 
 def forget(host: Host) -> None:
     """Let the next use log in anew: what a login may do is decided when it is made (permitopen of authorized_keys)."""
-    with _doors[host.pk]:
+    with _host_locks[host.pk]:
         if login := _kept.get(host.pk):
             login.is_lost = True
             _forget(host.pk, login)
@@ -97,7 +97,7 @@ def _used(host: Host) -> Iterator[_Login]:
 
 def _entered(host: Host) -> _Login:
     hops = hops_to(host)
-    with _doors[host.pk]:
+    with _host_locks[host.pk]:
         login = _kept.get(host.pk)
         if login is None or not login.serves(hops):
             if login:
@@ -126,7 +126,7 @@ def _new(host: Host, hops: Sequence[Hop]) -> _Login:
 
 
 def _left(host: Host, login: _Login) -> None:
-    with _doors[host.pk]:
+    with _host_locks[host.pk]:
         login.users, login.used_at = login.users - 1, time.monotonic()
         if login.is_lost:
             _forget(host.pk, login)
@@ -151,7 +151,7 @@ def _close_idle() -> None:
     """Log out where no command ran and no new tunnel was asked for in a while."""
     lately = time.monotonic() - IDLE_S
     for pk, login in list(_kept.items()):
-        with _doors[pk]:
+        with _host_locks[pk]:
             if not login.users and login.used_at < lately:
                 _forget(pk, login)
     if _kept:

@@ -96,7 +96,7 @@ def cluster_create(request: HttpRequest) -> HttpResponse:
     """
     given = {name: request.GET[name] for name in ("host", "port") if name in request.GET}
     form, waived = ClusterForm(request.POST or None, initial=given), "save_anyway" in request.POST
-    context: dict[str, Any] = {"form": form, "back": _way_back(request)}
+    context: dict[str, Any] = {"form": form, "back": _return_address(request)}
     if request.method == "POST" and form.is_valid():
         verb = partial(clusters.register, form.values(), author=person(request.user), must_log_in=not waived)
         tried = attempt(form, verb)
@@ -107,7 +107,7 @@ def cluster_create(request: HttpRequest) -> HttpResponse:
     return render(request, "pools/cluster_form.html", context)
 
 
-def _way_back(request: HttpRequest) -> str:
+def _return_address(request: HttpRequest) -> str:
     """Return `?next=` where it is a page of this panel that has entries, else nothing."""
     address = request.GET.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(address, allowed_hosts=None)

@@ -167,7 +167,7 @@ class PgBouncer(Driver):
         with processes.opened(pooler) as found:
             for one in found:
                 for pool, fault in verify.faults(console.table(one.console, "databases"), entries).items():
-                    faults.setdefault(pool, processes.said_of(found, one, fault))
+                    faults.setdefault(pool, processes.fault_of(found, one, fault))
         return faults
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
@@ -180,7 +180,7 @@ class PgBouncer(Driver):
             for one in found:
                 own = global_settings.faults(console.rows(one.console, "config"), wanted, version) if wanted else []
                 own += global_settings.user_faults(console.rows(one.console, "users"), users) if users else []
-                faults += [processes.said_of(found, one, fault) for fault in own]
+                faults += [processes.fault_of(found, one, fault) for fault in own]
         return faults
 
     def probing_role(self, pool: Pool) -> str:

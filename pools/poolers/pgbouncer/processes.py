@@ -191,7 +191,7 @@ def _pid_of(connection: console.Console) -> int | None:
         return local_process.peer_of(end)
 
 
-def said_of(processes: Sequence[Process], process: Process, fault: str) -> str:
+def fault_of(processes: Sequence[Process], process: Process, fault: str) -> str:
     """Return a fault with the name of the process that has it, where there are several."""
     if len(processes) == 1:
         return fault

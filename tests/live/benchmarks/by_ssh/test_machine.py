@@ -144,7 +144,7 @@ def test_a_host_that_hears_nothing_ends_it(host: Host, monkeypatch: pytest.Monke
     with home_on(host) as home:
         load = home.start(sleeping("3604"), Queue())
         assert until(lambda: len(sleepers("3604")) == 1)
-        monkeypatch.setattr(home.keeper, "send", lambda letter: None)  # as when packets are dropped on the way
+        monkeypatch.setattr(home.watchdog, "send", lambda letter: None)  # as when packets are dropped on the way
         assert until(lambda: not sleepers("3604") and not home.there.exists())
         assert until(lambda: bool(load.lost) or load.exit_code() is not None)
 
