@@ -3,7 +3,7 @@
 import itertools
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -21,6 +21,7 @@ from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
+from pools.poolers.process_plan import ProcessPlan
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Setting, Version
 
@@ -167,6 +168,7 @@ class Driver(ABC):
     is_fetchable = False  # its files can be fetched by somebody (delivery `pull`)
     fetched_names: Mapping[str, str] = {}  # the panel's name of a file → the one that it has where it is fetched
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most
+    process_plan: Callable[[Pooler, int], ProcessPlan] | None = None  # of one that can share its port
 
     @property
     def restart_hint(self) -> str:

@@ -77,6 +77,7 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "twins": duplicates.of_pooler(pooler),
         "take_over_obstacle": KINDS[pooler.kind].take_over_obstacle(pooler) if pooler.is_watched else "",
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
+        "has_process_plan": KINDS[pooler.kind].process_plan is not None,
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
         **entries.card_of(pooler),
         **console_rows(pooler),

@@ -174,22 +174,11 @@ class Drafting:
             found[USERLIST] = render.userlist(kept, secrets, queried)
         found[DATABASES] = render.databases(self.entries, self.spec.users, self.reader.line)
         self.reader.know(found[DATABASES], self.entries)
-        main = self.main
-        if SETTINGS in found:
-            main = self._with_settings()
+        main = self._with_settings() if SETTINGS in found else self.main
         included = render.with_include(main, self.folder)
-        further = dict(self._further_mains(with_settings=SETTINGS in found))
+        mains = {name: text_of(self.disk, name) for name in self.further_mains}
+        further = dict(render.lacking_includes(mains, self.folder, with_settings=SETTINGS in found))
         return found | further | ({MAIN: included} if included != self.main else {})
-
-    def _further_mains(self, *, with_settings: bool) -> Iterator[tuple[str, str]]:
-        """Yield the main files of the other processes that lack an include, with it."""
-        for name in self.further_mains:
-            text = main = text_of(self.disk, name)
-            if with_settings:
-                main = render.with_settings_include(main, self.folder)
-            main = render.with_include(main, self.folder)
-            if main != text:
-                yield name, main
 
     def _needs_userlist(self, secrets: userlist.Secrets, queried: userlist.Secrets) -> bool:
         """Return whether userlist.txt is written: not where it would list nobody new; raises `Rejected` without one."""

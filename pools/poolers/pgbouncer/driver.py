@@ -32,6 +32,7 @@ from pools.poolers.pgbouncer import (
     pool_limits,
     preflight,
     process_files,
+    process_plan,
     processes,
     releases,
     render,
@@ -78,6 +79,7 @@ class PgBouncer(Driver):
         gettext_lazy("it closes connections idle for its server_idle_timeout, and after RECONNECT all unused ones"),
     )
     service = program = one_core_program = "pgbouncer"
+    process_plan = staticmethod(process_plan.planned)
     port_setting = "listen_port"
     fetched_names = fetched.NAMES
     is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = works_by_host = True

@@ -1,7 +1,7 @@
 """The files of a PgBouncer: those the panel writes whole, userlist.txt (shared) and two lines of pgbouncer.ini."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
 from types import MappingProxyType
 
@@ -86,6 +86,14 @@ def with_include(main: str, folder: str) -> str:
         return main
     own = main.rstrip("\n")  # not its CR, which is the end of the operator's last line
     return f"{own}\n\n; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
+
+
+def lacking_includes(mains: Mapping[str, str], folder: str, *, with_settings: bool) -> Iterator[tuple[str, str]]:
+    """Yield the main files that lack an include of the panel's files, with it."""
+    for name, text in mains.items():
+        main = with_include(with_settings_include(text, folder) if with_settings else text, folder)
+        if main != text:
+            yield name, main
 
 
 def with_settings_include(main: str, folder: str, goes_on: GoesOn = lambda _path: False) -> str:

@@ -195,3 +195,10 @@ def test_a_run_that_connected_for_each_transaction_tells_what_a_login_cost(staff
     assert "What would reduce it" in page
     kept = page_of(staff.get(f"/runs/{a_finished_run().pk}/"))
     assert "Cost of a login" not in kept
+
+
+def test_the_advice_on_a_full_core_leads_to_the_page_of_processes(staff):
+    pool = a_pool()
+    reasons = ["PgBouncer took 99 % of the one core; let several share its port (so_reuseport)"]
+    run = a_finished_run(pool=pool, reasons=reasons)
+    assert f'href="/poolers/{pool.pooler_id}/processes/"' in page(staff, run)
