@@ -43,6 +43,10 @@ class Further(TestPgBouncer):
         text = text.replace(f"{self.first.home}/pgbouncer.pid", f"{self.home}/pgbouncer.pid")
         account.write_private(self.config_dir / f"pgbouncer-{self.number}.ini", text)
 
+    def probe(self) -> None:
+        """Log in to this very process: through the port another one may answer."""
+        self.console().close()
+
     def console(self) -> psycopg.Connection:
         """Open a console of this very process."""
         address = {"host": str(self.socket_folder), "port": self.port, "dbname": "pgbouncer"}
