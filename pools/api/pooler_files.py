@@ -129,7 +129,7 @@ class FileActions(GenericViewSet[Pooler]):
         wanted = wanted_files.of(pooler)
         whole = _answer(wanted, kind)
         found = get_conditional_response(request._request, etag=whole.headers["ETag"], response=whole) or whole
-        if wanted.revision:
+        if wanted.revision and request.auth:  # a person who looks at them in a browser puts them nowhere
             wanted.revision.mark_fetched()
         if found is whole:
             logger.info("files of pooler %s, %s, given to %s", pooler.pk, wanted.revision or "first", request.user)
