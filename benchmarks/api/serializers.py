@@ -304,7 +304,7 @@ class RoundTripSerializer(serializers.Serializer[Any]):
     error = serializers.CharField(required=False)
 
 
-class HostGeneratorSerializer(serializers.Serializer[Any]):
+class HostGeneratorSerializer(KnownFields):
     """A host that is to be a generator."""
 
     ssh_host = serializers.PrimaryKeyRelatedField(queryset=Host.objects.all(), help_text=_("A checked host's id"))
