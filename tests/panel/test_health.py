@@ -61,7 +61,7 @@ def test_ready_answers_200_when_every_part_is_well(monkeypatch):
 
 
 def test_a_waiting_migration_is_named():
-    MigrationRecorder.Migration.objects.filter(app="accounts").delete()
+    MigrationRecorder.Migration.objects.filter(app="sessions").delete()
     assert (
         Client().get("/healthz/ready").json()["parts"]["migrations"]
         == "1 of the migrations not applied: run manage.py migrate"

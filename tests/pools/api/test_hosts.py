@@ -107,7 +107,7 @@ def test_a_host_is_changed_and_removed(admin, answers):
     assert (answer.json()["port"], answer.json()["state"], answer.json()["version"]) == (2200, "online", 2)
     assert admin.patch(url_of(host), {"version": 1, "port": 2201}).status_code == 409
     refused = admin.delete(url_of(host))
-    assert (refused.status_code, "needed by behind" in refused.json()["detail"]) == (409, True)
+    assert (refused.status_code, "needed by host behind" in refused.json()["detail"]) == (409, True)
     assert admin.delete(url_of(behind)).status_code == 204
     assert admin.delete(url_of(host)).status_code == 204
 

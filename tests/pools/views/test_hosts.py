@@ -102,7 +102,7 @@ def test_a_host_is_removed_after_its_name_was_typed(staff: Client) -> None:
     host, behind = a_host(), None
     behind = a_host("behind", jump=host)
     address = reverse("host-delete", args=[host.pk])
-    assert "is still needed by behind" in page_of(staff.post(address, {"name": "db-1"}))
+    assert "is still needed by host behind" in page_of(staff.post(address, {"name": "db-1"}))
     behind.delete()
     staff.post(address, {"name": "other"})
     assert Host.objects.exists()

@@ -7,6 +7,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 
+from pools.models import Pooler
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, reload_hazards
 from pools.poolers.pgbouncer.database_entries import Entry
@@ -25,7 +26,7 @@ def test_a_user_is_tried_however_many_others_the_operators_entries_look_up(monke
     monkeypatch.setattr(psycopg, "connect", refuse)
     pool = SimpleNamespace(pk=uuid4())
     entry = Entry(str(pool.pk), "orders", "h", 5432, "orders", "app", "secret", "", "transaction", 5)
-    pooler = SimpleNamespace(host="h", port=6432, settings={})
+    pooler = Pooler(host="h", port=6432)
     operators = Operators(auth_user="looker")
     drafted: Any = SimpleNamespace(disk={}, asked=[(pool, entry)], operators=operators, pooler=pooler)
     one: Any = object()
