@@ -207,9 +207,14 @@ class Drafting:
             given = {name: self.settled.get(name) for name in global_settings.REFERENCED if name in names}
             old |= {name: text.encode() if text is not None else None for name, text in given.items()}
         for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Spec().text)):
-            if name in old and (not trust_disk or old[name] is None):
+            if name in old and (not trust_disk or old[name] is None) and not self._is_unread(name):
                 old[name] = self.settled.get(name, empty).encode()
         return dict(sorted(old.items(), key=lambda one: one[1] is None))
+
+    def _is_unread(self, name: str) -> bool:
+        """Return whether the settings were in no file before, and none is to come of a rollback."""
+        is_included = render.SETTINGS_INCLUDE.search(text_of(self.disk, MAIN))
+        return name == SETTINGS and self.disk[name] is None and name not in self.settled and not is_included
 
     def _old_userlist(self) -> str:
         """Return userlist.txt of before, with the users that it would get now: PgBouncer may have read them by then."""

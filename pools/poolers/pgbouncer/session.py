@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
-from pools.models import Pool, Pooler, PoolSet, PoolState
+from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionState
 from pools.poolers import local_process
 from pools.poolers.base import Draft, Files, Progress, Rejected
 from pools.poolers.direct_login import counted, left_out
@@ -343,7 +343,14 @@ class PgBouncerSession:
                 )
                 % {"config_dir": self.pooler.config_dir, "databases": DATABASES, "strangers": ", ".join(strangers)}
             )
-        self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())}
+        self.names |= {entry.name for entry in (*on_disk, *drafting.before.values())} | self._names_left()
+
+    def _names_left(self) -> set[str]:
+        """Return the names that PgBouncer may still serve of an apply whose console or host was lost."""
+        last = self.pooler.revisions.first()
+        if last is None or last.state != RevisionState.FAILED:
+            return set()
+        return {entry.name for entry in self.reader.read(last.files.get(DATABASES, ""))}
 
 
 def _server_tls(contents: Files) -> dict[str, object]:
