@@ -71,11 +71,19 @@ class CuttingProxy:
 
     def __init__(self, port: int) -> None:
         self.target, self.limit, self.carried = port, None, 0
+        self.open: list[socket.socket] = []
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
     limit: int | None
+
+    def cut(self) -> None:
+        """Cut all connections that are open now."""
+        opened, self.open = self.open, []
+        for one in opened:
+            with suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Take no further connections."""
@@ -87,8 +95,17 @@ class CuttingProxy:
                 client, _address = self.listener.accept()
                 server = socket.create_connection(("127.0.0.1", self.target))
                 self.carried = 0
-                threading.Thread(target=self._carry, args=(client, server, True), daemon=True).start()
-                threading.Thread(target=self._carry, args=(server, client, False), daemon=True).start()
+                self.open += [client, server]
+                threading.Thread(target=self._serve, args=(client, server), daemon=True).start()
+
+    def _serve(self, client: socket.socket, server: socket.socket) -> None:
+        """Carry both ways; close when both have ended, since a number that is free is another connection's."""
+        back = threading.Thread(target=self._carry, args=(server, client, False), daemon=True)
+        back.start()
+        self._carry(client, server, True)
+        back.join()
+        client.close()
+        server.close()
 
     def _carry(self, source: socket.socket, target: socket.socket, counts: bool) -> None:
         with suppress(OSError):
@@ -103,4 +120,3 @@ class CuttingProxy:
         for one in (source, target):
             with suppress(OSError):
                 one.shutdown(socket.SHUT_RDWR)
-            one.close()

@@ -1,0 +1,165 @@
+"""What is left when the way to the host goes wrong during an apply: never half of a configuration, never `applied`."""
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pools import deployment
+from pools.config_files import pooler_files
+from pools.hosts import kept
+from pools.models import Cluster, Pooler, PoolState, RevisionState
+from pools.poolers.pgbouncer.session import PgBouncerSession
+from tests.live.pools.deployment.by_ssh.test_by_ssh import ask_pool, log_in, taken_over
+from tests.live.pools.deployment.take_over.conftest import OperatorsPgBouncer
+from tests.live.sshds import CuttingProxy, SshServer
+
+pytestmark = pytest.mark.django_db(transaction=True)
+NAMES = ("pgbouncer.ini", "pooldeck.ini", "pooldeck_settings.ini", "userlist.txt")
+Files = dict[str, bytes | None]
+
+
+@pytest.fixture
+def managed(watched: Pooler) -> Pooler:
+    """The PgBouncer, taken over."""
+    assert taken_over(watched).reason == ""
+    return watched
+
+
+def files(own: OperatorsPgBouncer) -> Files:
+    """What PgBouncer would read now."""
+    return {name: path.read_bytes() if (path := Path(own.config_dir, name)).exists() else None for name in NAMES}
+
+
+def before_write(proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    _before(monkeypatch, PgBouncerSession, "go_live", proxy.cut)
+
+
+def mid_write(proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    def limit() -> None:
+        proxy.limit = proxy.carried + 5000  # the script itself is longer
+
+    _before(monkeypatch, pooler_files, "replace", limit)
+
+
+def after_write(proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    _before(monkeypatch, PgBouncerSession, "_reload", proxy.cut)
+
+
+def before_read_back(proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    _before(monkeypatch, PgBouncerSession, "read_back", proxy.cut)
+
+
+def _before(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, act: Callable[[], None]) -> None:
+    """Act before the first call alone."""
+    usual, calls = getattr(owner, name), []
+
+    def called(*args: object, **kwargs: object) -> object:
+        if not calls:
+            calls.append(name)
+            act()
+        return usual(*args, **kwargs)
+
+    monkeypatch.setattr(owner, name, called)
+
+
+@pytest.mark.parametrize("stays", [False, True], ids=["once", "for good"])
+@pytest.mark.parametrize("step", [before_write, mid_write, after_write, before_read_back])
+def test_a_connection_cut_in_any_step_is_no_apply_and_the_next_one_is(
+    own: OperatorsPgBouncer,
+    managed: Pooler,
+    cluster: Cluster,
+    proxy: CuttingProxy,
+    monkeypatch: pytest.MonkeyPatch,
+    step: Callable[[CuttingProxy, pytest.MonkeyPatch], None],
+    stays: bool,
+) -> None:
+    old, pool = files(own), ask_pool(managed, cluster)
+    with monkeypatch.context() as patched:
+        usual = proxy.cut
+        patched.setattr(proxy, "cut", lambda: (setattr(proxy, "limit", 0) if stays else None, usual()))
+        step(proxy, patched)
+        if not stays:
+            step_limit_once(proxy, patched)
+        deployment.apply_pooler(managed)
+    proxy.limit = None
+    kept.close_all()
+    pool.refresh_from_db()
+    cut = managed.revisions.first()
+    assert (cut.state, pool.state) in [
+        (RevisionState.FAILED, PoolState.PENDING),
+        (RevisionState.ROLLED_BACK, PoolState.PENDING),
+    ]
+    found = files(own)
+    has_pool = b"orders" in (found["pooldeck.ini"] or b"")
+    assert has_pool or found == old
+    again = deployment.apply_pooler(managed)
+    pool.refresh_from_db()
+    assert again is not None, (pool.state, pool.state_reason, cut.reason)
+    assert (again.reason, again.state, pool.state) == ("", RevisionState.APPLIED, PoolState.APPLIED)
+    assert log_in(own, "orders") == "app"
+    assert not Path(own.config_dir, ".pooldeck").exists()
+
+
+def step_limit_once(proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let new logins through after a connection was cut at the limit."""
+    usual = kept._new
+
+    def new(*args: object) -> object:
+        proxy.limit = None
+        return usual(*args)
+
+    monkeypatch.setattr(kept, "_new", new)
+
+
+def test_a_host_with_another_key_is_named_and_nothing_is_written(
+    own: OperatorsPgBouncer, managed: Pooler, cluster: Cluster, sshd: SshServer
+) -> None:
+    old, pool = files(own), ask_pool(managed, cluster)
+    kept.close_all()
+    sshd.stop()
+    sshd.make_host_key()
+    sshd.start()
+    deployment.apply_pooler(managed)
+    pool.refresh_from_db()
+    assert pool.state == PoolState.PENDING
+    assert "host db-1 has another key than the confirmed one" in pool.state_reason
+    assert files(own) == old
+
+
+def test_a_full_disk_there_rolls_the_pool_back_and_says_so(
+    own: OperatorsPgBouncer, managed: Pooler, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, pool = files(own), ask_pool(managed, cluster)
+    folder = Path(own.config_dir)
+    kept_files = {path.name: path for path in folder.iterdir() if path.is_file()}
+    owner = folder.stat()
+    saved = {name: (path.read_bytes(), path.stat()) for name, path in kept_files.items()}
+    options = f"size=64k,mode=0700,uid={owner.st_uid},gid={owner.st_gid}"
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], check=False).returncode:
+        pytest.skip("this account can't mount")
+    try:
+        for name, (content, status) in saved.items():
+            if not name.endswith(".log"):
+                (folder / name).write_bytes(content)
+                os.chown(folder / name, status.st_uid, status.st_gid)
+        filler = folder / "filler"
+        with filler.open("wb", buffering=0) as file:
+            for _number in range(64):
+                try:
+                    file.write(b"x" * 1024)
+                except OSError:
+                    break
+        revision = deployment.apply_pooler(managed)
+        pool.refresh_from_db()
+        assert (revision.state, pool.state) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
+        assert "No space left on device; its files are unchanged" in pool.state_reason
+        assert files(own) == old
+        filler.unlink()
+        deployment.try_again(managed)
+        assert deployment.apply_pooler(managed).state == RevisionState.APPLIED
+        assert log_in(own, "orders") == "app"
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
