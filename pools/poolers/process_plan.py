@@ -16,3 +16,8 @@ class ProcessPlan:
     peers: str
     unit_name: str
     unit: str
+
+    @property
+    def unit_path(self) -> str:
+        """Where systemd reads the units of an administrator."""
+        return f"/etc/systemd/system/{self.unit_name}"

@@ -48,7 +48,7 @@ def _count(typed: str) -> int:
 
 def _archive(plan: ProcessPlan) -> bytes:
     """Return the main files under their paths, which nobody else may read, and the unit where systemd looks for it."""
-    made, unit = io.BytesIO(), {f"/etc/systemd/system/{plan.unit_name}": plan.unit}
+    made, unit = io.BytesIO(), {plan.unit_path: plan.unit}
     with tarfile.open(fileobj=made, mode="w") as archive:
         for path, text in {**plan.files, **unit}.items():
             content = text.encode(errors="surrogateescape")

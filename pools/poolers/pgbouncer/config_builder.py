@@ -177,7 +177,7 @@ class Drafting:
         main = self._with_settings() if SETTINGS in found else self.main
         included = render.with_include(main, self.folder)
         mains = {name: text_of(self.disk, name) for name in self.further_mains}
-        further = dict(render.lacking_includes(mains, self.folder, with_settings=SETTINGS in found))
+        further = dict(render.missing_includes(mains, self.folder, with_settings=SETTINGS in found))
         return found | further | ({MAIN: included} if included != self.main else {})
 
     def _needs_userlist(self, secrets: userlist.Secrets, queried: userlist.Secrets) -> bool:

@@ -88,7 +88,7 @@ def with_include(main: str, folder: str) -> str:
     return f"{own}\n\n; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
 
 
-def lacking_includes(mains: Mapping[str, str], folder: str, *, with_settings: bool) -> Iterator[tuple[str, str]]:
+def missing_includes(mains: Mapping[str, str], folder: str, *, with_settings: bool) -> Iterator[tuple[str, str]]:
     """Yield the main files that lack an include of the panel's files, with it."""
     for name, text in mains.items():
         main = with_include(with_settings_include(text, folder) if with_settings else text, folder)
