@@ -1,7 +1,6 @@
 """System checks: settings that are unsafe or can't work together, reported at every start."""
 
 from collections.abc import Iterator, Sequence
-from ipaddress import ip_address
 from typing import Any
 
 from cryptography.fernet import Fernet
@@ -12,19 +11,9 @@ from django.db import DatabaseError
 from benchmarks.engines.pgbench import binary
 from benchmarks.errors import BenchmarksError
 from panel.lib import crypto
+from panel.lib.addresses import is_loopback
 from pools.inventory import create_file
 from pools.models import Cluster, Pooler, PoolerFile, RolePassword, TakeOver
-
-
-def is_loopback(host: str) -> bool:
-    """Tell whether an entry of ALLOWED_HOSTS is reachable from this machine only."""
-    name = host.strip("[]")
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return False
 
 
 def open_hosts() -> list[str]:

@@ -1,6 +1,5 @@
 """The machine that a run's load is started on, by its generator: this worker's, or a host that it reaches by SSH."""
 
-import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,6 +9,7 @@ from benchmarks.errors import Refused
 from benchmarks.models import Generator, Run
 from benchmarks.processes.host_machine import HostMachine
 from benchmarks.processes.machines import Machine, ThisMachine
+from panel.lib.addresses import is_loopback
 from pools.clusters.endpoints import Endpoint
 from pools.hosts import ssh
 
@@ -41,13 +41,3 @@ def guard_address(run: Run, endpoint: Endpoint) -> None:
         "with an address that the host reaches"
     )
     raise Refused(text % {"address": endpoint.address, "host": host.name})
-
-
-def is_loopback(host: str) -> bool:
-    """Test whether an address means whatever machine it is used on."""
-    if host == "localhost" or host.endswith(".localhost"):
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False

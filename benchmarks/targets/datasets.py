@@ -1,6 +1,5 @@
 """Datasets: whose a database's tables for load programs are, what may be done to them, and keeping the ones made."""
 
-import ipaddress
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +17,7 @@ from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
 from benchmarks.targets import dataset_facts
 from benchmarks.targets.dataset_facts import DatasetFacts
 from benchmarks.targets.resolve import Target
+from panel.lib.addresses import is_local
 from pools.clusters import connect
 from pools.models import Cluster, Pool
 
@@ -143,22 +143,13 @@ def _left_empty(
 
 def _free_bytes(cluster: Cluster, connection: connect.Connection) -> int | None:
     """Return the free space under the data directory, where that is on this host and visible to the admin."""
-    if not _is_local(cluster.host):
+    if not is_local(cluster.host):
         return None
     try:
         disk = os.statvfs(_one(connection, "SELECT current_setting('data_directory')"))
     except (psycopg.errors.InsufficientPrivilege, OSError):
         return None
     return disk.f_bavail * disk.f_frsize
-
-
-def _is_local(host: str) -> bool:
-    if host.startswith("/") or host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str = "") -> Target:

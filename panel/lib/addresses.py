@@ -26,6 +26,22 @@ LEADS_TO_THE_PANEL = _("%(host)s resolves to %(address)s, where the panel's own 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
+def is_loopback(host: str) -> bool:
+    """Test whether a host, `[::1]` included, means whatever machine it is used on."""
+    name = host.strip("[]")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def is_local(host: str) -> bool:
+    """Test whether a server's host means the machine itself: a socket, or a loopback address."""
+    return host.startswith(("/", "@")) or is_loopback(host)
+
+
 def resolve(host: str, port: int) -> list[str]:
     """Return the addresses of a host in the order to try them; raises `OSError` where it has none."""
     try:

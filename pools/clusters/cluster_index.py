@@ -8,6 +8,7 @@ from typing import Self
 
 import psycopg
 
+from panel.lib.addresses import is_local
 from pools.clusters import connect, topology
 from pools.clusters.replication import IDENTIFIER
 from pools.errors import ClusterUnreachable
@@ -15,14 +16,8 @@ from pools.models import Cluster, Pooler
 
 logger = logging.getLogger(__name__)
 
-LOOPBACK = ("127.", "localhost", "::1")
 ASK_AGAIN_S = 3600.0
 _answers: dict[tuple[str, str, int], tuple[float, bool]] = {}  # cluster's id, host and port → when asked (monotonic)
-
-
-def is_local(host: str) -> bool:
-    """Return whether a host means the machine itself: a socket, or a loopback address."""
-    return host.startswith(("/", "@", *LOOPBACK))
 
 
 class ClusterIndex:

@@ -5,13 +5,12 @@ from contextlib import contextmanager
 
 from django.utils.translation import gettext as _
 
+from panel.lib.addresses import is_local
 from pools.config_files.deliveries.base import ByHost
 from pools.errors import HostUnreachable
 from pools.hosts import kept
 from pools.hosts.base import HostConnection
 from pools.models import Delivery, Host, Pooler
-
-LOOPBACK = ("localhost", "127.", "::1")
 
 
 class SshDelivery(ByHost):
@@ -36,7 +35,7 @@ class SshDelivery(ByHost):
 
     def address_of(self, pooler: Pooler, port: int) -> tuple[str, int]:
         """Lead through the login where the pooler's address is one that only its own host knows."""
-        if pooler.host.startswith(("/", *LOOPBACK)):
+        if is_local(pooler.host):
             return kept.tunnel(_host(pooler), pooler.host, port)
         return pooler.host, port
 
