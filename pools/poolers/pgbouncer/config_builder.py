@@ -27,7 +27,7 @@ from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Operators
-from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST
+from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST, text_of
 from pools.poolers.pgbouncer.userlist import Verifiers
 from pools.poolers.settings_schema import Version
 
@@ -397,8 +397,3 @@ class Drafting:
 def stays(pool: Pool) -> bool:
     """Return whether its live configuration is kept: only a pending pool asks for something new."""
     return pool.state != PoolState.PENDING
-
-
-def text_of(contents: Files, name: str) -> str:
-    """Return the text of a file; empty for none. Bytes that are not UTF-8 survive."""
-    return (contents.get(name) or b"").decode(errors="surrogateescape")

@@ -23,10 +23,11 @@ from pools.models import Pool, PoolState
 from pools.poolers.base import ClusterBusy, Progress, Rejected, Route
 from pools.poolers.direct_login import NOBODY_THERE, busy_described, connected, report_unreachable
 from pools.poolers.pgbouncer import auth_query, database_entries, global_settings
-from pools.poolers.pgbouncer.config_builder import Drafting, stays, text_of
+from pools.poolers.pgbouncer.config_builder import Drafting, stays
 from pools.poolers.pgbouncer.database_entries import Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.preflight import PREFIX
+from pools.poolers.pgbouncer.render import text_of
 
 MODE, AUTHORITY, CERTIFICATE, KEY = (f"server_tls_{part}" for part in ("sslmode", "ca_file", "cert_file", "key_file"))
 NAMES = (MODE, AUTHORITY, CERTIFICATE, KEY)

@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 
 from pools.poolers.base import Files, Rejected
 from pools.poolers.pgbouncer import console, database_entries, global_settings, operators_config, render, userlist
-from pools.poolers.pgbouncer.config_builder import Drafting, text_of
+from pools.poolers.pgbouncer.config_builder import Drafting
 from pools.poolers.pgbouncer.database_entries import Entry
-from pools.poolers.pgbouncer.render import DATABASES, USERLIST
+from pools.poolers.pgbouncer.render import DATABASES, USERLIST, text_of
 from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 
 TIMEOUT_S = 10

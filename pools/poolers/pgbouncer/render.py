@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
 from types import MappingProxyType
 
+from pools.poolers.base import Files
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.global_settings import FILES as PROGRAM_FILES
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Limits, users_section
@@ -172,3 +173,8 @@ def _including(*names: str) -> re.Pattern[str]:
     files = "|".join(map(re.escape, names))
     comment = r"(?:^; (?:pools|settings) made in Pooldeck\r?\n)?"
     return re.compile(rf"{comment}^%include[ \t]+(?:[^\n]*/)?(?:{files})[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
+
+
+def text_of(contents: Files, name: str) -> str:
+    """Return the text of a file; empty for none. Bytes that are not UTF-8 survive."""
+    return (contents.get(name) or b"").decode(errors="surrogateescape")

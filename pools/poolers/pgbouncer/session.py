@@ -30,13 +30,13 @@ from pools.poolers.pgbouncer import (
     taken_entries,
     verify,
 )
-from pools.poolers.pgbouncer.config_builder import Drafting, stays, text_of
+from pools.poolers.pgbouncer.config_builder import Drafting, stays
 from pools.poolers.pgbouncer.direct_login import Direct
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.operators_config import Operators
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.reload_hazards import Hazards
-from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST, text_of
 
 MOST_LOGINS = 200
 MOST_CANARY_POOLS = 20
