@@ -13,7 +13,7 @@ from benchmarks.experiments.report.advice import QUESTIONS
 from benchmarks.experiments.start import MOST_MINUTES
 from benchmarks.forms.script_fields import WithScripts
 from benchmarks.models import Purpose, Run
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.models import NodeRole, Pool
 
 MOST_CLIENTS, MOST_SCALE = 1000, 1000

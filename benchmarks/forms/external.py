@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.models import Cluster
 
 POOLERS = ("RDS Proxy", "Odyssey", "pgcat", "PgBouncer", "Pgpool-II", "Supavisor", "PgDog")

@@ -10,7 +10,7 @@ from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
 from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
 from benchmarks.library.scripts.library import DESCRIPTION_CHARACTERS
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.models import Cluster, Pool, PoolState
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.library.settings_profiles.parsing import WrongLines, parse, written
 from benchmarks.library.settings_profiles.suggestion import DISKS
 from benchmarks.models import SettingsProfile
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.models import Cluster
 
 CONNECTIONS = 100  # PostgreSQL's own default

@@ -24,7 +24,7 @@ from benchmarks.generators.selection import Offer
 from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.results import annotations
 from benchmarks.runs.submission import idempotency, options, submit
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.models import Cluster, Pool
 
 CHOICES_SHOWN = 500  # pools or clusters per list; others have a "Run" button on their own page

@@ -12,7 +12,7 @@ from benchmarks.engines.base import Field
 from benchmarks.engines.pgbench import script_gate
 from benchmarks.library.scripts import library
 from benchmarks.models import ScriptVersion
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise

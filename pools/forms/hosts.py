@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.inventory import hosts
 from pools.models import Host
 

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.records import Typed, password_field
+from pools.forms.base import Typed, password_field
 from pools.models import Cluster
 
 

@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.records import ENCRYPTED, Typed, password_field
+from pools.forms.base import ENCRYPTED, Typed, password_field
 from pools.models import PoolerKind
 
 

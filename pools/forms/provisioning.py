@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.provisioning.databases import ENCODINGS, NO_LIMIT, Choices, Database
 from pools.provisioning.grants import Access
 from pools.provisioning.roles import Role

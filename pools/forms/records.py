@@ -1,75 +1,26 @@
 """Forms of clusters, poolers and pools: they parse the input; the verbs in `pools.inventory` validate it."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
 from django.conf import settings
 from django.core.exceptions import ValidationError
-from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.clusters import topology
 from pools.config_files import deliveries
+from pools.forms.base import ENCRYPTED, Typed, password_field
 from pools.forms.setting_fields import field_of, written
 from pools.inventory import clusters, pool_validation, pooler_settings_validation
 from pools.models import Cluster, Delivery, Mode, NodeRole, Pool, Pooler
 from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
 
-if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise  # in the stubs only
-
 INBOUND = _("Inbound user: each client logs in as itself")
-ENCRYPTED = _("Encrypted at rest and never shown in forms again")
 KEPT = _("Leave empty to keep the stored one; a changed address needs it again")
 FURTHER = "further_"  # prefix of the fields for further settings of a pool
-
-
-class Typed(forms.Form):
-    """Base form whose messages name the field, and which shows the verbs' errors beside its fields."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name, field in self.fields.items():
-            label = str(field.label or name.replace("_", " ")).lower()
-            field.error_messages |= _messages_of(field, label)
-            field.validators = [_with_remedy(validator) for validator in field.validators]
-
-    def take(self, errors: dict[str, list[str]]) -> None:
-        """Show each error of a verb beside its field, or above the form where it has none."""
-        for name, messages in errors.items():
-            for message in messages:
-                self.add_error(name if name in self.fields else None, message)
-
-
-def _messages_of(field: forms.Field, label: str) -> dict[str, str]:
-    named = {"label": label}
-    found = {
-        "required": gettext("%(label)s is needed: enter it") % named,
-        "invalid_choice": gettext("this %(label)s is not there (any more): choose one of the list") % named,
-    }
-    if isinstance(field, forms.IntegerField):
-        found["invalid"] = gettext("%(label)s is a whole number, such as 10") % named
-    return found
-
-
-def _with_remedy(validator: Any) -> Any:
-    """Return the same bound with a message that names the value and the limit."""
-    if type(validator) is MinValueValidator:
-        too_little = gettext("%(show_value)s is too little: use at least %(limit_value)s")
-        return MinValueValidator(validator.limit_value, too_little)
-    if type(validator) is MaxValueValidator:
-        too_much = gettext("%(show_value)s is too much: use at most %(limit_value)s")
-        return MaxValueValidator(validator.limit_value, too_much)
-    return validator
-
-
-def password_field(label: "str | _StrPromise", help_text: "str | _StrPromise") -> forms.CharField:
-    """Return an optional password field; it repeats what was typed beside an error, but never a stored password."""
-    widget = forms.PasswordInput(render_value=True, attrs={"autocomplete": "new-password"})
-    return forms.CharField(label=label, widget=widget, required=False, strip=False, help_text=help_text)
 
 
 class ClusterForm(Typed, forms.ModelForm):  # type: ignore[type-arg]

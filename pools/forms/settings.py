@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.forms.setting_fields import EMPTY, field_of, written
 from pools.inventory import pooler_settings_validation
 from pools.models import Pooler

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from panel.accounts import confirmation
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues, PoolerUnreachable, Stale
-from pools.forms.records import Typed
+from pools.forms.base import Typed
 from pools.inventory.sql_settings import NotAllowed, SqlRight
 
 Saved = TypeVar("Saved")
