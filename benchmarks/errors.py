@@ -1,10 +1,10 @@
 """Errors of this app; `status` is the HTTP answer."""
 
+from panel.lib.errors import DomainError
 
-class BenchmarksError(Exception):
-    """An operation of this app was refused or failed; the message carries the value and the remedy."""
 
-    status = 400
+class BenchmarksError(DomainError):
+    """An operation of this app was refused or failed."""
 
 
 class IllegalTransition(BenchmarksError):

@@ -17,7 +17,7 @@ if not POOLDECK_KEYS:
     raise ImproperlyConfigured("POOLDECK_KEYS (or the file keys in POOLDECK_HOME) is needed; script/up makes it")
 ALLOWED_HOSTS = env.words("POOLDECK_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.words("POOLDECK_TRUSTED_ORIGINS", [])
-CSRF_FAILURE_VIEW = "panel.rest.pagination_and_errors.form_refused"
+CSRF_FAILURE_VIEW = "panel.error_pages.form_refused"
 TRUSTED_PROXIES = env.read("POOLDECK_TRUSTED_PROXIES", env.NOWHERE, env.networks)
 
 INSTALLED_APPS = [
@@ -165,7 +165,7 @@ REST_FRAMEWORK = {
         "rest_framework.authentication.SessionAuthentication",
     ],
     "DEFAULT_PERMISSION_CLASSES": ["panel.accounts.permissions.HasScope"],
-    "DEFAULT_PAGINATION_CLASS": "panel.rest.pagination_and_errors.Pages",
+    "DEFAULT_PAGINATION_CLASS": "panel.rest.pagination.Pages",
     "DEFAULT_FILTER_BACKENDS": [
         "panel.rest.filters.ListFilter",
         "panel.rest.filters.ListSearch",
@@ -174,7 +174,7 @@ REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
     "DEFAULT_PARSER_CLASSES": ["panel.rest.parsers.StorableJSONParser"],
     "DEFAULT_SCHEMA_CLASS": "panel.rest.schema.Schema",
-    "EXCEPTION_HANDLER": "panel.rest.pagination_and_errors.handle_exception",
+    "EXCEPTION_HANDLER": "panel.rest.errors.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 API_EXAMPLES = [

@@ -27,6 +27,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("pools.urls")),
     path("", include("benchmarks.urls")),
 ]
-handler400 = "panel.rest.pagination_and_errors.bad_request"
-handler404 = "panel.rest.pagination_and_errors.page_not_found"
-handler500 = "panel.rest.pagination_and_errors.server_error"
+handler400 = "panel.error_pages.bad_request"
+handler404 = "panel.error_pages.page_not_found"
+handler500 = "panel.error_pages.server_error"

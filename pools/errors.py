@@ -7,12 +7,11 @@ from typing import Self
 from django.utils.translation import gettext as _
 
 from panel.lib import private_text
+from panel.lib.errors import DomainError
 
 
-class PoolsError(Exception):
-    """An operation of this app failed; the message names the value and the remedy."""
-
-    status = 400
+class PoolsError(DomainError):
+    """An operation of this app failed."""
 
 
 class Stale(PoolsError):

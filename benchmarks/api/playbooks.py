@@ -13,7 +13,7 @@ from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
 from panel.accounts.models import Scope
 from panel.accounts.permissions import holds, person
 from panel.lib.known_fields import KnownFields
-from panel.rest.pagination_and_errors import Pages
+from panel.rest.pagination import Pages
 
 
 class PlaybookArmSerializer(serializers.Serializer[Any]):

@@ -19,6 +19,7 @@ from benchmarks.library.settings_profiles import shared
 from benchmarks.models import FINAL, Experiment, ExperimentState, Phase, Purpose, ResourceKind, Run, Status
 from benchmarks.runs.submission import cancel, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
+from panel.lib.errors import DomainError
 from pools.errors import ClusterUnreachable, PoolsError
 
 log = logging.getLogger(__name__)
@@ -51,7 +52,7 @@ def advance(pk: uuid.UUID) -> None:
         while _step(experiment):
             experiment.renew()
             experiment.refresh_from_db()
-    except (PoolsError, BenchmarksError) as error:
+    except DomainError as error:
         log.warning("%s: %s", experiment, error)
         if experiment.phase != Phase.TEARDOWN and not isinstance(error, PASSING):
             experiment.tear_down(ExperimentState.FAILED, str(error))
@@ -132,7 +133,7 @@ def _make(experiment: Experiment, need: Need) -> None:
         resources.make(experiment, need)
     except PASSING:
         raise
-    except (PoolsError, BenchmarksError) as error:
+    except DomainError as error:
         if not need.arms:
             raise
         _skip(experiment, dict.fromkeys(need.arms, str(error)))

@@ -18,10 +18,11 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
 from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
+from panel.lib.errors import DomainError
 from pools import task_queue
 from pools.clusters import connect, endpoints
 from pools.clusters.login_errors import Cause
-from pools.errors import ClusterUnreachable, InvalidValues, NotThere, PoolsError
+from pools.errors import ClusterUnreachable, InvalidValues, NotThere
 from pools.inventory import budget
 from pools.inventory import pools as pool_changes
 from pools.models import LIVE_STATES, Cluster, Pool, Pooler, PoolerKind, PoolState
@@ -330,7 +331,7 @@ def remove_all(experiment: Experiment) -> list[str]:
             reason = "" if gone else _("%(resource)s is still being removed") % {"resource": row}
         except NotThere:
             reason = ""
-        except (PoolsError, BenchmarksError) as error:
+        except DomainError as error:
             reason = _("%(resource)s could not be removed: %(reason)s") % {"resource": row, "reason": error}
         _close(row, reason)
         left += [reason] if reason else []

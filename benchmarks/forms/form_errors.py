@@ -2,11 +2,11 @@
 
 from django.forms import BaseForm
 
-from benchmarks.errors import BenchmarksError, InvalidFields, InvalidGenerators, Unconfirmed
-from pools.errors import PoolsError
+from benchmarks.errors import InvalidFields, InvalidGenerators, Unconfirmed
+from panel.lib.errors import DomainError
 
 
-def add_to(form: BaseForm, error: BenchmarksError | PoolsError) -> None:
+def add_to(form: BaseForm, error: DomainError) -> None:
     """Put the error's messages beside the fields that they concern, and those without a field above the form."""
     if not isinstance(error, InvalidFields | InvalidGenerators):
         form.add_error(None, error.sentences if isinstance(error, Unconfirmed) else str(error))

@@ -1,7 +1,7 @@
 """The part of a run's form that chooses its scripts: a built-in or library script, or a weighted mix of several."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -160,7 +160,7 @@ class WithScripts(Typed):
             self.add_error("variables", str(error))
             return None
 
-    def take(self, errors: dict[str, list[str]]) -> None:
+    def take(self, errors: Mapping[str, list[str]]) -> None:
         """Add the errors; leave out that of `scripts` if a row already shows it."""
         described = any(name.startswith("mix_") for name in self.errors)
         super().take({name: messages for name, messages in errors.items() if name != "scripts" or not described})

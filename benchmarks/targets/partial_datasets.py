@@ -9,12 +9,11 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.models import Dataset, Run
 from benchmarks.targets import datasets
 from benchmarks.targets.datasets import DatasetFacts
 from panel.lib.crypto import SealBroken
-from pools.errors import PoolsError
+from panel.lib.errors import DomainError
 from pools.models import Cluster
 
 log = logging.getLogger(__name__)
@@ -43,7 +42,7 @@ def leave(run: Run) -> str:
         if found.tables_exist and set(found.oids) == set(existing["oids"]):
             return ""
         _remember(run, run.cluster, found, existing)
-    except (PoolsError, BenchmarksError, SealBroken) as error:
+    except (DomainError, SealBroken) as error:
         log.warning("run %s: what it left could not be marked: %s", run.pk, error)
         return ""
     return _format(found, existing) % {"kind": found.wanted.kind, "database": run.database}

@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST
 
-from benchmarks.errors import BenchmarksError
 from benchmarks.experiments import results
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.sweep import AdviceRequest
@@ -19,6 +18,7 @@ from benchmarks.forms.advice import AdviceForm
 from benchmarks.models import Experiment
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
+from panel.lib.errors import DomainError
 from pools.errors import PoolsError
 from pools.inventory import pools
 from pools.models import Pool
@@ -36,7 +36,7 @@ def advice_ask(request: HttpRequest, pool: UUID) -> HttpResponse:
         try:
             asked = AdviceRequest(cluster=found.cluster, pool=found, author=person(request.user), **form.request())
             return redirect("experiment-detail", sweep.ask(asked).pk)
-        except (BenchmarksError, PoolsError) as error:
+        except DomainError as error:
             form_errors.add_to(form, error)
     context = {"pool": found, "form": form, "past": _past(found)}
     return render(request, "benchmarks/advice_form.html", context, status=400 if request.method == "POST" else 200)
@@ -58,7 +58,7 @@ def advice_at_once(request: HttpRequest, pool: UUID) -> HttpResponse:
     )
     try:
         return redirect("experiment-detail", sweep.ask(asked).pk)
-    except (BenchmarksError, PoolsError) as error:
+    except DomainError as error:
         messages.error(request, str(error))
     return redirect(f"{reverse('advice-ask', args=[found.pk])}?question={sweep.POOLING}")
 

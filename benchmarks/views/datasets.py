@@ -10,13 +10,13 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.engines import engine
 from benchmarks.engines.base import Tables
-from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
 from benchmarks.runs.submission import submit
 from benchmarks.views.dataset_facts import facts_of
 from panel.lib.access import staff_only
-from pools.errors import PoolsError
+from panel.lib.errors import DomainError
 
 PAGE_SIZE = 50
 
@@ -95,7 +95,7 @@ def _prepare(form: DatasetForm, author: Any) -> tuple[Run | None, int]:
         return submit.submit(asked)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
-    except (BenchmarksError, PoolsError) as error:
+    except DomainError as error:
         form.add_error(None, str(error))
         return None, 503 if isinstance(error, QueueDown) else 200
     return None, 200

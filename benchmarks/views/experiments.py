@@ -22,7 +22,7 @@ from benchmarks.models import Experiment
 from panel.accounts.models import Scope
 from panel.accounts.permissions import person, user_holds
 from panel.lib.access import staff_only
-from pools.errors import PoolsError
+from panel.lib.errors import DomainError
 from pools.models import Cluster
 
 PAGE_SIZE = 25
@@ -70,7 +70,7 @@ def experiment_more(request: HttpRequest, pk: UUID) -> HttpResponse:
             more_blocks.measure_more(experiment, **form.cleaned_data, is_admin=is_admin)
         else:
             messages.error(request, " ".join(str(error) for errors in form.errors.values() for error in errors))
-    except (BenchmarksError, PoolsError) as error:
+    except DomainError as error:
         messages.error(request, str(error))
     return redirect("experiment-detail", experiment.pk)
 
@@ -83,7 +83,7 @@ def experiment_without(request: HttpRequest, pk: UUID) -> HttpResponse:
     confirm, is_admin = request.POST.get("confirm", ""), user_holds(request.user, Scope.ADMIN)
     try:
         again = start.without_skipped(experiment, person(request.user), confirm, is_admin=is_admin)
-    except (BenchmarksError, PoolsError) as error:
+    except DomainError as error:
         messages.error(request, str(error))
         return redirect("experiment-detail", experiment.pk)
     return redirect("experiment-detail", again.pk)
@@ -139,7 +139,7 @@ def _started(request: HttpRequest, spec: PlaybookSpec, form: ExperimentForm) -> 
         try:
             asked = form.request(spec.name, person(request.user))
             experiment = start.start(ExperimentRequest(**asked, is_admin=user_holds(request.user, Scope.ADMIN)))
-        except (BenchmarksError, PoolsError) as error:
+        except DomainError as error:
             form_errors.add_to(form, error)
         else:
             return redirect("experiment-detail", experiment.pk)

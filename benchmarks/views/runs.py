@@ -21,7 +21,7 @@ from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.analysis.latency import sampling
 from benchmarks.api.filters import RunFilter
 from benchmarks.engines import DEFAULT_ENGINE, engine
-from benchmarks.errors import BenchmarksError, InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.errors import InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
@@ -31,10 +31,10 @@ from benchmarks.views.dataset_facts import facts_of
 from panel.accounts.models import Scope
 from panel.accounts.permissions import user_holds
 from panel.lib.access import staff_only
+from panel.lib.errors import DomainError
 from panel.lib.query_params import id_of, is_set
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
-from pools.errors import PoolsError
 from pools.models import Cluster, Pool, PoolState
 
 PAGE_SIZE = 25
@@ -133,7 +133,7 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
         return _once(request, form.key, begin, SENT_TWICE_S), 200
     except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
         form.take(error.errors)
-    except (BenchmarksError, PoolsError) as error:
+    except DomainError as error:
         form.add_error(None, str(error))
         return None, 503 if isinstance(error, QueueDown) else 200
     return None, 200
@@ -264,7 +264,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     try:
         run = _once(request, f"again {pk}", partial(_again, old, request.user), AGAIN_S)
-    except (BenchmarksError, PoolsError) as error:
+    except DomainError as error:
         text = _("Run %(number)s was not started again: %(error)s")
         messages.error(request, text % {"number": old.number, "error": error})
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from benchmarks.errors import BenchmarksError, InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.library import DryRunForm, ScriptForm
 from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
@@ -20,9 +20,9 @@ from benchmarks.models import Run, RunOutput, Script, ScriptVersion
 from benchmarks.runs.submission import submit
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
+from panel.lib.errors import DomainError
 from panel.lib.query_params import id_of
 from pools.deployment import diff
-from pools.errors import PoolsError
 
 PAGE_SIZE = 50
 VERSIONS_SHOWN = 50
@@ -149,7 +149,7 @@ def _start(form: DryRunForm, version: ScriptVersion, author: Any) -> tuple[Run |
         return submit.submit(asked)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
         form.take(error.errors)
-    except (BenchmarksError, PoolsError) as error:
+    except DomainError as error:
         form.add_error(None, str(error))
         return None, 503 if isinstance(error, QueueDown) else 200
     return None, 200

@@ -67,7 +67,10 @@ class NotPaused(PoolsError):
     def __init__(self, message: str, blockers: list[Blocker]) -> None:
         super().__init__(message)
         self.blockers = blockers
-        self.errors = {"detail": message, "blockers": [vars(blocker) for blocker in blockers]}
+
+    def response_body(self) -> dict[str, Any]:
+        """Return the message as `detail`, and the fields of each of the `blockers`."""
+        return {"detail": str(self), "blockers": [vars(blocker) for blocker in self.blockers]}
 
 
 def controls_of(pooler: Pooler) -> AbstractContextManager[Controls]:

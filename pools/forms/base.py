@@ -1,5 +1,6 @@
 """What all forms share: messages that name the field and the value, and errors of verbs beside their fields."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -23,7 +24,7 @@ class Typed(forms.Form):
             field.error_messages |= _messages_of(field, label)
             field.validators = [_with_remedy(validator) for validator in field.validators]
 
-    def take(self, errors: dict[str, list[str]]) -> None:
+    def take(self, errors: Mapping[str, list[str]]) -> None:
         """Show each error of a verb beside its field, or above the form where it has none."""
         for name, messages in errors.items():
             for message in messages:

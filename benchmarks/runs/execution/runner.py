@@ -17,7 +17,7 @@ from django.utils.translation import ngettext
 from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
 from benchmarks.engines import engine
-from benchmarks.errors import BenchmarksError, Fenced
+from benchmarks.errors import Fenced
 from benchmarks.generators import machines
 from benchmarks.library.scripts import dry_run, privileges, sampled
 from benchmarks.models import Purpose, Run, Status, Validity
@@ -36,9 +36,9 @@ from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets import datasets, partial_datasets, resolve, sessions
 from benchmarks.targets import server_version as versions
 from panel.lib.crypto import SealBroken
+from panel.lib.errors import DomainError
 from pools.clusters import login_errors
 from pools.clusters.endpoints import Endpoint
-from pools.errors import PoolsError
 
 log = logging.getLogger(__name__)
 # of a program by its name, such as `bwrap: Can't find …`; not a progress line, not a message of the server
@@ -98,7 +98,7 @@ def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> No
         return
     except Stopped as stop:
         ending = incomplete(stop.status, _with_remains(run, str(stop)))
-    except (BenchmarksError, PoolsError, SealBroken, OSError) as error:
+    except (DomainError, SealBroken, OSError) as error:
         ending = incomplete(Status.FAILED, _with_remains(run, str(error)))
     except Exception as error:
         log.exception("run %s ended by an error of the panel", run.pk)

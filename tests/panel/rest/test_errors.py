@@ -6,7 +6,7 @@ from django.test import Client
 from rest_framework.test import APIClient
 
 from benchmarks.errors import QueueDown
-from panel.rest.pagination_and_errors import handle_exception
+from panel.rest.errors import handle_exception
 from pools.errors import InvalidValues, Stale
 from tests.callers import anonymous, bearer, person
 from tests.pools.api.conftest import make_cluster, make_pool, make_pooler
