@@ -20,7 +20,6 @@ from rest_framework.response import Response
 
 from benchmarks.api.annotations import AnnotationsOfRun
 from benchmarks.api.exports import ExportsOfRun
-from benchmarks.api.filters import RunFilter
 from benchmarks.api.latencies import LatenciesOfRun
 from benchmarks.api.observations import ObservationsOfRun
 from benchmarks.api.serializers import (
@@ -32,6 +31,7 @@ from benchmarks.api.serializers import (
     WaitingSerializer,
 )
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
+from benchmarks.forms.run_filter import RunFilter
 from benchmarks.models import FINAL, Run, RunOutput, Sample, Status
 from benchmarks.models.runs import RunQuerySet
 from benchmarks.results import import_output

@@ -19,9 +19,9 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from benchmarks.analysis import sparklines
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.analysis.latency import sampling
-from benchmarks.api.filters import RunFilter
 from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
+from benchmarks.forms.run_filter import RunFilter
 from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet

@@ -24,10 +24,9 @@ from panel.lib.known_fields import KnownFields
 from pools.api.serializers import PoolerSerializer
 from pools.deployment import wanted_files
 from pools.deployment.wanted_files import WantedFiles
-from pools.inventory import pooler_settings, pooler_settings_validation
+from pools.inventory import given_files, pooler_settings, pooler_settings_validation
+from pools.inventory.given_files import GivenFile
 from pools.models import Pooler
-from pools.views import settings_context
-from pools.views.settings_context import Given
 
 logger = logging.getLogger(__name__)
 
@@ -139,7 +138,7 @@ class FileActions(GenericViewSet[Pooler]):
     @action(detail=True, url_path="given-files")
     def given_files(self, request: Request, pk: str) -> Response:
         """List the files that were given to it, without their contents."""
-        found = [reported(one) for one in settings_context.given_files(self.get_object()) if one.file]
+        found = [reported(one) for one in given_files.listed(self.get_object()) if one.file]
         return self.get_paginated_response(GivenFileSerializer(self.paginate_queryset(found), many=True).data)
 
     @extend_schema(request=ContentsSerializer, responses={200: PoolerSerializer})
@@ -161,7 +160,7 @@ class FileActions(GenericViewSet[Pooler]):
         pooler = self.get_object()
         given = pooler_settings.give_file(pooler, setting, asked.validated_data["content"], person(request.user))
         record = pooler_settings_validation.files_offered(pooler)[setting]
-        return Response(GivenFileSerializer(reported(settings_context.given(record, given))).data)
+        return Response(GivenFileSerializer(reported(given_files.read(record, given))).data)
 
     @extend_schema(parameters=[NAME], responses={204: None})
     @file.mapping.delete
@@ -184,7 +183,7 @@ def _answer(wanted: WantedFiles, kind: str) -> HttpResponse:
     return HttpResponse(body, content_type=content_type, headers=headers)
 
 
-def reported(given: Given) -> dict[str, Any]:
+def reported(given: GivenFile) -> dict[str, Any]:
     """Return a given file as `GivenFileSerializer` shows it."""
     certificate, file = given.certificate, given.file
     return {

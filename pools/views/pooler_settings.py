@@ -15,8 +15,8 @@ from django.views.decorators.http import require_POST, require_safe
 from panel.accounts.permissions import person
 from panel.lib.access import staff_changes, staff_only
 from pools.forms.settings import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
+from pools.inventory import given_files, pooler_settings_validation
 from pools.inventory import pooler_settings as settings_changes
-from pools.inventory import pooler_settings_validation
 from pools.inventory.pooler_settings import InvalidSettings
 from pools.models import Pooler, PoolState
 from pools.poolers import live_settings, shown_secrets
@@ -105,7 +105,9 @@ def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
                 messages.success(request, SAVED)
                 return redirect("pooler-settings-files", pk)
             context, status = context | tried.context, tried.status
-    context["given"] = [(one, form[one.setting.name], form[f"upload_{one.setting.name}"]) for one in _given(pooler)]
+    context["given"] = [
+        (one, form[one.setting.name], form[f"upload_{one.setting.name}"]) for one in given_files.listed(pooler)
+    ]
     return render(request, "pools/pooler_settings_files.html", context | _shared(pooler), status=status)
 
 
@@ -138,10 +140,6 @@ def _with_differences(form: ValuesForm, tried: Attempt[Pooler], pooler: Pooler, 
         current = pooler.user_settings.get(user, {}) if user else pooler.settings
         tried.context["stale"] = form.differences(current)
     return tried
-
-
-def _given(pooler: Pooler) -> list[settings_context.Given]:
-    return settings_context.given_files(pooler)
 
 
 def _shared(pooler: Pooler) -> dict[str, Any]:

@@ -1,19 +1,17 @@
-"""Context of the pages of a pooler's settings: live values, ranges, files, and what needs a restart."""
+"""Context of the pages of a pooler's settings: live values, ranges, and what needs a restart."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from django import forms
 from django.forms import BoundField
 from django.utils.text import slugify
 
-from panel.lib.crypto import SealBroken
 from pools.forms.setting_fields import EMPTY
 from pools.inventory import pooler_settings_validation
-from pools.models import Pool, Pooler, PoolerFile
-from pools.poolers import KINDS, pem, settings_schema
+from pools.models import Pool, Pooler
+from pools.poolers import KINDS, settings_schema
 from pools.poolers.settings_schema import Scope, Setting, Type
 
 
@@ -71,23 +69,6 @@ class Group:
         return slugify(self.name)
 
 
-@dataclass(frozen=True)
-class Given:
-    """A stored file, as far as it may be shown; `text` is empty for files that may hold secrets."""
-
-    setting: Setting
-    file: PoolerFile | None
-    certificate: pem.Certificate | None = None
-    fingerprint: str = ""
-    text: str = ""
-    broken: bool = False
-
-    @property
-    def given_at(self) -> datetime | None:
-
-        return self.file.updated_at if self.file else None
-
-
 def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Group]:
     """Return the program's settings in groups, in the catalogue's order, after settings of another release."""
     found = settings_schema.shown(
@@ -109,33 +90,6 @@ def _since(pooler: Pooler, setting: Setting) -> str:
     kind = KINDS[pooler.kind]
     first = settings_schema.first_release(kind.catalogue, setting)
     return ".".join(map(str, first)) if first > kind.version_of("") else ""
-
-
-def given_files(pooler: Pooler) -> list[Given]:
-    """Return every file that the pooler's release takes, with the facts of the stored one, but no private key."""
-    stored = {one.setting: one for one in pooler.given_files.select_related("author")}
-    return [
-        given(setting, stored.get(name)) for name, setting in pooler_settings_validation.files_offered(pooler).items()
-    ]
-
-
-def given(setting: Setting, file: PoolerFile | None) -> Given:
-    """Return what may be shown of a file: a key's public fingerprint, a certificate's facts, or its text."""
-    if file is None:
-        return Given(setting, None)
-    try:
-        content = file.content
-    except SealBroken:
-        return Given(setting, file, broken=True)
-    if "PRIVATE KEY-----" in content:
-        return Given(setting, file, fingerprint=pem.key_fingerprint(content))
-    if "-----BEGIN CERTIFICATE-----" in content:
-        certificate = pem.described(content)
-        return Given(setting, file, certificate, certificate.fingerprint)
-    secret = (
-        "passwd" in content.lower() or "secret" in content.lower()
-    )  # an HBA rule may hold an LDAP password or a RADIUS secret
-    return Given(setting, file, text="" if secret else content)
 
 
 def users(pooler: Pooler) -> list[dict[str, Any]]:
