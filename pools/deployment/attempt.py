@@ -21,7 +21,8 @@ from panel.installation import pausing
 from pools.deployment import retries
 from pools.errors import PoolsError
 from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision, RevisionState
-from pools.poolers.base import ClusterBusy, Draft, Route, Session
+from pools.poolers.base import ClusterBusy, Route
+from pools.poolers.session import Draft, Session
 
 logger = logging.getLogger(__name__)
 

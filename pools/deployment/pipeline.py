@@ -25,7 +25,8 @@ from pools.errors import ApplyFailed, HostUnreachable, PoolerUnreachable, PoolsE
 from pools.hosts.base import UnsafeFolder
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
 from pools.poolers import KINDS, smart_shutdown
-from pools.poolers.base import Rejected, Route, Session
+from pools.poolers.base import Rejected, Route
+from pools.poolers.session import Session
 
 logger = logging.getLogger(__name__)
 

@@ -5,9 +5,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, Protocol, Self
+from typing import Any, Self
 from uuid import UUID
 
 import psutil
@@ -15,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools.errors import ApplyFailed, ConsoleRefused
-from pools.models import Mode, Pool, Pooler, PoolSet, ProcessState
+from pools.models import Mode, Pool, Pooler, ProcessState
 from pools.poolers import local_process
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
@@ -23,11 +22,11 @@ from pools.poolers.advisory import Advisory
 from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
 from pools.poolers.process_plan import ProcessPlan
 from pools.poolers.server_connections import HeldServers
+from pools.poolers.session import Session
 from pools.poolers.settings_schema import Setting, Version
 
 ABSOLUTE_PATH = re.compile(r"(?m)(?<=[\s='\"])/[^\s'\",;]+")
 READ_BY_POOLERS = (".ini", ".conf", ".cfg", ".txt", ".pem", ".crt", ".key")
-Files = Mapping[str, bytes | None]
 Problems = Iterator[tuple[str, str]]  # (field, message)
 
 
@@ -75,68 +74,6 @@ class ClusterBusy(ApplyFailed):
     def __init__(self, reasons: Mapping[Route, str], *, of_servers: bool = True) -> None:
         super().__init__("; ".join(dict.fromkeys(reasons.values())))
         self.reasons, self.of_servers = dict(reasons), of_servers
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A configuration ready to go live; `texts` go into the revision, a rollback restores `before`.
-
-    `changed` pools (keys) are rendered anew; of these, `moved` ones lead to other servers, or by another login.
-    `settings_changed`: the pooler's own settings, users or files are rendered anew. `gone` files are to be removed.
-    """
-
-    texts: dict[str, str] = field(repr=False)
-    before: Files = field(repr=False)
-    changed: frozenset[str]
-    moved: frozenset[str]
-    settings_changed: bool = False
-    gone: frozenset[str] = frozenset()
-
-    @property
-    def files(self) -> Files:
-        """The bytes to write; None removes a file, after all others are written."""
-        gone: dict[str, bytes | None] = dict.fromkeys(self.gone)
-        return {name: text.encode(errors="surrogateescape") for name, text in self.texts.items()} | gone
-
-
-class Progress(Protocol):
-    """The apply that a session works for; both methods raise when its lease was lost: then nothing may be written."""
-
-    def step(self, word: str, detail: str = "") -> None:
-        """Record a step for the page."""
-
-    def renew(self) -> None:
-        """Renew the lease during a long operation."""
-
-
-class Session(Protocol):
-    """An open console of one pooler, kept for one apply: it survives a lockout that a bad file would cause."""
-
-    version_text: str
-
-    def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
-        """Render the pools; those not pending keep their entry of `settled`. Raises `Rejected`, `ApplyFailed`.
-
-        A rollback restores the files on disk, or `settled` where a dead worker may have written to them.
-        """
-
-    def preflight(self, draft: Draft, progress: Progress) -> None:
-        """Check without touching the pooler whether the draft can work. Raises `Rejected`."""
-
-    def go_live(self, files: Files, progress: Progress) -> None:
-        """Write the files and make the pooler read them. Raises `ApplyFailed`, `PoolerUnreachable`."""
-
-    def read_back(self, files: Files) -> None:
-        """Compare the pooler's live settings with the files, and log in to its console anew. Raises `Rejected`."""
-
-    def log_in(self, draft: Draft, progress: Progress) -> None:
-        """Log in through each changed pool to its database. Raises `Rejected`."""
-
-    def restarts_needed(self) -> list[dict[str, str]]:
-        """Return `{"name", "live", "wanted"}` of each changed setting that the program reads only at its start.
-
-        Called after `go_live`; such a setting is no failure. Raises `PoolerUnreachable`.
-        """
 
 
 class Driver(ABC):

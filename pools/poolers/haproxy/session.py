@@ -21,12 +21,13 @@ from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState
 from pools.poolers import direct_login, first_query, local_process, settings_schema
-from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected, Unproved
+from pools.poolers.base import ClusterBusy, Rejected, Unproved
 from pools.poolers.haproxy import preflight, render, stats_socket
 from pools.poolers.haproxy.render import Address, Entry
 from pools.poolers.haproxy.settings_catalog import CATALOGUE, addresses_in
 from pools.poolers.haproxy.stats_socket import MAIN
 from pools.poolers.pooler_login import reason_of
+from pools.poolers.session import Draft, Files, Progress
 from pools.poolers.settings_schema import Scope, Version
 
 LIVE_WITHIN_S = 10

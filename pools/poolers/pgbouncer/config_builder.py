@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from pools.models import Pool, Pooler, PoolSet, PoolState
-from pools.poolers.base import Files, Rejected
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import (
     access,
     access_rules,
@@ -29,6 +29,7 @@ from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Operators
 from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST, text_of
 from pools.poolers.pgbouncer.userlist import Verifiers
+from pools.poolers.session import Files
 from pools.poolers.settings_schema import Version
 
 

@@ -20,7 +20,7 @@ from pools.clusters.login_errors import Cause
 from pools.clusters.topology import Address
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
-from pools.poolers.base import ClusterBusy, Progress, Rejected, Route
+from pools.poolers.base import ClusterBusy, Rejected, Route
 from pools.poolers.direct_login import NOBODY_THERE, busy_described, connected, report_unreachable
 from pools.poolers.pgbouncer import auth_query, database_entries, global_settings
 from pools.poolers.pgbouncer.config_builder import Drafting, stays
@@ -28,6 +28,7 @@ from pools.poolers.pgbouncer.database_entries import Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.preflight import PREFIX
 from pools.poolers.pgbouncer.render import text_of
+from pools.poolers.session import Progress
 
 MODE, AUTHORITY, CERTIFICATE, KEY = (f"server_tls_{part}" for part in ("sslmode", "ca_file", "cert_file", "key_file"))
 NAMES = (MODE, AUTHORITY, CERTIFICATE, KEY)

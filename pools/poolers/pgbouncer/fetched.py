@@ -15,11 +15,12 @@ from django.utils.translation import gettext as _
 
 from pools.models import Pooler
 from pools.poolers import local_process
-from pools.poolers.base import Files, Rejected
+from pools.poolers.base import Rejected
 from pools.poolers.local_process import SEARCH_PATH
 from pools.poolers.pgbouncer import access, preflight, render
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Spec
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
+from pools.poolers.session import Files
 
 NAMES: Mapping[str, str] = MappingProxyType({USERLIST: "pooldeck_userlist.txt"})
 

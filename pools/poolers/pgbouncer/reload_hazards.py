@@ -10,12 +10,13 @@ from uuid import UUID
 import psycopg
 from django.utils.translation import gettext as _
 
-from pools.poolers.base import Files, Rejected
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, database_entries, global_settings, operators_config, render, userlist
 from pools.poolers.pgbouncer.config_builder import Drafting
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.render import DATABASES, USERLIST, text_of
 from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
+from pools.poolers.session import Files
 
 TIMEOUT_S = 10
 MOST_TRIED = 20

@@ -5,10 +5,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from operator import attrgetter
 from types import MappingProxyType
 
-from pools.poolers.base import Files
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.global_settings import FILES as PROGRAM_FILES
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Limits, users_section
+from pools.poolers.session import Files
 
 DATABASES, USERLIST, MAIN = "pooldeck.ini", "userlist.txt", "pgbouncer.ini"
 FILES = (*PROGRAM_FILES, USERLIST, DATABASES, MAIN)  # each after those it leads to: a crash between is whole

@@ -12,7 +12,7 @@ from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionState
 from pools.poolers import local_process
-from pools.poolers.base import Draft, Files, Progress, Rejected
+from pools.poolers.base import Rejected
 from pools.poolers.direct_login import counted, left_out
 from pools.poolers.pgbouncer import (
     console,
@@ -37,6 +37,7 @@ from pools.poolers.pgbouncer.operators_config import Operators
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.reload_hazards import Hazards
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST, text_of
+from pools.poolers.session import Draft, Files, Progress
 
 MOST_LOGINS = 200
 MOST_CANARY_POOLS = 20

@@ -9,12 +9,13 @@ from django.utils.translation import gettext as _
 from panel.lib.crypto import SealBroken
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import settings_schema
-from pools.poolers.base import Draft, Files, Rejected
+from pools.poolers.base import Rejected
 from pools.poolers.pgpool import backends, hba_access, pcp, render, verify
 from pools.poolers.pgpool.backends import Backend
 from pools.poolers.pgpool.hba_access import Access
 from pools.poolers.pgpool.render import FILES, HBA, MAIN, PASSWD, PCP
 from pools.poolers.pgpool.settings_catalog import CATALOGUE, RULES, by_name
+from pools.poolers.session import Draft, Files
 from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
 GIVEN = {f"pooldeck_{one.name}.pem": one.name for one in CATALOGUE if one.type == Type.FILE and one.name != RULES}

@@ -14,12 +14,13 @@ from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Pool, Pooler
 from pools.poolers import direct_login, local_process
-from pools.poolers.base import ClusterBusy, Draft, Files, Progress, Rejected
+from pools.poolers.base import ClusterBusy, Rejected
 from pools.poolers.pgpool import backends, child_processes, pcp, preflight, render, sql, verify
 from pools.poolers.pgpool.config_builder import ALL_FILES, Drafting
 from pools.poolers.pgpool.render import MAIN, PASSWD
 from pools.poolers.pgpool.settings_catalog import by_name
 from pools.poolers.pooler_login import reason_of
+from pools.poolers.session import Draft, Files, Progress
 from pools.poolers.settings_schema import Version
 
 # a child takes a reload when it next waits for a client or a query
