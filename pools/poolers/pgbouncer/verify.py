@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy
 from pools.models import Pool, Pooler
 from pools.poolers import first_query
 from pools.poolers.base import Rejected, Unproved
-from pools.poolers.pgbouncer import auth_query, console, database_entries, stats, taken_entries
+from pools.poolers.pgbouncer import auth_query, console, database_entries, processes, stats, taken_entries
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 
@@ -175,15 +175,23 @@ def _excuse(pooler: Pooler, pool: Pool) -> str:
     """Return a step's text, with placeholders, of a pool that keeps a query waiting: it is paused or full; else ''."""
     if shut := _shut(pooler, pool):
         return str(WAITING[shut])
-    figures = stats.figures(console.show(pooler, "pools")).get(pool.name)
-    full = figures is not None and figures.sv_active >= pool.size
+    each = (stats.figures(rows).get(pool.name) for rows in _shown_by_each(pooler, "pools"))
+    full = any(figures.sv_active >= pool.size for figures in each if figures)
     return _("%(user)s into %(pool)s, whose %(size)s connections are all in use: its query waits") if full else ""
 
 
 def _shut(pooler: Pooler, pool: Pool) -> str:
     """Return how it was shut at the console: disabled or paused; empty when it is open."""
-    row = next((row for row in console.show(pooler, "databases") if row["name"] == pool.name), {})
-    return next((word for word in ("disabled", "paused") if row.get(word)), "")
+    own = [row for rows in _shown_by_each(pooler, "databases") for row in rows if row["name"] == pool.name]
+    return next((word for word in ("disabled", "paused") if any(row.get(word) for row in own)), "")
+
+
+def _shown_by_each(pooler: Pooler, word: str) -> list[console.Rows]:
+    """Return the rows of SHOW of each process that shares the port: nobody can tell which of them took a login."""
+    if not pooler.shares_its_port:
+        return [console.show(pooler, word)]
+    with processes.known(pooler) as (found, _missing):
+        return [console.rows(one.console, word) for one in found]
 
 
 def _login_reason(error: psycopg.Error) -> str:

@@ -15,7 +15,9 @@ from pools import deployment
 from pools.console import commands
 from pools.inventory import poolers
 from pools.models import Pool, Pooler, PoolState
-from pools.poolers import KINDS, local_process
+from pools.poolers import KINDS, first_query, local_process
+from pools.poolers.base import Unproved
+from pools.poolers.pgbouncer import verify
 from tests.live.conftest import TestPgBouncer
 from tests.live.pools.conftest import MakePool, state_of
 from tests.live.standbys import until
@@ -146,6 +148,19 @@ def test_verbs_reach_each_process(shared: Pool, further: list[Further]) -> None:
     commands.reconnect(shared)
     commands.kill(shared, "orders")
     assert seen("paused") == {0}
+
+
+def test_a_pool_that_one_process_alone_has_paused_is_not_failing(
+    shared: Pool, pooler: Pooler, further: list[Further], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with further[0].console() as console:
+        console.execute(b"PAUSE orders")
+    there = {"host": str(further[0].socket_folder), "port": pooler.port}
+    monkeypatch.setattr(verify, "address_of", lambda _pooler: there)
+    monkeypatch.setattr(first_query, "WITHIN_S", 1)
+    for _number in range(5):
+        with pytest.raises(Unproved, match="app into orders, which is paused: its query waits"):
+            KINDS[pooler.kind].probe(shared, "app", "app-password")
 
 
 def test_rows_tell_pid_socket_and_file(
