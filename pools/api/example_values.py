@@ -65,7 +65,7 @@ POOLER_FIELDS: dict[str, Any] = {
             "main_file": "/etc/pgbouncer/pgbouncer.ini",
             "pid": 812,
             "socket": "/run/pgbouncer",
-            "peer_id": 0,
+            "peer_id": None,
             "version": "PgBouncer 1.24.1",
             "state": "online",
         }

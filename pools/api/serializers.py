@@ -196,7 +196,9 @@ class ProcessSerializer(serializers.Serializer[dict[str, object]]):
     main_file = serializers.CharField(default="", help_text=_("Its path"))
     pid = serializers.IntegerField(default=None, allow_null=True, help_text=_("Null where it can't be seen from here"))
     socket = serializers.CharField(allow_blank=True, help_text=_("The folder of its Unix socket"))
-    peer_id = serializers.IntegerField(default=0, help_text=_("Of a PgBouncer with peers; 0 for none"))
+    peer_id = serializers.IntegerField(
+        default=None, allow_null=True, help_text=_("Of a PgBouncer with peers; null for none")
+    )
     version = serializers.CharField(allow_blank=True)
     state = serializers.ChoiceField(ProcessState.choices, help_text=OF_PROCESS_STATE)
 

@@ -37,7 +37,7 @@ def a_pooler(**fields: Any) -> Pooler:
 def three_processes() -> list[dict[str, object]]:
     """The processes of a PgBouncer as a check finds three that share a port, and the main file of one never started."""
     states = {"": "online", "-2": "online", "-3": "unreachable", "-4": "stopped"}
-    usual = {"main_file": "", "pid": None, "socket": "", "peer_id": 0, "version": "1.24.1"}
+    usual = {"main_file": "", "pid": None, "socket": "", "peer_id": None, "version": "1.24.1"}
     return [{"name": f"pgbouncer{number}.ini", "state": state} | usual for number, state in states.items()]
 
 

@@ -56,7 +56,7 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[Row]:
             "main_file": str(path),
             "pid": None,
             "socket": own.get("unix_socket_dir", ""),
-            "peer_id": int(own["peer_id"]) if own.get("peer_id", "").isdigit() else 0,
+            "peer_id": (int(own["peer_id"]) if own.get("peer_id", "").isdigit() else 0) or None,
             "version": "",
             "state": (ProcessState.UNREACHABLE if path.name in seen else ProcessState.STOPPED).value,
         }

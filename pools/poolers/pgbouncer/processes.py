@@ -57,7 +57,7 @@ class Process:
             "main_file": self.config.get("conffile", ""),
             "pid": self.pid,
             "socket": self.config.get("unix_socket_dir", ""),
-            "peer_id": int(self.config.get("peer_id") or 0),
+            "peer_id": int(self.config.get("peer_id") or 0) or None,
             "version": str(console.rows(self.console, "version")[0]["version"]),
             "state": ProcessState.ONLINE.value,
         }

@@ -172,7 +172,7 @@ def test_rows_tell_pid_socket_and_file(
         "main_file": f"{pooler.config_dir}/pgbouncer-2.ini",
         "pid": further[0].process.pid,
         "socket": str(further[0].socket_folder),
-        "peer_id": 0,
+        "peer_id": None,
         "version": pooler.server_version,
         "state": "online",
     }
