@@ -47,6 +47,7 @@ POOLER_FIELDS: dict[str, Any] = {
     "config_file": "/etc/pgbouncer/pgbouncer.ini",
     "delivery": "worker",
     "ssh_host": None,
+    "desired_processes": 1,
     "client_host": "pool.example.org",
     "client_port": 5432,
     "stats_address": "",
@@ -71,6 +72,7 @@ POOLER_FIELDS: dict[str, Any] = {
         }
     ],
     "processes_note": "",
+    "processes_awaited": "",
     "state": "online",
     "server_version": "1.25.1",
     "files_looked_at": "2026-03-05T16:12:30Z",

@@ -42,6 +42,7 @@ def password_field(help_text: "StrOrPromise" = "") -> serializers.CharField:
 
 
 OF_PROGRAM = _("Of the program; null removes one, and so does an empty text unless it is a value (may_be_empty)")
+OF_AWAITED = _("What is missing until each of `desired_processes` answers and was read back; empty for nothing")
 OF_PROCESSES = _("What it means that several processes share its port (so_reuseport); empty for one process")
 OF_PROCESS_STATE = _("`unreachable`: it was seen before; `stopped`: its main file is there, and it never was")
 OF_UNMANAGED = _("What entries of poolers may take besides pools; those without a limit count with what is open")
@@ -214,6 +215,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     children_behind = serializers.IntegerField(source="behind", read_only=True, help_text=OF_CHILDREN)
     processes = ProcessSerializer(many=True, read_only=True)
     processes_note = serializers.CharField(read_only=True, help_text=OF_PROCESSES)
+    processes_awaited = serializers.SerializerMethodField(help_text=OF_AWAITED)
     management = serializers.ChoiceField(Management.choices, read_only=True, help_text=OF_MANAGEMENT)
     commands_refused = serializers.CharField(read_only=True, help_text=OF_COMMANDS)
     advisories = serializers.SerializerMethodField()
@@ -238,6 +240,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "delivery",
             "ssh_host",
             "generator",
+            "desired_processes",
             "client_host",
             "client_port",
             "stats_address",
@@ -251,6 +254,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "children_behind",
             "processes",
             "processes_note",
+            "processes_awaited",
             "advisories",
             "state",
             "server_version",
@@ -287,7 +291,12 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
     @extend_schema_field(serializers.BooleanField())
     def get_pending(self, pooler: Pooler) -> Any:
         """Return whether anything of it waits to be verified as live."""
-        return pooler.pk in self._pending
+        return pooler.pk in self._pending or bool(KINDS[pooler.kind].processes_awaited(pooler))
+
+    @extend_schema_field(serializers.CharField())
+    def get_processes_awaited(self, pooler: Pooler) -> Any:
+        """Return what is missing until `desired_processes` of them were read back."""
+        return KINDS[pooler.kind].processes_awaited(pooler)
 
     @extend_schema_field(AdvisorySerializer(many=True))
     def get_advisories(self, pooler: Pooler) -> Any:

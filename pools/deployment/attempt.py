@@ -31,7 +31,7 @@ REST = timedelta(seconds=60)  # after a cluster refused all logins; `retries.wak
 MOST_NAMED = 10
 ROWS_AT_ONCE = 2000  # well within the 32,766 parameters that SQLite takes of one statement, and PostgreSQL 65,535
 REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED, PoolState.FAILING)
-ASKED = ("settings", "user_settings", "settings_state", "version", "spec_cause")
+ASKED = ("settings", "user_settings", "settings_state", "version", "spec_cause", "desired_processes")
 SHOWN_EVERY_S, ALIKE_EVERY_S = 0.25, 1.0
 ALWAYS_WRITTEN = frozenset({"rendered", "writing", "rolling back"})  # they explain the death of a worker after them
 
@@ -220,7 +220,8 @@ class Attempt:
             if self.wanted.changed_settings:
                 self.wanted.same_settings().update(settings_state=PoolState.APPLIED, settings_reason="")
             forget(self.wanted.leaving)
-            Pooler.objects.filter(pk=self.pooler.pk).update(needs_restart=needs_restart, drift=[], drift_seen_at=None)
+            found = {"needs_restart": needs_restart, "applied_processes": self.session.processes_read_back()}
+            Pooler.objects.filter(pk=self.pooler.pk).update(**found, drift=[], drift_seen_at=None)
 
 
 def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:

@@ -40,10 +40,14 @@ class Release:
     @property
     def blockers(self) -> list[str]:
         """Why the pooler can't be let go yet."""
-        if not self.lost:
-            return []
-        text = _("pools made since the take-over would be gone: remove %(pools)s first")
-        return [text % {"pools": ", ".join(pool.name for pool in self.lost)}]
+        found, pooler = [], self.taken.pooler
+        if self.lost:
+            text = _("pools made since the take-over would be gone: remove %(pools)s first")
+            found.append(text % {"pools": ", ".join(pool.name for pool in self.lost)})
+        if KINDS[pooler.kind].files_of(pooler) != KINDS[pooler.kind].files:
+            text = _("further processes have main files of the panel's: ask for one process, and stop the others first")
+            found.append(text)
+        return found
 
 
 def preview(pooler: Pooler) -> Release:
@@ -182,7 +186,7 @@ def _files(taken: TakeOver) -> dict[str, tuple[bytes | None, bytes | None]]:
 def _panels(taken: TakeOver) -> Iterator[str]:
     """Yield the files that the panel added to the folder later."""
     kind, originals = KINDS[taken.pooler.kind], taken.originals
-    paths = {name: str(Path(taken.config_file).with_name(name)) for name in kind.files}
+    paths = {name: str(Path(taken.config_file).with_name(name)) for name in kind.files_of(taken.pooler)}
     paths.pop(render.USERLIST, None)  # one that PgBouncer does not read is not the panel's
     for path in {**paths, **taken.pooler.file_paths}.values():
         if path not in originals and take_over.bytes_at(taken.pooler, path) is not None:

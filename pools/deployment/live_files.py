@@ -22,7 +22,7 @@ def settled_texts(pooler: Pooler) -> Mapping[str, str]:
 
 def on_disk(pooler: Pooler) -> dict[str, str]:
     """Read the files in the folder; raises `UnsafeFolder`."""
-    found = pooler_files.read(pooler, KINDS[pooler.kind].files)
+    found = pooler_files.read(pooler, KINDS[pooler.kind].files_of(pooler))
     return {name: content.decode(errors="replace") for name, content in found.items() if content is not None}
 
 
@@ -106,7 +106,10 @@ def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None)
     tried, settled = pooler.revisions.first(), last.files
     known = [settled] if tried is None or tried.pk == last.pk else [settled, tried.files]
     found = {}
-    for name in kind.files:
+    asked_since = {name for name in kind.files_of(pooler) if not any(name in one for one in known)} - {*kind.files}
+    for name in kind.files_of(pooler):
+        if name in asked_since:
+            continue  # no apply wrote it yet, so it is the operator's
         ours = kind.ours(name, texts.get(name, ""))
         if ours not in {kind.ours(name, one.get(name, "")) for one in known}:
             found[name] = _("it was edited by hand") if ours else _("the panel's part was removed")

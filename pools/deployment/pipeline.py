@@ -183,6 +183,7 @@ def _bring_live(attempt: Attempt) -> None:
             restarts = session.restarts_needed()
             if restarts:
                 attempt.step("needs a restart", ", ".join(one["name"] for one in restarts))
+            session.start_processes(attempt)
     except (ApplyFailed, PoolerUnreachable) as fault:
         _roll_back(attempt, fault)
     else:

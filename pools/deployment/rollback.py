@@ -188,11 +188,13 @@ def _restore_settings(pooler: Pooler, revision: Revision, author: models.Model |
         return
     given = revision.given
     pool_set = {one.setting: one.content for one in pooler.given_files.all()}
-    same = (pooler.settings, pooler.user_settings, pool_set) == (asked["settings"], asked["user_settings"], given)
+    count = asked.get("processes", pooler.desired_processes)
+    now, then = (pooler.settings, pooler.user_settings, pool_set), (asked["settings"], asked["user_settings"], given)
+    same = now == then and count == pooler.desired_processes
     if same and pooler.settings_state == PoolState.APPLIED:
         return
     _restore_files(pooler, pool_set, given, author)
-    values = {"settings": asked["settings"], "user_settings": asked["user_settings"]}
+    values = {"settings": then[0], "user_settings": then[1], "desired_processes": count}
     pooler.edit(None, settings_state=PoolState.PENDING, settings_reason="", **values)
 
 

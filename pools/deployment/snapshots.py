@@ -107,6 +107,9 @@ def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
     yield from _value_changes(str, before.get("settings", {}), after.get("settings", {}))
     yield from _value_changes(_of_user, before.get("user_settings", {}), after.get("user_settings", {}))
     yield from _file_changes(before.get("files", {}), after.get("files", {}))
+    counts = before.get("processes", 1), after.get("processes", 1)
+    if counts[0] != counts[1]:
+        yield _changed(_("processes"), *counts)
 
 
 def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
@@ -134,6 +137,7 @@ def _of_pooler(pooler: Pooler) -> dict[str, Any]:
         "settings": pooler.settings,
         "user_settings": pooler.user_settings,
         "files": {one.setting: one.updated_at.isoformat() for one in pooler.given_files.defer("sealed_content")},
+        "processes": pooler.desired_processes,
     }
 
 

@@ -86,7 +86,7 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
         model = Pooler
         fields = (
             *("name", "kind", "host", "port", "pcp_port", "stats_address", "admin_user"),
-            *("client_host", "client_port", "delivery", "ssh_host", "config_dir", "generator"),
+            *("client_host", "client_port", "delivery", "ssh_host", "config_dir", "generator", "desired_processes"),
         )
         labels = {
             "name": _("Name"),
@@ -102,6 +102,7 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             "config_dir": _("Configuration directory"),
             "ssh_host": _("Host by SSH"),
             "generator": _("Generator"),
+            "desired_processes": _("Processes"),
         }
         help_texts = {
             "name": _("The pooler's name in the panel, such as edge-1"),
@@ -131,12 +132,16 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
                 "shows it"
             ),
             "generator": _("The generator whose worker writes there; empty: any"),
+            "desired_processes": _(
+                "Of a managed PgBouncer, which uses one core at most: how many share its port. The panel writes a main "
+                "file for each, and each opens the server connections of every pool"
+            ),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         delivery = self.fields["delivery"]
-        delivery.required = False
+        delivery.required = self.fields["desired_processes"].required = False
         if isinstance(delivery, forms.ChoiceField):
             delivery.choices = [(one.value, one.label) for one in Delivery if one in deliveries.DELIVERIES]
         if not self.instance._state.adding:
@@ -146,6 +151,10 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
     def clean_delivery(self) -> str:
         """Return what was chosen; without a choice it stays as it is."""
         return str(self.cleaned_data["delivery"] or self.instance.delivery)
+
+    def clean_desired_processes(self) -> int:
+        """Return the number; where none was typed it stays as it is."""
+        return int(self.cleaned_data["desired_processes"] or self.instance.desired_processes)
 
     def validate_unique(self) -> None:
         """Do nothing: the verb refuses a duplicate, and its message names the remedy."""

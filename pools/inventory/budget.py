@@ -151,8 +151,9 @@ def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = N
 def _sums(pools: QuerySet[Pool]) -> Iterator[tuple[UUID, str, int]]:
     """Yield a cluster, the experiment or an empty text, and the connections of its pools there, in all processes."""
     reserve = Coalesce(Cast(KeyTextTransform("reserve_pool", "settings"), IntegerField()), 0)
-    sums = pools.values_list("cluster", "made_for", "pooler__processes").annotate(each=Sum(F("size") + reserve))
-    return ((cluster, made_for, each * taking_clients(processes)) for cluster, made_for, processes, each in sums)
+    columns = ("cluster", "made_for", "pooler__processes", "pooler__desired_processes")
+    sums = pools.values_list(*columns).annotate(each=Sum(F("size") + reserve))
+    return ((cluster, made_for, each * taking_clients(*counted)) for cluster, made_for, *counted, each in sums)
 
 
 def _budget(cluster: Cluster, status: ClusterStatus | None, given: _Given, others: Unmanaged) -> Budget:
@@ -232,6 +233,29 @@ def settings_problems(pooler: Pooler, settings: Mapping[str, Any]) -> Problems:
             )
             words = {"pooler": pooler, "after": after, "more": more, "cluster": cluster, "free": max(0, free)}
             yield changed[0], text % words
+
+
+def processes_problems(pooler: Pooler, count: int) -> Problems:
+    """Yield (field, message) where the pools of so many processes open more connections than their clusters have left.
+
+    Where one of the pools was allowed to be over the budget, the processes may be too.
+    """
+    pools = list(pooler.pools.with_connections().filter(through=None).select_related("cluster"))
+    added = count - pooler.process_count
+    if added <= 0 or any(pool.over_budget_by for pool in pools):
+        return
+    needed: dict[tuple[Cluster, str], int] = defaultdict(int)
+    for pool in pools:
+        needed[pool.cluster, pool.target] += (pool.size + reserve_of(pool)) * added
+    for (cluster, target), more in sorted(needed.items(), key=lambda one: (one[0][0].name, one[0][1])):
+        free = of_cluster(cluster, target=target).free
+        if free is not None and more > free:
+            text = _(
+                "its pools could open %(more)s more connections in %(count)s processes, and cluster %(cluster)s has "
+                "%(free)s left for pools: ask for fewer processes, or smaller pools"
+            )
+            words = {"more": more, "count": count, "cluster": cluster, "free": max(0, free)}
+            yield "desired_processes", text % words
 
 
 def _figures(budget: Budget, *, has_own: bool) -> str:

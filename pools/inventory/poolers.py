@@ -12,12 +12,12 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from panel.lib import addresses
+from pools import task_queue
 from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, folder_owner
 from pools.errors import ApplyFailed, IllegalTransition, InvalidValues, PoolerUnreachable
-from pools.inventory import entries
-from pools.models import AS_APPLIED, Host, Pooler, PoolerKind, PoolerState, PoolState, identifiers
+from pools.inventory import entries, pooler_validation
+from pools.models import AS_APPLIED, Host, Pooler, PoolerState, PoolState
 from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.console_sample import FoundEntry, PoolFigures
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 FIELDS = (
     *("name", "kind", "host", "port", "pcp_port", "admin_user", "config_dir", "config_file", "delivery", "generator"),
-    *("client_host", "client_port", "stats_address", "ssh_host"),
+    *("client_host", "client_port", "stats_address", "ssh_host", "desired_processes"),
 )
 OF_HOST = (
     "host",
@@ -75,6 +75,8 @@ def drafted(values: Mapping[str, Any]) -> Pooler:
         raise InvalidPooler({"admin_password": [_("the console's password is needed")]})
     pooler = Pooler(**fields)
     pooler.admin_password = password
+    if pooler.desired_processes > 1:
+        pooler.settings_state = PoolState.PENDING
     return pooler
 
 
@@ -113,6 +115,8 @@ def change(
     elsewhere = any(fields[name] != getattr(pooler, name) for name in OF_HOST)
     if pooler.file_paths and any(fields[name] != getattr(pooler, name) for name in OF_FILES):
         raise InvalidPooler({"config_dir": [_("its files were taken over where they lie: let the pooler go first")]})
+    if is_resized := fields["desired_processes"] != pooler.desired_processes:
+        fields |= {"settings_state": PoolState.PENDING, "settings_reason": ""}
     with _names_kept_apart(fields["name"]):
         pooler.edit(expected_version, **fields)
         if elsewhere:
@@ -121,7 +125,10 @@ def change(
     if elsewhere or moved.generator != generator:
         pooler.error = ""  # it may be about the old folder
     logger.info("pooler %s (%s) changed by %s", pooler.pk, pooler, author)
-    return pooler, check(pooler)
+    reason = check(pooler)
+    if is_resized:
+        task_queue.ask([pooler.pk], author)
+    return pooler, reason
 
 
 @dataclass(frozen=True)
@@ -154,7 +161,7 @@ def checked_place(pooler: Pooler, delivery: str | None, host: Host | None, gener
     )
     fields = {"kind": pooler.kind, "delivery": place.delivery, "ssh_host": place.ssh_host}
     named = {"ssh_host": "host"}  # the contract's name of the field
-    InvalidPooler.refuse((named.get(name, name), problem) for name, problem in _host_problems(fields))
+    InvalidPooler.refuse((named.get(name, name), problem) for name, problem in pooler_validation.host_problems(fields))
     return place
 
 
@@ -203,11 +210,7 @@ def _names_kept_apart(name: str) -> Iterator[None]:
         with transaction.atomic():
             yield
     except IntegrityError:
-        raise InvalidPooler({"name": [_taken(name)]}) from None
-
-
-def _taken(name: str) -> str:
-    return _("a pooler named %(name)r is already registered: choose another name") % {"name": name}
+        raise InvalidPooler({"name": [pooler_validation.taken(name)]}) from None
 
 
 def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
@@ -248,6 +251,9 @@ def _record(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex) ->
     )
     if found_by_check.version and (size := KINDS[pooler.kind].usual_size(pooler)):
         pooler.pools.exclude(size=size).update(size=size)
+    if KINDS[pooler.kind].has_unread_processes(pooler):  # an apply reads back what it wrote for them
+        settled = Pooler.objects.filter(pk=pooler.pk, version=pooler.version, settings_state__in=AS_APPLIED)
+        settled.update(settings_state=PoolState.PENDING)
     if found_by_check.entries is not None:
         entries.record(pooler, found_by_check.entries, index)
 
@@ -258,7 +264,7 @@ def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
     fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
     fields["config_dir"], fields["config_file"] = _normal(fields["config_dir"]), _normal(fields["config_file"])
-    InvalidPooler.refuse((name, problem) for name, problem in _problems(pooler, fields) if problem)
+    InvalidPooler.refuse((name, problem) for name, problem in pooler_validation.problems(pooler, fields) if problem)
     if fields["config_file"] == f"{fields['config_dir']}/{KINDS[fields['kind']].main_file}":
         fields["config_file"] = ""  # the usual one, which moves with the folder
     return fields
@@ -267,106 +273,3 @@ def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
 def _normal(folder: str) -> str:
     """Remove `//`, `/./` and a slash at the end, which make two names of one folder; `..` stays and is refused."""
     return "/" * folder.startswith("/") + "/".join(part for part in folder.split("/") if part not in ("", "."))
-
-
-def _problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
-    port, folder = fields["port"], fields["config_dir"]
-    others = Pooler.objects.exclude(pk=pooler.pk)
-    yield "name", identifiers.identifier_problem(fields["name"])
-    yield "name", _taken(fields["name"]) if others.filter(name=fields["name"]).exists() else ""
-    yield "kind", _kind_problem(fields["kind"])
-    yield "host", identifiers.host_problem(fields["host"]) or _address_problem(fields["host"], port)
-    yield "port", _port_problem(port)
-    yield "pcp_port", _pcp_port_problem(fields["pcp_port"], fields["kind"])
-    yield "admin_user", identifiers.identifier_problem(fields["admin_user"])
-    yield "config_dir", _folder_problem(pooler, folder)
-    yield "config_file", _file_problem(folder, fields["config_file"])
-    yield "client_host", identifiers.host_problem(fields["client_host"]) if fields["client_host"] else ""
-    yield "delivery", _delivery_problem(pooler, fields)
-    yield "client_port", _port_problem(fields["client_port"]) if fields["client_port"] is not None else ""
-    yield from (
-        KINDS[fields["kind"]].console_problems(folder, fields["stats_address"]) if fields["kind"] in KINDS else ()
-    )
-    yield from _host_problems(fields)
-    known = fields["delivery"] in deliveries.DELIVERIES
-    for other in deliveries.others_in(_like(pooler, fields), folder) if folder and known else ():
-        text = _("%(folder)s is the folder of pooler %(pooler)s: two would overwrite each other's pools")
-        yield "config_dir", text % {"folder": folder, "pooler": other}
-
-
-def _host_problems(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield why files can't reach the pooler as it says."""
-    delivery, host = deliveries.DELIVERIES.get(fields["delivery"]), fields["ssh_host"]
-    if delivery is None:
-        return
-    if delivery.needs_host and host is None:
-        yield "ssh_host", _("choose the host that the panel reaches by SSH, or another delivery")
-    elif host is not None and not delivery.needs_host:
-        yield "ssh_host", _("%(delivery)s needs no host: leave it empty, or choose the delivery ssh") % fields
-    if delivery is not None and delivery.needs_host and not _is_reached_by_host(fields["kind"]):
-        yield "delivery", _("the panel can't work on a %(kind)s by SSH yet: use a worker on its host") % fields
-
-
-def _is_reached_by_host(kind: str) -> bool:
-    return kind in KINDS and KINDS[kind].works_by_host
-
-
-def _like(pooler: Pooler, fields: Mapping[str, Any]) -> Pooler:
-    """Return the unsaved record of a pooler with these fields."""
-    return Pooler(**{"id": pooler.pk, **fields})
-
-
-def _delivery_problem(pooler: Pooler, fields: Mapping[str, Any]) -> str:
-    delivery, kind = fields["delivery"], fields["kind"]
-    if delivery not in deliveries.DELIVERIES:
-        text = _("%(delivery)r is no way of delivery: use one of %(choices)s")
-        return text % {"delivery": delivery, "choices": ", ".join(deliveries.DELIVERIES)}
-    if pooler.file_paths and delivery != pooler.delivery:
-        return _("its files were taken over where they lie: let the pooler go first")
-    if deliveries.DELIVERIES[delivery].writes or kind not in KINDS or KINDS[kind].is_fetchable:
-        return ""
-    text = _("the files of a %(kind)s are not fetched: only a PgBouncer shows all that is in them at its console")
-    return text % {"kind": PoolerKind(kind).label}
-
-
-def _kind_problem(kind: str) -> str:
-    if kind in PoolerKind.values:
-        return ""
-    return _("%(kind)r is not one of %(kinds)s") % {"kind": kind, "kinds": ", ".join(PoolerKind.values)}
-
-
-def _port_problem(port: Any) -> str:
-    if isinstance(port, int) and 1 <= port <= 65535:
-        return ""
-    return _("%(port)r is not a port from 1 to 65535") % {"port": port}
-
-
-def _address_problem(host: str, port: Any) -> str:
-    return addresses.refusal(host, port) if isinstance(port, int) and 1 <= port <= 65535 else ""
-
-
-def _pcp_port_problem(port: Any, kind: str) -> str:
-    if port is None:
-        return ""
-    if kind in KINDS and not KINDS[kind].control_port:
-        return _("only a Pgpool-II has a PCP port: leave it empty")
-    return _port_problem(port)
-
-
-def _folder_problem(pooler: Pooler, folder: str) -> str:
-    if not folder:
-        has_pools = not pooler._state.adding and pooler.pools.exists()
-        return _("the panel's pools are in its files: let it go first, or remove its pools") if has_pools else ""
-    return _path_problem(folder)
-
-
-def _file_problem(folder: str, file: str) -> str:
-    if file and not folder:
-        return _("%(file)s is only known with its folder: give both, or take the pooler over") % {"file": file}
-    return _path_problem(file) if file else ""
-
-
-def _path_problem(path: str) -> str:
-    if not path.startswith("/") or ".." in path.split("/"):
-        return _("%(folder)r is not an absolute path: write it from / on, without ..") % {"folder": path}
-    return identifiers.line_problem(path)

@@ -38,14 +38,14 @@ def by_cluster(clusters: Collection[UUID], target: str) -> dict[UUID, Unmanaged]
     entries = Entry.objects.unmanaged().filter(cluster__in=clusters).alias(is_standby=Exists(standby))
     entries = entries.filter(is_standby=target == NodeRole.STANDBY).order_by()
     own = entries.exclude(SHARED)
-    sums = own.values_list("cluster", "pooler__processes").annotate(
+    sums = own.values_list("cluster", "pooler__processes", "pooler__desired_processes").annotate(
         most=Sum(_most(), filter=~ANY_NUMBER, default=0),
         open=Sum("connections", filter=ANY_NUMBER, default=0),
         unlimited=Count("pk", filter=ANY_NUMBER),
     )
     found: dict[UUID, Unmanaged] = defaultdict(Unmanaged)
-    for cluster, processes, most, connections, unlimited in sums:
-        found[cluster] += Unmanaged(most * taking_clients(processes) + connections, unlimited)
+    for cluster, processes, desired, most, connections, unlimited in sums:
+        found[cluster] += Unmanaged(most * taking_clients(processes, desired) + connections, unlimited)
     for cluster, connections in _shared(entries):
         found[cluster] += Unmanaged(connections)
     return dict(found)

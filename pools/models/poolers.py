@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import timedelta
 
 from django.conf import settings
+from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Now
@@ -19,6 +20,7 @@ from pools.models.hosts import Host
 from pools.models.states import PoolState
 
 APPLY_LEASE = timedelta(seconds=60)
+MOST_PROCESSES = 32
 
 
 class PoolerKind(models.TextChoices):
@@ -60,9 +62,9 @@ class Delivery(models.TextChoices):
     PULL = "pull", _("its host fetches them")
 
 
-def taking_clients(processes: Iterable[Mapping[str, object]]) -> int:
-    """Return how many of a pooler's processes take clients; 1 where none is known."""
-    return max(1, sum(one["state"] != ProcessState.STOPPED for one in processes))
+def taking_clients(processes: Iterable[Mapping[str, object]], desired: int = 1) -> int:
+    """Return how many of a pooler's processes take clients, or are asked for; 1 where none is known."""
+    return max(1, desired, sum(one["state"] != ProcessState.STOPPED for one in processes))
 
 
 class PoolerQuerySet(models.QuerySet["Pooler"]):
@@ -126,6 +128,11 @@ class Pooler(Server):
         blank=True,
         help_text=_("HAProxy's stats socket (a path or host:port), or the URL of its stats page"),
     )
+    desired_processes = models.PositiveSmallIntegerField(
+        default=1,
+        validators=[MinValueValidator(1), MaxValueValidator(MOST_PROCESSES)],
+        help_text=_("How many processes of a managed PgBouncer share its port, for as many cores"),
+    )
     generator = models.CharField(max_length=63, default="", blank=True, help_text=_("The worker that can write there"))
     settings = models.JSONField(default=dict, blank=True)  # of the whole program, by the catalogue's names
     user_settings = models.JSONField(default=dict, blank=True)  # {user: {setting: value}}
@@ -149,6 +156,9 @@ class Pooler(Server):
         default="", editable=False
     )  # why its console login may only read; empty where it may send commands
     processes = models.JSONField(default=list, editable=False)  # that share its port, see Driver.processes
+    applied_processes = models.JSONField(
+        default=list, editable=False
+    )  # the numbers of those that the last apply read back, see Session.processes_read_back
     checked_at = models.DateTimeField(null=True, editable=False)
     error = models.TextField(default="", editable=False)
     apply_token = models.UUIDField(null=True, editable=False)
@@ -231,8 +241,11 @@ class Pooler(Server):
 
     @property
     def process_count(self) -> int:
-        """How many processes take its clients, each with server connections of its own: those that were ever online."""
-        return taking_clients(self.processes)
+        """How many processes take its clients, each with server connections of its own, or are asked for.
+
+        Those that were ever online count.
+        """
+        return taking_clients(self.processes, self.desired_processes)
 
     @property
     def shares_its_port(self) -> bool:
@@ -253,7 +266,7 @@ class Pooler(Server):
             "%(count)d processes share port %(port)d (so_reuseport): an apply reloads and reads back each, PAUSE, KILL "
             "and the other commands reach each, and figures are sums over them"
         )
-        return str(text) % {"count": self.process_count, "port": self.port}
+        return str(text) % {"count": taking_clients(self.processes), "port": self.port}
 
     def mark(
         self,

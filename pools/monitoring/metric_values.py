@@ -22,6 +22,7 @@ from pools.models import (
     PoolState,
     SubjectType,
 )
+from pools.models.poolers import taking_clients
 from pools.monitoring.sampler import ConsoleSnapshot
 
 
@@ -78,7 +79,7 @@ def _of_queue(
         "%(waiting)s clients wait for one of the %(size)s server connections",
         waiting,
     )
-    reported = text % {"waiting": waiting, "size": size * pool.pooler.process_count}
+    reported = text % {"waiting": waiting, "size": size * taking_clients(pool.pooler.processes)}
     yield Value(EventKind.WAITING, *subject, waiting, reported, pool.pooler_id)
     reported = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
     yield Value(EventKind.MAXWAIT, *subject, wait_s, reported, pool.pooler_id)

@@ -107,6 +107,18 @@ class Driver(ABC):
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most
     process_plan: Callable[[Pooler, int], ProcessPlan] | None = None  # of one that can share its port
 
+    def files_of(self, pooler: Pooler) -> tuple[str, ...]:
+        """Return `files`, and those that depend on the number of its processes."""
+        return self.files
+
+    def processes_awaited(self, pooler: Pooler) -> str:
+        """Return what is missing until the processes that were asked for were all read back; empty for nothing."""
+        return ""
+
+    def has_unread_processes(self, pooler: Pooler) -> bool:
+        """Return whether a process has come or gone that an apply has to follow, by the last check."""
+        return False
+
     @property
     def restart_hint(self) -> str:
         """How to restart it without disconnecting clients; empty where there is no such way."""

@@ -1,4 +1,4 @@
-"""What an operator installs so that several processes of a pooler share its port."""
+"""What an operator installs and starts so that several processes of a pooler share its port."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,16 +6,18 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ProcessPlan:
-    """The main file of each process, by path, with the lines that were added to it, and a systemd template unit.
+    """The lines of each main file by its path, the peers, a systemd template unit, and the commands in their order.
 
-    The whole files may hold the operator's secrets; the lines, `peers` and the unit hold none.
+    `note` says what the commands mean for clients, `keeps_clients` whether none that is connected loses its session.
     """
 
-    files: Mapping[str, str]
     lines: Mapping[str, tuple[str, ...]]
     peers: str
     unit_name: str
     unit: str
+    commands: tuple[str, ...]
+    note: str
+    keeps_clients: bool
 
     @property
     def unit_path(self) -> str:

@@ -64,6 +64,15 @@ class Session(Protocol):
     def log_in(self, draft: Draft, progress: Progress) -> None:
         """Log in through each changed pool to its database. Raises `Rejected`."""
 
+    def processes_read_back(self) -> list[int]:
+        """Return the numbers of the processes, from 1, that the panel keeps main files of and that were read back.
+
+        Empty where it keeps none; called after `read_back`.
+        """
+
+    def start_processes(self, progress: Progress) -> None:
+        """Start the processes that are asked for and don't run, where the panel may; a step says which, or why not."""
+
     def restarts_needed(self) -> list[dict[str, str]]:
         """Return `{"name", "live", "wanted"}` of each changed setting that the program reads only at its start.
 

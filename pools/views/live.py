@@ -82,7 +82,9 @@ def console_rows(pooler: Pooler) -> dict[str, Any]:
     snapshot = snapshot_of(pooler)
     table = driver(pooler).live_table(ConsoleSample(snapshot.figures, snapshot.counters, snapshot.rows))
     processes = _process_rows(pooler, snapshot)
-    return {"pooler": pooler, "look_error": snapshot.error, "process_rows": processes, **vars(table)}
+    awaited = driver(pooler).processes_awaited(pooler)
+    shown = {"look_error": snapshot.error, "process_rows": processes, "processes_awaited": awaited}
+    return {"pooler": pooler, **shown, **vars(table)}
 
 
 def _process_rows(pooler: Pooler, snapshot: ConsoleSnapshot) -> list[dict[str, Any]]:

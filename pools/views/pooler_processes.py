@@ -1,58 +1,77 @@
-"""The page with what an operator installs so that several processes take a pooler's clients on one port."""
+"""The page on which a PgBouncer gets several processes on one port, with what its host needs for that."""
 
-import io
-import tarfile
-import time
 from uuid import UUID
 
+from django import forms
+from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_http_methods
 
+from panel.accounts.permissions import person
 from panel.lib.access import staff_only
-from pools.errors import PoolsError
+from pools.errors import InvalidValues, PoolsError
+from pools.forms.base import Typed
+from pools.inventory import poolers
 from pools.models import Pooler
+from pools.models.poolers import MOST_PROCESSES
 from pools.poolers import KINDS
-from pools.poolers.process_plan import ProcessPlan
 
-FEWEST, MOST, USUAL = 2, 32, 4
+USUAL = 4
 
 
-@require_safe
+class ProcessesForm(Typed):
+    """How many processes share the port."""
+
+    desired_processes = forms.IntegerField(
+        label=gettext_lazy("How many share the port"),
+        min_value=1,
+        max_value=MOST_PROCESSES,
+        help_text=gettext_lazy(
+            "One for each core that it may use. Each opens the server connections of every pool itself, so the budget "
+            "counts a pool once for each"
+        ),
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @staff_only
 def pooler_processes(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Show the lines of each main file and the unit; `?as=tar` downloads all of it, whole and with its secrets."""
+    """Show what so many processes need, `?count=` before anything is changed; POST asks for that number."""
     pooler = get_object_or_404(Pooler, pk=pk)
     make_plan = KINDS[pooler.kind].process_plan
     if make_plan is None:
         raise Http404
-    count = _count(request.GET.get("count", ""))
-    context = {"pooler": pooler, "count": count, "fewest": FEWEST, "most": MOST}
+    count = _count(request.GET.get("count", ""), pooler)
+    form = ProcessesForm(request.POST or None, initial={"desired_processes": count})
+    if request.method == "POST" and form.is_valid() and _asked(request, pooler, form):
+        return redirect("pooler-processes", pooler.pk)
+    context = {"pooler": pooler, "form": form, "count": count, "awaited": KINDS[pooler.kind].processes_awaited(pooler)}
     try:
-        plan = make_plan(pooler, count)
+        context["plan"] = make_plan(pooler, count)
     except (PoolsError, OSError) as error:
-        return render(request, "pools/pooler_processes.html", context | {"refused": str(error)})
-    if request.GET.get("as") == "tar":
-        answer = HttpResponse(_archive(plan), content_type="application/x-tar")
-        answer["Content-Disposition"] = f'attachment; filename="{pooler.pk}-processes.tar"'
-        return answer
-    units = [plan.unit_name.replace("@", f"@{number}") for number in range(2, count + 1)]
-    return render(request, "pools/pooler_processes.html", context | {"plan": plan, "units": " ".join(units)})
+        context["refused"] = str(error)
+    return render(request, "pools/pooler_processes.html", context)
 
 
-def _count(typed: str) -> int:
-    return min(MOST, max(FEWEST, int(typed))) if typed.isdecimal() else USUAL
+def _asked(request: HttpRequest, pooler: Pooler, form: ProcessesForm) -> bool:
+    """Ask for the number; tell beside the field why that can't be."""
+    try:
+        poolers.change(pooler, form.cleaned_data, author=person(request.user))
+    except InvalidValues as error:
+        form.take(error.errors)
+        return False
+    messages.info(request, _("A worker writes the files of %(pooler)s.") % {"pooler": pooler})
+    return True
 
 
-def _archive(plan: ProcessPlan) -> bytes:
-    """Return the main files under their paths, which nobody else may read, and the unit where systemd looks for it."""
-    made, unit = io.BytesIO(), {plan.unit_path: plan.unit}
-    with tarfile.open(fileobj=made, mode="w") as archive:
-        for path, text in {**plan.files, **unit}.items():
-            content = text.encode(errors="surrogateescape")
-            member = tarfile.TarInfo(path.lstrip("/"))
-            member.size, member.mode, member.mtime = len(content), 0o644 if path in unit else 0o600, int(time.time())
-            archive.addfile(member, io.BytesIO(content))
-    return made.getvalue()
+def _count(typed: str, pooler: Pooler) -> int:
+    """Return the number to show: the typed one, else the pooler's, or the usual one where it has one process."""
+    if typed.isdecimal():
+        return min(MOST_PROCESSES, max(1, int(typed)))
+    has_several = pooler.desired_processes > 1 or KINDS[pooler.kind].files_of(pooler) != KINDS[pooler.kind].files
+    return pooler.desired_processes if has_several else USUAL

@@ -148,6 +148,13 @@ class HAProxySession:
             progress.step("read back only", direct_login.left_out(len(changed) - MOST_LOGINS))
         progress.step("health checks", ", ".join(self._health()) or _("no servers"))
 
+    def processes_read_back(self) -> list[int]:
+        """Return none: it starts its own processes."""
+        return []
+
+    def start_processes(self, progress: Progress) -> None:
+        """Start none."""
+
     def restarts_needed(self) -> list[dict[str, str]]:
         """Return nothing: a new worker reads all that the panel writes."""
         return []

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import pooler_files
 from pools.models import Pool, Pooler
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import access_rules, global_settings, hba_lists, operators_config
 from pools.poolers.pgbouncer.access_rules import Admission
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
@@ -167,3 +168,14 @@ def changed_since(texts: Mapping[str, str], stated: Mapping[str, str], place: Pl
 
 def _is_other(rules: str, record: Mapping[str, str]) -> bool:
     return Own({}, rules).record[DIGEST] != record[DIGEST]
+
+
+def require_client_names(asked: Iterable[Pool], auth_type: str) -> None:
+    """Refuse pools of the inbound user under auth_type any, where PgBouncer takes no name from a client."""
+    nameless = [pool.pk for pool in asked if not pool.user]
+    if nameless and auth_type == "any":
+        text = _(
+            "the pooler's auth_type is any, under which clients have no name, so the pool needs a fixed user: "
+            "give it one, or change auth_type"
+        )
+        raise Rejected(text, *nameless)

@@ -18,6 +18,7 @@ from pools.poolers.pgbouncer import (
     global_settings,
     render,
     settings_place,
+    sharing,
     taken_entries,
     user_limits,
     userlist,
@@ -28,6 +29,7 @@ from pools.poolers.pgbouncer.database_entries import Entry, Found
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Operators
 from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST, text_of
+from pools.poolers.pgbouncer.sharing import Sharing
 from pools.poolers.pgbouncer.userlist import Verifiers
 from pools.poolers.session import Files
 from pools.poolers.settings_schema import Version
@@ -52,7 +54,8 @@ class Drafting:
     operators: Operators = field(default_factory=Operators)
     found: Found = field(default_factory=Found)
     reader: database_entries.Reader = field(default_factory=database_entries.Reader)
-    further_mains: tuple[str, ...] = ()  # in config_dir, of processes that share the port
+    further_mains: tuple[str, ...] = ()  # in config_dir, the operator's own of processes that share the port
+    sharing: Sharing = field(default_factory=Sharing)
 
     @cached_property
     def main(self) -> str:
@@ -138,6 +141,7 @@ class Drafting:
         """Where pgbouncer.ini reads the panel's settings: below what would set those that pools may need again."""
         derived = {access.TYPE, access.FILE} if self.admissions else set()
         names = derived | self._asked_spec.settings.keys() | ({"auth_query"} if self.inbound else set())
+        names |= self.sharing.settings.keys()
         reading = self.operators.reading
         return settings_place.find(self.main, self.folder, reading, self.settled, names, self.version)
 
@@ -145,7 +149,8 @@ class Drafting:
     def spec(self) -> Spec:
         """The settings, limits and files besides the pools, with what the pools need of the program."""
         asked, rules = self._asked_spec, self.access
-        derived = asked.deriving(auth_query=self._one_query(asked), **rules.settings)
+        shared = self.sharing.settings_beside(asked.settings)
+        derived = asked.deriving(auth_query=self._one_query(asked), **rules.settings, **shared)
         return replace(derived, files={**asked.files, **rules.files})
 
     @cached_property
@@ -164,7 +169,7 @@ class Drafting:
     @cached_property
     def texts(self) -> dict[str, str]:
         """The files to write, each after those it refers to; pgbouncer.ini only where it lacks an include."""
-        self._require_client_names()
+        access.require_client_names([pool for pool, _entry in self.asked], self.access.auth_type)
         kept = self._kept_users()
         found: dict[str, str] = dict(self.spec.files)
         if self.spec.lines or any(SETTINGS in files for files in (self.settled, self._on_disk)):
@@ -173,13 +178,14 @@ class Drafting:
         queried = self._still_queried({*secrets, *render.users(kept)})
         if self._needs_userlist(secrets, queried):
             found[USERLIST] = render.userlist(kept, secrets, queried)
-        found[DATABASES] = render.databases(self.entries, self.spec.users, self.reader.line)
+        found[DATABASES] = render.databases(self.entries, self.spec.users, self.reader.line, self.sharing.peers)
         self.reader.know(found[DATABASES], self.entries)
         main = self._with_settings() if SETTINGS in found else self.main
         included = render.with_include(main, self.folder)
         mains = {name: text_of(self.disk, name) for name in self.further_mains}
         further = dict(render.missing_includes(mains, self.folder, with_settings=SETTINGS in found))
-        return found | further | ({MAIN: included} if included != self.main else {})
+        own = self.sharing.mains(included, self.placement.reading, found)
+        return found | further | own | ({MAIN: included} if included != self.main else {})
 
     def _needs_userlist(self, secrets: userlist.Secrets, queried: userlist.Secrets) -> bool:
         """Return whether userlist.txt is written: not where it would list nobody new; raises `Rejected` without one."""
@@ -194,8 +200,8 @@ class Drafting:
 
     @property
     def gone(self) -> frozenset[str]:
-        """Given files, and rules, that nothing refers to any more."""
-        names = global_settings.REFERENCED
+        """Given files, and rules, that nothing refers to any more, and main files of processes that have ended."""
+        names = {*global_settings.REFERENCED, *sharing.panels_in(self.disk)}
         return frozenset(name for name in names if name in self._on_disk and name not in self.texts)
 
     def old(self, *, trust_disk: bool) -> Files:
@@ -205,7 +211,8 @@ class Drafting:
         if self.operators.uses_auth_query and USERLIST in old:
             old[USERLIST] = self._old_userlist().encode(errors="surrogateescape")
         if not trust_disk:
-            given = {name: self.settled.get(name) for name in global_settings.REFERENCED if name in names}
+            whole = {*global_settings.REFERENCED, *sharing.panels_in(self.texts)}
+            given = {name: self.settled.get(name) for name in names if name in whole}
             old |= {name: text.encode() if text is not None else None for name, text in given.items()}
         for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Spec().text)):
             if name in old and (not trust_disk or old[name] is None) and not self._is_unread(name):
@@ -285,16 +292,6 @@ class Drafting:
         clusters = {pool.cluster for pool in (self.pool_set if self.settings_changed else pools)}
         yield from global_settings.laxer_tls(clusters, self.spec.lines, self.config)
 
-    def _require_client_names(self) -> None:
-        """Refuse pools of the inbound user under auth_type any, where PgBouncer takes no name from a client."""
-        nameless = [pool for pool, _entry in self.asked if not pool.user]
-        if nameless and self.access.auth_type == "any":
-            text = _(
-                "the pooler's auth_type is any, under which clients have no name, so the pool needs a fixed user: "
-                "give it one, or change auth_type"
-            )
-            raise Rejected(text, *(pool.pk for pool in nameless))
-
     @cached_property
     def _panels_users(self) -> dict[str, str]:
         """User → secret of the panel's part of userlist.txt as it was last applied."""
@@ -366,7 +363,8 @@ class Drafting:
         guests = access.guests([pool for pool, _ in self.asked], self.admissions, self._panels_users)
         secrets = userlist.remembered([*self.known_users, *self.spec.users], inbound) | guests | secrets
         if (inbound or self.operators.uses_auth_query) and self.version < database_entries.TOLERANT:
-            self._refuse_unlisted({*secrets, *kept})
+            asking = [pool.pk for pool, entry in self.asked if entry.auth_user and not self.settings_changed]
+            userlist.refuse_unlisted(self.spec.users.keys() - {*secrets, *kept}, asking, settings=self.settings_changed)
         own = {self.pooler.admin_user, *kept}
         secrets |= {role: one for role, one in self.verifiers.of.items() if role in secrets and role not in own}
         return {role: secret for role, secret in secrets.items() if role not in kept}
@@ -378,21 +376,6 @@ class Drafting:
         on_disk = text_of(self.disk, USERLIST).partition(MARK)[2]
         had = {user: one for user, one in render.users(on_disk).items() if user not in listed}
         return userlist.still_queried(self.known_users, had) if had else {}
-
-    def _refuse_unlisted(self, listed: Collection[str]) -> None:
-        """Raise `Rejected` for limits of a user who is looked up: known by its limits, it is never looked up."""
-        unlisted = sorted(self.spec.users.keys() - listed)
-        if unlisted:
-            asking = [pool.pk for pool, entry in self.asked if entry.auth_user]
-            raise Rejected(
-                _(
-                    "%(unlisted)s can't have limits beside a pool of the inbound user: a PgBouncer before 1.24 "
-                    "then never looks up the password; let the panel know it, or leave the limits out"
-                )
-                % {"unlisted": ", ".join(unlisted)},
-                *([] if self.settings_changed else asking),
-                settings=self.settings_changed,
-            )
 
 
 def stays(pool: Pool) -> bool:

@@ -36,6 +36,7 @@ from pools.poolers.pgbouncer import (
     processes,
     releases,
     render,
+    sharing,
     shown_entries,
     stats,
     verify,
@@ -91,6 +92,16 @@ class PgBouncer(Driver):
             "file of each include pooldeck.ini, and restart one after the other. The old online restart (-R) drops TLS "
             "clients and was removed in 1.26."
         )
+
+    def files_of(self, pooler: Pooler) -> tuple[str, ...]:
+        """Return the main files of further processes, too."""
+        return (*self.files, *sharing.names_of(pooler))
+
+    def processes_awaited(self, pooler: Pooler) -> str:
+        return sharing.awaited(pooler)
+
+    def has_unread_processes(self, pooler: Pooler) -> bool:
+        return sharing.has_unread(pooler)
 
     def main_file_in(self, argv: Sequence[str]) -> str:
         """Return its one argument that is no option; `-u` alone has a value (its manual, SYNOPSIS)."""
@@ -175,12 +186,14 @@ class PgBouncer(Driver):
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """Compare SHOW CONFIG and SHOW USERS of each process with pooldeck_settings.ini and the limits of users."""
         wanted = global_settings.written(texts.get(global_settings.SETTINGS, ""))
-        users = global_settings.users_of(texts.get(render.DATABASES, ""))
-        version = self.version_of(pooler.server_version)
+        databases, version = texts.get(render.DATABASES, ""), self.version_of(pooler.server_version)
+        users, peers = global_settings.users_of(databases), render.peers_of(databases)
         faults: list[str] = []
         with processes.opened(pooler) as found:
             for one in found:
-                own = global_settings.faults(console.rows(one.console, "config"), wanted, version) if wanted else []
+                its = sharing.of_process(pooler, one.name, wanted)
+                own = global_settings.faults(console.rows(one.console, "config"), its, version) if its else []
+                own += sharing.peer_faults(console.rows(one.console, "peers"), databases) if peers else []
                 own += global_settings.user_faults(console.rows(one.console, "users"), users) if users else []
                 faults += [processes.fault_of(found, one, fault) for fault in own]
         return faults
@@ -224,7 +237,8 @@ class PgBouncer(Driver):
         reading = operators_config.of_folder(pooler, texts.get(render.MAIN, ""), texts, pooler.config_dir)
         place = access.Place(pooler, pooler.config_dir)
         waiting = access.changed_since(texts, reading.values("pgbouncer"), place)
-        return [*preflight.reload_changes(pooler, texts), *([waiting] if waiting else [])]
+        found = [*preflight.reload_changes(pooler, texts), waiting, sharing.copies_behind(texts)]
+        return [change for change in found if change]
 
     def detached(self, settled: Mapping[str, str], found: Mapping[str, str]) -> dict[str, str]:
         return manual_edits.detached(settled, found)

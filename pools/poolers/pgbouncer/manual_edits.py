@@ -9,7 +9,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from pools.poolers.adoption import Adoption
-from pools.poolers.pgbouncer import global_settings, releases, render, userlist
+from pools.poolers.pgbouncer import global_settings, releases, render, sharing, userlist
 from pools.poolers.pgbouncer.global_settings import DERIVED, SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
@@ -57,6 +57,9 @@ def adoption(settled: Texts, found: Texts) -> Adoption:
     if found.get(SETTINGS, "") != settled.get(SETTINGS, ""):
         _adopt_settings(made, settled.get(SETTINGS, ""), found.get(SETTINGS, ""))
     _adopt_users(made, *(render.ours(USERLIST, texts.get(USERLIST, "")) for texts in (settled, found)))
+    for name in sharing.panels_in(settled):
+        if found.get(name, "") != settled[name]:
+            made.refuse(name, 0, _("it is a copy of pgbouncer.ini: make the change there, and overwrite this one"))
     for name in global_settings.REFERENCED:
         if found.get(name, "") != settled.get(name, ""):
             _adopt_file(made, name, found.get(name, ""))
@@ -89,7 +92,7 @@ def _entries(made: Adoption, text: str, section: str) -> Iterator[Line]:
     for number, line in enumerate(text.split("\n"), start=1):
         if header := re.fullmatch(r"\s*\[(\w+)\]\s*", line):
             here = header[1]
-            if here not in ("databases", "users"):
+            if here not in ("databases", "users", "peers"):
                 made.refuse(DATABASES, number, _("the panel writes no section [%(here)s] there") % {"here": here})
         elif comment := POOL.fullmatch(line):
             pool = UUID(comment[1])

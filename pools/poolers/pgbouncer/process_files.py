@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Delivery, Pooler, ProcessState
-from pools.poolers.pgbouncer import global_settings, operators_config
+from pools.poolers.pgbouncer import global_settings, operators_config, sharing
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.render import SETTINGS_INCLUDE
@@ -47,6 +47,7 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[Row]:
         return
     taken = {one.name for one in found}
     seen = {str(one["name"]) for one in pooler.processes if one["state"] != ProcessState.STOPPED}
+    surplus = set(sharing.names_of(pooler)[max(0, pooler.desired_processes - 1) :])  # which end as they were asked to
     for path in sorted(folder.glob("*.ini")):
         own = {} if path.name in taken else _settings(pooler, path)
         if own.get("so_reuseport") != "1" or own.get("listen_port") != str(pooler.port):
@@ -58,7 +59,7 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[Row]:
             "socket": own.get("unix_socket_dir", ""),
             "peer_id": (int(own["peer_id"]) if own.get("peer_id", "").isdigit() else 0) or None,
             "version": "",
-            "state": (ProcessState.UNREACHABLE if path.name in seen else ProcessState.STOPPED).value,
+            "state": (ProcessState.UNREACHABLE if path.name in seen - surplus else ProcessState.STOPPED).value,
         }
 
 
@@ -84,6 +85,6 @@ def _settings(pooler: Pooler, path: Path) -> Mapping[str, str]:
         main = pooler_files.text_at(pooler, str(path))
         panels = path.with_name(SETTINGS)
         ours = global_settings.written(panels.read_text()) if SETTINGS_INCLUDE.search(main) and panels.is_file() else {}
-        return operators_config.read(main, {}, load).values("pgbouncer") | ours
+        return operators_config.read(main, {}, load).values("pgbouncer") | sharing.of_process(pooler, path.name, ours)
     except OSError:
         return {}

@@ -1,8 +1,4 @@
-"""What lets several PgBouncers share one port: a main file for each, and a systemd template unit for the others.
-
-PgBouncer works on one core. With so_reuseport each process listens on the same port; each needs a Unix socket and a pid
-file of its own. Since 1.19 they are peers, so that a cancel request reaches the process of its session.
-"""
+"""What lets several PgBouncers share one port, to look at before: their files, a template unit, and the commands."""
 
 from pathlib import PurePosixPath
 
@@ -12,13 +8,14 @@ from django.utils.translation import gettext as _
 from pools.config_files import pooler_files
 from pools.errors import IllegalTransition
 from pools.models import Pooler
-from pools.poolers.pgbouncer import processes, releases, render
-from pools.poolers.pgbouncer.global_settings import SETTINGS
+from pools.poolers.base import Rejected
+from pools.poolers.pgbouncer import processes, releases, sharing
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.render import MAIN
+from pools.poolers.pgbouncer.sharing import Sharing
 from pools.poolers.process_plan import ProcessPlan
 
-PEERS_SINCE = (1, 19)
+LEAVES_CLIENTS = (1, 23)  # since then SIGTERM stops a process that takes no new clients once those it has are gone
 UNIT = """\
 [Unit]
 Description=PgBouncer, process %i on port {port}
@@ -28,7 +25,7 @@ After=network.target
 Type=simple
 User={user}
 {folder}
-ExecStart={program} {stem}-%i{suffix}
+ExecStart={program} {main}
 ExecReload=/bin/kill -HUP $MAINPID
 KillSignal=SIGINT
 Restart=on-failure
@@ -40,72 +37,80 @@ WantedBy=multi-user.target
 
 
 def planned(pooler: Pooler, count: int) -> ProcessPlan:
-    """Return the main files and the unit for this many processes; changes nothing.
+    """Return what this many processes need; changes nothing.
 
     Raises `PoolerUnreachable`, `OSError`, and `IllegalTransition` where its files don't lend themselves to it.
     """
     pooler.require_managed()
     with processes.opened(pooler) as found:
-        first = found[0]
-    _require_alone(pooler, first)
-    path = PurePosixPath(pooler_files.path_of(pooler, MAIN))
-    paths = [str(path), *(str(path.with_stem(f"{path.stem}-{number}")) for number in range(2, count + 1))]
-    main = pooler_files.text_at(pooler, str(path))
-    own = [_own_lines(pooler, first, number) for number in range(1, count + 1)]
-    peers = _peers(pooler, first, count)
-    files = {name: _with_own(main, lines) + peers for name, lines in zip(paths, own, strict=True)}
-    return ProcessPlan(files, dict(zip(paths, own, strict=True)), peers, f"{path.stem}@.service", _unit(pooler, first))
-
-
-def _require_alone(pooler: Pooler, first: Process) -> None:
-    if first.config.get("so_reuseport") == "1":
+        found = processes.main_first(pooler, found)
+    online = {number for one in found if (number := sharing.number_of(pooler, one.name))}
+    if len(online) < len(found):
         text = _("pooler %(pooler)s shares its port already (so_reuseport): give one more a main file like theirs")
         raise IllegalTransition(text % {"pooler": pooler})
-    if not first.config.get("unix_socket_dir", "").startswith("/"):
-        text = _("pooler %(pooler)s has no folder for its Unix socket: set unix_socket_dir, and restart it")
-        raise IllegalTransition(text % {"pooler": pooler})
-    if not first.config.get("conffile", "").startswith("/"):
-        text = _("PgBouncer was started with a relative path of its main file: start it with the whole path first")
-        raise IllegalTransition(text)
-
-
-def _own_lines(pooler: Pooler, first: Process, number: int) -> tuple[str, ...]:
-    """Return what one process sets for itself; the first keeps its socket and its pid file."""
-    has_peers = releases.version_of(pooler.server_version) >= PEERS_SINCE
-    shared = ("so_reuseport = 1", *([f"peer_id = {number}"] if has_peers else []))
-    if number == 1:
-        return shared
-    folder = _folder(first).replace("%i", str(number))
-    return (*shared, f"unix_socket_dir = {folder}", f"pidfile = {folder}/pgbouncer.pid")
-
-
-def _with_own(main: str, lines: tuple[str, ...]) -> str:
-    """Add the lines at the end of [pgbouncer], below the panel's settings: the last value of a key counts."""
-    found = render.with_last_lines(main, *lines, goes_on=lambda path: PurePosixPath(path).name == SETTINGS)
-    if found == main:
-        raise IllegalTransition(
-            _("the main file has no [pgbouncer] section, which would take the lines of each process")
+    if 1 not in online:
+        text = _(
+            "the process of %(file)s does not answer: start it again once it has ended (systemctl start pgbouncer)"
         )
-    return found
+        raise IllegalTransition(text % {"file": pooler_files.path_of(pooler, MAIN)})
+    first, further = found[0], frozenset(online - {1})
+    asked = Sharing(releases.version_of(pooler.server_version), first.config, count, further)
+    try:
+        asked.refuse_unfit()
+    except Rejected as fault:
+        raise IllegalTransition(str(fault)) from None
+    folder = PurePosixPath(pooler_files.path_of(pooler, MAIN)).parent
+    lines = {str(folder / sharing.name_of(number)): asked.lines_of(number) for number in asked.further}
+    commands, note, keeps_clients = _steps(asked, online)
+    unit_name = f"{asked.stem}@.service"
+    return ProcessPlan(lines, asked.peers, unit_name, _unit(first, asked), commands, note, keeps_clients)
 
 
-def _peers(pooler: Pooler, first: Process, count: int) -> str:
-    """Return the section that names the socket of each process; empty before 1.19."""
-    if releases.version_of(pooler.server_version) < PEERS_SINCE:
-        return ""
-    others = [_folder(first).replace("%i", str(number)) for number in range(2, count + 1)]
-    folders = enumerate([first.config["unix_socket_dir"].split(",")[0].strip(), *others], start=1)
-    return "\n[peers]\n" + "".join(f"{number} = host={folder} port={pooler.port}\n" for number, folder in folders)
+def _steps(asked: Sharing, online: set[int]) -> tuple[tuple[str, ...], str, bool]:
+    """Return the commands, what they mean for clients, and whether each keeps its session."""
+    missing = [number for number in range(2, asked.count + 1) if number not in online]
+    surplus = [number for number in asked.further if number > asked.count]
+    if surplus:
+        return _stopping(asked, surplus)
+    if not missing:
+        return (), "", True
+    start = ("systemctl daemon-reload", f"systemctl enable --now {_units(asked, missing)}")
+    if asked.config.get("so_reuseport") == "1":
+        return start, _("The one that runs goes on: no client is disconnected."), True
+    if asked.version >= LEAVES_CLIENTS:
+        note = _(
+            "The process that runs was started without so_reuseport, and until it gives the port up no other can "
+            "listen there. After SIGTERM it takes no new clients and serves those that it has until they leave, so "
+            "nobody loses a session; new clients are refused until the next command. Once it has ended, start it again."
+        )
+        return ("systemctl kill --signal=TERM pgbouncer", *start, "systemctl start pgbouncer"), note, True
+    note = _(
+        "The process that runs was started without so_reuseport, and until it gives the port up no other can listen "
+        "there: it has to be restarted, which disconnects its clients. PgBouncer can wait for them since 1.23."
+    )
+    return ("systemctl restart pgbouncer", *start), note, False
 
 
-def _folder(first: Process) -> str:
-    """Return the folder of a further process, with %i for its number: none that the first one's unit removes."""
-    its = PurePosixPath(first.config["unix_socket_dir"].split(",")[0].strip())
-    in_run = its.is_relative_to("/run") or its.is_relative_to("/var/run")
-    return "/run/pgbouncer-%i" if in_run else f"{its}/pgbouncer-%i"
+def _stopping(asked: Sharing, surplus: list[int]) -> tuple[tuple[str, ...], str, bool]:
+    units = _units(asked, surplus)
+    if asked.version >= LEAVES_CLIENTS:
+        note = _(
+            "After SIGTERM such a process takes no new clients and ends once those that it has are gone: no client is "
+            "disconnected. Its file is removed with the next apply after that."
+        )
+        return (f"systemctl disable {units}", f"systemctl kill --signal=TERM {units}"), note, True
+    note = _(
+        "A process that ends disconnects its clients; PgBouncer can wait for them since 1.23. Its file is removed with "
+        "the next apply after that."
+    )
+    return (f"systemctl disable --now {units}",), note, False
 
 
-def _unit(pooler: Pooler, first: Process) -> str:
+def _units(asked: Sharing, numbers: list[int]) -> str:
+    return " ".join(map(asked.unit_of, numbers))
+
+
+def _unit(first: Process, asked: Sharing) -> str:
     """Return the template unit; it starts the program of the process that runs, as its user, in its folder."""
     user, program, cwd = "postgres", "/usr/sbin/pgbouncer", ""
     try:
@@ -114,10 +119,9 @@ def _unit(pooler: Pooler, first: Process) -> str:
             user, program, cwd = running.username(), running.exe() or program, running.cwd()
     except (psutil.Error, OSError):  # it is another user's: the packages' paths stand in
         pass
-    folder = _folder(first)
+    folder = asked.folder_of("%i")
     made = f"RuntimeDirectory={folder.removeprefix('/run/')}" if folder.startswith("/run/") else _made(folder)
-    path = PurePosixPath(first.config["conffile"])
-    words = {"user": user, "program": program, "port": pooler.port, "stem": path.with_suffix(""), "suffix": path.suffix}
+    words = {"user": user, "program": program, "port": asked.port, "main": asked.main_there("%i")}
     return UNIT.format(folder=made + (f"\nWorkingDirectory={cwd}" if cwd else ""), **words)
 
 

@@ -16,6 +16,7 @@ MARK = "; ---- Pooldeck writes what follows and replaces it with each apply; wha
 KEPT = (
     "; ---- Users of removed pools whom other entries look up: PgBouncer asks no more for one that it had here ----\n"
 )
+PEERS_HEADER = "[peers]"
 HEAD = "; Pooldeck writes this file and replaces it with each apply; entries of your own belong in pgbouncer.ini.\n"
 DOTS = "••••"
 USER = re.compile(r'^\s*"((?:[^"\n]|"")*)"\s+"((?:[^"\n]|"")*)"', re.MULTILINE)
@@ -23,6 +24,7 @@ INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(DATABASES)}\s*$", re.MULT
 SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$", re.MULTILINE)
 SETTINGS_COMMENT = "; settings made in Pooldeck"
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
+PEERS = re.compile(rf"(?m)^{re.escape(PEERS_HEADER)}\n(?:\d+ = .*\n)*")
 END = re.compile(r"^\s*(?:\[\w+\]|%include[ \t]+(?P<path>[^\n]*?)[ \t\r]*$)", re.MULTILINE)  # of what is one section
 GoesOn = Callable[[str], bool]  # by the path in a line that includes a file
 SECRETS = re.compile(
@@ -33,10 +35,21 @@ SECRETS = re.compile(
 PRIVATE_KEY = re.compile(r"(?s)(-----BEGIN [A-Z ]*PRIVATE KEY-----).*?(-----END [A-Z ]*PRIVATE KEY-----|\Z)")
 
 
-def databases(entries: Iterable[Entry], users: Limits, line: Callable[[Entry], str] = Entry.line) -> str:
-    """Render pooldeck.ini; `line` renders an entry."""
+def databases(
+    entries: Iterable[Entry], users: Limits, line: Callable[[Entry], str] = Entry.line, peers: str = ""
+) -> str:
+    """Render pooldeck.ini; `line` renders an entry, `peers` is the section of the processes that share the port.
+
+    That comes first, so that what an operator adds below the line that includes the file is in the section of before.
+    """
     lines = map(line, sorted(entries, key=attrgetter("name")))
-    return "\n".join([HEAD + "[databases]", *lines]) + "\n" + users_section(users)
+    return "\n".join([HEAD + peers + "[databases]", *lines]) + "\n" + users_section(users)
+
+
+def peers_of(text: str) -> str:
+    """Return the section of the peers in a pooldeck.ini; empty for none."""
+    found = PEERS.search(text)
+    return found[0] if found else ""
 
 
 def userlist(kept: str, secrets: Mapping[str, str], queried: Mapping[str, str] = MappingProxyType({})) -> str:

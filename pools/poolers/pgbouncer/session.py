@@ -24,9 +24,11 @@ from pools.poolers.pgbouncer import (
     operators_config,
     preflight,
     presented_certificate,
+    process_units,
     processes,
     releases,
     render,
+    sharing,
     taken_entries,
     verify,
 )
@@ -37,6 +39,7 @@ from pools.poolers.pgbouncer.operators_config import Operators
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.reload_hazards import Hazards
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST, text_of
+from pools.poolers.pgbouncer.sharing import Sharing
 from pools.poolers.session import Draft, Files, Progress
 
 MOST_LOGINS = 200
@@ -64,7 +67,8 @@ class PgBouncerSession:
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
         further = processes.further_mains(self.pooler, self.processes)
-        disk = pooler_files.read(self.pooler, (*render.FILES, *further))
+        ours = {*sharing.names_of(self.pooler), *sharing.panels_in(settled)}
+        disk = pooler_files.read(self.pooler, dict.fromkeys((*render.FILES, *further, *sorted(ours))))
         users = {str(row["name"]): row for one in self.processes for row in console.rows(one.console, "users")}
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         if self.is_fetched:
@@ -73,7 +77,9 @@ class PgBouncerSession:
         else:
             folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
         drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, sorted(users), config)
-        drafting.reader, drafting.further_mains = self.reader, further
+        drafting.reader = self.reader
+        drafting.further_mains = tuple(name for name in further if name not in sharing.panels_in(disk))
+        drafting.sharing = self._sharing(drafting)
         self._remember_names(drafting, trust_disk)
         drafting.operators = replace(self._operators(drafting), shown_users=users)
         self.drafting, self.trust_disk = drafting, trust_disk
@@ -86,6 +92,18 @@ class PgBouncerSession:
             settings_changed=drafting.settings_changed,
             gone=drafting.gone,
         )
+
+    def _sharing(self, drafting: Drafting) -> Sharing:
+        """Return the processes that the draft is for; raises `Rejected` beside others than the panel's."""
+        settled = drafting.settled
+        is_refused = self.pooler.settings_state in (PoolState.ROLLED_BACK, PoolState.FAILED)
+        count = sharing.settled_count(settled) if is_refused else self.pooler.desired_processes
+        names = [one.name for one in self.processes]
+        if count > 1:
+            sharing.refuse_others(self.pooler, names, drafting.disk)
+        running = set(names) & set(sharing.panels_in(drafting.disk))
+        stays = sharing.was_shared(settled) and drafting.config.get("so_reuseport") == "1"
+        return Sharing(drafting.version, drafting.config, count, frozenset(sharing.numbers_in(running)), stays)
 
     def preflight(self, draft: Draft, progress: Progress) -> None:
         """Log in directly to the servers of changed pools, and start a trial instance on the files.
@@ -104,7 +122,8 @@ class PgBouncerSession:
         elif program_path:
             included = drafted.operators.reading.files
             preflight.start(self.pooler, program_path, texts, drafted.folder, included)
-            for name in drafted.further_mains:
+            # the panel's own differ in their numbers alone
+            for name in (*drafted.further_mains, *sharing.panels_in(draft.texts)[:1]):
                 self._rehearse_further(program_path, name, draft)
             where = local_process.trial_started(program_path)
         else:
@@ -147,7 +166,8 @@ class PgBouncerSession:
         leaving = self._hazards.leaving_first(wanted, {**old, **contents}) | self._drafted.rehashed
         if leaving:
             staying = [entry for entry in wanted if entry.name not in leaving]
-            first = render.databases(staying, global_settings.users_of(databases)).encode()
+            users, peers = global_settings.users_of(databases), render.peers_of(databases)
+            first = render.databases(staying, users, peers=peers).encode()
             pooler_files.replace(self.pooler, {**contents, DATABASES: first})
             self._reload()
         progress.renew()
@@ -178,7 +198,7 @@ class PgBouncerSession:
             with processes.named(self.processes, one):
                 shown = console.table(one.console, "databases")
                 verify.read_back(shown, wanted, () if operators.serves_any else gone)
-                self._read_back_program(one.console, contents)
+                self._read_back_program(one, contents)
         try:
             console.open(self.pooler).close()
         except PoolerUnreachable as error:
@@ -206,6 +226,16 @@ class PgBouncerSession:
         with suppress(verify.Shut):
             for _number in range(LOGINS_EACH * len(self.processes)):
                 self._through(pool, moved=False)
+
+    def processes_read_back(self) -> list[int]:
+        """Return the numbers of those that answer, where the panel keeps main files of further ones."""
+        further = self._drafted.sharing.further
+        numbers = (sharing.number_of(self.pooler, one.name) for one in self.processes)
+        return sorted(number for number in numbers if further and number in (1, *further))
+
+    def start_processes(self, progress: Progress) -> None:
+        """Start what is missing by its units."""
+        process_units.start(self.pooler, self._drafted.sharing, self.processes_read_back(), progress)
 
     def restarts_needed(self) -> list[dict[str, str]]:
         """List settings whose value in the files waits for a restart."""
@@ -237,10 +267,13 @@ class PgBouncerSession:
     def _users_of(process: Process) -> set[str]:
         return {str(row["name"]) for row in console.rows(process.console, "users")}
 
-    def _read_back_program(self, connection: console.Console, contents: Files) -> None:
-        wanted = global_settings.written(text_of(contents, SETTINGS))
-        users = global_settings.users_of(text_of(contents, DATABASES))
+    def _read_back_program(self, process: Process, contents: Files) -> None:
+        connection, databases = process.console, text_of(contents, DATABASES)
+        wanted = sharing.of_process(self.pooler, process.name, global_settings.written(text_of(contents, SETTINGS)))
+        users = global_settings.users_of(databases)
         faults = global_settings.faults(console.rows(connection, "config"), wanted, self.version)
+        if render.peers_of(databases):
+            faults += sharing.peer_faults(console.rows(connection, "peers"), databases)
         if users:
             faults += global_settings.user_faults(console.rows(connection, "users"), users)
         if not faults and (pem := _certificate_of_clients(contents, wanted)):

@@ -202,3 +202,13 @@ def _judged(secret: str | None, cluster: Cluster) -> tuple[str | None, str]:
     if secret:
         return None, _("%(cluster)s has an MD5 hash of it, not a SCRAM verifier") % {"cluster": cluster}
     return None, _("%(cluster)s has no password of it, and so no SCRAM verifier") % {"cluster": cluster}
+
+
+def refuse_unlisted(unlisted: Collection[str], asking: Iterable[UUID], *, settings: bool) -> None:
+    """Raise `Rejected` for limits of users who are looked up: known by its limits, one is never looked up."""
+    if unlisted:
+        text = _(
+            "%(unlisted)s can't have limits beside a pool of the inbound user: a PgBouncer before 1.24 "
+            "then never looks up the password; let the panel know it, or leave the limits out"
+        )
+        raise Rejected(text % {"unlisted": ", ".join(sorted(unlisted))}, *asking, settings=settings)

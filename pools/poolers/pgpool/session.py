@@ -100,6 +100,13 @@ class PgpoolSession:
         if len(changed) > MOST_LOGINS:
             progress.step("read back only", direct_login.left_out(len(changed) - MOST_LOGINS))
 
+    def processes_read_back(self) -> list[int]:
+        """Return none: it starts its own processes."""
+        return []
+
+    def start_processes(self, progress: Progress) -> None:
+        """Start none."""
+
     def restarts_needed(self) -> list[dict[str, str]]:
         """List the settings that, by the last read-back, wait for a restart."""
         return [{"name": name, "live": live, "wanted": wanted} for name, (live, wanted) in self.waiting.items()]

@@ -44,6 +44,25 @@ def test_children_that_have_not_read_the_passwords_are_counted(admin):
     assert admin.get(url_of(pooler)).json()["children_behind"] == 2
 
 
+def test_processes_that_are_asked_for_are_pending_until_each_was_read_back(admin, pooler):
+    read = admin.patch(url_of(pooler), {"desired_processes": 3}).json()
+    assert (read["desired_processes"], read["pending"], read["settings_state"]) == (3, True, "pending")
+    rows = [
+        {"name": name, "state": "online", "socket": "", "version": ""}
+        for name in ("pgbouncer.ini", "pgbouncer-2.ini", "pgbouncer-3.ini")
+    ]
+    told = {
+        "1 of 3 processes answers: start what has the main file pgbouncer-2.ini, pgbouncer-3.ini": (rows[:1], [1]),
+        "2 of 3 processes answer: start what has the main file pgbouncer-3.ini": (rows[:2], [1]),
+        "each of the processes answers, and the next apply reads them back": (rows, [1]),
+        "": (rows, [1, 2, 3]),
+    }
+    for words, (processes, applied) in told.items():
+        Pooler.objects.update(settings_state="applied", processes=processes, applied_processes=applied)
+        read = admin.get(url_of(pooler)).json()
+        assert (read["processes_awaited"], read["pending"]) == (words, bool(words))
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
@@ -54,6 +73,11 @@ def test_children_that_have_not_read_the_passwords_are_counted(admin):
         ({"admin_password": ""}, "admin_password"),
         ({"config_dir": "relative"}, "config_dir"),
         ({"config_dir": "/nowhere/taken"}, "config_dir"),
+        ({"desired_processes": 0}, "desired_processes"),
+        ({"desired_processes": 33}, "desired_processes"),
+        ({"desired_processes": 2, "config_dir": ""}, "desired_processes"),
+        ({"desired_processes": 2, "kind": "pgpool"}, "desired_processes"),
+        ({"desired_processes": 2, "delivery": "pull"}, "desired_processes"),
     ],
 )
 def test_bad_values_are_named_by_field_and_nothing_is_saved(admin, change, field):

@@ -20,6 +20,7 @@ def test_a_snapshot_holds_pools_settings_and_users() -> None:
         "settings": {"max_client_conn": 500},
         "user_settings": {"app": {"pool_mode": "session"}},
         "files": {},
+        "processes": 1,
     }
     assert (record["id"], record["name"], record["size"], record["cluster_id"], record["cluster_name"]) == (
         str(pool.pk),
