@@ -36,8 +36,8 @@ def strangers_come_by_https(app_configs: Sequence[Any] | None, **_: Any) -> list
     if settings.SESSION_COOKIE_SECURE or not open_hosts():
         return []
     hint = "Put it behind a proxy that terminates HTTPS, and set POOLDECK_HTTPS=true."
-    reported = f"{', '.join(open_hosts())} may reach the panel, but POOLDECK_HTTPS is off"
-    return [Warning(reported, hint=hint, id="pooldeck.W001")]
+    message = f"{', '.join(open_hosts())} may reach the panel, but POOLDECK_HTTPS is off"
+    return [Warning(message, hint=hint, id="pooldeck.W001")]
 
 
 @register(Tags.security)
@@ -68,8 +68,8 @@ def page_files_are_collected(app_configs: Sequence[Any] | None, **_: Any) -> lis
     if (settings.STATIC_ROOT / "staticfiles.json").exists() or settings.DEBUG:
         return []
     hint = "Run: python manage.py collectstatic --noinput (script/up runs it itself), then restart the web process."
-    reported = f"static files are not collected in {settings.STATIC_ROOT}"
-    return [Warning(reported, hint=hint, id="pooldeck.W005")]
+    message = f"static files are not collected in {settings.STATIC_ROOT}"
+    return [Warning(message, hint=hint, id="pooldeck.W005")]
 
 
 @register(Tags.compatibility)
@@ -88,9 +88,9 @@ def generators_share_a_database(app_configs: Sequence[Any] | None, **_: Any) -> 
     """Warn of a named generator with SQLite, which several machines can't share."""
     if settings.GENERATOR == "local" or "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
         return []
-    reported = f"POOLDECK_GENERATOR is {settings.GENERATOR}, but the metadata database is SQLite"
+    message = f"POOLDECK_GENERATOR is {settings.GENERATOR}, but the metadata database is SQLite"
     hint = "Workers on several machines need one PostgreSQL: set DATABASE_URL."
-    return [Warning(reported, hint=hint, id="pooldeck.W004")]
+    return [Warning(message, hint=hint, id="pooldeck.W004")]
 
 
 @register(Tags.security)
@@ -107,8 +107,8 @@ def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[Chec
     """Warn where either the mail server or the recipients are missing, so that no mail is sent."""
     if bool(settings.EMAIL_TO) == (settings.EMAIL_HOST != ""):
         return []
-    reported = "events are mailed only if both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
-    return [Warning(reported, hint="Set the other one as well, or neither.", id="pooldeck.W007")]
+    message = "events are mailed only if both POOLDECK_EMAIL_HOST and POOLDECK_EMAIL_TO are set"
+    return [Warning(message, hint="Set the other one as well, or neither.", id="pooldeck.W007")]
 
 
 @register(Tags.compatibility)
@@ -136,9 +136,9 @@ def stored_secrets_open(
     if not closed:
         return []
     count = len(settings.POOLDECK_KEYS)
-    reported = f"none of the {count} keys decrypts {len(closed)} stored secrets: {', '.join(closed[:5])}"
+    message = f"none of the {count} keys decrypts {len(closed)} stored secrets: {', '.join(closed[:5])}"
     hint = "Append the key that encrypted them to POOLDECK_KEYS, or enter these passwords again."
-    return [Warning(reported, hint=hint, id="pooldeck.W006")]
+    return [Warning(message, hint=hint, id="pooldeck.W006")]
 
 
 def _sealed() -> Iterator[tuple[str, str, str]]:

@@ -129,7 +129,7 @@ def _runs() -> list[dict[str, Any]]:
 
 def _measurements() -> QuerySet[Run]:
     """Return all runs but those of experiments, and preparations of datasets, which measure nothing."""
-    return Run.objects.wholes().of_people().exclude(purpose=Purpose.PREPARE)
+    return Run.objects.top_level().of_people().exclude(purpose=Purpose.PREPARE)
 
 
 def _course(points: list[float]) -> dict[str, Any]:

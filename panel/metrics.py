@@ -50,7 +50,7 @@ class PanelCollector(Collector):
         poolers = list(Pooler.objects.filter(kind__in=kinds_that("exports_metrics")))
         snapshots = sampler.snapshots_of(poolers, WITHIN_S)
         yield from prometheus.families(prometheus.by_pooler(poolers, snapshots))
-        yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.wholes().order_by())
+        yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.top_level().order_by())
         yield _counted("pooldeck_applies", "Revisions by state", "state", Revision.objects.order_by())
         yield _counted("pooldeck_pools", "Pools by state", "state", Pool.objects.wanted().order_by())
         yield _counted("pooldeck_events_open", "Open events by kind", "kind", Event.objects.ongoing().order_by())

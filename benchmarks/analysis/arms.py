@@ -185,11 +185,11 @@ def _labels(firsts: Sequence[Subject]) -> list[str]:
 
 
 def _differs_in(arms: Sequence[Arm]) -> tuple[Difference, ...]:
-    described = []
+    configurations = []
     for arm in arms:
         versions = ", ".join(dict.fromkeys(run.server_version for run in arm.runs if run.server_version))
-        described.append(arm.runs[0].settings | {comparison.server_version_name(): versions})
-    return comparison.differences(described)
+        configurations.append(arm.runs[0].settings | {comparison.server_version_name(): versions})
+    return comparison.differences(configurations)
 
 
 def _figure(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Figure:

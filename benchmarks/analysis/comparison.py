@@ -25,12 +25,12 @@ def settings_in_words(options: Mapping[str, Any], engine: str, server_version: s
 
     Scripts appear by their names, without their texts; variables as one list.
     """
-    reported = {name: value for name, value in options.items() if name not in SEEDS}
-    if reported.get("scripts"):
-        reported |= {"builtin": None, "scripts": scripts.in_words(reported)}
-    if reported.get("variables"):
-        reported["variables"] = ", ".join(f"{name} = {value!r}" for name, value in reported["variables"].items())
-    return {**reported, _program_name(): engine, server_version_name(): server_version}
+    shown = {name: value for name, value in options.items() if name not in SEEDS}
+    if shown.get("scripts"):
+        shown |= {"builtin": None, "scripts": scripts.in_words(shown)}
+    if shown.get("variables"):
+        shown["variables"] = ", ".join(f"{name} = {value!r}" for name, value in shown["variables"].items())
+    return {**shown, _program_name(): engine, server_version_name(): server_version}
 
 
 def server_version_name() -> str:
@@ -42,11 +42,11 @@ def _program_name() -> str:
     return _("load program")
 
 
-def differences(described: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:
+def differences(configurations: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:
     """Return the settings that are not the same in all, the load program first, the others by name."""
     program = _program_name()
-    names = sorted({name for one in described for name in one}, key=lambda name: (name != program, name))
-    every = (Difference(name, tuple(_text(one.get(name)) for one in described)) for name in names)
+    names = sorted({name for one in configurations for name in one}, key=lambda name: (name != program, name))
+    every = (Difference(name, tuple(_text(one.get(name)) for one in configurations)) for name in names)
     return tuple(difference for difference in every if len(set(difference.values)) > 1)
 
 

@@ -70,7 +70,7 @@ class LatenciesOfRun(GenericViewSet[Run]):
             raise ValidationError({"of": [text % {"value": of, "choices": f"{RUN}, {REPEATS}"}]})
         found = report.of_runs(report.repeats_of(run)) if of == REPEATS and run.group else report.of_run(run)
         spread = found or report.Spread(0, 0, 1.0, {}, [])
-        described = {
+        figures = {
             name: getattr(spread, name) for name in ("runs", "count", "sampling_rate", "is_firm", "note", "bars")
         }
-        return Response(SpreadSerializer(described | {"percentiles_ms": spread.listed}).data)
+        return Response(SpreadSerializer(figures | {"percentiles_ms": spread.listed}).data)

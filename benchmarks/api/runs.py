@@ -112,7 +112,7 @@ class RunViewSet(
         """Leave the parts of distributed runs out of lists, except with `parent`."""
         runs: Any = super().get_queryset()
         found: RunQuerySet = runs
-        return found.wholes() if self.action == "list" and not self.request.query_params.get("parent") else found
+        return found.top_level() if self.action == "list" and not self.request.query_params.get("parent") else found
 
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:

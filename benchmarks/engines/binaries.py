@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-from benchmarks.engines.process_environment import bare
+from benchmarks.engines.process_environment import minimal_environment
 from benchmarks.errors import BenchmarksError
 
 ANSWER_WITHIN_S = 10
@@ -40,7 +40,7 @@ def answer_of(path: str, *words: str) -> "subprocess.CompletedProcess[str]":
     """Run the program with these words, without the worker's environment; raise OSError or SubprocessError."""
     return subprocess.run(
         [path, *words],
-        env=bare(Path("/")),
+        env=minimal_environment(Path("/")),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -49,8 +49,8 @@ def answer_of(path: str, *words: str) -> "subprocess.CompletedProcess[str]":
     )
 
 
-def ask(path: str, *words: str, reported: str) -> Program:
-    """Run the program with these words, and find its version in the answer by the pattern `reported` (one group).
+def ask(path: str, *words: str, pattern: str) -> Program:
+    """Run the program with these words, and find its version in the answer by `pattern`, whose group is the version.
 
     Raises `ProgramMissing` where the answer holds none.
     """
@@ -60,7 +60,7 @@ def ask(path: str, *words: str, reported: str) -> Program:
         raise ProgramMissing(
             _("%(path)s can't be run (%(error)s): install it anew") % {"path": path, "error": error}
         ) from error
-    found = re.search(reported, answer.stdout + answer.stderr)
+    found = re.search(pattern, answer.stdout + answer.stderr)
     if not found:
         raise ProgramMissing(
             _("%(path)s answers %(stdout)s to %(words)s: install another")

@@ -41,12 +41,12 @@ def is_given(value: Any) -> bool:
     return value is not None and value != ""
 
 
-def _whole(field: Field, value: Any) -> int:
+def _integer(field: Field, value: Any) -> int:
     if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
         value = int(value) if len(value) <= 20 else value
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValueError(
-            _("%(value)s is not a whole number: use %(range)s") % {"value": shown(value), "range": _range(field)}
+            _("%(value)s is not a whole number: use %(range)s") % {"value": quoted(value), "range": _range(field)}
         )
     return int(_within(field, value))
 
@@ -58,7 +58,7 @@ def _number(field: Field, value: Any) -> float:
         number = math.nan
     if not math.isfinite(number):
         raise ValueError(
-            _("%(value)s is not a number: use %(range)s") % {"value": shown(value), "range": _range(field)}
+            _("%(value)s is not a number: use %(range)s") % {"value": quoted(value), "range": _range(field)}
         )
     return _within(field, number)
 
@@ -79,7 +79,7 @@ def _range(field: Field) -> str:
     return _("%(minimum)s to %(maximum)s") % ends
 
 
-def _yes_or_no(field: Field, value: Any) -> bool:
+def _boolean(field: Field, value: Any) -> bool:
     words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
     if isinstance(value, bool):
         return value
@@ -87,7 +87,7 @@ def _yes_or_no(field: Field, value: Any) -> bool:
         return words[value.lower()]
     raise ValueError(
         _("%(value)s is neither true nor false: use one of these for %(name)s")
-        % {"value": shown(value), "name": field.name}
+        % {"value": quoted(value), "name": field.name}
     )
 
 
@@ -95,7 +95,7 @@ def _choice(field: Field, value: Any) -> str:
     if not isinstance(value, str) or value not in field.choices:
         raise ValueError(
             _("%(value)s is not a choice of “%(label)s”: use one of %(choices)s")
-            % {"value": shown(value), "label": field.label, "choices": ", ".join(field.choices)}
+            % {"value": quoted(value), "label": field.label, "choices": ", ".join(field.choices)}
         )
     return value
 
@@ -104,20 +104,20 @@ def _text(field: Field, value: Any) -> str:
     if not isinstance(value, str) or len(value) > TEXT_CHARACTERS or "\x00" in value:
         raise ValueError(
             _("%(value)s is not a text: use at most %(text_characters)s characters, without NUL")
-            % {"value": shown(value), "text_characters": TEXT_CHARACTERS}
+            % {"value": quoted(value), "text_characters": TEXT_CHARACTERS}
         )
     return value
 
 
-def shown(value: Any) -> str:
+def quoted(value: Any) -> str:
     """Return a typed value as an error message repeats it: its repr, cut at 60 characters."""
     return repr(value) if len(repr(value)) <= 60 else repr(value)[:60] + "…"
 
 
 READERS: dict[str, Callable[[Field, Any], Value]] = {
-    "int": _whole,
+    "int": _integer,
     "float": _number,
-    "bool": _yes_or_no,
+    "bool": _boolean,
     "choice": _choice,
     "text": _text,
 }

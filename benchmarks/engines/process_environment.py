@@ -22,12 +22,12 @@ _VARIABLES = {
 _PATH = "/usr/local/bin:/usr/bin:/bin"
 
 
-def bare(home: Path, locale: str = "C") -> dict[str, str]:
+def minimal_environment(home: Path, locale: str = "C") -> dict[str, str]:
     """Return PATH, the run's private home as HOME, and the locale."""
     return {"PATH": _PATH, "HOME": str(home), "LC_ALL": locale}
 
 
-def of_libpq(home: Path, application_name: str, endpoint: Endpoint) -> dict[str, str]:
+def libpq_environment(home: Path, application_name: str, endpoint: Endpoint) -> dict[str, str]:
     """Return libpq's variables beside the endpoint's address: password file, connect timeout, a name for the sessions.
 
     PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
@@ -45,9 +45,9 @@ def of_libpq(home: Path, application_name: str, endpoint: Endpoint) -> dict[str,
     )
 
 
-def of_python(home: Path) -> dict[str, str]:
+def python_environment(home: Path) -> dict[str, str]:
     """Return the environment of a module of the panel in a process of its own, with unbuffered output."""
-    return bare(home, "C.UTF-8") | {
+    return minimal_environment(home, "C.UTF-8") | {
         "PYTHONPATH": str(settings.BASE_DIR),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONUNBUFFERED": "1",

@@ -68,7 +68,7 @@ def sentences(result: Result) -> list[str]:
 
 def claims(result: Result) -> list[Claim]:
     """Return the published effects, each with what became of it here; none before anything is measured."""
-    return list(JUDGES.get(result.spec.conclusion, _plain)(result)) if _has_begun(result) else []
+    return list(JUDGES.get(result.spec.conclusion, _judge_arms)(result)) if _has_begun(result) else []
 
 
 def notes(result: Result) -> list[str]:
@@ -86,7 +86,7 @@ def _has_begun(result: Result) -> bool:
     return any(one.arm for one in result.arms)
 
 
-def _plain(result: Result) -> Iterator[Claim]:
+def _judge_arms(result: Result) -> Iterator[Claim]:
     """Judge a user's playbook: each arm beside its baseline, the sign of the published change as the claim."""
     for one in result.arms:
         if one.baseline:
@@ -276,19 +276,19 @@ def _idle_notes(result: Result) -> Iterator[str]:
         "Since PostgreSQL 14 taking a snapshot no longer costs in proportion to the connections; what is left of the "
         "tax is memory, which shows where memory is short, and the processor time of opening them."
     )
-    if held := _most_memory(result):
+    if idle := _most_memory(result):
         text = ngettext(
             "%(count)s idle connection held %(memory)s MB of the server's memory: the page cache loses as much, and "
             "the load pays once its tables no longer fit.",
             "%(count)s idle connections held %(memory)s MB of the server's memory, %(each)s MB each: the page cache "
             "loses as much, and the load pays once its tables no longer fit.",
-            held["connections"],
+            idle["connections"],
         )
         megabytes = {
-            "memory": f"{held['memory_bytes'] / 1e6:,.0f}",
-            "each": f"{held['memory_bytes_each'] / 1e6:,.1f}",
+            "memory": f"{idle['memory_bytes'] / 1e6:,.0f}",
+            "each": f"{idle['memory_bytes_each'] / 1e6:,.1f}",
         }
-        yield text % ({"count": f"{held['connections']:,}"} | megabytes)
+        yield text % ({"count": f"{idle['connections']:,}"} | megabytes)
 
 
 def _most_memory(result: Result) -> dict[str, Any] | None:

@@ -15,7 +15,7 @@ _COUNTED = """
 """
 
 
-def release(experiment: Experiment) -> int:
+def close_server_connections(experiment: Experiment) -> int:
     """Have its PgBouncer pools close their idle server connections; return how many sessions are left.
 
     What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused. The

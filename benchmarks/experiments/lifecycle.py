@@ -88,15 +88,15 @@ def _set_up(experiment: Experiment) -> bool:
         _begin(experiment)
     arms = arms_of(experiment)
     for need in resources.needs(experiment, arms):
-        _make(experiment, need)
+        _create_resource(experiment, need)
         experiment.renew()
     if not _dataset_is_ready(experiment):
         return False
-    pending, refused = resources.waiting_for(experiment)
+    pending, refused = resources.pending_pools(experiment)
     waited = timezone.now() - (experiment.started_at or timezone.now())
     if pending and waited < APPLIED_WITHIN:
         return False
-    if waited < APPLIED_WITHIN and resources.apply_once_more(experiment, refused):
+    if waited < APPLIED_WITHIN and resources.retry_refused_pools(experiment, refused):
         return False
     refused |= {key: _("its pool was not applied in time") for key in pending}
     _skip(experiment, {arm.key: refused[key] for arm in arms if (key := resources.pool_key(arm)) in refused})
@@ -125,12 +125,12 @@ def _reasons(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(experiment.skipped.values()))
 
 
-def _make(experiment: Experiment, need: Need) -> None:
+def _create_resource(experiment: Experiment, need: Need) -> None:
     """Make a thing; what a part of the arms alone needs and can't be made leaves those arms out."""
     if need.arms and all(arm in experiment.skipped for arm in need.arms):
         return
     try:
-        resources.make(experiment, need)
+        resources.create(experiment, need)
     except PASSING:
         raise
     except DomainError as error:
@@ -178,7 +178,7 @@ def _measure(experiment: Experiment) -> bool:
         planned = planned[: experiment.step]
     if experiment.step >= len(planned) or sweep.is_out_of_time(experiment):
         if not (sweep.add_round(experiment) or _repeats_blocks(experiment)):
-            experiment.write(advice=experiment.advice | _recommended(experiment))
+            experiment.write(advice=experiment.advice | _final_recommendation(experiment))
             experiment.tear_down(ExperimentState.SUCCEEDED)
         return True
     block, key = planned[experiment.step]
@@ -186,7 +186,7 @@ def _measure(experiment: Experiment) -> bool:
         arm = next(arm for arm in arms_of(experiment) if arm.key == key)
         if resources.is_being_applied(experiment, arm) and not _has_waited(experiment, APPLIED_WITHIN):
             return False
-        if kept_connections.release(experiment) and not _has_waited(experiment, RELEASED_WITHIN):
+        if kept_connections.close_server_connections(experiment) and not _has_waited(experiment, RELEASED_WITHIN):
             return False
         _submit_arm(experiment, arm, block)
     experiment.write(step=experiment.step + 1)
@@ -197,7 +197,7 @@ def _repeats_blocks(experiment: Experiment) -> bool:
     return not sweep.is_out_of_time(experiment) and sequential.repeat_spoiled(experiment)
 
 
-def _recommended(experiment: Experiment) -> dict[str, object]:
+def _final_recommendation(experiment: Experiment) -> dict[str, object]:
     found = sweep.answer(experiment) if experiment.advice else None
     return {"recommendation": found} if found else {}
 

@@ -34,11 +34,11 @@ def assign(spec: PlaybookSpec, arms: Sequence[ArmSpec], asked: Sequence[str]) ->
     keys = [arm.key for arm in arms if arm.other_host]
     if not keys:
         return Assignment(list(asked))
-    able = _able(spec.engine)
-    names = [name for name in asked if name != selection.ANY] or [one.name for one in able[:1]]
-    if _elsewhere(able, names):
+    capable = _capable_generators(spec.engine)
+    names = [name for name in asked if name != selection.ANY] or [one.name for one in capable[:1]]
+    if _on_other_hosts(capable, names):
         return Assignment(names)
-    return Assignment(list(asked), dict.fromkeys(keys, _why_none(able)))
+    return Assignment(list(asked), dict.fromkeys(keys, _why_none(capable)))
 
 
 def generator_of(experiment: Experiment, arm: ArmSpec, engine: str) -> str:
@@ -49,10 +49,10 @@ def generator_of(experiment: Experiment, arm: ArmSpec, engine: str) -> str:
     runs = experiment.runs.filter(purpose=Purpose.LOAD, arm=arm.key).exclude(generator="")
     if first := runs.order_by("number").first():
         return first.generator
-    able = _able(engine)
-    found = _elsewhere(able, experiment.generators)
+    capable = _capable_generators(engine)
+    found = _on_other_hosts(capable, experiment.generators)
     if not found:
-        raise BenchmarksError(_why_none(able))
+        raise BenchmarksError(_why_none(capable))
     return found[0].name
 
 
@@ -60,24 +60,24 @@ def describe(spec: PlaybookSpec) -> str:
     """Return what becomes of the arms of another host here, for the page of a playbook; empty where it has none."""
     if not any(arm.other_host for arm in spec.arms(quick=False)):
         return ""
-    able = _able(spec.engine)
-    if found := _elsewhere(able, [one.name for one in able[:1]]):
+    capable = _capable_generators(spec.engine)
+    if found := _on_other_hosts(capable, [one.name for one in capable[:1]]):
         text = _(
             "The arms of “other host” are run by another generator than the rest, on another host: by %(other)s where "
             "the rest is run by %(generator)s."
         )
-        if found[0].host == able[0].host:
+        if found[0].host == capable[0].host:
             text = _(
                 "The arms of “other host” are run by another generator than the rest, but on the same host: by "
                 "%(other)s where the rest is run by %(generator)s. Load and server share its processors then as in the "
                 "other arms: start a worker on another host to measure what was published."
             )
-        return text % {"other": _on_host(found[0]), "generator": _on_host(able[0])}
+        return text % {"other": _on_host(found[0]), "generator": _on_host(capable[0])}
     text = _(
         "The arms of “other host” are not measured here, and show the published figure alone: %(reason)s. Start a "
         "worker on another host to measure them."
     )
-    return text % {"reason": _why_none(able)}
+    return text % {"reason": _why_none(capable)}
 
 
 def on_same_host(runs: Sequence[Run], specs: Sequence[ArmSpec]) -> frozenset[str]:
@@ -99,7 +99,7 @@ def labelled(spec: ArmSpec) -> ArmSpec:
     return replace(spec, label=_("%(arm)s (but on the same host)") % {"arm": spec.label})
 
 
-def _able(engine: str) -> list[Known]:
+def _capable_generators(engine: str) -> list[Known]:
     """Return the generators that can run the engine, those on this host first."""
     known = [
         one
@@ -110,20 +110,20 @@ def _able(engine: str) -> list[Known]:
     return sorted((one for one in known if one.host), key=lambda one: (one.host != here, one.name))
 
 
-def _elsewhere(able: Sequence[Known], names: Sequence[str]) -> list[Known]:
+def _on_other_hosts(capable: Sequence[Known], names: Sequence[str]) -> list[Known]:
     """Return those on other hosts than the generators of these names, else other ones on the same host.
 
     None where it is unknown where those are.
     """
-    hosts = {one.host for one in able if one.name in names}
-    others = [one for one in able if one.name not in names] if hosts else []
+    hosts = {one.host for one in capable if one.name in names}
+    others = [one for one in capable if one.name not in names] if hosts else []
     return [one for one in others if one.host not in hosts] or others
 
 
-def _why_none(able: Sequence[Known]) -> str:
-    if not able:
+def _why_none(capable: Sequence[Known]) -> str:
+    if not capable:
         return _("no generator is alive")
-    hosts = sorted({one.host for one in able})
+    hosts = sorted({one.host for one in capable})
     text = ngettext(
         "no generator is alive on another host than %(hosts)s, nor a second one there",
         "no generator is alive on another host than these, nor another one there: %(hosts)s",

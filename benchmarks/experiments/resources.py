@@ -118,7 +118,7 @@ def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
         yield Need(ResourceKind.POOL, key, name, values, tuple(arm.key for arm in users))
 
 
-def make(experiment: Experiment, need: Need) -> ExperimentResource:
+def create(experiment: Experiment, need: Need) -> ExperimentResource:
     """Make it unless it was made; raises `PoolsError` or `BenchmarksError` where that is refused."""
     row, is_new = experiment.resources.get_or_create(kind=need.kind, key=need.key, defaults={"name": need.name})
     if row.made_at is None:
@@ -280,7 +280,7 @@ def _exists(experiment: Experiment, need: Need) -> bool:
     return True
 
 
-def waiting_for(experiment: Experiment) -> tuple[list[str], dict[str, str]]:
+def pending_pools(experiment: Experiment) -> tuple[list[str], dict[str, str]]:
     """Return the keys of its pools that are not applied yet, and why those that were refused can't be used, by key."""
     pending: list[str] = []
     refused: dict[str, str] = {}
@@ -295,7 +295,7 @@ def waiting_for(experiment: Experiment) -> tuple[list[str], dict[str, str]]:
     return pending, refused
 
 
-def apply_once_more(experiment: Experiment, refused: Mapping[str, str]) -> bool:
+def retry_refused_pools(experiment: Experiment, refused: Mapping[str, str]) -> bool:
     """Request the apply of its refused pools for the second and last time; False where each had it, or is gone.
 
     On a busy host a login can time out, which is no fault of the pool.

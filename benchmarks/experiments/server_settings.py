@@ -39,11 +39,11 @@ def raised(spec: PlaybookSpec, cluster: Cluster, *, is_admin: bool) -> tuple[dic
         "max_connections of %(cluster)s is %(most)s instead of %(now)s during the runs, by a restart before the first "
         "and another one after the last"
     )
-    who = connected(cluster)
+    who = sessions_to_end(cluster)
     return {MAX_CONNECTIONS: str(most)}, [note % values, *([who] if who else [])]
 
 
-def connected(cluster: Cluster) -> str:
+def sessions_to_end(cluster: Cluster) -> str:
     """Return whose sessions a restart ends now, as a sentence; empty where there are none. Raises `ClusterUnreachable`.
 
     Those of the panel itself are not counted; a pooler's are, for its clients see the restart.

@@ -145,19 +145,19 @@ def changes(
     if spec.needs.get("max_connections") and (cluster is None or server_settings.may_be_raised(spec, cluster)):
         settings = sorted({*settings, "max_connections"})
         found.append(_("The server restarts before the runs and after them where it has too few max_connections."))
-        found += connected_in_words(spec, cluster)
+        found += sessions_to_end(spec, cluster)
     if settings:
         listed = {"settings": ", ".join(settings)}
         found.append(_("ALTER SYSTEM changes server settings for the time of a run: %(settings)s") % listed)
     return found
 
 
-def connected_in_words(spec: PlaybookSpec, cluster: Cluster | None) -> list[str]:
+def sessions_to_end(spec: PlaybookSpec, cluster: Cluster | None) -> list[str]:
     """Return whose sessions the restart of a cluster would end; nothing where there is none, or it can't be asked."""
     if cluster is None or not server_settings.may_be_raised(spec, cluster):
         return []
     try:
-        who = server_settings.connected(cluster)
+        who = server_settings.sessions_to_end(cluster)
     except ClusterUnreachable:
         return []
     return [who] if who else []

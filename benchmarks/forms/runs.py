@@ -65,11 +65,11 @@ class OptionsForm(Typed):
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
         self.version = options.known_program_version(self.engine_name)
         every = options.fields_for(self.engine_name, self.purpose)
-        self.option_fields, self.lacked = unsupported_options.parted(every, self.version, self._reported())
+        self.option_fields, self.lacked = unsupported_options.parted(every, self.version, self._names_set())
         for option in self.option_fields:
             self.fields[option.name] = _field_of(option)
 
-    def _reported(self) -> list[str]:
+    def _names_set(self) -> list[str]:
         """Return the names of the fields that were filled in, or set in the cloned run."""
         given = self.data if self.is_bound else self.initial
         return [name for name in given if given.get(name) not in (None, "", False)]

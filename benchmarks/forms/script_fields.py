@@ -54,8 +54,8 @@ class WithScripts(Typed):
         for script in self.initial.get("scripts") or []:
             kept = ScriptVersion.objects.filter(script__name=script["name"], number=script["version"] or 0).first()
             same = kept is not None and kept.text == script["text"]
-            described = {"value": f"version:{kept.pk}"} if kept is not None and same else {"text": script["text"]}
-            chosen.append({**described, "weight": str(script["weight"])})
+            source = {"value": f"version:{kept.pk}"} if kept is not None and same else {"text": script["text"]}
+            chosen.append({**source, "weight": str(script["weight"])})
         return chosen
 
     def _row_count(self, chosen: list[dict[str, Any]]) -> int:
@@ -113,10 +113,8 @@ class WithScripts(Typed):
     @property
     def mix_is_open(self) -> bool:
         """Whether a row or variable is set or invalid, so that the section is unfolded."""
-        reported = (
-            self[name].value() for name in self.fields if name.startswith("mix_") and not name.endswith("weight")
-        )
-        rows = any(one not in (None, "", self.rows, str(self.rows)) for one in reported)
+        values = (self[name].value() for name in self.fields if name.startswith("mix_") and not name.endswith("weight"))
+        rows = any(one not in (None, "", self.rows, str(self.rows)) for one in values)
         return bool(self.rows) and (
             rows
             or bool(self["variables"].value())
@@ -162,8 +160,8 @@ class WithScripts(Typed):
 
     def take(self, errors: Mapping[str, list[str]]) -> None:
         """Add the errors; leave out that of `scripts` if a row already shows it."""
-        described = any(name.startswith("mix_") for name in self.errors)
-        super().take({name: messages for name, messages in errors.items() if name != "scripts" or not described})
+        shown_by_row = any(name.startswith("mix_") for name in self.errors)
+        super().take({name: messages for name, messages in errors.items() if name != "scripts" or not shown_by_row})
 
 
 class _LinesField(forms.CharField):
@@ -207,11 +205,11 @@ def read(lines: str) -> dict[str, Any]:
     for number, line in enumerate(lines.split("\n"), start=1):
         if not line.strip():
             continue
-        if not (reported := _ASSIGNED.fullmatch(line)):
+        if not (assigned := _ASSIGNED.fullmatch(line)):
             text = _("line %(number)s is %(line)r: write a name, =, and a number or text in quotes")
             raise ValueError(text % {"number": number, "line": line.strip()})
-        found[reported["name"]] = (
-            reported["text"] if reported["number"] is None else _number(number, reported["number"])
+        found[assigned["name"]] = (
+            assigned["text"] if assigned["number"] is None else _number(number, assigned["number"])
         )
     return found
 

@@ -10,13 +10,13 @@ FIRST = 9  # options with this `since` exist in every version
 
 
 def parted(
-    fields: Iterable[Field], version: tuple[int, int] | None, reported: Iterable[str] = ()
+    fields: Iterable[Field], version: tuple[int, int] | None, already_set: Iterable[str] = ()
 ) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
     """Split the options into (offered, left out) by the program's version.
 
-    An option that is already set (`reported`) is offered anyway, so that validation refuses it visibly.
+    An option that is already set (`already_set`) is offered anyway, so that validation refuses it visibly.
     """
-    listed, kept = tuple(fields), set(reported)
+    listed, kept = tuple(fields), set(already_set)
     lacked = tuple(one for one in listed if version and one.name not in kept and one.since > max(version[0], FIRST))
     return tuple(one for one in listed if one not in lacked), lacked
 

@@ -107,11 +107,11 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list
         if row and row.ssh_host and last_beats:
             alive = any(one.is_alive(now) for one in beats.values())
         runs, waiting = tuple(carried.get(name, ())), queued.get(name, 0)
-        found.append(Known(name, seen_at, alive, **_described(row), runs=runs, queued=waiting))
+        found.append(Known(name, seen_at, alive, **_own_account(row), runs=runs, queued=waiting))
     return found
 
 
-def _described(row: Generator | None) -> dict[str, Any]:
+def _own_account(row: Generator | None) -> dict[str, Any]:
     names = ("host", "cores", "engines", "files", "round_trips", "started_at", "ssh_host")
     found = {name: getattr(row, name) for name in names} if row else {}
     if row and row.ssh_host:

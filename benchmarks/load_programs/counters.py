@@ -42,8 +42,8 @@ class LoadCounters:
     def failed(self, kind: str, words: str = "") -> None:
         """Count a request that failed, and print the message of the first of each kind."""
         if kind not in self.errors:
-            reported = f": {words.strip()[:TEXT_CHARACTERS]}" if words.strip() else ""
-            _print(f"error: {kind}{reported}".replace("\n", " "))
+            message = f": {words.strip()[:TEXT_CHARACTERS]}" if words.strip() else ""
+            _print(f"error: {kind}{message}".replace("\n", " "))
         self.errors[kind] += 1
         self.interval.failed += 1
 

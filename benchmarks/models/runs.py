@@ -23,7 +23,7 @@ from panel.lib import database_clock
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
-TAKEN_UP_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
+PART_CLAIMED_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
 GENERATOR_CHARACTERS = 63
 
 
@@ -79,7 +79,7 @@ class Tag(models.Model):
         return self.name
 
 
-def led(generators: list[str]) -> str:
+def generator_label(generators: list[str]) -> str:
     """Return the text stored as the generator of a distributed run: as many names as fit, which serves as its lock."""
     for shown in range(len(generators), 1, -1):
         rest = len(generators) - shown
@@ -92,7 +92,7 @@ def led(generators: list[str]) -> str:
 class RunQuerySet(NumberedQuerySet["Run"]):
     """Creating and claiming runs."""
 
-    def wholes(self) -> "RunQuerySet":
+    def top_level(self) -> "RunQuerySet":
         """Return the runs that people started, without the parts of distributed runs."""
         return self.filter(parent=None)
 
@@ -134,12 +134,12 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         """
         try:
             with transaction.atomic():
-                claimed = self._take_up(run_id, generator) or self._start_if_due(run_id, generator)
+                claimed = self._claim_part(run_id, generator) or self._start_if_due(run_id, generator)
         except IntegrityError:  # another claim for the same cluster or generator was committed first
             return None
         return self.get(pk=run_id) if claimed else None
 
-    def _take_up(self, part_id: str, generator: str) -> int:
+    def _claim_part(self, part_id: str, generator: str) -> int:
         waits = self.filter(parent__isnull=False, status=Status.STARTING, started_at=None, cancel_requested_at=None)
         values = {"started_at": timezone.now(), "lease_until": database_clock.after(LEASE)}
         return waits.filter(pk=part_id, generator=generator).update(**values)
@@ -150,7 +150,7 @@ class RunQuerySet(NumberedQuerySet["Run"]):
             return 0
         if Generator.objects.filter(name=run.generator, ssh_host__isnull=False).exists():
             generator = run.generator  # any worker carries the run, and the host is the one that is busy with it
-        if run.is_spread:  # led by one of them: the others may lack its engine
+        if run.is_spread:  # coordinated by one of them: the others may lack its engine
             return self._start_with_parts(run) if generator in run.wanted_generators else 0
         busy = not run.alongside and Run.objects.filter(status__in=ACTIVE, generator=generator).exists()
         if busy or run.generator not in ("", generator):
@@ -166,10 +166,10 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         free.update(generator=generator, wanted_generators=[generator])
 
     def _start_with_parts(self, run: "Run") -> int:
-        started = self._start(run, led(run.wanted_generators))
+        started = self._start(run, generator_label(run.wanted_generators))
         if started:
             parts = self.filter(parent=run.pk, status=Status.QUEUED)
-            until = database_clock.after(TAKEN_UP_WITHIN)
+            until = database_clock.after(PART_CLAIMED_WITHIN)
             parts.update(status=Status.STARTING, attempt=models.F("attempt") + 1, lease_until=until)
         return started
 
@@ -254,7 +254,7 @@ class Run(models.Model):
         ordering = ["-number"]
         indexes = [
             models.Index(fields=["status", "lease_until"]),
-            models.Index(fields=["parent", "number"], name="runs_in_order"),  # the list: wholes, the newest first
+            models.Index(fields=["parent", "number"], name="runs_in_order"),  # top-level ones, newest first
             models.Index(fields=["parent", "status", "number"], name="runs_of_a_status"),
         ]
         constraints = [
@@ -307,7 +307,7 @@ class Run(models.Model):
         return gettext("cluster %(name)s") % {"name": self.target_label.removesuffix(f"/{self.database}")}
 
     @property
-    def waits_to_be_taken_up(self) -> bool:
+    def is_unclaimed_part(self) -> bool:
         """Whether it is a part that its generator has not taken up yet."""
         return self.parent_id is not None and self.status == Status.STARTING and self.started_at is None
 
@@ -316,13 +316,13 @@ class Run(models.Model):
         """The application_name of its sessions on the server, unique to the attempt."""
         return f"pooldeck-{self.pk.hex[:12]}-{self.attempt}"
 
-    def held(self) -> "RunQuerySet":
+    def current_attempt(self) -> "RunQuerySet":
         """Return this row while this attempt may still write to it."""
         return Run.objects.filter(pk=self.pk, attempt=self.attempt, status__in=ACTIVE)
 
     def write(self, **values: Any) -> None:
         """Write as the holder of this attempt and renew the lease; raise `Fenced` where the attempt has ended."""
-        if not self.held().update(lease_until=database_clock.after(LEASE), **values):
+        if not self.current_attempt().update(lease_until=database_clock.after(LEASE), **values):
             raise Fenced(gettext("attempt %(attempt)s of %(run)s has ended") % {"attempt": self.attempt, "run": self})
         for name, value in values.items():
             setattr(self, name, value)
@@ -334,7 +334,7 @@ class Run(models.Model):
         open_rows = Run.objects.filter(Q(status=Status.QUEUED) | Q(status__in=ACTIVE), pk=self.pk, attempt=self.attempt)
         return self._end(open_rows, status, **values)
 
-    def lose(self, **values: Any) -> bool:
+    def mark_lost(self, **values: Any) -> bool:
         """End it as lost if its lease has run out; return False where its worker renewed it or ended it first."""
         return self._end(Run.objects.expired().filter(pk=self.pk, attempt=self.attempt), Status.LOST, **values)
 
@@ -365,8 +365,8 @@ class Run(models.Model):
             cancel_requested_at=timezone.now()
         )
         self.refresh_from_db()
-        nobodys = self.status == Status.QUEUED or self.waits_to_be_taken_up
-        ended = nobodys and self.finish(Status.CANCELLED, error=gettext("cancelled before it started"))
+        is_unclaimed = self.status == Status.QUEUED or self.is_unclaimed_part
+        ended = is_unclaimed and self.finish(Status.CANCELLED, error=gettext("cancelled before it started"))
         if ended:
             for part in self.parts.all():
                 part.request_cancel()

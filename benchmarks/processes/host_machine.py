@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 from benchmarks.errors import BenchmarksError
 from benchmarks.processes.command import PASSFILE, ROOT_CERTIFICATE, Command
 from benchmarks.processes.machines import Home, Machine
-from benchmarks.processes.process import TERM_SECONDS, Lines, described
+from benchmarks.processes.process import TERM_SECONDS, Lines, normalized_exit_code
 from benchmarks.processes.workdir import passfile_text
 from pools.errors import HostUnreachable
 from pools.hosts.base import HostRefused
@@ -206,7 +206,7 @@ class HostLoad:
     def exit_code(self) -> int | None:
         """Return its exit code (negative: the signal); None while it runs."""
         code = self._child.poll()
-        return None if code is None else described(code)
+        return None if code is None else normalized_exit_code(code)
 
     def stop(self, term_seconds: float = TERM_SECONDS) -> int:
         """End its process group by TERM, then KILL after `term_seconds`; return the exit code. Safe to call again."""
@@ -218,7 +218,7 @@ class HostLoad:
                     self._child.wait(seconds)
         if self._child.poll() is None:
             self._child.kill()
-        return described(self._child.wait())
+        return normalized_exit_code(self._child.wait())
 
     def join(self, seconds: float = 5.0) -> None:
         """Wait until both streams are drained."""

@@ -42,7 +42,7 @@ class Ended:
     stream: str
 
 
-def wrapped(argv: Sequence[str]) -> list[str]:
+def with_setpriv(argv: Sequence[str]) -> list[str]:
     """Return the command behind setpriv(1): killed by the kernel when its starting thread ends, root dropped.
 
     setpriv sets the parent-death signal after the change of account, which would clear it (prctl(2)).
@@ -60,7 +60,7 @@ class LoadProcess:
         """Start it; raises OSError when it can't be started. The starting thread must outlive it."""
         self.events = events
         self._child = subprocess.Popen(
-            wrapped(argv),
+            with_setpriv(argv),
             env=env,
             cwd=cwd,
             stdin=subprocess.DEVNULL,
@@ -83,7 +83,7 @@ class LoadProcess:
     def exit_code(self) -> int | None:
         """Return its exit code (negative: the signal); None while it runs."""
         code = self._child.poll()
-        return None if code is None else described(code)
+        return None if code is None else normalized_exit_code(code)
 
     def signal_group(self, number: signal.Signals) -> None:
         """Send a signal to the whole group; do nothing where it is gone."""
@@ -98,7 +98,7 @@ class LoadProcess:
             with suppress(subprocess.TimeoutExpired):
                 self._child.wait(term_seconds)
         self.signal_group(signal.SIGKILL)
-        return described(self._child.wait())
+        return normalized_exit_code(self._child.wait())
 
     def join(self, seconds: float = 5.0) -> None:
         """Wait until both streams are drained, which a grandchild that holds a pipe may delay."""
@@ -145,7 +145,7 @@ class Lines:
                 self.dropped += 1
 
 
-def described(code: int) -> int:
+def normalized_exit_code(code: int) -> int:
     """Return the exit code; 128 + n, with which a sandbox or shell reports signal n, becomes -n."""
     return 128 - code if 128 < code <= 128 + signal.NSIG else code
 

@@ -27,7 +27,7 @@ def chosen(ids: Sequence[UUID]) -> list[Run]:
 
 def of_group(group: UUID) -> list[Run]:
     """Return the loads of a group by number, at most `AT_MOST`."""
-    found = Run.objects.wholes().filter(group=group).exclude(purpose=Purpose.PREPARE)
+    found = Run.objects.top_level().filter(group=group).exclude(purpose=Purpose.PREPARE)
     return list(found.select_related("cluster", "pool").order_by("number")[:AT_MOST])
 
 
@@ -58,8 +58,8 @@ def _contention(run: Run) -> dict[str, Any]:
 
 def _subject(run: Run, printed: str, points: Sequence[float]) -> Subject:
     settings = run.evidence.get("server", {}).get("settings", {})
-    reported = "\n".join([printed, run.error, *run.reasons])  # reasons have the errors that a service answered with
-    refusal = connection_refusals.find(reported, run.options, settings) if _may_be_refused(run) else None
+    messages = "\n".join([printed, run.error, *run.reasons])  # reasons have the errors that a service answered with
+    refusal = connection_refusals.find(messages, run.options, settings) if _may_be_refused(run) else None
     return Subject(
         id=str(run.pk),
         number=run.number,

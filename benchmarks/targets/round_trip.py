@@ -21,15 +21,15 @@ ANSWER_WITHIN_S = 5
 
 
 @contextmanager
-def pinged(held: RunContext) -> Iterator[None]:
+def pinged(context: RunContext) -> Iterator[None]:
     """Note `ping`; a run whose endpoint does not answer goes on, and its program prints why it can't log in."""
-    if not held.is_here:  # it would be the round trip of another machine
+    if not context.is_here:  # it would be the round trip of another machine
         yield
         return
     try:
-        held.note("ping", round_trips(held.endpoint))
+        context.note("ping", round_trips(context.endpoint))
     except (PoolsError, psycopg.Error) as error:
-        log.warning("run %s: %s can't be pinged: %s", held.run.pk, held.endpoint.address, error)
+        log.warning("run %s: %s can't be pinged: %s", context.run.pk, context.endpoint.address, error)
     yield
 
 

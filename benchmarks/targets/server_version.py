@@ -25,11 +25,11 @@ def of_server(run: Run) -> str:
         return _reported_through(run.external) if run.external else ""
     try:
         with connect.connect(run.cluster, connect_timeout=ANSWER_WITHIN_S) as connection:
-            reported = connection.info.parameter_status("server_version") or ""
+            version = connection.info.parameter_status("server_version") or ""
     except (PoolsError, SealBroken, psycopg.Error):
         status = ClusterStatus.objects.filter(cluster=run.cluster).first()
-        reported = status.server_version if status else ""
-    return reported.partition(" ")[0]  # Debian's goes on with its package's version
+        version = status.server_version if status else ""
+    return version.partition(" ")[0]  # Debian's goes on with its package's version
 
 
 def _reported_through(external: ExternalEndpoint) -> str:

@@ -34,7 +34,7 @@ def lookup(mapping: dict[object, object], key: object) -> object:
 @register.filter
 def workload(run: Run) -> str:
     """Name what a run executes: the labels of its pgbench scripts, else its script or workload, else its engine."""
-    labels = ", ".join(one.label for one in scripts.weighed(run.options))
+    labels = ", ".join(one.label for one in scripts.weighted_scripts(run.options))
     return labels or run.options.get("script") or run.options.get("workload") or run.engine
 
 

@@ -29,7 +29,7 @@ def run_compare(request: HttpRequest) -> HttpResponse:
     if request.GET.get("oldest") == "first":
         runs.sort(key=lambda run: run.number)
     if len(runs) < 2:
-        recent = Run.objects.wholes().filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT]).exclude(validity="")
+        recent = Run.objects.top_level().filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT]).exclude(validity="")
         choose: dict[str, Any] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}
         return render(request, "benchmarks/run_compare_choose.html", choose)
     return render(request, "benchmarks/run_compare.html", _shown(request, runs))

@@ -161,7 +161,7 @@ def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentFor
         ],
         "needs": library.needs_in_words(spec),
         "other_host": other_host.describe(spec),
-        "changes": [*start.changes(spec, quick), *start.connected_in_words(spec, _chosen_cluster(form))],
+        "changes": [*start.changes(spec, quick), *start.sessions_to_end(spec, _chosen_cluster(form))],
         "is_built_in": spec.name in library.BUILT_IN,
         "past": Experiment.objects.filter(playbook=spec.name, advice={})[:PAST],
     }

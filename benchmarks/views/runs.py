@@ -84,7 +84,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
 
 
 def _found(query: str) -> RunQuerySet:
-    runs = Run.objects.wholes()
+    runs = Run.objects.top_level()
     if not query:
         return runs
     words = Q(name__icontains=query) | Q(target_label__icontains=query) | Q(database__icontains=query)

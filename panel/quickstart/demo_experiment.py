@@ -56,8 +56,8 @@ class Api:
             with urlopen(request, timeout=30, context=self.context) as answer:  # noqa: S310 (our own address)
                 return json.load(answer)
         except HTTPError as error:
-            reported = error.read().decode(errors="replace")
-            raise ProgramFailed(f"{request.method} {request.full_url} answered {error.code}: {reported}") from error
+            body = error.read().decode(errors="replace")
+            raise ProgramFailed(f"{request.method} {request.full_url} answered {error.code}: {body}") from error
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from django.db import connections
 
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import Run, Status
-from benchmarks.models.runs import led
+from benchmarks.models.runs import generator_label
 from benchmarks.runs.submission import split
 from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster
@@ -144,7 +144,7 @@ def test_the_parts_of_a_queued_run_end_with_it():
     ],
 )
 def test_the_generators_of_a_run_are_told_as_far_as_they_fit(names, text):
-    assert led(names) == text
+    assert generator_label(names) == text
 
 
 def test_the_second_of_a_group_is_due_once_the_first_has_ended():
@@ -178,7 +178,7 @@ def test_an_ended_attempt_writes_nothing_more():
 def test_a_lease_that_was_renewed_meanwhile_is_not_lost():
     run = Run.objects.enqueue()
     claimed = Run.objects.claim(str(run.pk), "north")
-    assert claimed.lose(error="gone") is False
+    assert claimed.mark_lost(error="gone") is False
     assert claimed.status == Status.STARTING
 
 

@@ -136,7 +136,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def a_whole_and_its_parts_start_together_or_not_at_all(self) -> None:
-        for run in Run.objects.wholes().prefetch_related("parts"):
+        for run in Run.objects.top_level().prefetch_related("parts"):
             assert {part.attempt for part in run.parts.all()} <= {run.attempt}
 
     @invariant()

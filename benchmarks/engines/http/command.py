@@ -13,7 +13,7 @@ from typing import Any
 from benchmarks.engines.binaries import Program
 from benchmarks.engines.http.options import DROP, LOAD, OF_POOL, PREPARE, aim_of, fields_for
 from benchmarks.engines.load_output import LOG
-from benchmarks.engines.process_environment import of_libpq, of_python
+from benchmarks.engines.process_environment import libpq_environment, python_environment
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
@@ -37,7 +37,7 @@ def build_command(
     version: tuple[int, int],
 ) -> Command:
     """Build the command for a run's private home, which holds the password in `pgpass` and the target in a file."""
-    env = environment(home, endpoint, application_name) if purpose == PREPARE else of_python(home)
+    env = environment(home, endpoint, application_name) if purpose == PREPARE else python_environment(home)
     return Command(_arguments(options, purpose, binary), env)
 
 
@@ -59,13 +59,13 @@ def service_command(
 def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[str, str]:
     """Return libpq's variables for a program that logs in to PostgreSQL, without the password."""
     encryption = {"PGSSLMODE": endpoint.sslmode, "PGSSLROOTCERT": endpoint.sslrootcert}
-    return of_python(home) | {
+    return python_environment(home) | {
         "PGHOST": endpoint.host,
         "PGPORT": str(endpoint.port),
         "PGUSER": endpoint.user,
         "PGDATABASE": endpoint.database,
         **{name: value for name, value in encryption.items() if value},
-        **of_libpq(home, application_name, endpoint),
+        **libpq_environment(home, application_name, endpoint),
     }
 
 

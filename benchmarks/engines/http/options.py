@@ -188,7 +188,7 @@ def _url(field: Field, value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_URL:
         raise ValueError(
             _("%(value)s is no address: use at most %(longest_url)s characters")
-            % {"value": option_parsing.shown(value), "longest_url": f"{LONGEST_URL:,}"}
+            % {"value": option_parsing.quoted(value), "longest_url": f"{LONGEST_URL:,}"}
         )
     return addresses.allowed(value.strip())
 

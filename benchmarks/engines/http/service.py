@@ -71,8 +71,8 @@ def _note_faults(context: RunContext, service: LoadProcess) -> None:
 
     No request shows the latter, since requests share the connections that exist.
     """
-    reported = [event.text for event in drain(service.events) if isinstance(event, Line)]
-    refused = next((found[1] for text in reported if (found := _REFUSED.match(text))), "")
+    printed = [event.text for event in drain(service.events) if isinstance(event, Line)]
+    refused = next((found[1] for text in printed if (found := _REFUSED.match(text))), "")
     exit_code = service.exit_code()
     if refused or exit_code is not None:
         context.note("service", {"refused": refused, "exit_code": exit_code})
@@ -80,7 +80,7 @@ def _note_faults(context: RunContext, service: LoadProcess) -> None:
 
 def _port(context: RunContext, service: LoadProcess) -> int:
     """Return the port that the service prints once it listens; raise `Refused` where it does not within the time."""
-    reported: list[str] = []
+    printed: list[str] = []
     deadline = time.monotonic() + LISTENS_WITHIN_S
     while time.monotonic() < deadline and (service.exit_code() is None or not service.events.empty()):
         context.check()
@@ -90,7 +90,7 @@ def _port(context: RunContext, service: LoadProcess) -> int:
             continue
         if isinstance(event, Line) and (found := _LISTENING.fullmatch(event.text)):
             return int(found[1])
-        reported += [event.text.strip()] if isinstance(event, Line) else []
-    if not reported:
+        printed += [event.text.strip()] if isinstance(event, Line) else []
+    if not printed:
         raise Refused(_("the products service did not start and printed no reason"))
-    raise Refused(_("the products service did not start: %(error)s") % {"error": reported[-1]})
+    raise Refused(_("the products service did not start: %(error)s") % {"error": printed[-1]})

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from benchmarks.engines.jmeter.binary import DRIVER, JAR, java, java_files
 from benchmarks.engines.jmeter.options import LOAD, plan_to_start
 from benchmarks.engines.load_output import LOG
-from benchmarks.engines.process_environment import CONNECT_TIMEOUT_S, of_python
+from benchmarks.engines.process_environment import CONNECT_TIMEOUT_S, python_environment
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
@@ -57,7 +57,7 @@ def build_command(
     argv = [*follower, *_java(options, binary, home), *_words(options)]
     files = {PLAN: plan.text, PROPERTIES: _properties(endpoint, application_name)}
     reads = (binary, str(DEBIANS_DRIVER), *java_files())
-    return Command(argv, of_python(home), files, confined=True, confined_at=len(follower), reads=reads)
+    return Command(argv, python_environment(home), files, confined=True, confined_at=len(follower), reads=reads)
 
 
 def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "jmeter") -> str:

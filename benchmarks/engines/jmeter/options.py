@@ -131,6 +131,6 @@ def _plan_name(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ValueError(
             _("%(value)s is no name of a plan: use that of a .jmx file, without a folder")
-            % {"value": option_parsing.shown(value)}
+            % {"value": option_parsing.quoted(value)}
         )
     return value

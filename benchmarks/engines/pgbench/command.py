@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import LOAD, PREPARE
 from benchmarks.engines.pgbench.options import passed, unsupported_options
-from benchmarks.engines.process_environment import bare, of_libpq
+from benchmarks.engines.process_environment import libpq_environment, minimal_environment
 from benchmarks.errors import InvalidOptions
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
@@ -41,7 +41,7 @@ def build_command(
     files = scripts.files(options)
     return Command(
         _arguments(options, purpose, binary, endpoint),
-        bare(home) | {"PG_COLOR": "never"} | of_libpq(home, application_name, endpoint),
+        minimal_environment(home) | {"PG_COLOR": "never"} | libpq_environment(home, application_name, endpoint),
         files,
         confined=bool(files),
         sockets=(endpoint.address,) if endpoint.is_socket else (),
@@ -65,8 +65,8 @@ def _quiet(options: dict[str, Any]) -> list[str]:
 
 
 def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
-    yield from (word for script in scripts.weighed(options) for word in script.words)
-    yield from variables.words(options)
+    yield from (word for script in scripts.weighted_scripts(options) for word in script.words)
+    yield from variables.arguments(options)
     for field, value in passed(options):
         if field.purpose != purpose or field.kind in ("builtins", "scripts", "variables"):
             continue

@@ -91,7 +91,7 @@ def unsupported_options(options: dict[str, Any], version: tuple[int, int]) -> di
     if "G" in (options.get("initialize_steps") or "") and "initialize_steps" not in errors and version[0] < 13:
         text = _("step G needs pgbench 13 or newer; this one is %(version)s: use g")
         errors["initialize_steps"] = [text % {"version": f"{version[0]}.{version[1]}"}]
-    if refused := scripts.refused_by(options, version[0]):
+    if refused := scripts.refusals(options, version[0]):
         errors["scripts"] = refused
     return errors
 
@@ -130,14 +130,14 @@ def _steps(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not set(value) <= set(INITIALIZE_STEPS) or len(set(value)) != len(value):
         raise ValueError(
             _("%(value)s is not a list of steps: use letters of %(steps)s, each once")
-            % {"value": option_parsing.shown(value), "steps": INITIALIZE_STEPS}
+            % {"value": option_parsing.quoted(value), "steps": INITIALIZE_STEPS}
         )
     if value == DROP_STEP:
         return value
     if "t" not in value or not {"g", "G"} & set(value) or {"g", "G"} <= set(value):
         raise ValueError(
             _("%(value)s makes no dataset: include t and either g or G, or use d alone to drop one")
-            % {"value": option_parsing.shown(value)}
+            % {"value": option_parsing.quoted(value)}
         )
     return value
 
@@ -151,7 +151,7 @@ def _identifier(_field: Field, value: Any) -> str:
     ):
         raise ValueError(
             _("%(value)s is not a name: use at most %(most)s printable bytes")
-            % {"value": option_parsing.shown(value), "most": IDENTIFIER_BYTES}
+            % {"value": option_parsing.quoted(value), "most": IDENTIFIER_BYTES}
         )
     return str(value)
 

@@ -133,12 +133,12 @@ def _is_pgbenchs_own(event: lines.Line) -> bool:
 
 def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
     """Parse the sample or the percentage in one line of stderr, and whether it is a message for people; never raise."""
-    reported = read_line(text)
-    if isinstance(reported, Progress):
-        return ParsedLine(sample=reported, worth_reporting=False)
+    event = read_line(text)
+    if isinstance(event, Progress):
+        return ParsedLine(sample=event, worth_reporting=False)
     steps = options.get("initialize_steps")
-    percent = initialize.percent(reported, steps) if steps else None
-    return ParsedLine(percent=percent, worth_reporting=not isinstance(reported, InitProgress))
+    percent = initialize.percent(event, steps) if steps else None
+    return ParsedLine(percent=percent, worth_reporting=not isinstance(event, InitProgress))
 
 
 _BUILTINS = {

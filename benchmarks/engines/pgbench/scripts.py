@@ -30,7 +30,7 @@ _WEIGHED = re.compile(r"(?P<name>[a-z-]+)(?:@(?P<weight>[0-9]{1,7}))?")
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class WeightedScript:
     """One script of a run in pgbench's order.
 
     `text` is None for one of pgbench's own, `words` are the arguments that start it, and `is_named` is False for a
@@ -57,7 +57,7 @@ def read_builtins(field: Field, value: Any) -> str | list[str]:
         if found is None or found["name"] not in field.choices:
             raise ValueError(
                 _("%(value)s is not a script here: use %(choices)s, or one with @WEIGHT")
-                % {"value": option_parsing.shown(one), "choices": ", ".join(field.choices)}
+                % {"value": option_parsing.quoted(one), "choices": ", ".join(field.choices)}
             )
         _weight(int(found["weight"] or 1), one)
     return given[0] if len(given) == 1 else list(given)
@@ -92,7 +92,7 @@ def _script(number: int, given: Any) -> dict[str, Any]:
     if version is not None and (isinstance(version, bool) or not isinstance(version, int)):
         raise ValueError(
             _("version %(version)s of script %(number)s is not a number: leave it out")
-            % {"version": option_parsing.shown(version), "number": number}
+            % {"version": option_parsing.quoted(version), "number": number}
         )
     try:
         script_gate.check(given["text"])
@@ -110,30 +110,30 @@ def _weight(value: Any, of: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_WEIGHT:
         raise ValueError(
             _("weight %(value)s of %(script)s is out of range: use 1 to %(most)s")
-            % {"value": option_parsing.shown(value), "script": of, "most": f"{MOST_WEIGHT:,}"}
+            % {"value": option_parsing.quoted(value), "script": of, "most": f"{MOST_WEIGHT:,}"}
         )
     return value
 
 
-def weighed(options: dict[str, Any]) -> list[Weighed]:
+def weighted_scripts(options: dict[str, Any]) -> list[WeightedScript]:
     """Return all scripts of checked options, pgbench's own first, in the order in which its report numbers them."""
-    return [*_builtins(options), *_of_users(options)]
+    return [*_builtins(options), *_custom_scripts(options)]
 
 
-def _builtins(options: dict[str, Any]) -> Iterator[Weighed]:
+def _builtins(options: dict[str, Any]) -> Iterator[WeightedScript]:
     given = options.get("builtin")
     for one in given if isinstance(given, list) else [given] if given else []:
         name, _at, weight = one.partition("@")
-        yield Weighed(name, int(weight or 1), ("-b", one))
+        yield WeightedScript(name, int(weight or 1), ("-b", one))
 
 
-def _of_users(options: dict[str, Any]) -> Iterator[Weighed]:
+def _custom_scripts(options: dict[str, Any]) -> Iterator[WeightedScript]:
     for number, script in enumerate(options.get("scripts") or [], start=1):
         name = script["name"] or _("script %(number)s") % {"number": number}
         versioned = _("%(name)s version %(version)s") % {"name": name, "version": script["version"]}
         words = ("-f", f"{_file_name(number, script)}@{script['weight']}")
         label = versioned if script["version"] else name
-        yield Weighed(label, script["weight"], words, script["text"], is_named=bool(script["name"]))
+        yield WeightedScript(label, script["weight"], words, script["text"], is_named=bool(script["name"]))
 
 
 def _file_name(number: int, script: dict[str, Any]) -> str:
@@ -160,12 +160,12 @@ def builtin_names(options: dict[str, Any]) -> list[str]:
 def in_words(options: dict[str, Any]) -> str:
     """Return all scripts with their weights; a text without a name appears as its beginning and a digest."""
     return ", ".join(
-        _("%(described)s (weight %(weight)s)") % {"described": _described(one), "weight": one.weight}
-        for one in weighed(options)
+        _("%(script)s (weight %(weight)s)") % {"script": _label_with_digest(one), "weight": one.weight}
+        for one in weighted_scripts(options)
     )
 
 
-def _described(one: Weighed) -> str:
+def _label_with_digest(one: WeightedScript) -> str:
     if one.text is None or one.is_named:
         return one.label
     mark = sha256(one.text.encode()).hexdigest()[:8]
@@ -174,7 +174,7 @@ def _described(one: Weighed) -> str:
 
 def statements(options: dict[str, Any]) -> float:
     """Return the mean number of statements of a transaction; a user's script counts as one."""
-    given = [(one.weight, STATEMENTS[one.label] if one.text is None else 1) for one in weighed(options)]
+    given = [(one.weight, STATEMENTS[one.label] if one.text is None else 1) for one in weighted_scripts(options)]
     return sum(weight * count for weight, count in given) / sum(weight for weight, _ in given) if given else 1.0
 
 
@@ -189,7 +189,7 @@ def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
         )
     if counted or scale:
         return
-    for one in _of_users(options):
+    for one in _custom_scripts(options):
         text = for_pgbench(one.text or "")
         if _READS_SCALE.search(text) and not _MAY_SET_SCALE.search(text):
             yield (
@@ -200,10 +200,10 @@ def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
             return
 
 
-def refused_by(options: dict[str, Any], major: int) -> list[str]:
+def refusals(options: dict[str, Any], major: int) -> list[str]:
     """Return why a pgbench of this major version must not be given the scripts; empty where it may."""
     errors = []
-    for one in _of_users(options):
+    for one in _custom_scripts(options):
         try:
             script_gate.check(one.text or "", major=major)
         except script_gate.ScriptRefused as error:

@@ -37,7 +37,7 @@ def _name(name: Any) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
             _("%(name)s is not a name for a variable: use letters, digits and _, at most 63")
-            % {"name": option_parsing.shown(name)}
+            % {"name": option_parsing.quoted(name)}
         )
     if name in PGBENCHS_OWN:
         raise ValueError(_("pgbench sets %(name)s itself: choose another name") % {"name": name})
@@ -50,12 +50,12 @@ def _value(name: str, value: Any) -> int | float | str:
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
         raise ValueError(
             _("%(name)s is %(value)s: use a number, or text in quotes")
-            % {"name": name, "value": option_parsing.shown(value)}
+            % {"name": name, "value": option_parsing.quoted(value)}
         )
     if isinstance(value, int) and abs(value) > MOST_WHOLE:
         raise ValueError(
             _("%(name)s is %(value)s: use a number of at most %(most)s")
-            % {"name": name, "value": option_parsing.shown(value), "most": f"{MOST_WHOLE:,}"}
+            % {"name": name, "value": option_parsing.quoted(value), "most": f"{MOST_WHOLE:,}"}
         )
     return value
 
@@ -81,11 +81,11 @@ def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
                     "%(name)s is %(value)s, and the simple protocol carries only a word of letters, digits and _ . @ "
                     "+ : / - in a variable: use the extended or prepared protocol"
                 )
-                % {"name": name, "value": option_parsing.shown(value)},
+                % {"name": name, "value": option_parsing.quoted(value)},
             )
 
 
-def words(options: dict[str, Any]) -> list[str]:
+def arguments(options: dict[str, Any]) -> list[str]:
     """Return the arguments that pass the variables to pgbench."""
     simple = options.get("protocol") == "simple"
     given = (options.get("variables") or {}).items()

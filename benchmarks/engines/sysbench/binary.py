@@ -14,7 +14,7 @@ TPCC_SCRIPT = "tpcc.lua"
 def find() -> Program:
     """Return the sysbench of the PATH; raise `ProgramMissing`."""
     path = on_path("sysbench", _("install the Debian package sysbench"))
-    return ask(path, "--version", reported=r"sysbench ([0-9]+\.[0-9.]+)")
+    return ask(path, "--version", pattern=r"sysbench ([0-9]+\.[0-9.]+)")
 
 
 def tpcc_folder() -> Path:

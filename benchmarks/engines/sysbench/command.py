@@ -11,7 +11,7 @@ from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
-from benchmarks.engines.process_environment import bare, of_libpq
+from benchmarks.engines.process_environment import libpq_environment, minimal_environment
 from benchmarks.engines.sysbench import binary as binaries
 from benchmarks.engines.sysbench.options import BULK, DROP, LOAD, PREPARE, fields_for, is_tpcc
 from benchmarks.processes.command import Command
@@ -95,7 +95,7 @@ def _script(options: dict[str, Any], purpose: str, folder: Path | None) -> list[
 def _environment(home: Path, application_name: str, endpoint: Endpoint, folder: Path | None) -> dict[str, str]:
     """Return the environment; LUA_PATH lets tpcc find the other files of its folder."""
     beside = {"LUA_PATH": f"{folder}/?.lua;;"} if folder else {}
-    return bare(home) | of_libpq(home, application_name, endpoint) | beside
+    return minimal_environment(home) | libpq_environment(home, application_name, endpoint) | beside
 
 
 def remake(options: dict[str, Any]) -> str:

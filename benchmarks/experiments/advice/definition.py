@@ -69,14 +69,14 @@ def _playbook(
 ) -> str:
     parts = {"name": NAME, "title": title, "baseline": baseline, "metrics": METRICS, **more}
     parts |= {"options": {"threads": THREADS} | dict(options), "axes": axes, "quick": {}, "published_scale": {}}
-    return tomli_w.dumps(_given(parts))
+    return tomli_w.dumps(_without_none(parts))
 
 
-def _given(value: Any) -> Any:
+def _without_none(value: Any) -> Any:
     """Return the value without what is None, which TOML has no word for."""
     if isinstance(value, Mapping):
-        return {name: _given(one) for name, one in value.items() if one is not None}
-    return [_given(one) for one in value] if isinstance(value, list | tuple) else value
+        return {name: _without_none(one) for name, one in value.items() if one is not None}
+    return [_without_none(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _pooled(size: int, mode: str) -> dict[str, Any]:

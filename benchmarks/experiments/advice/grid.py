@@ -43,7 +43,7 @@ def fitted(sizes: Sequence[int], expected: int, minutes: int, scale: int) -> Gri
 
     A run of many clients has to last longer, or its logins take too much of it and it is not valid.
     """
-    for cells, rounds in _forms(sizes, expected):
+    for cells, rounds in _candidate_grids(sizes, expected):
         runs = runs_of(cells, expected, rounds)
         logins_s = LOGIN_S * max(clients for _, clients in cells)
         if _available_s(minutes, scale, runs) >= max(WANTED_S, logins_s / LOGINS_SHARE):
@@ -60,7 +60,7 @@ def _available_s(minutes: int, scale: int, runs: int) -> float:
     return (minutes * 60 - FRAME_S - FRAME_S_OF_SCALE * scale) / runs - SET_UP_S - WARM_UP_S
 
 
-def _forms(sizes: Sequence[int], expected: int) -> Iterable[tuple[list[Cell], int]]:
+def _candidate_grids(sizes: Sequence[int], expected: int) -> Iterable[tuple[list[Cell], int]]:
     """Yield cells and rounds, the most telling first."""
     rows = client_counts(expected)
     for counts in (rows, [clients for clients in rows if clients <= expected], [expected]):

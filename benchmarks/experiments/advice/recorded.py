@@ -65,7 +65,7 @@ class RecordedMix:
     left_out: Mapping[str, int]
     since: str
 
-    def described(self, pool: Pool) -> dict[str, Any]:
+    def as_json(self, pool: Pool) -> dict[str, Any]:
         """Return what the experiment keeps of it beside its scripts, as JSON."""
         origin = {"user": pool.user, "database": pool.database, "since": self.since}
         return origin | {"queries": len(self.scripts), "share": self.share, "left_out": dict(self.left_out)}
@@ -144,7 +144,7 @@ def _script(connection: Connection, pool: Pool, query: str) -> tuple[str, str]:
         return UNSAFE, ""
     try:
         script = placeholders.filled(connection, query)
-        _try(connection, script.tried)
+        _execute_read_only(connection, script.tried)
         script_gate.check(script.text)
         shown = literals.without(query) + ";\n"
         text = sampled.sealed(pool.cluster.pk, pool.database, shown=shown, text=script.text)
@@ -154,7 +154,7 @@ def _script(connection: Connection, pool: Pool, query: str) -> tuple[str, str]:
     return "", text
 
 
-def _try(connection: Connection, query: str) -> None:
+def _execute_read_only(connection: Connection, query: str) -> None:
     """Execute the query once in a transaction that can't write, without its rows being sent."""
     with connection.transaction(force_rollback=True):
         connection.execute("SET TRANSACTION READ ONLY")
@@ -171,7 +171,7 @@ def _invalid(message: str) -> InvalidExperiment:
 
 
 def in_words(kept: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what an advice was measured with, and what of it was left out, in sentences; `kept` as of `described`."""
+    """Yield what an advice was measured with, and what of it was left out, in sentences; `kept` is of `as_json`."""
     names = {**kept, "share": f"{100 * kept['share']:.0f}", "view": EXTENSION}
     if kept["since"]:
         text = _(

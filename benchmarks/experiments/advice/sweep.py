@@ -101,7 +101,7 @@ def ask(request: AdviceRequest) -> Experiment:
             seed=seed,
             dataset=request.load.dataset,
             plan=plan,
-            advice=_asked(request, swept) | ({"existing": existing} if existing else {}),
+            advice=_stored_question(request, swept) | ({"existing": existing} if existing else {}),
             author=request.author,
         )
         if swept is None:
@@ -117,13 +117,13 @@ def _login_to_existing(request: AdviceRequest) -> dict[str, str]:
     return workload.login_to_existing(request.cluster, request.pool, request.database, request.user)
 
 
-def _asked(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
+def _stored_question(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
     """Return what the sweep has to know of the question later, as JSON."""
     found = {"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1}
     of_size = {"rounds": swept.rounds, "clients": request.load.clients} if swept else {}
     if request.question == POOLING:
         found |= {"admitted": pooling.admitted(request.cluster)}
-    mix = {"recorded": request.recorded.described(request.pool)} if request.recorded and request.pool else {}
+    mix = {"recorded": request.recorded.as_json(request.pool)} if request.recorded and request.pool else {}
     return found | of_size | mix | {"minutes": request.minutes}
 
 
@@ -147,7 +147,7 @@ def add_round(experiment: Experiment) -> bool:
     advice, expected = experiment.advice, expected_clients(experiment)
     if expected is None or advice["round"] >= advice.get("rounds", grid.ROUNDS):
         return False
-    kept = grid.survivors(_taking_part(experiment), expected)
+    kept = grid.survivors(_cells_of_round(experiment), expected)
     if not _has_time(experiment, grid.runs_of(kept, expected, 1)):
         return False
     arms = [arm for arm in start.arms_of(experiment) if _cell(arm) in kept]
@@ -178,7 +178,7 @@ def _has_time(experiment: Experiment, runs: int) -> bool:
     return timezone.now() - began + runs * each + ending < timedelta(minutes=experiment.advice["minutes"])
 
 
-def _taking_part(experiment: Experiment) -> dict[Cell, list[float]]:
+def _cells_of_round(experiment: Experiment) -> dict[Cell, list[float]]:
     """Return the valid throughputs of the cells of this round."""
     kept = [tuple(cell) for cell in experiment.advice.get("cells", [])]
     return {cell: _tps(runs) for cell, runs in measured_cells(experiment).items() if not kept or cell in kept}
@@ -227,13 +227,13 @@ def answer(experiment: Experiment) -> dict[str, Any] | None:
         "best": {"size": found.best[0], "tps": found.best[1]},
         "law": {"rate": law.rate, "contention": law.contention, "coherency": law.coherency} if law else None,
         "clients": expected,
-        "cells": [_described(cell, runs) for cell, runs in sorted(cells.items()) if _tps(runs)],
+        "cells": [_cell_figures(cell, runs) for cell, runs in sorted(cells.items()) if _tps(runs)],
         "left_of_budget": _left_of_budget(experiment, found.size + found.reserve),
         "not_seen": unseen(experiment),
     }
 
 
-def _described(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
+def _cell_figures(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
     """Return a cell as the API answers it: means over its valid runs."""
     latencies = [run["latency_avg_ms"] for run in runs if run.get("latency_avg_ms")]
     figures = {"tps": fmean(_tps(runs)), "latency_avg_ms": fmean(latencies) if latencies else None}

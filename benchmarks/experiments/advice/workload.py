@@ -59,10 +59,10 @@ def read(raw: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]] | None = 
     `InvalidOptions`.
     """
     given = {name: one for name, one in raw.items() if is_given(one) and name not in ("duration", RECORDED)}
-    given = _as_in_run(given) if recorded is None else _as_recorded(given, recorded)
+    given = _with_scripts_of_run(given) if recorded is None else _with_recorded_scripts(given, recorded)
     tables, has_scale = _tables(given.pop("tables", OWN)), "scale" in given
-    clients = _whole("clients", given.pop("clients", DEFAULT_CLIENTS))
-    scale = _whole("scale", given.pop("scale", DEFAULT_SCALE))
+    clients = _positive_integer("clients", given.pop("clients", DEFAULT_CLIENTS))
+    scale = _positive_integer("scale", given.pop("scale", DEFAULT_SCALE))
     if not given.get("scripts"):
         given.setdefault("builtin", DEFAULT_BUILTIN)
     if tables == EXISTING and given.get("builtin"):
@@ -84,7 +84,7 @@ def _checked(given: Mapping[str, Any], clients: int) -> dict[str, Any]:
     return {name: checked[name] for name in given if checked.get(name) is not None}
 
 
-def _as_in_run(given: dict[str, Any]) -> dict[str, Any]:
+def _with_scripts_of_run(given: dict[str, Any]) -> dict[str, Any]:
     """Return the load with the scripts of the run that it names, if any."""
     wanted = given.pop("run", None)
     if wanted is None:
@@ -97,7 +97,7 @@ def _as_in_run(given: dict[str, Any]) -> dict[str, Any]:
     return taken | given
 
 
-def _as_recorded(given: dict[str, Any], scripts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _with_recorded_scripts(given: dict[str, Any], scripts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the load with the scripts of the recorded mix, which are of the pool's own tables."""
     if others := sorted(given.keys() & {*OF_A_RUN[:2], "run"}):
         text = _("the recorded mix has its own scripts: leave out %(others)s")
@@ -123,7 +123,7 @@ def _tables(value: Any) -> str:
     return str(value)
 
 
-def _whole(name: str, value: Any) -> int:
+def _positive_integer(name: str, value: Any) -> int:
     text = str(value)
     if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < 1:
         message = _("%(value)s is no number of them: use a whole number from 1") % {"value": value}

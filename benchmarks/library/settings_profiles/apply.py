@@ -69,10 +69,10 @@ def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appli
         )
     with _session(cluster) as connection:
         before = _in_auto_conf(connection, list(values))
-        if verdict.to_restart and (reported := dry_start.problem(connection, values)):
+        if verdict.to_restart and (fault := dry_start.problem(connection, values)):
             raise Refused(
-                _("%(name)s would not start with these settings (a dry start reports: %(reported)s)")
-                % {"name": cluster.name, "reported": reported}
+                _("%(name)s would not start with these settings (a dry start reports: %(fault)s)")
+                % {"name": cluster.name, "fault": fault}
             )
     kept = {"values": dict(values), "before": before, "restarted": bool(verdict.to_restart)}
     row = AppliedProfile.objects.create(run=run, cluster=cluster, **kept)
@@ -104,14 +104,14 @@ def take_back(row: AppliedProfile) -> bool:
     try:
         left = _bring_back(row, row.cluster)
     except (Refused, ClusterUnreachable, psycopg.Error) as error:
-        reported = _("settings of %(cluster)s are not back as they were: %(error)s") % {
+        error_text = _("settings of %(cluster)s are not back as they were: %(error)s") % {
             "cluster": row.cluster,
             "error": str(error).splitlines()[0],
         }
-        if reported != row.error:
-            log.warning("run %s: %s", row.run_id, reported)
-        AppliedProfile.objects.filter(pk=row.pk).update(error=reported)
-        row.error = reported
+        if error_text != row.error:
+            log.warning("run %s: %s", row.run_id, error_text)
+        AppliedProfile.objects.filter(pk=row.pk).update(error=error_text)
+        row.error = error_text
         return False
     return _close(row, left)
 

@@ -47,9 +47,10 @@ def problem(connection: connect.Connection, values: Mapping[str, str]) -> str:
         return ""
     major = connection.info.server_version // 10_000
     try:
-        if _reported(*program, now, major):  # this folder lacks something of this release, or the memory is all taken
+        # this folder lacks something of this release, or the memory is all taken
+        if _start_error(*program, now, major):
             return ""
-        return _reported(*program, {**now, **values}, major)
+        return _start_error(*program, {**now, **values}, major)
     except (OSError, subprocess.SubprocessError):
         return ""
 
@@ -93,7 +94,7 @@ def _lay_out(folder: Path, owner: os.stat_result, major: int) -> None:
             os.chown(path, owner.st_uid, owner.st_gid)
 
 
-def _reported(program: Path, owner: os.stat_result, values: Mapping[str, str], major: int) -> str:
+def _start_error(program: Path, owner: os.stat_result, values: Mapping[str, str], major: int) -> str:
     with tempfile.TemporaryDirectory(prefix="pooldeck-dry-start-") as name:
         folder = Path(name)
         _lay_out(folder, owner, major)

@@ -27,13 +27,13 @@ def parse(text: str) -> dict[str, str]:
     values: dict[str, str] = {}
     faults: dict[int, str] = {}
     for number, line in enumerate(text.splitlines(), 1):
-        reported = line.strip()
-        if not reported or reported.startswith("#"):
+        stripped = line.strip()
+        if not stripped or stripped.startswith("#"):
             continue
-        found = _LINE.fullmatch(reported)
+        found = _LINE.fullmatch(stripped)
         if not found:
             faults[number] = _("%(line)s is no setting: use name = value, with quotes round a value with blanks") % {
-                "line": repr(reported[:60])
+                "line": repr(stripped[:60])
             }
         elif found["name"].lower() in values:
             faults[number] = _("%(name)s is set twice: leave one of them out") % {"name": found["name"].lower()}

@@ -92,9 +92,9 @@ def _run(words: list[str], cluster: Cluster, given: str = "") -> None:
             _("cluster %(name)s could not be restarted: %(error)s") % {"name": cluster.name, "error": error}
         ) from None
     if done.returncode:
-        reported = (done.stderr or done.stdout).strip().splitlines()
-        found = {"cluster": cluster.name, "code": done.returncode, "error": reported[-1] if reported else ""}
-        if reported:
+        printed = (done.stderr or done.stdout).strip().splitlines()
+        found = {"cluster": cluster.name, "code": done.returncode, "error": printed[-1] if printed else ""}
+        if printed:
             text = _("the command that restarts cluster %(cluster)s ended with code %(code)s: %(error)s")
         else:
             text = _("the command that restarts cluster %(cluster)s ended with code %(code)s and printed nothing")

@@ -141,8 +141,8 @@ def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, da
         hidden = first is not None and _differ(known, first.value, finding.value)
         return replace(finding, problem=_without_effect(first)) if first and hidden else finding
     differing = [one for one in others if _differ(known, one.value, finding.value)]
-    described = [_("not in effect everywhere: %(own)s") % {"own": one.sentence} for one in differing[:OWN_LISTED]]
-    return replace(finding, warning="; ".join(filter(None, [finding.warning, *described])))
+    overrides = [_("not in effect everywhere: %(own)s") % {"own": one.sentence} for one in differing[:OWN_LISTED]]
+    return replace(finding, warning="; ".join(filter(None, [finding.warning, *overrides])))
 
 
 def _differ(known: Known, first: str, second: str) -> bool:

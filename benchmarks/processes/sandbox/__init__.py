@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.processes.command import Command
-from benchmarks.processes.process import wrapped
+from benchmarks.processes.process import with_setpriv
 from benchmarks.processes.sandbox import bubblewrap, landlock
 from benchmarks.processes.sandbox.needs import Needs, NotConfinable, needs_of
 from benchmarks.processes.workdir import private_home
@@ -71,24 +71,24 @@ def _why_not(mechanism: ModuleType, needs: Needs) -> str:
     with private_home("trial", "") as home:
         try:
             words = mechanism.words(needs, home)
-            started = _tried([*words, needs.program, "--version"], home)
-            shell = _tried([*words, SHELL, "-c", ":"], home)
+            started = _run_trial([*words, needs.program, "--version"], home)
+            shell = _run_trial([*words, SHELL, "-c", ":"], home)
         except NotConfinable as error:
             return str(error)
         except (OSError, subprocess.SubprocessError) as error:
             return _("%(sandbox)s fails (%(error)s)") % {"sandbox": mechanism.NAME, "error": error}
     if started.returncode:
-        reported = (started.stderr.strip().splitlines() or [_("no reason was given")])[-1]
+        reason = (started.stderr.strip().splitlines() or [_("no reason was given")])[-1]
         text = _("%(sandbox)s does not start %(program)s (%(error)s)")
-        return text % {"sandbox": mechanism.NAME, "program": needs.program, "error": reported[:200]}
+        return text % {"sandbox": mechanism.NAME, "program": needs.program, "error": reason[:200]}
     if shell.returncode:
         return ""
     return _("%(sandbox)s lets %(shell)s start") % {"sandbox": mechanism.NAME, "shell": SHELL}
 
 
-def _tried(argv: list[str], home: Path) -> "subprocess.CompletedProcess[str]":
+def _run_trial(argv: list[str], home: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        wrapped(argv),
+        with_setpriv(argv),
         env=_TRIAL_ENVIRONMENT,
         cwd=home,
         stdin=subprocess.DEVNULL,

@@ -58,7 +58,7 @@ def _libraries(program: str) -> tuple[str, tuple[str, ...]]:
     Whole folders, since the C library opens further libraries there when it resolves a name.
     """
     try:
-        described = subprocess.run(
+        listing = subprocess.run(
             [program],
             env={"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"},
             stdin=subprocess.DEVNULL,
@@ -71,7 +71,7 @@ def _libraries(program: str) -> tuple[str, tuple[str, ...]]:
         raise NotConfinable(
             _("the libraries of %(program)s can't be found out (%(error)s)") % {"program": program, "error": error}
         ) from error
-    loaded = [Path(found["path"]) for found in _LOADED.finditer(described)]
+    loaded = [Path(found["path"]) for found in _LOADED.finditer(listing)]
     loader = next((path for path in loaded if _LOADER.fullmatch(path.name)), None)
     if loader is None:
         raise NotConfinable(

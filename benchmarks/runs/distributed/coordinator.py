@@ -24,13 +24,13 @@ from benchmarks.runs.execution import runner
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.execution.runner import DeadlinePassed, Ending, Stopped, incomplete
 from benchmarks.runs.observers import probes
-from benchmarks.runs.observers.base import Overlay
+from benchmarks.runs.observers.base import LoadContext
 from benchmarks.runs.setup.base import SetupContext
 
 log = logging.getLogger(__name__)
 
 POLL_EVERY_S = 0.1  # while the parts prepare
-MERGE_S = 0.4
+MERGE_EVERY_S = 0.4
 READY_WITHIN_S = 60.0
 ENDED_WITHIN_S = 30.0  # a part whose worker died is found by its lease
 
@@ -38,77 +38,77 @@ ENDED_WITHIN_S = 30.0  # a part whose worker died is found by its lease
 def execute(run: Run) -> None:
     """Carry out a distributed run that this worker claimed, to exactly one final state."""
     log.info("this worker leads run %s over %s", run.pk, ", ".join(run.wanted_generators))
-    runner.bring_to_its_end(run, _lead)
+    runner.run_to_completion(run, _coordinate)
 
 
-def _lead(run: Run, recorder: Recorder) -> Ending:
+def _coordinate(run: Run, recorder: Recorder) -> Ending:
     """Return the ending of the whole; no part outlives it by more than the time that its own ending takes."""
-    subruns = Participants(run, recorder)
+    participants = Participants(run, recorder)
     stop: Stopped | None = None
     try:
-        with runner.prepared(run, recorder) as held:
-            subruns.call()
-            _gather(subruns, held)
-            with setup.held(held), _observed(held) as events:
-                subruns.start()
-                _follow(subruns, held, events)
+        with runner.prepared(run, recorder) as context:
+            participants.dispatch_parts()
+            _wait_until_ready(participants, context)
+            with setup.steps(context), _observed(context) as events:
+                participants.start()
+                _merge_until_end(participants, context, events)
     except Stopped as early:
         stop = early
         recorder.state()  # a fresh lease for the time that ending the parts takes
     finally:
-        _end_parts(subruns)
-    subruns.merge()
-    recorder.settle()
-    subruns.correct()
-    return ending(run, recorder, subruns.parts(), stop)
+        _cancel_and_wait(participants)
+    participants.merge()
+    recorder.write_pending()
+    participants.correct()
+    return ending(run, recorder, participants.parts(), stop)
 
 
-def _gather(subruns: Participants, held: SetupContext) -> None:
+def _wait_until_ready(participants: Participants, context: SetupContext) -> None:
     """Wait until every part is ready; raise `Stopped` where one can't be or has ended."""
     deadline = time.monotonic() + READY_WITHIN_S
-    while not subruns.is_ready():
-        held.check()
+    while not participants.is_ready():
+        context.check()
         if time.monotonic() > deadline:
-            raise subruns.why_not_ready(READY_WITHIN_S)
+            raise participants.why_not_ready(READY_WITHIN_S)
         time.sleep(POLL_EVERY_S)
 
 
 @contextmanager
-def _observed(held: SetupContext) -> Iterator["Queue[object]"]:
+def _observed(context: SetupContext) -> Iterator["Queue[object]"]:
     """Yield the queue of what the observers of pooler, server and host find, once for all parts."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     with (
-        probes.opened(held.run) as around,
-        observers.watching(Overlay(held.run, 0, held.home, events, around)),
+        probes.opened(context.run) as around,
+        observers.watching(LoadContext(context.run, 0, context.home, events, around)),
     ):
         yield events
 
 
-def _follow(subruns: Participants, held: SetupContext, events: "Queue[object]") -> None:
+def _merge_until_end(participants: Participants, context: SetupContext, events: "Queue[object]") -> None:
     """Merge the parts' samples until all have ended; raise `Stopped` where one failed."""
-    deadline = subruns.mark_at + runner.allowed_s(held.run) + ENDED_WITHIN_S
-    while not subruns.has_ended():
-        held.check()
-        subruns.merge()
+    deadline = participants.starts_at + runner.allowed_s(context.run) + ENDED_WITHIN_S
+    while not participants.has_ended():
+        context.check()
+        participants.merge()
         for event in drain(events):
-            runner.take(event, subruns.recorder)
+            runner.record_event(event, participants.recorder)
         if time.monotonic() > deadline:
             raise DeadlinePassed(_("its parts did not end in their time; figures are those until then"))
-        time.sleep(MERGE_S)
+        time.sleep(MERGE_EVERY_S)
 
 
-def _end_parts(subruns: Participants) -> None:
+def _cancel_and_wait(participants: Participants) -> None:
     """End the parts that still run, and wait for them; a part whose worker hangs is left to its lease."""
-    subruns.dismiss()
+    participants.cancel_parts()
     deadline = time.monotonic() + ENDED_WITHIN_S
-    while not subruns.is_over() and time.monotonic() < deadline:
-        _keep_lease(subruns)
+    while not participants.have_final_states() and time.monotonic() < deadline:
+        _keep_lease(participants)
         time.sleep(POLL_EVERY_S)
 
 
-def _keep_lease(subruns: Participants) -> None:
+def _keep_lease(participants: Participants) -> None:
     try:
-        subruns.recorder.keep()
+        participants.recorder.heartbeat()
     except Fenced:  # the whole was ended already; its parts are still brought to their end
         return
 
@@ -119,7 +119,7 @@ APART_MS = 250.0  # beyond which the first or last second of the merged figures 
 
 def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None) -> Ending:
     """Return the ending of the whole: succeeded where every part did, and no more valid than the least valid part."""
-    found: dict[str, Any] = {"conditions": run.conditions | {"start": start_of(parts)}}
+    found: dict[str, Any] = {"conditions": run.conditions | {"start": start_spread(parts)}}
     if stop is not None or any(part.status != Status.SUCCEEDED for part in parts):
         why = stop or Stopped(_("not every part came to its end; figures are those until then"))
         status = stop.status if stop else Status.FAILED
@@ -138,7 +138,7 @@ def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None)
     return Ending(Status.SUCCEEDED, found)
 
 
-def start_of(parts: list[Run]) -> dict[str, Any]:
+def start_spread(parts: list[Run]) -> dict[str, Any]:
     """Return how far apart the programs were started, by each generator's measure; empty unless all were."""
     late = {part.generator: part.conditions.get("start", {}).get("late_ms") for part in parts}
     known = [ms for ms in late.values() if ms is not None]
@@ -155,7 +155,7 @@ def verdict(run: Run, parts: list[Run]) -> tuple[Validity, list[str]]:
     """
     reasons = [f"{part.generator}: {reason}" for part in parts for reason in part.reasons]
     validities = {Validity(part.validity) for part in parts}
-    spread_ms = start_of(parts).get("spread_ms")
+    spread_ms = start_spread(parts).get("spread_ms")
     if spread_ms is None or spread_ms > APART_MS:
         validities.add(Validity.SUSPECT)
         reasons.append(_why_apart(spread_ms))

@@ -19,7 +19,7 @@ from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
 
 SNAP = 0.1  # of an interval: a program's report comes this early or late and is of that interval still
-MOST_HELD = 3_600  # intervals; the block of a log that a program still holds back begins later than that
+MOST_RETAINED = 3_600  # intervals; the block of a log that a program still holds back begins later than that
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,85 +28,85 @@ class _Stretch:
 
     began: float
     ended: float
-    reported: Progress
+    progress: Progress
     latencies: Latencies | None = None
     key: Hashable = None
 
     def transactions(self, began: float, ended: float) -> float:
         """Return how many of its transactions fell into that time."""
         overlap = min(ended, self.ended) - max(began, self.began)
-        return max(0.0, overlap) * (self.reported.tps or 0.0)
+        return max(0.0, overlap) * (self.progress.tps or 0.0)
 
 
-_Here = list[list[_Stretch]]  # the samples that end in an interval, by part
+_IntervalSamples = list[list[_Stretch]]  # the samples that end in an interval, by part
 
 
 class Merger:
     """Takes each part's samples in order, and emits the intervals of the whole.
 
-    It holds the latencies of the newest intervals, since late ones of one part are merged with those of the others.
+    It retains the latencies of the newest intervals, since late ones of one part are merged with those of the others.
     """
 
     def __init__(self, parts: Iterable[Hashable], interval_s: float) -> None:
         self._interval_s = interval_s
         self._stretches: dict[Hashable, list[_Stretch]] = {part: [] for part in parts}
         self._upto = dict.fromkeys(self._stretches, 0.0)
-        self._given = 0
-        self._held: deque[tuple[int, _Here]] = deque()  # place and samples of the newest intervals
-        self._held_latencies = 0
+        self._emitted = 0
+        self._retained: deque[tuple[int, _IntervalSamples]] = deque()  # place and samples of the newest intervals
+        self._retained_latencies = 0
 
-    def add(self, part: Hashable, reported: Progress, latencies: Latencies | None = None, key: Hashable = None) -> None:
+    def add(self, part: Hashable, progress: Progress, latencies: Latencies | None = None, key: Hashable = None) -> None:
         """Add the next sample of a part, and its latencies where known; ignore one that goes back in time.
 
         By its `key`, late latencies are told to be those of this sample.
         """
-        ended = self._snapped(reported.t)
+        ended = self._snapped(progress.t)
         if ended > self._upto[part]:
-            self._stretches[part].append(_Stretch(self._upto[part], ended, reported, latencies, key))
+            self._stretches[part].append(_Stretch(self._upto[part], ended, progress, latencies, key))
             self._upto[part] = ended
 
     def _snapped(self, t: float) -> float:
         nearest = round(t / self._interval_s) * self._interval_s
         return nearest if abs(t - nearest) < SNAP * self._interval_s else t
 
-    def take(self) -> Iterator[Progress]:
+    def completed_intervals(self) -> Iterator[Progress]:
         """Yield the intervals that all parts have passed and that were not emitted before."""
-        while min(self._upto.values()) >= (ended := (self._given + 1) * self._interval_s):
-            began = self._given * self._interval_s
+        while min(self._upto.values()) >= (ended := (self._emitted + 1) * self._interval_s):
+            began = self._emitted * self._interval_s
             parts = list(self._stretches.values())
-            here = [[one for one in part if began < one.ended <= ended] for part in parts]
-            yield _merged(parts, here, began, ended)
-            self._hold(here)
-            self._given += 1
+            by_part = [[one for one in part if began < one.ended <= ended] for part in parts]
+            yield _merged(parts, by_part, began, ended)
+            self._retain(by_part)
+            self._emitted += 1
             for part, stretches in self._stretches.items():
                 self._stretches[part] = [one for one in stretches if one.ended > ended]
 
-    def _hold(self, here: _Here) -> None:
-        """Hold an interval's samples, and drop the oldest while too many latencies or intervals are held."""
-        self._held.append((self._given, here))
-        self._held_latencies += _count(here)
-        while len(self._held) > MOST_HELD or (self._held_latencies > KEPT and len(self._held) > 1):
-            self._held_latencies -= _count(self._held.popleft()[1])
+    def _retain(self, by_part: _IntervalSamples) -> None:
+        """Retain an interval's samples, and drop the oldest while too many latencies or intervals are retained."""
+        self._retained.append((self._emitted, by_part))
+        self._retained_latencies += _count(by_part)
+        while len(self._retained) > MOST_RETAINED or (self._retained_latencies > KEPT and len(self._retained) > 1):
+            self._retained_latencies -= _count(self._retained.popleft()[1])
 
     def corrected(self, late: Mapping[Hashable, Latencies]) -> dict[int, dict[str, Any]]:
         """Return place (from 0) → percentiles of the emitted intervals that late latencies, by key, change."""
         found = {}
-        for place, here in self._held:
-            if any(one.key in late for part in here for one in part):
+        for place, by_part in self._retained:
+            if any(one.key in late for part in by_part for one in part):
                 found[place] = _percentiles(
-                    [[replace(one, latencies=late.get(one.key, one.latencies)) for one in part] for part in here]
+                    [[replace(one, latencies=late.get(one.key, one.latencies)) for one in part] for part in by_part]
                 )
         return found
 
 
-def _count(here: _Here) -> int:
-    """Return how many latencies are held of an interval."""
-    return sum(len(one.latencies.us) for part in here for one in part if one.latencies)
+def _count(by_part: _IntervalSamples) -> int:
+    """Return how many latencies are retained of an interval."""
+    return sum(len(one.latencies.us) for part in by_part for one in part if one.latencies)
 
 
-def _merged(parts: list[list[_Stretch]], here: _Here, began: float, ended: float) -> Progress:
-    weighed = [(one.transactions(began, ended), one.reported) for part in parts for one in part]
-    reported = [one.reported for part in here for one in part]
+def _merged(parts: list[list[_Stretch]], by_part: _IntervalSamples, began: float, ended: float) -> Progress:
+    weighed = [(one.transactions(began, ended), one.progress) for part in parts for one in part]
+    progresses = [one.progress for part in by_part for one in part]
     merged: dict[str, Any] = {"tps": round(sum(weight for weight, _ in weighed) / (ended - began), 3)}
     for metric in SAMPLE_METRICS:
         if metric.merge == Merge.MEAN:
@@ -114,15 +114,15 @@ def _merged(parts: list[list[_Stretch]], here: _Here, began: float, ended: float
         elif metric.merge == Merge.STDDEV:
             merged[metric.key] = pooled_stddev([(weight, one.latency_ms, one.stddev_ms) for weight, one in weighed])
         elif metric.merge == Merge.SUM and metric.key not in merged:
-            merged[metric.key] = _sum(getattr(one, metric.key) for one in reported)
-    return Progress(t=round(ended, 3), **merged, **_percentiles(here))
+            merged[metric.key] = _sum(getattr(one, metric.key) for one in progresses)
+    return Progress(t=round(ended, 3), **merged, **_percentiles(by_part))
 
 
-def _percentiles(here: _Here) -> dict[str, Any]:
+def _percentiles(by_part: _IntervalSamples) -> dict[str, Any]:
     """Return the percentiles of the samples that end in an interval; empty where a part's are missing or unknown."""
-    samples = [one.latencies for part in here for one in part]
+    samples = [one.latencies for part in by_part for one in part]
     known = [one for one in samples if one is not None]
-    return latency_exchange.percentiles(known) if all(here) and len(known) == len(samples) else {}
+    return latency_exchange.percentiles(known) if all(by_part) and len(known) == len(samples) else {}
 
 
 def _sum(values: Iterable[int | None]) -> int | None:

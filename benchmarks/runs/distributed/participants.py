@@ -21,8 +21,8 @@ from benchmarks.runs.live import publisher
 from benchmarks.runs.submission import dispatch
 from benchmarks.targets import server_version as versions
 
-AHEAD_S = 1.5  # of the mark: all parts have to see it in time
-CALL_AGAIN_S = 3.0
+AHEAD_S = 1.5  # between setting the start time and the start: all parts have to read it before
+DISPATCH_AGAIN_S = 3.0
 # percentiles of the parts are left out: they come from the exchanged latencies
 FIGURES = ("t", *(one.key for one in SAMPLE_METRICS if one.merge != Merge.HISTOGRAM))
 
@@ -38,8 +38,8 @@ class Participants:
 
     def __init__(self, run: Run, recorder: Recorder) -> None:
         self.run, self.recorder = run, recorder
-        self.mark_at = 0.0  # monotonic
-        self._called_at = 0.0
+        self.starts_at = 0.0  # monotonic
+        self._dispatched_at = 0.0
         self._places: dict[UUID, tuple[int, int]] = dict.fromkeys(run.parts.values_list("pk", flat=True), (0, 0))
         self._merger = Merger(self._places, float(run.options.get("progress") or 1))
 
@@ -47,18 +47,18 @@ class Participants:
         """Return the parts as they are in the database now, in order."""
         return list(self.run.parts.select_related("cluster", "pool").order_by("number"))
 
-    def call(self) -> None:
+    def dispatch_parts(self) -> None:
         """Dispatch each part that waits to its generator; a message may be lost, and a second one does no harm."""
-        self._called_at = time.monotonic()
+        self._dispatched_at = time.monotonic()
         for part in self.parts():
-            if part.waits_to_be_taken_up:
+            if part.is_unclaimed_part:
                 dispatch.dispatch(part)
 
     def is_ready(self) -> bool:
         """Test whether every part waits for the start; raise `PartFailed` where one has ended."""
-        if time.monotonic() - self._called_at > CALL_AGAIN_S:
-            self.call()
-        return all(part.ready_at for part in self._living())
+        if time.monotonic() - self._dispatched_at > DISPATCH_AGAIN_S:
+            self.dispatch_parts()
+        return all(part.ready_at for part in self._unfailed_parts())
 
     def why_not_ready(self, waited_s: float) -> PartFailed:
         """Return the error that names the parts which were not ready in time."""
@@ -68,26 +68,26 @@ class Participants:
     def start(self) -> None:
         """Set the start time of all parts and the whole; raise `PartFailed` where a part is gone."""
         server_version = versions.of_server(self.run)
-        self._living()
+        self._unfailed_parts()
         clock = synchronized_start.read_clock()
-        self.mark_at = time.monotonic() + AHEAD_S
-        mark: datetime = clock.common(self.mark_at)
+        self.starts_at = time.monotonic() + AHEAD_S
+        start_at: datetime = clock.common(self.starts_at)
         ready = self.run.parts.filter(status=Status.STARTING, ready_at__isnull=False, start_at=None)
-        if ready.update(start_at=mark) != len(self._places):
-            raise PartFailed(_("a part went away before the mark, so that not all could start together"))
-        self.recorder.begin(self.mark_at, status=Status.RUNNING, start_at=mark, server_version=server_version)
+        if ready.update(start_at=start_at) != len(self._places):
+            raise PartFailed(_("a part went away before the start, so that not all could start together"))
+        self.recorder.begin(self.starts_at, status=Status.RUNNING, start_at=start_at, server_version=server_version)
         text = _("all %(count)s generators start at %(time)s UTC")
-        self.report(text % {"count": len(self._places), "time": f"{mark.astimezone(UTC):%H:%M:%S.%f}"})
+        self.report(text % {"count": len(self._places), "time": f"{start_at.astimezone(UTC):%H:%M:%S.%f}"})
 
     def has_ended(self) -> bool:
         """Test whether every part succeeded; raise `PartFailed` where one failed."""
-        return all(part.status in FINAL for part in self._living())
+        return all(part.status in FINAL for part in self._unfailed_parts())
 
-    def is_over(self) -> bool:
+    def have_final_states(self) -> bool:
         """Test whether every part has a final state."""
         return all(part.status in FINAL for part in self._after_reaping())
 
-    def _living(self) -> list[Run]:
+    def _unfailed_parts(self) -> list[Run]:
         parts = self._after_reaping()
         for part in parts:
             if part.status in FINAL and part.status != Status.SUCCEEDED:
@@ -104,14 +104,14 @@ class Participants:
 
     def merge(self) -> None:
         """Store the intervals that all parts have passed by now."""
-        for part, samples in self._news().items():
+        for part, samples in self._new_samples().items():
             last = samples[-1]
             self._places[part] = (last.attempt, last.seq)
-            latencies = latency_exchange.take(part, last.attempt, [sample.seq for sample in samples])
+            latencies = latency_exchange.receive(part, last.attempt, [sample.seq for sample in samples])
             for sample, known in zip(samples, latencies, strict=True):
-                reported = Progress(**{name: getattr(sample, name) for name in FIGURES})
-                self._merger.add(part, reported, known, key=(part, sample.seq))
-        for interval in self._merger.take():
+                progress = Progress(**{name: getattr(sample, name) for name in FIGURES})
+                self._merger.add(part, progress, known, key=(part, sample.seq))
+        for interval in self._merger.completed_intervals():
             self.recorder.sample(interval, self.recorder.began + interval.t)
 
     def correct(self) -> None:
@@ -119,12 +119,12 @@ class Participants:
         late: dict[Hashable, Latencies] = {
             (part, seq): latencies
             for part, (attempt, _seq) in self._places.items()
-            for seq, latencies in latency_exchange.take_late(part, attempt).items()
+            for seq, latencies in latency_exchange.receive_late(part, attempt).items()
         }
         if figures := self._merger.corrected(late):
             store.correct(self.run, self.recorder.sample_seqs, figures)
 
-    def _news(self) -> dict[UUID, list[Sample]]:
+    def _new_samples(self) -> dict[UUID, list[Sample]]:
         """Return the samples since the last call, by part and in order."""
         new = Q()
         for part, (attempt, seq) in self._places.items():
@@ -134,7 +134,7 @@ class Participants:
             found.setdefault(sample.run_id, []).append(sample)
         return found
 
-    def dismiss(self) -> None:
+    def cancel_parts(self) -> None:
         """Ask every part that still runs to end; one that was never taken up ends at once."""
         for part in self.parts():
             if part.status not in FINAL and part.request_cancel():
@@ -155,6 +155,6 @@ def _why_gone(part: Run) -> str:
 
 def _why_late(part: Run, waited_s: float) -> str:
     words = {"generator": part.generator, "seconds": f"{waited_s:.0f}"}
-    if part.waits_to_be_taken_up:
+    if part.is_unclaimed_part:
         return _("generator %(generator)s did not take up its part within %(seconds)s s") % words
     return _("generator %(generator)s was not prepared within %(seconds)s s") % words

@@ -48,7 +48,7 @@ def publish(part: UUID, attempt: int, seq: int, found: Latencies) -> None:
         log.debug("run %s: the latencies of sample %s were not handed over: %s", part, seq, error)
 
 
-def take(part: UUID, attempt: int, seqs: list[int]) -> list[Latencies | None]:
+def receive(part: UUID, attempt: int, seqs: list[int]) -> list[Latencies | None]:
     """Return and remove the latencies of these samples; None where there are none."""
     names = [str(seq) for seq in seqs]
     try:
@@ -62,7 +62,7 @@ def take(part: UUID, attempt: int, seqs: list[int]) -> list[Latencies | None]:
     return [_unpacked(one) if one else None for one in packed]
 
 
-def take_late(part: UUID, attempt: int) -> dict[int, Latencies]:
+def receive_late(part: UUID, attempt: int) -> dict[int, Latencies]:
     """Return and remove, by the number of their sample, the latencies that a part published at its end."""
     try:
         with redis_client.shared(WITHIN_S).pipeline(transaction=False) as pipe:

@@ -45,7 +45,7 @@ class Unsent:
         if now - self.since > LONGEST_S or len(self.rows) > MOST_ROWS:
             raise error
 
-    def sent(self) -> None:
+    def clear(self) -> None:
         """Clear the buffer, once all of it was written."""
         if self.since is not None:
             log.warning("the metadata database is back after %.0f s", time.monotonic() - self.since)
@@ -58,7 +58,7 @@ def forget_connection() -> None:
         connection.close()
 
 
-def once_back(action: Callable[[], T]) -> T:
+def retry_until_available(action: Callable[[], T]) -> T:
     """Return the action's result, retrying while the database is away; the action must be safe to repeat."""
     unsent = Unsent()
     while True:

@@ -19,7 +19,7 @@ from benchmarks.targets import partial_datasets, sessions
 
 log = logging.getLogger(__name__)
 
-RESTS = "pooldeck:reaper:rests"
+PAUSED_KEY = "pooldeck:reaper:rests"
 SLOW_S = 3.0  # of a query for a handful of rows: the database hung
 OLD_S = 3 * 86_400.0  # the longest run takes a day
 
@@ -30,45 +30,45 @@ def reap_when_settled() -> list[Run]:
     try:
         Run.objects.expired().exists()
     except AWAY:
-        _rest()
+        _pause()
         raise
     if time.monotonic() - begun > SLOW_S:
-        _rest()
+        _pause()
     with asking_redis() as client:
-        if client.exists(RESTS):
+        if client.exists(PAUSED_KEY):
             return []
     return reap()
 
 
-def _rest() -> None:
+def _pause() -> None:
     with asking_redis() as client:
-        client.set(RESTS, "the metadata database was away", ex=round(LEASE.total_seconds()))
+        client.set(PAUSED_KEY, "the metadata database was away", ex=round(LEASE.total_seconds()))
 
 
 def reap() -> list[Run]:
     """End the lost runs and return them; their samples stay, their sessions are ended and viewers are notified."""
-    lost = [run for run in Run.objects.expired().select_related("cluster", "pool") if _lose(run)]
-    cancel.end_parts_left([run for run in lost if run.is_spread])
+    lost = [run for run in Run.objects.expired().select_related("cluster", "pool") if _end_lost_run(run)]
+    cancel.cancel_parts_of([run for run in lost if run.is_spread])
     for run in lost:
         log.warning("run %s: %s", run.pk, run.error)
         publisher.publish_end(run)
         sessions.terminate(run)
         _report_leftovers(run)
     remove_left_homes()
-    take_settings_back()
+    restore_settings()
     return lost
 
 
-def _lose(run: Run) -> bool:
+def _end_lost_run(run: Run) -> bool:
     lost = {"validity": Validity.INCOMPLETE, "reasons": [_("the worker was lost before the load ended")]}
-    if run.waits_to_be_taken_up:
+    if run.is_unclaimed_part:
         lost["reasons"] = [_("its generator never took it up")]
-        return run.lose(
+        return run.mark_lost(
             error=_("generator %(generator)s never took it up: see whether its worker runs")
             % {"generator": run.generator},
             **lost,
         )
-    return run.lose(error=_why_lost(run), **lost)
+    return run.mark_lost(error=_why_lost(run), **lost)
 
 
 def _why_lost(run: Run) -> str:
@@ -110,7 +110,7 @@ def remove_left_homes() -> None:
             workdir.remove_home(folder)
 
 
-def take_settings_back() -> None:
+def restore_settings() -> None:
     """Restore the server settings of ended runs that did not do so themselves, but what an experiment keeps."""
     for row in AppliedProfile.objects.filter(restored_at=None, run__status__in=FINAL).select_related("cluster", "run"):
         if not shared.stays(row):

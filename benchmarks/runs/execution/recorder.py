@@ -22,11 +22,11 @@ from benchmarks.models import FINAL, Observation, PoolSample, Run, RunOutput, Sa
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
-from benchmarks.runs.execution.outages import AWAY, Unsent, once_back
+from benchmarks.runs.execution.outages import AWAY, Unsent, retry_until_available
 from benchmarks.runs.live import events, publisher
-from benchmarks.runs.observers.base import Seen
+from benchmarks.runs.observers.base import ObservedFigures
 from benchmarks.runs.observers.pool import PoolObservation
-from benchmarks.runs.observers.summary import LoadCounters
+from benchmarks.runs.observers.summary import ObservationTotals
 
 log = logging.getLogger(__name__)
 
@@ -57,16 +57,16 @@ class Output:
         self._kept[stream].append(line + "\n")
         self._unsent[stream].append(line + "\n")
 
-    def whole(self, stream: str) -> str:
+    def text_of(self, stream: str) -> str:
         """Return all that was kept of a stream."""
         return "".join(self._kept[stream])
 
-    def give_back(self, news: dict[str, str]) -> None:
+    def requeue(self, news: dict[str, str]) -> None:
         """Put back what could not be sent, so that it is first the next time."""
         for stream, text in news.items():
             self._unsent[stream].insert(0, text)
 
-    def take_unsent(self) -> dict[str, str]:
+    def pop_unsent(self) -> dict[str, str]:
         """Return what was added since the last call, by stream; streams without news are left out."""
         news = {stream: "".join(lines) for stream, lines in self._unsent.items() if lines}
         self._unsent = {"stdout": [], "stderr": []}
@@ -97,11 +97,11 @@ class Recorder:
         self._flushed_at = time.monotonic()
         self._state_published_at = 0.0
         self._log_second, self._log_lines = 0, 0
-        self._observations: list[PoolObservation | Seen] = []  # not written yet
+        self._observations: list[PoolObservation | ObservedFigures] = []  # not written yet
         self._observations_stored_at = time.monotonic()
         # until the first sample shows when a slow-starting load began
         self._beginning_unknown = bool(engine(run.engine).terms.slow_start_s)
-        self.counters = LoadCounters()
+        self.observed_totals = ObservationTotals()
         self._unsent = Unsent()
 
     def t(self, at: float) -> float:
@@ -116,7 +116,7 @@ class Recorder:
         self.began = at
         self.state(load_began_at=self._wall_clock(at), **values)
         if self._unsent.since is not None:
-            self.settle()
+            self.write_pending()
 
     def _wall_clock(self, at: float) -> Any:
         return timezone.now() - timedelta(seconds=time.monotonic() - at)
@@ -144,48 +144,48 @@ class Recorder:
             transactions = (progress.tps or 0.0) * length
             progress = replace(progress, **self.log_follower.end_interval(self._zero + progress.t, transactions))
         self.samples.append(progress)
-        row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_columns(progress))
+        row = Sample(run=self.run, attempt=self.run.attempt, seq=self._next_seq(), **_sample_columns(progress))
         self.sample_seqs.append(row.seq)
         if self.log_follower and self.log_follower.intervals.is_complete and self.run.parent_id is not None:
-            self._hand_over(self.log_follower, row.seq, self.log_follower.intervals.last)
+            self._publish_latencies(self.log_follower, row.seq, self.log_follower.intervals.last)
         if self._beginning_unknown:
             self._observations = [observation for observation in self._observations if observation.at >= self.began]
             self._beginning_unknown = False
-        self._keep(values, row)
+        self._write_rows(values, row)
 
-    def _hand_over(self, follower: Follower, seq: int, latencies_us: Sequence[int]) -> None:
+    def _publish_latencies(self, follower: Follower, seq: int, latencies_us: Sequence[int]) -> None:
         """Publish the latencies of a part's sample to its coordinator."""
         latency_exchange.publish(
             self.run.pk, self.run.attempt, seq, Latencies(latencies_us, follower.files.sampling_rate)
         )
 
-    def hand_over_late(self) -> None:
+    def publish_late_latencies(self) -> None:
         """Publish, at the end of a part, the latencies of the intervals whose log was not complete when they ended."""
         follower = self.log_follower
         if self.run.parent_id is None or follower is None or follower.broken:
             return
         for place, latencies_us in follower.intervals.changed_latencies().items():
-            self._hand_over(follower, self.sample_seqs[place], latencies_us)
+            self._publish_latencies(follower, self.sample_seqs[place], latencies_us)
 
-    def observe(self, observation: PoolObservation | Seen) -> None:
-        """Buffer one observation; it is written with the next sample, `keep` or `flush`."""
+    def observe(self, observation: PoolObservation | ObservedFigures) -> None:
+        """Buffer one observation; it is written with the next sample, `heartbeat` or `flush`."""
         self._observations.append(observation)
 
     def _store_observations(self) -> None:
         if self._observations and not self._beginning_unknown:
-            self._keep({})
+            self._write_rows({})
 
-    def _keep(self, values: dict[str, Any], *samples: Sample) -> None:
+    def _write_rows(self, values: dict[str, Any], *samples: Sample) -> None:
         """Write samples and the buffered observations, then publish them."""
         rows: list[events.Row] = [*samples, *map(self._observation_row, self._observations)]
         self._observations, self._observations_stored_at = [], time.monotonic()
         self._write(values, rows)
         for row in rows:
             if isinstance(row, Observation):
-                self.counters.take(row)
+                self.observed_totals.add(row)
         publisher.publish_all(self.run.pk, map(events.row_event, rows))
 
-    def _observation_row(self, observation: PoolObservation | Seen) -> events.Row:
+    def _observation_row(self, observation: PoolObservation | ObservedFigures) -> events.Row:
         place = {"run": self.run, "attempt": self.run.attempt, "seq": self._next_seq(), "t": self.t(observation.at)}
         if isinstance(observation, PoolObservation):
             return PoolSample(**place, **observation.figures)
@@ -203,7 +203,7 @@ class Recorder:
         if self._log_lines <= LOG_LINES_A_SECOND:
             self._publish("log", {"t": self.t(at), "line": text})
 
-    def keep(self) -> None:
+    def heartbeat(self) -> None:
         """Write observations that no sample came for, renew the lease and send the output, where due."""
         if self.log_follower:
             self.log_follower.read()
@@ -221,13 +221,13 @@ class Recorder:
         self._flushed_at = time.monotonic()
         if self._unsent.since is not None:
             return
-        news = self.output.take_unsent()
+        news = self.output.pop_unsent()
         if not news:
             return
         try:
             self._send_output(news)
         except AWAY as error:
-            self.output.give_back(news)
+            self.output.requeue(news)
             self._unsent.note(error)
 
     def _send_output(self, news: dict[str, str]) -> None:
@@ -237,9 +237,9 @@ class Recorder:
             added = {stream: Concat(F(stream), Value(text), output_field=TextField()) for stream, text in news.items()}
             RunOutput.objects.filter(run=self.run).update(truncated=self.output.truncated, **added)
 
-    def settle(self) -> None:
+    def write_pending(self) -> None:
         """Write all that the database lacks; wait for it where it is away."""
-        once_back(self._send_unsent)
+        retry_until_available(self._send_unsent)
         self.flush()
 
     def cancel_requested(self) -> bool:
@@ -258,7 +258,7 @@ class Recorder:
         asked = Q(cancel_requested_at__isnull=False)
         if self.run.parent_id is not None:  # a part ends with its whole, for whatever reason that ended
             asked |= Q(parent__status__in=FINAL)
-        return self.run.held().filter(asked)
+        return self.run.current_attempt().filter(asked)
 
     def _write(self, values: dict[str, Any], rows: Sequence[events.Row] = ()) -> None:
         self._unsent.values |= values
@@ -275,11 +275,11 @@ class Recorder:
         with transaction.atomic():
             self.run.write(**self._unsent.values)
             # `again`: rows of a commit whose answer was lost exist already
-            samples, pool_samples = _those(rows, Sample), _those(rows, PoolSample)
+            samples, pool_samples = _rows_of(rows, Sample), _rows_of(rows, PoolSample)
             Sample.objects.bulk_create(samples, ignore_conflicts=again)
             PoolSample.objects.bulk_create(pool_samples, ignore_conflicts=again)
-            Observation.objects.bulk_create(_those(rows, Observation), ignore_conflicts=again)
-        self._unsent.sent()
+            Observation.objects.bulk_create(_rows_of(rows, Observation), ignore_conflicts=again)
+        self._unsent.clear()
         self._written_at = time.monotonic()
 
     def _next_seq(self) -> int:
@@ -293,10 +293,10 @@ class Recorder:
         publisher.publish(self.run.pk, name, events.event_id(self.run.attempt, seq), payload)
 
 
-def _those(rows: Sequence[events.Row], kind: type[events.AnyRow]) -> list[events.AnyRow]:
+def _rows_of(rows: Sequence[events.Row], kind: type[events.AnyRow]) -> list[events.AnyRow]:
     return [row for row in rows if isinstance(row, kind)]
 
 
-def _columns(progress: Progress) -> dict[str, Any]:
+def _sample_columns(progress: Progress) -> dict[str, Any]:
     columns: dict[str, Any] = {name: getattr(progress, name) for name in events.SAMPLE_FIELDS}
     return columns | {"failed": progress.failed or 0}

@@ -26,11 +26,11 @@ from benchmarks.processes.machines import Load, Machine
 from benchmarks.processes.process import QUEUED_EVENTS, Ended, Line, drain
 from benchmarks.runs import observers, setup
 from benchmarks.runs.execution import synchronized_start
-from benchmarks.runs.execution.outages import once_back
+from benchmarks.runs.execution.outages import retry_until_available
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.live import publisher
 from benchmarks.runs.observers import probes
-from benchmarks.runs.observers.base import Overlay, Seen
+from benchmarks.runs.observers.base import LoadContext, ObservedFigures
 from benchmarks.runs.observers.pool import PoolObservation
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets import datasets, partial_datasets, resolve, sessions
@@ -85,26 +85,26 @@ class Ending:
 
 def execute(run: Run) -> None:
     """Carry out a run that this worker claimed; it gets exactly one final state, whatever happens."""
-    bring_to_its_end(run, _conduct)
+    run_to_completion(run, _run_load)
 
 
-def bring_to_its_end(run: Run, conduct: Callable[[Run, Recorder], Ending]) -> None:
+def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], Ending]) -> None:
     """Conduct a run, and set the final state that it reached or that its failure means."""
     recorder = Recorder(run)
     try:
-        ending = conduct(run, recorder)
+        ending = carry_out(run, recorder)
     except Fenced as error:
         log.warning("run %s: %s; its load was ended and nothing more is written", run.pk, error)
         return
     except Stopped as stop:
-        ending = incomplete(stop.status, _with_remains(run, str(stop)))
+        ending = incomplete(stop.status, _with_leftovers(run, str(stop)))
     except (DomainError, SealBroken, OSError) as error:
-        ending = incomplete(Status.FAILED, _with_remains(run, str(error)))
+        ending = incomplete(Status.FAILED, _with_leftovers(run, str(error)))
     except Exception as error:
         log.exception("run %s ended by an error of the panel", run.pk)
         text = _("the panel failed (%(error)s): see the worker's log") % {"error": type(error).__name__}
         ending = incomplete(Status.FAILED, text)
-    if once_back(lambda: run.finish(ending.status, **ending.values)):
+    if retry_until_available(lambda: run.finish(ending.status, **ending.values)):
         publisher.publish_end(run)
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
@@ -114,17 +114,17 @@ def incomplete(status: Status, error: str, **found: Any) -> Ending:
     return Ending(status, {**found, "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
 
 
-def _conduct(run: Run, recorder: Recorder) -> Ending:
+def _run_load(run: Run, recorder: Recorder) -> Ending:
     """Run the program to its end; raise before it starts where it can't or must not."""
-    with prepared(run, recorder) as held:
-        for name, text in held.command(run.options).files.items():
-            held.place.put(name, text)
+    with prepared(run, recorder) as context:
+        for name, text in context.command(run.options).files.items():
+            context.place.put(name, text)
         if run.purpose == Purpose.PREPARE:
-            held.note(partial_datasets.BEFORE, partial_datasets.before(run))
-        with setup.held(held):
+            context.note(partial_datasets.BEFORE, partial_datasets.before(run))
+        with setup.steps(context):
             # ping and warm-up decide how much of the load to log
-            options, recorder.log_follower = store.planned(run, held.home, held.place.why_no_log)
-            exit_code, stop = _load(run, recorder, held.command(options), held)
+            options, recorder.log_follower = store.planned(run, context.home, context.place.why_no_log)
+            exit_code, stop = _run_program(run, recorder, context.command(options), context)
     return _ending(run, recorder, exit_code, stop)
 
 
@@ -135,8 +135,8 @@ def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
         raise Cancelled(_("cancelled before it started"))
     recorder.state(status=Status.STARTING)
     privileges.guard_started(run)
-    with machines.of_run(run) as machine, _prepared_on(machine, run, recorder) as held:
-        yield held
+    with machines.of_run(run) as machine, _prepared_on(machine, run, recorder) as context:
+        yield context
 
 
 @contextmanager
@@ -165,7 +165,7 @@ def _prepared_on(machine: Machine, run: Run, recorder: Recorder) -> Iterator[Set
             )
             return home.confine(command)
 
-        yield SetupContext(run, endpoint, home, recorder, command=build, check=partial(_lookup, recorder))
+        yield SetupContext(run, endpoint, home, recorder, command=build, check=partial(_heartbeat, recorder))
 
 
 def _pem(endpoint: Endpoint) -> str:
@@ -177,14 +177,14 @@ def _reached_from(home: Path, endpoint: Endpoint) -> Endpoint:
     return replace(endpoint, sslrootcert=str(home / ROOT_CERTIFICATE)) if endpoint.sslrootcert else endpoint
 
 
-def _load(run: Run, recorder: Recorder, command: Command, held: SetupContext) -> tuple[int, Stopped | None]:
+def _run_program(run: Run, recorder: Recorder, command: Command, context: SetupContext) -> tuple[int, Stopped | None]:
     """Return the exit code, and why the load was stopped early (None: it was not)."""
     events: Queue[object] = Queue(QUEUED_EVENTS)
     stop: Stopped | None = None
-    with probes.opened(run) as around, _started(recorder, held, command, events) as load:
+    with probes.opened(run) as around, _started(recorder, context, command, events) as load:
         try:
-            with observers.watching(Overlay(run, load.pid, held.home, events, around)):
-                _listen(load, recorder, time.monotonic() + allowed_s(run))
+            with observers.watching(LoadContext(run, load.pid, context.home, events, around)):
+                _record_until_end(load, recorder, time.monotonic() + allowed_s(run))
             if load.lost:
                 raise HostLost(load.lost)
         except Stopped as early:
@@ -193,19 +193,19 @@ def _load(run: Run, recorder: Recorder, command: Command, held: SetupContext) ->
             load.stop()
             sessions.terminate(run)
         exit_code = load.stop()
-        _take_rest(load, recorder)
-    recorder.settle()
+        _drain_events(load, recorder)
+    recorder.write_pending()
     return exit_code, stop
 
 
 @contextmanager
-def _started(recorder: Recorder, held: SetupContext, command: Command, events: "Queue[object]") -> Iterator[Load]:
+def _started(recorder: Recorder, context: SetupContext, command: Command, events: "Queue[object]") -> Iterator[Load]:
     """Start the program once the attempt is known to be current, and end it in any case."""
-    server_version = versions.of_server(held.run)
-    at = synchronized_start.start_of(recorder, held.check)
+    server_version = versions.of_server(context.run)
+    at = synchronized_start.await_start(recorder, context.check)
     recorder.begin(at, status=Status.RUNNING, command=command.shown or command.argv, server_version=server_version)
     synchronized_start.wait_until(at)
-    load = held.place.start(command, events)
+    load = context.place.start(command, events)
     try:
         synchronized_start.note_start(recorder, at)
         yield load
@@ -229,14 +229,14 @@ def allowed_s(run: Run) -> float:
     return starting_s + 1.1 * float(duration) + 10.0 + 0.1 * float(run.options.get("clients") or 1)
 
 
-def _listen(load: Load, recorder: Recorder, deadline: float) -> None:
+def _record_until_end(load: Load, recorder: Recorder, deadline: float) -> None:
     """Handle events until both streams have ended; raise `Stopped` and `Fenced`."""
     open_streams = {"stdout", "stderr"}
     next_check, gone_at = time.monotonic(), None
     while open_streams:
         try:
             event = load.events.get(timeout=max(0.0, next_check - time.monotonic()))
-            take(event, recorder)
+            record_event(event, recorder)
             open_streams -= {event.stream} if isinstance(event, Ended) else set()
         except Empty:
             pass
@@ -249,7 +249,7 @@ def _listen(load: Load, recorder: Recorder, deadline: float) -> None:
 
 
 def _check(recorder: Recorder, now: float, deadline: float) -> None:
-    _lookup(recorder)
+    _heartbeat(recorder)
     if now > deadline:
         raise DeadlinePassed(_why_late(recorder.run))
 
@@ -263,25 +263,25 @@ def _why_late(run: Run) -> str:
     return _("it did not end in its time: the server or the pooler hung; figures are those until then")
 
 
-def _lookup(recorder: Recorder) -> None:
-    recorder.keep()
+def _heartbeat(recorder: Recorder) -> None:
+    recorder.heartbeat()
     if recorder.cancel_requested():
         raise Cancelled(synchronized_start.why_ended(recorder.run))
 
 
-def take(event: object, recorder: Recorder) -> None:
+def record_event(event: object, recorder: Recorder) -> None:
     """Record a line of the program, or an observation."""
     match event:
         case Line(stream, printed, at):
             text = recorder.mask(printed)
             recorder.line(stream, text)
             if stream == engine(recorder.run.engine).terms.stream:
-                _take_line(text, at, recorder)
-        case PoolObservation() | Seen():
+                _record_line(text, at, recorder)
+        case PoolObservation() | ObservedFigures():
             recorder.observe(event)
 
 
-def _take_line(text: str, at: float, recorder: Recorder) -> None:
+def _record_line(text: str, at: float, recorder: Recorder) -> None:
     parsed = engine(recorder.run.engine).parse_line(text, recorder.run.options)
     if parsed.sample is not None:
         recorder.sample(parsed.sample, at - parsed.late_s)
@@ -291,11 +291,11 @@ def _take_line(text: str, at: float, recorder: Recorder) -> None:
         recorder.log(text, at)
 
 
-def _take_rest(load: Load, recorder: Recorder) -> None:
+def _drain_events(load: Load, recorder: Recorder) -> None:
     """Handle what arrived before the end, including the last lines of a stopped load."""
     load.join()
     for event in drain(load.events):
-        take(event, recorder)
+        record_event(event, recorder)
     if load.dropped_lines:
         text = ngettext(
             "(%(count)s line was left out: it came faster than it could be stored)",
@@ -312,26 +312,26 @@ def _take_rest(load: Load, recorder: Recorder) -> None:
 
 def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> Ending:
     """Return the ending of a load, from the exit code and its output."""
-    output = engine(run.engine).read_output(recorder.output.whole("stdout"), recorder.output.whole("stderr"))
+    output = engine(run.engine).read_output(recorder.output.text_of("stdout"), recorder.output.text_of("stderr"))
     found: dict[str, Any] = {
         "exit_code": exit_code,
         "summary": output.summary | ({"scripts": output.scripts} if len(output.scripts) > 1 else {}),
         "statements": output.statements,
         "client_version": output.client_version or run.client_version,  # not every program prints it
         "server_version": run.server_version or output.server_version,
-        "conditions": {**run.conditions, "meanwhile": recorder.counters.found()},
+        "conditions": {**run.conditions, "meanwhile": recorder.observed_totals.summary()},
     }
     if recorder.log_follower:
         spread = store.keep(run, recorder.log_follower, recorder.sample_seqs)
-        recorder.hand_over_late()
+        recorder.publish_late_latencies()
         found["summary"] = output.summary and found["summary"] | spread  # none of a load that was broken off
     if output.latencies:
         run.write()  # raises where the attempt is another's by now
         found["summary"] = store.keep_printed(run, output.latencies) | found["summary"]
     found["summary"] = store.as_shown(found["summary"])
     if stop is not None:
-        return incomplete(stop.status, _with_remains(run, str(stop)), **found)
-    contended = recorder.counters.doubts()
+        return incomplete(stop.status, _with_leftovers(run, str(stop)), **found)
+    contended = recorder.observed_totals.doubts()
     judged, reasons = validity.judge(
         output,
         options=run.options,
@@ -342,24 +342,24 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     )
     if contended and reasons == contended:  # an experiment may keep it: see benchmarks.analysis.blocks
         found["conditions"]["meanwhile"]["only_contended"] = True
-    found |= {"validity": judged, "reasons": [*reasons, *recorder.counters.warnings(run)]}
+    found |= {"validity": judged, "reasons": [*reasons, *recorder.observed_totals.warnings(run)]}
     if run.purpose == Purpose.PREPARE and exit_code == 0:
         datasets.keep(run)
         recorder.state(progress_percent=100.0)
         return Ending(Status.SUCCEEDED, found)
     if exit_code == 0 and output.has_summary and not output.aborted:
         return Ending(Status.SUCCEEDED, found)
-    errors = output.errors or last_words(recorder.output.whole("stderr"))
-    return Ending(Status.FAILED, found | {"error": _with_remains(run, _why(run, errors, exit_code))})
+    errors = output.errors or last_message(recorder.output.text_of("stderr"))
+    return Ending(Status.FAILED, found | {"error": _with_leftovers(run, _why(run, errors, exit_code))})
 
 
-def _with_remains(run: Run, error: str) -> str:
+def _with_leftovers(run: Run, error: str) -> str:
     """Add to the error of a broken-off preparation what it left of the tables."""
     left = partial_datasets.leave(run) if run.purpose == Purpose.PREPARE else ""
     return f"{error}; {left}" if left else error
 
 
-def last_words(stderr: str) -> list[str]:
+def last_message(stderr: str) -> list[str]:
     """Return the last message on stderr of a program by name, where the load program's own errors have none.
 
     A sandbox, a wrapper or the dynamic linker ends before the load program says anything (`bwrap: Can't …`).

@@ -16,10 +16,10 @@ from benchmarks.targets import resolve
 from pools.clusters import connect
 
 POLL_EVERY_S = 0.1
-BUSY_S = 0.002  # of the wait for the mark; sleeping wakes up late by a little
+BUSY_S = 0.002  # of the wait for the start; sleeping wakes up late by a little
 
 
-def start_of(recorder: Recorder, check: Callable[[], None]) -> float:
+def await_start(recorder: Recorder, check: Callable[[], None]) -> float:
     """Return the monotonic time at which the load is to start: now, or the time set for all parts.
 
     `check` renews the lease and raises where the run must end. Raises `ClusterUnreachable` for a part that can't reach
@@ -30,13 +30,13 @@ def start_of(recorder: Recorder, check: Callable[[], None]) -> float:
         return time.monotonic()
     connect.connect_endpoint(resolve.endpoint_of(run), application_name=run.application_name).close()
     recorder.state(ready_at=timezone.now())
-    at_once = Run.objects.filter(pk=run.pk).values_list("start_at", flat=True)
-    while (mark := at_once.get()) is None:
+    start_time = Run.objects.filter(pk=run.pk).values_list("start_at", flat=True)
+    while (start_at := start_time.get()) is None:
         check()
         time.sleep(POLL_EVERY_S)
     clock = read_clock()
     recorder.state(conditions=run.conditions | {"start": {"clock_error_ms": round(clock.error_s * 1000, 3)}})
-    return clock.monotonic(mark)
+    return clock.monotonic(start_at)
 
 
 def wait_until(at: float) -> None:
@@ -84,13 +84,13 @@ def read_clock() -> Clock:
     """Return the clock by the quickest of several readings, since hosts' clocks may differ. Raises `QueueDown`."""
     with asking_redis() as client:
         client.ping()  # connecting is no part of a reading
-        return best([_reading(client) for _ in range(READINGS)])
+        return most_precise([_reading(client) for _ in range(READINGS)])
 
 
-def best(readings: list[tuple[float, float, float]]) -> Clock:
+def most_precise(readings: list[tuple[float, float, float]]) -> Clock:
     """Return the clock by the quickest (asked at, answered at, answer), whose middle is when Redis answered."""
-    asked, answered, reported = min(readings, key=lambda reading: reading[1] - reading[0])
-    return Clock(reported - (asked + answered) / 2, (answered - asked) / 2)
+    asked, answered, answer = min(readings, key=lambda reading: reading[1] - reading[0])
+    return Clock(answer - (asked + answered) / 2, (answered - asked) / 2)
 
 
 def _reading(client: "redis.Redis") -> tuple[float, float, float]:

@@ -100,12 +100,12 @@ async def follow(run_id: UUID | str, after: str = BEGINNING) -> AsyncGenerator[E
     Gaps of the stream (before this viewer came, or while Redis was away) are filled from the database, which is also
     queried whenever the stream is silent, so that an end that could not be published is seen too.
     """
-    stream, last, described = _Stream(run_id), event_id(*position(after)), _Sent()
+    stream, last, sent_state = _Stream(run_id), event_id(*position(after)), _Sent()
     try:
         async with aclosing(_batches(stream, run_id, last)) as batches:
             async for batch in batches:
                 for event in batch:
-                    if event.name == "state" and not described.moves_to(event.payload):
+                    if event.name == "state" and not sent_state.moves_to(event.payload):
                         continue
                     yield event
                     if event.name == "end":

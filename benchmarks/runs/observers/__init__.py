@@ -1,6 +1,6 @@
 """Observers of a load: each runs in a thread of the worker and puts observations into the run's events, on its clock.
 
-An observer is a context manager that takes an `Overlay`; a new one is a module here and a line in `OBSERVERS`.
+An observer is a context manager that takes a `LoadContext`; a new one is a module here and a line in `OBSERVERS`.
 Connections that it needs are opened by `probes` before the load takes all of them.
 """
 
@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from benchmarks.models import Purpose, Run
 from benchmarks.runs.observers import generator, host, pool, server
-from benchmarks.runs.observers.base import Overlay
+from benchmarks.runs.observers.base import LoadContext
 
-OBSERVERS: tuple[Callable[[Overlay], AbstractContextManager[None]], ...] = (
+OBSERVERS: tuple[Callable[[LoadContext], AbstractContextManager[None]], ...] = (
     pool.watching,
     server.watching,
     host.watching,
@@ -22,17 +22,17 @@ OF_THIS_MACHINE = (host.watching, generator.watching)  # which tell nothing of a
 
 
 @contextmanager
-def watching(overlay: Overlay) -> Iterator[None]:
+def watching(context: LoadContext) -> Iterator[None]:
     """Run all observers while the load is on; none while a dataset is prepared."""
     with ExitStack() as stack:
-        for observer in _observers_of(overlay.run):
-            if not overlay.pid and observer in OF_THIS_MACHINE:
+        for observer in _observers_of(context.run):
+            if not context.pid and observer in OF_THIS_MACHINE:
                 continue
-            stack.enter_context(observer(overlay))
+            stack.enter_context(observer(context))
         yield
 
 
-def _observers_of(run: Run) -> Sequence[Callable[[Overlay], AbstractContextManager[None]]]:
+def _observers_of(run: Run) -> Sequence[Callable[[LoadContext], AbstractContextManager[None]]]:
     """Return the run's observers; of a distributed run, each part observes its generator, and the whole the rest."""
     if run.purpose != Purpose.LOAD:
         return ()

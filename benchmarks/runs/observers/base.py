@@ -10,7 +10,7 @@ from benchmarks.runs.observers.probes import ServerProbe
 
 
 @dataclass(frozen=True)
-class Seen:
+class ObservedFigures:
     """An observation at a monotonic time; `figures` carry their units in their names."""
 
     kind: ObservationKind
@@ -19,7 +19,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Overlay:
+class LoadContext:
     """A run whose load is on: the load's process, its private home, the queue for observations, and the open probes.
 
     `pid` may be a wrapper's: the load is that process and its descendants.

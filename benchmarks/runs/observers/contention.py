@@ -26,7 +26,7 @@ Id = tuple[int, float]  # number and start of a process, as numbers are used aga
 
 
 @dataclass(frozen=True)
-class Own:
+class OwnProcess:
     """One of our own processes: its processor seconds, those of its ended children among them, and its parent."""
 
     seconds: float
@@ -34,23 +34,23 @@ class Own:
 
 
 @dataclass(frozen=True)
-class Crowd:
+class ProcessorTimes:
     """Processor seconds of all cores since the host started, used by processes, stolen and total; and our processes."""
 
     worked: float
     stolen: float
     total: float
-    ours: Mapping[Id, Own]
+    ours: Mapping[Id, OwnProcess]
 
 
-def read(load: Iterable[int], homes: Collection[str] = ()) -> Crowd:
+def read(load: Iterable[int], homes: Collection[str] = ()) -> ProcessorTimes:
     """Read the times of all processes, given the load's; takes some milliseconds, so it is called rarely.
 
     What works in a folder whose name begins like one of `homes` is the load of another part of the same run.
     """
     host, mine = procfs.host_times(), set(load)
     ours = {found[0]: found[1] for process in psutil.process_iter() if (found := _own(process, mine, homes))}
-    return Crowd(host.worked, host.stolen, host.total, ours)
+    return ProcessorTimes(host.worked, host.stolen, host.total, ours)
 
 
 def homes_of_parts(run: Run) -> tuple[str, ...]:
@@ -61,13 +61,13 @@ def homes_of_parts(run: Run) -> tuple[str, ...]:
     return tuple(f"{workdir.PREFIX}{pk.hex}-" for pk in parts)
 
 
-def _own(process: psutil.Process, load: set[int], homes: Collection[str]) -> tuple[Id, Own] | None:
+def _own(process: psutil.Process, load: set[int], homes: Collection[str]) -> tuple[Id, OwnProcess] | None:
     """Return one of our own processes; None for any other."""
     with suppress(psutil.Error), process.oneshot():
         name = process.name()
         is_ours = process.pid in load or name in SERVERS or _is_the_panels(process, name)
         if is_ours or (homes and _works_in(process, homes)):
-            return (process.pid, process.create_time()), Own(sum(process.cpu_times()[:4]), process.ppid())
+            return (process.pid, process.create_time()), OwnProcess(sum(process.cpu_times()[:4]), process.ppid())
     return None
 
 
@@ -79,7 +79,7 @@ def _is_the_panels(process: psutil.Process, name: str) -> bool:
     return name.startswith(PYTHONS) and any(part in word for word in process.cmdline() for part in OURS)
 
 
-def figures(before: Crowd, now: Crowd) -> dict[str, object]:
+def figures(before: ProcessorTimes, now: ProcessorTimes) -> dict[str, object]:
     """Return `others_percent` and `steal_percent` between two readings; 100 is all cores of the host."""
     total = now.total - before.total
     if total <= 0:
@@ -92,7 +92,7 @@ def figures(before: Crowd, now: Crowd) -> dict[str, object]:
     }
 
 
-def ours_between(before: Crowd, now: Crowd) -> float:
+def ours_between(before: ProcessorTimes, now: ProcessorTimes) -> float:
     """Return the processor seconds of our own processes between two readings.
 
     The time of a process that ended goes to its parent as a whole, so what was counted before is taken off, unless the

@@ -13,12 +13,12 @@ from pathlib import Path
 from benchmarks.models import ObservationKind
 from benchmarks.processes.command import SERVICE_PID
 from benchmarks.runs.observers import contention, procfs, ticker
-from benchmarks.runs.observers.base import Overlay, Seen
-from benchmarks.runs.observers.contention import Crowd
+from benchmarks.runs.observers.base import LoadContext, ObservedFigures
+from benchmarks.runs.observers.contention import ProcessorTimes
 from benchmarks.runs.observers.procfs import HostTimes
 
 Figures = dict[str, object]
-FAMILY_S = 5.0  # after which new processes of the load are listed
+LIST_AGAIN_S = 5.0  # after which new processes of the load are listed
 FIRST_OBSERVATIONS = 3  # each lists anew: a sandbox or a shell starts the load a moment after itself
 
 
@@ -35,42 +35,43 @@ class Reading:
 
 
 @contextmanager
-def watching(overlay: Overlay) -> Iterator[None]:
+def watching(context: LoadContext) -> Iterator[None]:
     """Put observations of the generator into the events."""
-    generator = _Generator(overlay)
-    with ticker.each("the generator", generator.observe):
+    generator = _Generator(context)
+    with ticker.every_second("the generator", generator.observe):
         yield
 
 
 class _Generator:
     """The load's processes between two observations."""
 
-    def __init__(self, overlay: Overlay) -> None:
-        self.overlay, self.cores = overlay, os.cpu_count() or 1
+    def __init__(self, context: LoadContext) -> None:
+        self.context, self.cores = context, os.cpu_count() or 1
         self.pids: tuple[int, ...] = ()
-        self.homes = contention.homes_of_parts(overlay.run)
-        self.service = _pid_in(overlay.home / SERVICE_PID)
+        self.homes = contention.homes_of_parts(context.run)
+        self.service = _pid_in(context.home / SERVICE_PID)
         self.listed_at, self.observations = 0.0, 0
         self.before: Reading | None = None
-        self.crowd: Crowd | None = None
+        self.times: ProcessorTimes | None = None
 
     def observe(self) -> None:
         """Put the processor time since the last observation; the first call only reads."""
         now = self._read()
-        around = self._around() if self.listed_at == now.at else {}
+        others = self._contention() if self.listed_at == now.at else {}
         if self.before and now.load:
-            self.overlay.put(Seen(ObservationKind.GENERATOR, now.at, figures(self.before, now, self.cores) | around))
+            found = figures(self.before, now, self.cores) | others
+            self.context.put(ObservedFigures(ObservationKind.GENERATOR, now.at, found))
         self.before = now
 
-    def _around(self) -> Figures:
+    def _contention(self) -> Figures:
         """Return what others took since the processes were last listed."""
-        before, self.crowd = self.crowd, contention.read(self.pids, self.homes)
-        return contention.figures(before, self.crowd) if before else {}
+        before, self.times = self.times, contention.read(self.pids, self.homes)
+        return contention.figures(before, self.times) if before else {}
 
     def _read(self) -> Reading:
         now = time.monotonic()
-        if self.observations < FIRST_OBSERVATIONS or now - self.listed_at > FAMILY_S:
-            self.pids, self.listed_at = tuple(procfs.family(self.overlay.pid)), now
+        if self.observations < FIRST_OBSERVATIONS or now - self.listed_at > LIST_AGAIN_S:
+            self.pids, self.listed_at = tuple(procfs.family(self.context.pid)), now
         self.observations += 1
         load = dict(procfs.process_times(self.pids))
         return Reading(
@@ -78,7 +79,7 @@ class _Generator:
             {pid: used for pid, (used, _) in load.items()},
             sum(threads for _, threads in load.values()),
             procfs.host_times(),
-            {pid: used for pid, (used, _) in procfs.process_times(self.overlay.probe.pooler_pids)},
+            {pid: used for pid, (used, _) in procfs.process_times(self.context.probe.pooler_pids)},
             {pid: used for pid, (used, _) in procfs.process_times(self.service)},
         )
 
@@ -91,7 +92,7 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
     all cores.
     """
     elapsed_s = now.at - before.at
-    load = sum(_taken(before.load, now.load).values())
+    load = sum(_seconds_used(before.load, now.load).values())
     spent_s = now.host.total - before.host.total
     idle = now.host.idle + now.host.waiting - before.host.idle - before.host.waiting
     found: Figures = {
@@ -100,14 +101,14 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
         "threads": now.threads,
         "host_cpu_percent": round(100 * (spent_s - idle) / spent_s, 1) if spent_s > 0 else None,
     }
-    if poolers := _taken(before.poolers, now.poolers):
+    if poolers := _seconds_used(before.poolers, now.poolers):
         found["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
-    if service := _taken(before.service, now.service):
+    if service := _seconds_used(before.service, now.service):
         found["service_cpu_percent"] = round(100 * sum(service.values()) / elapsed_s, 1)
     return found
 
 
-def _taken(before: dict[int, float], now: dict[int, float]) -> dict[int, float]:
+def _seconds_used(before: dict[int, float], now: dict[int, float]) -> dict[int, float]:
     """Return the seconds by live process; one that is new took all of its own."""
     return {pid: used - before.get(pid, 0.0) for pid, used in now.items()}
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.models import ObservationKind
 from benchmarks.runs.observers import procfs, ticker
-from benchmarks.runs.observers.base import Overlay, Seen
+from benchmarks.runs.observers.base import LoadContext, ObservedFigures
 from benchmarks.runs.observers.procfs import DiskBytes, HostTimes
 
 Figures = dict[str, object]
@@ -24,28 +24,28 @@ class Reading:
 
 
 @contextmanager
-def watching(overlay: Overlay) -> Iterator[None]:
+def watching(context: LoadContext) -> Iterator[None]:
     """Put observations of the host into the events; none where the server is elsewhere."""
-    if not overlay.probe.is_here:
+    if not context.probe.is_here:
         yield
         return
-    host = _Host(overlay)
-    with ticker.each("the server's host", host.observe):
+    host = _Host(context)
+    with ticker.every_second("the server's host", host.observe):
         yield
 
 
 class _Host:
     """The host between two observations."""
 
-    def __init__(self, overlay: Overlay) -> None:
-        self.overlay, self.disks = overlay, procfs.disks()
+    def __init__(self, context: LoadContext) -> None:
+        self.context, self.disks = context, procfs.disks()
         self.before: Reading | None = None
 
     def observe(self) -> None:
         """Put what happened since the last observation; the first call only reads."""
         now = _read(self.disks)
         if self.before:
-            self.overlay.put(Seen(ObservationKind.HOST, now.at, figures(self.before, now)))
+            self.context.put(ObservedFigures(ObservationKind.HOST, now.at, figures(self.before, now)))
         self.before = now
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.models import ObservationKind, Run
 from benchmarks.runs.observers import ticker
-from benchmarks.runs.observers.base import Overlay, Seen
+from benchmarks.runs.observers.base import LoadContext, ObservedFigures
 from pools.models import Pooler
 from pools.monitoring import sampler as consoles
 from pools.monitoring.rates import counted
@@ -33,15 +33,15 @@ class PoolObservation:
 
 
 @contextmanager
-def watching(overlay: Overlay) -> Iterator[None]:
+def watching(context: LoadContext) -> Iterator[None]:
     """Put observations of the pool and the pooler into the events; none where the run has no console to poll."""
-    run = overlay.run
+    run = context.run
     found = (run.pool.pooler, run.pool.name) if run.pool else _of_external(run)
     if found is None:
         yield
         return
-    console = _Console(overlay, *found)
-    with ticker.each(f"pool {found[1]}", console.observe):
+    console = _Console(context, *found)
+    with ticker.every_second(f"pool {found[1]}", console.observe):
         yield
 
 
@@ -54,8 +54,8 @@ def _of_external(run: Run) -> tuple[Pooler, str] | None:
 class _Console:
     """The pool between two observations; one poll of the console serves all that observe the pooler."""
 
-    def __init__(self, overlay: Overlay, pooler: Pooler, name: str) -> None:
-        self.overlay, self.pooler, self.name, self.seen = overlay, pooler, name, ConsoleSnapshot()
+    def __init__(self, context: LoadContext, pooler: Pooler, name: str) -> None:
+        self.context, self.pooler, self.name, self.seen = context, pooler, name, ConsoleSnapshot()
         self.uncounted = KINDS[pooler.kind].uncounted
         self.observations = 0
 
@@ -71,13 +71,14 @@ class _Console:
     def _put(self, snapshot: ConsoleSnapshot, at: float) -> None:
         found = snapshot.figures.get(self.name)
         if found is not None:
-            self.overlay.put(
+            self.context.put(
                 PoolObservation(at, counted({name: getattr(found, name) for name in FIGURES}, self.uncounted))
             )
         self.observations += 1
         if self.observations > 1:  # the rates of the first one are of the time before the load
             by = {"uncounted_by": self.pooler.get_kind_display()} if self.uncounted and self.observations == 2 else {}
-            self.overlay.put(Seen(ObservationKind.POOLER, at, figures(snapshot, self.name, self.uncounted) | by))
+            observed = figures(snapshot, self.name, self.uncounted) | by
+            self.context.put(ObservedFigures(ObservationKind.POOLER, at, observed))
 
 
 def figures(snapshot: ConsoleSnapshot, name: str, uncounted: Collection[str] = ()) -> dict[str, object]:

@@ -11,12 +11,12 @@ from psycopg.rows import dict_row
 
 from benchmarks.models import ObservationKind
 from benchmarks.runs.observers import probes, ticker
-from benchmarks.runs.observers.base import Overlay, Seen
+from benchmarks.runs.observers.base import LoadContext, ObservedFigures
 from pools.clusters import connect, session_deadline
 
 log = logging.getLogger(__name__)
 
-AGAIN_S = 5.0  # after which a server that hung up is logged in to again
+RECONNECT_AFTER_S = 5.0  # after which a server that hung up is logged in to again
 WAITS_KEPT = 12  # of an observation; the rest are summed up
 REST = "others"
 RATES = (
@@ -36,47 +36,47 @@ Row = Mapping[str, Any]
 
 
 @contextmanager
-def watching(overlay: Overlay) -> Iterator[None]:
+def watching(context: LoadContext) -> Iterator[None]:
     """Put observations of the server into the events; none where no session could be opened before the load."""
-    if overlay.probe.session is None:
+    if context.probe.session is None:
         yield
         return
-    server = _Server(overlay, overlay.probe.session)
+    server = _Server(context, context.probe.session)
     try:
-        with ticker.each("the server", server.observe, server.hang_up):
+        with ticker.every_second("the server", server.observe, server.disconnect):
             yield
     finally:
-        server.leave()
+        server.close()
 
 
 class _Server:
     """The server between two observations, over one session that lasts as long as the load."""
 
-    def __init__(self, overlay: Overlay, session: connect.Connection) -> None:
-        self.overlay = overlay
+    def __init__(self, context: LoadContext, session: connect.Connection) -> None:
+        self.context = context
         self.session: connect.Connection | None = session
         self.rest_until = 0.0
         self.before: Row | None = None
 
     def observe(self) -> None:
         """Put what happened since the last observation; nothing while the server does not answer."""
-        if (found := self._asked()) is None:
+        if (found := self._query_server()) is None:
             return
         at, row = found
-        hidden = {"hidden": self.overlay.probe.hidden} if self.before is None and self.overlay.probe.hidden else {}
-        self.overlay.put(Seen(ObservationKind.SERVER, at, figures(self.before, row) | hidden))
+        hidden = {"hidden": self.context.probe.hidden} if self.before is None and self.context.probe.hidden else {}
+        self.context.put(ObservedFigures(ObservationKind.SERVER, at, figures(self.before, row) | hidden))
         self.before = row
 
-    def hang_up(self) -> None:
+    def disconnect(self) -> None:
         """Cut the connection to a server that does not answer."""
         if self.session:
             session_deadline.hang_up(self.session)
 
-    def leave(self) -> None:
+    def close(self) -> None:
         if self.session:
             self.session.close()
 
-    def _asked(self) -> tuple[float, Row] | None:
+    def _query_server(self) -> tuple[float, Row] | None:
         session = self._connected()
         if session is None:
             return None
@@ -84,10 +84,10 @@ class _Server:
         try:
             with session.cursor(row_factory=dict_row) as cursor:
                 words = statement(session.info.server_version)
-                row = cursor.execute(words, {"database": self.overlay.run.database}, prepare=True).fetchone()
+                row = cursor.execute(words, {"database": self.context.run.database}, prepare=True).fetchone()
         except psycopg.Error as error:
-            log.warning("run %s: its server can't be observed: %s", self.overlay.run.pk, error)
-            self.rest_until = time.monotonic() + AGAIN_S
+            log.warning("run %s: its server can't be observed: %s", self.context.run.pk, error)
+            self.rest_until = time.monotonic() + RECONNECT_AFTER_S
             return None
         return ((began + time.monotonic()) / 2, row) if row else None
 
@@ -96,8 +96,8 @@ class _Server:
         if time.monotonic() < self.rest_until:
             return None
         if self.session is None or self.session.closed:
-            self.session = probes.log_in(self.overlay.run)
-            self.rest_until = 0.0 if self.session else time.monotonic() + AGAIN_S
+            self.session = probes.log_in(self.context.run)
+            self.rest_until = 0.0 if self.session else time.monotonic() + RECONNECT_AFTER_S
         return self.session
 
 
@@ -111,13 +111,13 @@ def figures(before: Row | None, now: Row) -> dict[str, object]:
     if before is None or (elapsed_s := now["at_s"] - before["at_s"]) <= 0:
         return found
     for name in filter(now.__contains__, RATES):
-        grown = _grown(before, now, name)
+        grown = _increase(before, now, name)
         found[f"{name}_per_s"] = None if grown is None else round(grown / elapsed_s, 1)
-    done = any(_grown(before, now, name) for name in DONE)
-    return found | {name: int(_grown(before, now, name) or 0) if done else 0 for name in COUNTS}
+    done = any(_increase(before, now, name) for name in DONE)
+    return found | {name: int(_increase(before, now, name) or 0) if done else 0 for name in COUNTS}
 
 
-def _grown(before: Row, now: Row, name: str) -> float | None:
+def _increase(before: Row, now: Row, name: str) -> float | None:
     first, last = before.get(name), now.get(name)
     if first is None or last is None or last < first:
         return None

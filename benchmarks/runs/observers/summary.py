@@ -24,7 +24,7 @@ class _Mean:
     total: float = 0.0
     weight: float = 0.0
 
-    def take(self, value: float | None, weight: float = 1.0) -> None:
+    def add(self, value: float | None, weight: float = 1.0) -> None:
         if value is not None:
             self.total += value * weight
             self.weight += weight
@@ -35,7 +35,7 @@ class _Mean:
 
 
 @dataclass
-class LoadCounters:
+class ObservationTotals:
     """Sums over the observations of a run, fed as they are stored; its size does not grow with the run."""
 
     means: dict[str, _Mean] = field(default_factory=dict)
@@ -44,28 +44,28 @@ class LoadCounters:
     server_here: bool = False
     uncounted_by: str = ""
 
-    def take(self, observe: Observation) -> None:
+    def add(self, observation: Observation) -> None:
         """Add one observation."""
-        figures = observe.figures
-        self.server_here = self.server_here or observe.kind == ObservationKind.HOST
+        figures = observation.figures
+        self.server_here = self.server_here or observation.kind == ObservationKind.HOST
         self.hidden = figures.get("hidden", self.hidden)
         self.uncounted_by = figures.get("uncounted_by", self.uncounted_by)
-        if observe.kind == ObservationKind.SERVER and "checkpoints_timed" in figures:
+        if observation.kind == ObservationKind.SERVER and "checkpoints_timed" in figures:
             for name in ("checkpoints_timed", "checkpoints_requested"):
                 self.checkpoints[name] = self.checkpoints.get(name, 0) + figures[name]
-        if observe.t < SETTLED_S:
+        if observation.t < SETTLED_S:
             return
-        if observe.kind == ObservationKind.POOLER:
+        if observation.kind == ObservationKind.POOLER:
             for name, figure in (("queue_ms", "wait_ms"), ("service_ms", "service_ms")):
-                self._mean(name).take(figures.get(figure), figures.get("transactions_per_s") or 0.0)
-        if observe.kind == ObservationKind.GENERATOR:
+                self._mean(name).add(figures.get(figure), figures.get("transactions_per_s") or 0.0)
+        if observation.kind == ObservationKind.GENERATOR:
             for name in PROCESSORS:
-                self._mean(name).take(figures.get(name))
+                self._mean(name).add(figures.get(name))
 
     def _mean(self, name: str) -> _Mean:
         return self.means.setdefault(name, _Mean())
 
-    def found(self) -> dict[str, Any]:
+    def summary(self) -> dict[str, Any]:
         """Return the means and counts; what was not observed is left out.
 
         `queue_ms` and `service_ms` are means per transaction; processors' means are in percent of one core
@@ -74,19 +74,19 @@ class LoadCounters:
         whether the server runs on the generator's host (`server_here`).
         """
         means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
-        described = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
-        return means | self.checkpoints | {name: reported for name, reported in described.items() if reported}
+        other = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
+        return means | self.checkpoints | {name: value for name, value in other.items() if value}
 
     def doubts(self) -> list[str]:
         """Return why the figures are unreliable, as sentences: others used the load's host."""
-        reported = contention.doubt(self.found(), settings.CONTENTION_PERCENT)
-        return [reported] if reported else []
+        reason = contention.doubt(self.summary(), settings.CONTENTION_PERCENT)
+        return [reason] if reason else []
 
     def warnings(self, run: Run) -> list[str]:
         """Return what limited the load other than the server, as sentences; the figures hold within these limits."""
-        found, words, reported = self.found(), engine(run.engine).terms, []
+        found, words, sentences = self.summary(), engine(run.engine).terms, []
         if (busy := found.get("busy_percent", 0.0)) > FULL_PERCENT:
-            reported.append(
+            sentences.append(
                 _(
                     "%(program)s itself took %(busy)s %% of what its threads can use of the processors: it may be the "
                     "limit, not the server (%(remedy)s); a generator with more cores helps too"
@@ -94,7 +94,7 @@ class LoadCounters:
                 % {"program": words.program, "busy": f"{busy:.0f}", "remedy": words.busier}
             )
         if (taken := found.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
-            reported.append(
+            sentences.append(
                 _(
                     "PgBouncer took %(taken)s %% of the one core that a process of it can use: it may be the limit, "
                     "not the server; let several share its port (so_reuseport)"
@@ -102,5 +102,5 @@ class LoadCounters:
                 % {"taken": f"{taken:.0f}"}
             )
         if (taken := found.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
-            reported.append(str(words.full_service) % {"taken": f"{taken:.0f}"})
-        return reported
+            sentences.append(str(words.full_service) % {"taken": f"{taken:.0f}"})
+        return sentences

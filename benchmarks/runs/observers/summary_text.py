@@ -10,7 +10,7 @@ LabelledText = tuple[str, str]  # label and sentence
 
 
 def in_words(found: dict[str, Any]) -> list[LabelledText]:
-    """Return a label and a sentence for each figure of `LoadCounters.found`; empty where nothing was observed."""
+    """Return a label and a sentence for each figure of `ObservationTotals.summary`; empty where there is none."""
     return [*_latency(found), *_processors(found), *_checkpoints(found), *_hidden(found)]
 
 

@@ -11,34 +11,36 @@ from django.db import connections
 log = logging.getLogger(__name__)
 
 EVERY_S = 1.0
-ASIDE_S = 0.5  # programs print progress on the full second: an observation then would delay it
+OFFSET_S = 0.5  # programs print progress on the full second: an observation then would delay it
 
 
 @contextmanager
-def each(name: str, observe: Callable[[], None], hang_up: Callable[[], None] = lambda: None) -> Iterator[None]:
+def every_second(
+    name: str, observe: Callable[[], None], disconnect: Callable[[], None] = lambda: None
+) -> Iterator[None]:
     """Call `observe` at once and then each second, in a thread of its own; an observer that fails is not called again.
 
-    One that still runs when the load is over is ended by `hang_up`.
+    One that still runs when the load is over is ended by `disconnect`.
     """
-    over = threading.Event()
-    thread = threading.Thread(target=_go_on, args=(name, observe, over), name=name, daemon=True)
+    stopped = threading.Event()
+    thread = threading.Thread(target=_observe_until, args=(name, observe, stopped), name=name, daemon=True)
     thread.start()
     try:
         yield
     finally:
-        over.set()
+        stopped.set()
         thread.join(EVERY_S)
         if thread.is_alive():
-            hang_up()
+            disconnect()
             thread.join(EVERY_S)
 
 
-def _go_on(name: str, observe: Callable[[], None], over: threading.Event) -> None:
+def _observe_until(name: str, observe: Callable[[], None], stopped: threading.Event) -> None:
     due = time.monotonic()
     try:
         observe()
-        due += ASIDE_S
-        while not over.wait(max(0.0, due - time.monotonic())):
+        due += OFFSET_S
+        while not stopped.wait(max(0.0, due - time.monotonic())):
             observe()
             due = max(due + EVERY_S, time.monotonic())
     except Exception:  # the run goes on without this observer, whatever failed

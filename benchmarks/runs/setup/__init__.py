@@ -16,21 +16,21 @@ from benchmarks.models import Purpose, Run
 from benchmarks.runs.setup import settings_profile, vacuum_checkpoint
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.runs.setup.engine_service import served
-from benchmarks.runs.setup.idle_connections import held_idle
+from benchmarks.runs.setup.idle_connections import with_idle_connections
 from benchmarks.runs.setup.options import CLUSTER
 from benchmarks.runs.setup.provenance import recorded
-from benchmarks.runs.setup.warm_up import warmed
+from benchmarks.runs.setup.warm_up import with_warm_up
 from benchmarks.targets.resolve import Target
 from benchmarks.targets.round_trip import pinged
 
 CONDITIONS: tuple[Callable[[SetupContext], AbstractContextManager[None]], ...] = (
     pinged,
     settings_profile.in_force,
-    held_idle,
+    with_idle_connections,
     vacuum_checkpoint.prepared,
     served,
     recorded,
-    warmed,
+    with_warm_up,
 )
 OF_PARTS = (pinged, served)
 NEED_CLUSTER = ("checkpoint", "vacuum", "settings_profile")
@@ -61,11 +61,11 @@ def _refuse_without_cluster(target: Target, options: dict[str, Any]) -> None:
 
 
 @contextmanager
-def held(around: SetupContext) -> Iterator[None]:
+def steps(context: SetupContext) -> Iterator[None]:
     """Enter every set-up step of a load, one inside the other; none for a dataset being prepared."""
     with ExitStack() as stack:
-        for condition in _conditions_of(around.run):
-            stack.enter_context(condition(around))
+        for condition in _conditions_of(context.run):
+            stack.enter_context(condition(context))
         yield
 
 
@@ -80,7 +80,7 @@ def _conditions_of(run: Run) -> Sequence[Callable[[SetupContext], AbstractContex
 
 def doubts(found: dict[str, Any]) -> list[str]:
     """Return why the figures of a run are unreliable, from what its set-up steps noted."""
-    reported: list[str] = [*found.get("settings_profile", {}).get("left", [])]
+    reasons: list[str] = [*found.get("settings_profile", {}).get("left", [])]
     idle = found.get("idle", {})
     if closed := idle.get("closed_by_others"):
         text = ngettext(
@@ -88,13 +88,13 @@ def doubts(found: dict[str, Any]) -> list[str]:
             "%(closed)s of %(all)s idle connections were closed by the server or the pooler before the load ended",
             closed,
         )
-        reported.append(text % {"closed": f"{closed:,}", "all": f"{idle['connections']:,}"})
+        reasons.append(text % {"closed": f"{closed:,}", "all": f"{idle['connections']:,}"})
     service = found.get("service", {})
     if service.get("exit_code") is not None:
-        reported.append(_("the service that was loaded ended before the load did: what came after it only failed"))
+        reasons.append(_("the service that was loaded ended before the load did: what came after it only failed"))
     if service.get("refused"):
-        reported.append(
+        reasons.append(
             _("the service's pool was refused connections, so it was smaller than asked for: %(refused)s")
             % {"refused": service["refused"]}
         )
-    return reported
+    return reasons

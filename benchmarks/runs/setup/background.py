@@ -9,21 +9,21 @@ from benchmarks.runs.setup.base import POLL_EVERY_S, SetupContext
 T = TypeVar("T")
 
 
-def carry_out(
-    held: SetupContext, work: Callable[[], T], give_up: Callable[[], None], percent: Callable[[], float] | None = None
+def run_in_thread(
+    context: SetupContext, work: Callable[[], T], abort: Callable[[], None], percent: Callable[[], float] | None = None
 ) -> T:
     """Return the work's result; `percent` is published meanwhile as its progress.
 
-    Where the run must end, `give_up` is called to end the work early, and the work is waited for.
+    Where the run must end, `abort` is called to end the work early, and the work is waited for.
     """
     with ThreadPoolExecutor(1, thread_name_prefix="condition") as worker:
-        doing = worker.submit(work)
+        result = worker.submit(work)
         try:
-            while wait([doing], POLL_EVERY_S).not_done:
-                held.check()
+            while wait([result], POLL_EVERY_S).not_done:
+                context.check()
                 if percent is not None:
-                    held.recorder.progress(percent())
+                    context.recorder.progress(percent())
         except BaseException:
-            give_up()
+            abort()
             raise
-        return doing.result()
+        return result.result()

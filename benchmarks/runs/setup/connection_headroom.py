@@ -35,16 +35,16 @@ def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     kept = {} if target.pooled else engines.engine(engine).extra_connections(options)
     direct = not target.pooled or options.get("idle_at") == CLUSTER
     idle = {"idle_connections": int(options.get("idle_connections") or 0)} if direct else {}
-    held = {name: number for name, number in (kept | idle).items() if number}
+    reserved_by_run = {name: number for name, number in (kept | idle).items() if number}
     _guard_pooler(target, options)
-    if not held:
+    if not reserved_by_run:
         return
     with connect.connect(target.cluster) as connection:
         limits = dict(connection.execute(_LIMITS).fetchall()) | _of_profile(options)
     most = limits.pop("max_connections", 0)
     reserved = sum(limits.values())
-    if sum(held.values()) > most - reserved:
-        raise InvalidOptions(_why_not(target.cluster.name, held, most, reserved))
+    if sum(reserved_by_run.values()) > most - reserved:
+        raise InvalidOptions(_why_not(target.cluster.name, reserved_by_run, most, reserved))
 
 
 def _guard_pooler(target: Target, options: dict[str, Any]) -> None:
@@ -77,12 +77,12 @@ def _of_profile(options: dict[str, Any]) -> dict[str, int]:
     return {name: int(values[name]) for name in LIMITS if str(values.get(name, "")).isdigit()}
 
 
-def _why_not(cluster: str, held: dict[str, int], most: int, reserved: int) -> dict[str, list[str]]:
+def _why_not(cluster: str, reserved_by_run: dict[str, int], most: int, reserved: int) -> dict[str, list[str]]:
     """Return the reason at each option that could be lowered."""
     usable, found = most - reserved, {}
     limits = {"cluster": cluster, "usable": f"{usable:,}", "most": f"{most:,}", "reserved": f"{reserved:,}"}
-    for name, number in held.items():
-        others = [(other, count) for other, count in held.items() if other != name]
+    for name, number in reserved_by_run.items():
+        others = [(other, count) for other, count in reserved_by_run.items() if other != name]
         left = usable - sum(count for _other, count in others)
         beside = {"other": others[0][0], "others": f"{others[0][1]:,}"} if others else {}
         text = _format(beside=bool(others), left=left > 0)

@@ -8,7 +8,7 @@ from benchmarks.runs.setup.base import SetupContext
 
 
 @contextmanager
-def served(held: SetupContext) -> Iterator[None]:
+def served(context: SetupContext) -> Iterator[None]:
     """Run the engine's own services, for example the one that it loads."""
-    with engine(held.run.engine).run_services(held):
+    with engine(context.run.engine).run_services(context):
         yield

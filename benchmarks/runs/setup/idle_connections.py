@@ -16,7 +16,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from benchmarks.errors import Refused
-from benchmarks.runs.setup.background import carry_out
+from benchmarks.runs.setup.background import run_in_thread
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.runs.setup.options import CLUSTER, NOTHING
 from pools.clusters import activity, connect, endpoints, process_memory
@@ -52,9 +52,9 @@ class IdleConnections:
                     done.result()
             except (ClusterUnreachable, psycopg.Error) as error:
                 self.stop()
-                raise Refused(self._shortfall(error)) from None
+                raise Refused(self._why_too_few(error)) from None
 
-    def _shortfall(self, error: Exception) -> str:
+    def _why_too_few(self, error: Exception) -> str:
         text = ngettext(
             "only %(opened)s of %(count)s idle connection could be opened: %(error)s",
             "only %(opened)s of %(count)s idle connections could be opened: %(error)s",
@@ -71,7 +71,7 @@ class IdleConnections:
         )
         self.connections.append(connection)
         if self.reads:
-            read_catalogue(connection)
+            read_catalog(connection)
 
     def percent(self) -> float:
         """Return the share of them that is open, in percent."""
@@ -79,7 +79,7 @@ class IdleConnections:
 
     def closed_by_others(self) -> int:
         """Count those that the server or the pooler ended: only that makes an idle session readable."""
-        return sum(_is_gone(connection) for connection in self.connections)
+        return sum(_is_closed_by_peer(connection) for connection in self.connections)
 
     def close(self) -> None:
         """Close them all, broken ones included."""
@@ -88,7 +88,7 @@ class IdleConnections:
                 connection.close()
 
 
-def _is_gone(connection: Connection) -> bool:
+def _is_closed_by_peer(connection: Connection) -> bool:
     if connection.closed:
         return True
     poll = select.poll()
@@ -97,36 +97,36 @@ def _is_gone(connection: Connection) -> bool:
 
 
 @contextmanager
-def held_idle(held: SetupContext) -> Iterator[None]:
+def with_idle_connections(context: SetupContext) -> Iterator[None]:
     """Open them where they were asked for, and note number, time and memory. Raises `Refused`."""
-    count = held.run.options.get("idle_connections")
+    count = context.run.options.get("idle_connections")
     if not count:
         yield
         return
-    _make_room(count)
-    reads = held.run.options.get("idle_reads") != NOTHING
-    idle = IdleConnections(_endpoint(held), count, f"{held.run.application_name}-idle", reads=reads)
+    _raise_open_file_limit(count)
+    reads = context.run.options.get("idle_reads") != NOTHING
+    idle = IdleConnections(_endpoint(context), count, f"{context.run.application_name}-idle", reads=reads)
     try:
-        _open(held, idle)
+        _open(context, idle)
         yield
-        held.note("idle", held.run.conditions["idle"] | {"closed_by_others": idle.closed_by_others()})
+        context.note("idle", context.run.conditions["idle"] | {"closed_by_others": idle.closed_by_others()})
     finally:
         idle.close()
 
 
-def _endpoint(held: SetupContext) -> Endpoint:
+def _endpoint(context: SetupContext) -> Endpoint:
     """Return where they connect to: the load's endpoint, or the server itself as the same role."""
-    cluster, login = held.run.cluster, held.endpoint
-    if held.run.options.get("idle_at") != CLUSTER or not held.run.went_through_pool or cluster is None:
+    cluster, login = context.run.cluster, context.endpoint
+    if context.run.options.get("idle_at") != CLUSTER or not context.run.went_through_pool or cluster is None:
         return login
-    return endpoints.as_role(endpoints.of_cluster(cluster, held.run.database), cluster, login.user, login.password)
+    return endpoints.as_role(endpoints.of_cluster(cluster, context.run.database), cluster, login.user, login.password)
 
 
-def _open(held: SetupContext, idle: IdleConnections) -> None:
+def _open(context: SetupContext, idle: IdleConnections) -> None:
     if idle.reads:
         text = ngettext(
-            "opening %(count)s idle connection, which reads the catalogue",
-            "opening %(count)s idle connections, each of which reads the catalogue",
+            "opening %(count)s idle connection, which reads the catalog",
+            "opening %(count)s idle connections, each of which reads the catalog",
             idle.count,
         )
     else:
@@ -135,24 +135,24 @@ def _open(held: SetupContext, idle: IdleConnections) -> None:
             "opening %(count)s idle connections, which read nothing",
             idle.count,
         )
-    held.report(text % {"count": f"{idle.count:,}"})
+    context.report(text % {"count": f"{idle.count:,}"})
     began = time.monotonic()
-    carry_out(held, idle.open_all, idle.stop, idle.percent)
+    run_in_thread(context, idle.open_all, idle.stop, idle.percent)
     seconds = round(time.monotonic() - began, 3)
     text = ngettext(
         "%(count)s idle connection is open after %(seconds)s s",
         "%(count)s idle connections are open after %(seconds)s s",
         idle.count,
     )
-    held.report(text % {"count": f"{idle.count:,}", "seconds": f"{seconds:,.1f}"})
-    direct = not held.run.went_through_pool or held.run.options.get("idle_at") == CLUSTER
+    context.report(text % {"count": f"{idle.count:,}", "seconds": f"{seconds:,.1f}"})
+    direct = not context.run.went_through_pool or context.run.options.get("idle_at") == CLUSTER
     # through a pool they have no session of their own on the server, so none of its memory
-    memory = of_idle(held, idle.name, idle.count, reads=idle.reads) if direct else {"memory": "pooled"}
-    held.recorder.state(progress_percent=None)
-    held.note("idle", {"connections": idle.count, "opened_in_s": seconds, **memory})
+    memory = memory_of(context, idle.name, idle.count, reads=idle.reads) if direct else {"memory": "pooled"}
+    context.recorder.state(progress_percent=None)
+    context.note("idle", {"connections": idle.count, "opened_in_s": seconds, **memory})
 
 
-def _make_room(count: int) -> None:
+def _raise_open_file_limit(count: int) -> None:
     """Raise this worker's limit of open files as needed; raise `Refused` where the system forbids it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     needed = count + FILES_TO_SPARE
@@ -173,7 +173,7 @@ _WITHOUT_JIT = "SELECT set_config('jit', 'off', true) FROM pg_settings WHERE nam
 LIST = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'information_schema' ORDER BY 1"
 
 
-def read_catalogue(connection: psycopg.Connection[tuple[Any, ...]]) -> int:
+def read_catalog(connection: psycopg.Connection[tuple[Any, ...]]) -> int:
     """Read the catalog in one transaction of this session; return the number of views read."""
     with connection.transaction():
         connection.execute(_WITHOUT_JIT)
@@ -186,20 +186,20 @@ def read_catalogue(connection: psycopg.Connection[tuple[Any, ...]]) -> int:
 
 log = logging.getLogger(__name__)
 
-# One that has read the catalogue: 4.8 MB in the published run, 17.4 MB measured of 90 on PostgreSQL 15.18.
+# One that has read the catalog: 4.8 MB in the published run, 17.4 MB measured of 90 on PostgreSQL 15.18.
 READ_LOW, READ_HIGH = 5 * MB, 18 * MB
 _PIDS = "SELECT pid FROM pg_stat_activity WHERE application_name = %s ORDER BY random() LIMIT %s"
 
 
-def of_idle(held: SetupContext, application_name: str, count: int, *, reads: bool = True) -> dict[str, Any]:
+def memory_of(context: SetupContext, application_name: str, count: int, *, reads: bool = True) -> dict[str, Any]:
     """Return `memory` and `memory_bytes_each`, the mean over some sessions, or `memory` with its bounds.
 
     `memory` is `measured`, or `estimated` with `memory_low_bytes` and `memory_high_bytes` for all.
     """
     try:
-        found = _measured(held, application_name)
+        found = _measured(context, application_name)
     except (PoolsError, psycopg.Error) as error:
-        log.info("run %s: the memory of its idle connections can't be measured: %s", held.run.pk, error)
+        log.info("run %s: the memory of its idle connections can't be measured: %s", context.run.pk, error)
         found = None
     if isinstance(found, Measured):
         return {"memory": "measured", "memory_bytes_each": found.own, "memory_bytes": found.own * count}
@@ -208,11 +208,11 @@ def of_idle(held: SetupContext, application_name: str, count: int, *, reads: boo
     return {"memory": "estimated", "memory_low_bytes": low, "memory_high_bytes": high}
 
 
-def _measured(held: SetupContext, application_name: str) -> Measured | process_memory.Why | None:
-    if held.run.cluster is None:
+def _measured(context: SetupContext, application_name: str) -> Measured | process_memory.Why | None:
+    if context.run.cluster is None:
         return None
     with (
-        connect.connect(held.run.cluster, application_name="pooldeck-conditions") as connection,
+        connect.connect(context.run.cluster, application_name="pooldeck-conditions") as connection,
         connection.cursor(row_factory=dict_row) as cursor,
     ):
         own, _sees_all = activity.own_session(cursor)

@@ -14,7 +14,7 @@ GROUP = OptionGroup.CONDITIONS
 LONGEST_WARM_UP_S = 3_600
 MOST_IDLE = 10_000
 ENDPOINT, CLUSTER = "endpoint", "cluster"
-CATALOGUE, NOTHING = "catalogue", "nothing"
+CATALOG, NOTHING = "catalogue", "nothing"
 
 FIELDS = (
     Field(
@@ -32,8 +32,8 @@ FIELDS = (
         "",
         gettext_lazy("Idle connections read"),
         "choice",
-        default=CATALOGUE,
-        choices=(CATALOGUE, NOTHING),
+        default=CATALOG,
+        choices=(CATALOG, NOTHING),
         group=GROUP,
         help=gettext_lazy(
             "catalogue: each keeps what it read in its memory, as sessions of clients do; nothing: they open faster"
@@ -110,5 +110,5 @@ def _is_set(name: str, value: Any, options: dict[str, Any]) -> bool:
     if name == "idle_at":
         return bool(options.get("idle_connections"))
     if name == "idle_reads":
-        return bool(options.get("idle_connections")) and value != CATALOGUE
+        return bool(options.get("idle_connections")) and value != CATALOG
     return bool(value)

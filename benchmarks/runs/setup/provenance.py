@@ -29,16 +29,16 @@ _SECRET = re.compile(r"passw|conninfo|passphrase|secret|_command$|key")
 
 
 @contextmanager
-def recorded(held: SetupContext) -> Iterator[None]:
+def recorded(context: SetupContext) -> Iterator[None]:
     """Store it in the run's `evidence`, once all other conditions hold."""
-    found = found_of(held.run)
-    if not held.is_here:
-        found["generator"] = held.place.facts()
-    held.recorder.state(evidence=found)
+    found = evidence_of(context.run)
+    if not context.is_here:
+        found["generator"] = context.place.facts()
+    context.recorder.state(evidence=found)
     yield
 
 
-def found_of(run: Run) -> dict[str, Any]:
+def evidence_of(run: Run) -> dict[str, Any]:
     """Return `server`, `pooler` (of a pooled run) and `generator`; what can't be read is logged and left out."""
     found: dict[str, Any] = {"generator": of_this_host()}
     try:

@@ -49,29 +49,29 @@ def _why_no_restart(name: str, verdict: validation.Verdict, target: Target) -> s
 
 
 @contextmanager
-def in_force(held: SetupContext) -> Iterator[None]:
+def in_force(context: SetupContext) -> Iterator[None]:
     """Put a profile in force where one was named; the reaper restores what a dead worker left. Raises `Refused`.
 
     Where it took a restart, the runs of an experiment share it.
     """
-    name = held.run.options.get("settings_profile")
+    name = context.run.options.get("settings_profile")
     if not name:
-        shared.end_before(held.run)
+        shared.end_before(context.run)
         yield
         return
     profile = SettingsProfile.objects.filter(name=name).first()
-    if profile is None or held.run.cluster is None:
+    if profile is None or context.run.cluster is None:
         raise Refused(_("there is no settings profile %(name)s any more: choose another one") % {"name": repr(name)})
-    held.report(_("putting the settings profile %(name)s in force") % {"name": name})
-    warnings = validation.check(held.run.cluster, profile.values, is_admin=held.run.by_admin).warnings
-    row = shared.take_over(held.run, held.run.cluster, profile.values)
-    row = row or apply.put_in_force(held.run, held.run.cluster, profile.values)
+    context.report(_("putting the settings profile %(name)s in force") % {"name": name})
+    warnings = validation.check(context.run.cluster, profile.values, is_admin=context.run.by_admin).warnings
+    row = shared.take_over(context.run, context.run.cluster, profile.values)
+    row = row or apply.put_in_force(context.run, context.run.cluster, profile.values)
     try:
         noted = {"name": name, "values": profile.values, "before": row.before}
-        held.note("settings_profile", noted | ({"warnings": warnings} if warnings else {}))
+        context.note("settings_profile", noted | ({"warnings": warnings} if warnings else {}))
         yield
     finally:
         if not shared.stays(row):
             apply.take_back(row)
         if row.error:
-            held.report(row.error)
+            context.report(row.error)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from psycopg import sql
 
 from benchmarks.errors import Refused
-from benchmarks.runs.setup.background import carry_out
+from benchmarks.runs.setup.background import run_in_thread
 from benchmarks.runs.setup.base import SetupContext
 from pools.clusters import connect
 from pools.models import Cluster
@@ -32,27 +32,27 @@ MAINTAIN_SINCE, CHECKPOINT_ROLE_SINCE = 170_000, 150_000
 
 
 @contextmanager
-def prepared(held: SetupContext) -> Iterator[None]:
+def prepared(context: SetupContext) -> Iterator[None]:
     """Run VACUUM (ANALYZE) and CHECKPOINT where asked for; nothing needs undoing. Raises `Refused`."""
-    if held.run.options.get("vacuum"):
-        _vacuum(held)
-    if held.run.options.get("checkpoint"):
-        _checkpoint(held)
+    if context.run.options.get("vacuum"):
+        _vacuum(context)
+    if context.run.options.get("checkpoint"):
+        _checkpoint(context)
     yield
 
 
-def _vacuum(held: SetupContext) -> None:
+def _vacuum(context: SetupContext) -> None:
     began = time.monotonic()
-    with _session(held, held.run.database) as connection:
-        tables = _tables(held, connection)
+    with _session(context, context.run.database) as connection:
+        tables = _tables(context, connection)
         for schema, table in tables:
             name = sql.Identifier(schema, table)
-            _send(held, connection, sql.SQL("VACUUM (ANALYZE) {}").format(name), f"VACUUM (ANALYZE) {table}")
+            _execute(context, connection, sql.SQL("VACUUM (ANALYZE) {}").format(name), f"VACUUM (ANALYZE) {table}")
     seconds = round(time.monotonic() - began, 3)
-    held.note("vacuum", {"tables": [table for _, table in tables], "seconds": seconds})
+    context.note("vacuum", {"tables": [table for _, table in tables], "seconds": seconds})
 
 
-def _tables(held: SetupContext, connection: connect.Connection) -> list[tuple[str, str]]:
+def _tables(context: SetupContext, connection: connect.Connection) -> list[tuple[str, str]]:
     """Return the tables of loads as (schema, name); raise `Refused` where VACUUM would skip one for lack of rights."""
     query = _TABLES
     if connection.info.server_version >= MAINTAIN_SINCE:
@@ -86,27 +86,27 @@ def why_no_checkpoint(cluster: Cluster) -> str:
     return text % {"cluster": cluster.name}
 
 
-def _checkpoint(held: SetupContext) -> None:
+def _checkpoint(context: SetupContext) -> None:
     """Run CHECKPOINT, which superusers may, and from PostgreSQL 15 on members of pg_checkpoint."""
     began = time.monotonic()
-    with _session(held, None) as connection:
-        _send(held, connection, sql.SQL("CHECKPOINT"), "CHECKPOINT")
-    held.note("checkpoint", {"seconds": round(time.monotonic() - began, 3)})
+    with _session(context, None) as connection:
+        _execute(context, connection, sql.SQL("CHECKPOINT"), "CHECKPOINT")
+    context.note("checkpoint", {"seconds": round(time.monotonic() - began, 3)})
 
 
-def _session(held: SetupContext, database: str | None) -> connect.Connection:
+def _session(context: SetupContext, database: str | None) -> connect.Connection:
     """Open the panel's own session, past any pooler."""
-    if held.run.cluster is None:
-        raise Refused(_("the cluster of %(target)s was removed") % {"target": held.run.target_label})
-    return connect.connect(held.run.cluster, database=database, application_name="pooldeck-conditions")
+    if context.run.cluster is None:
+        raise Refused(_("the cluster of %(target)s was removed") % {"target": context.run.target_label})
+    return connect.connect(context.run.cluster, database=database, application_name="pooldeck-conditions")
 
 
-def _send(held: SetupContext, connection: connect.Connection, command: sql.Composable, words: str) -> None:
-    held.report(words)
+def _execute(context: SetupContext, connection: connect.Connection, command: sql.Composable, words: str) -> None:
+    context.report(words)
     try:
-        carry_out(held, partial(connection.execute, command), connection.cancel_safe)
+        run_in_thread(context, partial(connection.execute, command), connection.cancel_safe)
     except psycopg.Error as error:
         raise Refused(
             _("%(cluster)s refused %(command)s: %(error)s")
-            % {"cluster": held.run.cluster, "command": words, "error": str(error).splitlines()[0]}
+            % {"cluster": context.run.cluster, "command": words, "error": str(error).splitlines()[0]}
         ) from None

@@ -26,47 +26,50 @@ from benchmarks.runs.setup.engine_service import served
 
 FIRST_ERRORS = 5
 LAST_LINES = 500  # a summary with its histogram is shorter
-LONGER_S = 30.0  # than asked for, connecting included: then something hangs
+GRACE_S = 30.0  # than asked for, connecting included: then something hangs
 UNCOUNTED = {"percentiles": False, "sampling_rate": None, "report_per_command": False}
 _ERROR = re.compile("error|fatal", re.IGNORECASE)
-WITHOUT = {"transactions": None, "events": None} | UNCOUNTED
+NOT_IN_WARM_UP = {"transactions": None, "events": None} | UNCOUNTED
 
 
 @contextmanager
-def warmed(held: SetupContext) -> Iterator[None]:
+def with_warm_up(context: SetupContext) -> Iterator[None]:
     """Run the warm-up where it was asked for; raise `Refused` with the program's message where it fails.
 
     It does not fail where the server or a pooler had no connection left for its clients.
     For a distributed run the coordinator runs it for all parts, with the services that only parts have otherwise.
     """
-    if seconds := held.run.options.get("warm_up"):
-        _of_whole(held, seconds) if held.run.is_spread else _run(held, _command(held, seconds), seconds)
+    if seconds := context.run.options.get("warm_up"):
+        if context.run.is_spread:
+            _run_for_all_parts(context, seconds)
+        else:
+            _run(context, _command(context, seconds), seconds)
     yield
 
 
-def _command(held: SetupContext, seconds: int) -> Command:
-    return held.command(held.run.options | WITHOUT | {"duration": seconds})
+def _command(context: SetupContext, seconds: int) -> Command:
+    return context.command(context.run.options | NOT_IN_WARM_UP | {"duration": seconds})
 
 
-def _of_whole(held: SetupContext, seconds: int) -> None:
-    command = _command(held, seconds)
+def _run_for_all_parts(context: SetupContext, seconds: int) -> None:
+    command = _command(context, seconds)
     for name, text in command.files.items():
-        held.place.put(name, text)
-    with served(held):
-        _run(held, command, seconds)
+        context.place.put(name, text)
+    with served(context):
+        _run(context, command, seconds)
 
 
-def _run(held: SetupContext, command: Command, seconds: int) -> None:
-    held.report(_("warming up for %(seconds)s s") % {"seconds": seconds})
+def _run(context: SetupContext, command: Command, seconds: int) -> None:
+    context.report(_("warming up for %(seconds)s s") % {"seconds": seconds})
     began = time.monotonic()
-    load = held.place.start(command, Queue(QUEUED_EVENTS))
-    reported: list[str] = []
+    load = context.place.start(command, Queue(QUEUED_EVENTS))
+    errors: list[str] = []
     printed: deque[str] = deque(maxlen=LAST_LINES)
     try:
         while load.exit_code() is None:
-            held.check()
-            _parse_line(held, load, reported, printed)
-            if time.monotonic() - began > seconds * 1.1 + LONGER_S:
+            context.check()
+            _collect_output(context, load, errors, printed)
+            if time.monotonic() - began > seconds * 1.1 + GRACE_S:
                 raise Refused(
                     _("the warm-up did not end in its %(seconds)s s: the server or the pooler hangs")
                     % {"seconds": seconds}
@@ -75,31 +78,31 @@ def _run(held: SetupContext, command: Command, seconds: int) -> None:
     finally:
         exit_code = load.stop()
         load.join()
-    _parse_line(held, load, reported, printed)
+    _collect_output(context, load, errors, printed)
     lasted = {"seconds": round(time.monotonic() - began, 1)}
     if exit_code:
-        held.note("warm_up", lasted | {"refused": _why_refused(exit_code, reported)})
+        context.note("warm_up", lasted | {"refused": _why_refused(exit_code, errors)})
         return
-    tps = engine(held.run.engine).read_output("\n".join(printed), "").summary.get("tps")
-    held.note("warm_up", lasted | ({"tps": tps} if tps else {}))
+    tps = engine(context.run.engine).read_output("\n".join(printed), "").summary.get("tps")
+    context.note("warm_up", lasted | ({"tps": tps} if tps else {}))
 
 
-def _why_refused(exit_code: int, reported: list[str]) -> str:
+def _why_refused(exit_code: int, errors: list[str]) -> str:
     """Return the message with which clients were refused; raise `Refused` for any other failure."""
-    if refusal := connection_refusals.find("\n".join(reported), {}, {}):
+    if refusal := connection_refusals.find("\n".join(errors), {}, {}):
         return refusal.why
-    if not reported:
+    if not errors:
         raise Refused(_("the warm-up ended with code %(code)s and printed no reason") % {"code": exit_code})
     text = _("the warm-up ended with code %(code)s: %(error)s")
-    raise Refused(text % {"code": exit_code, "error": reported[0]})
+    raise Refused(text % {"code": exit_code, "error": errors[0]})
 
 
-def _parse_line(held: SetupContext, load: Load, reported: list[str], printed: deque[str]) -> None:
+def _collect_output(context: SetupContext, load: Load, errors: list[str], printed: deque[str]) -> None:
     """Keep the first lines that report an error, and the last lines of stdout, which hold the summary."""
     for event in drain(load.events):
         if not isinstance(event, Line):
             continue
-        if _ERROR.search(event.text) and len(reported) < FIRST_ERRORS:
-            reported.append(held.recorder.mask(event.text).strip())
+        if _ERROR.search(event.text) and len(errors) < FIRST_ERRORS:
+            errors.append(context.recorder.mask(event.text).strip())
         if event.stream == "stdout":
             printed.append(event.text)

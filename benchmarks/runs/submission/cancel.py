@@ -16,8 +16,8 @@ def cancel(run: Run) -> None:
         run.refresh_from_db()
 
 
-def end_parts_left(wholes: list[Run]) -> None:
+def cancel_parts_of(runs: list[Run]) -> None:
     """Cancel the parts of runs that have ended; one that nobody carries out ends now."""
-    for part in Run.objects.filter(parent__in=wholes).exclude(status__in=FINAL):
+    for part in Run.objects.filter(parent__in=runs).exclude(status__in=FINAL):
         if part.request_cancel():
             publisher.publish_end(part)

@@ -37,7 +37,7 @@ def dispatch(run: Run, generator: str = "") -> bool:
 def dispatch_new(run: Run) -> bool:
     """Send a new run; where any generator may take it, only to those that have its engine and its file."""
     alive = [] if run.generator or run.is_spread else _alive() or []
-    return dispatch(run) if _able(run, alive) == alive else _send(run, alive)
+    return dispatch(run) if _capable(run, alive) == alive else _send(run, alive)
 
 
 def dispatch_due() -> int:
@@ -68,12 +68,12 @@ def _send(run: Run, alive: list[Known]) -> bool:
         return wanted <= {one.name for one in alive} and dispatch(run)
     if not alive:  # a Redis that lost its memory has no heartbeat of this worker yet
         return dispatch(run)
-    able = _able(run, alive)
+    able = _capable(run, alive)
     idle = sorted(able, key=lambda one: len(one.runs))[:1] if run.alongside else [one for one in able if not one.runs]
     return dispatch(run, idle[0].name) if idle else False
 
 
-def _able(run: Run, alive: list[Known]) -> list[Known]:
+def _capable(run: Run, alive: list[Known]) -> list[Known]:
     """Return the generators that have what a run needs, as far as they reported."""
     need = host_files.needed(run.engine, run.options)
     return [one for one in alive if not one.ssh_host and host_files.can_carry(one, run.engine, need)]

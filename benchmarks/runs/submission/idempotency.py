@@ -54,19 +54,19 @@ def start(key: str | None, author: Any, body: Any, begin: Begin, kept_s: int = K
     """
     if key is None:
         return begin(None), False
-    name, mine = _name(key, author), Claim(digest(body), uuid.uuid4(), time.time())
-    held = _held(name, mine, kept_s)
-    if held.digest != mine.digest:
+    name, own = _name(key, author), Claim(digest(body), uuid.uuid4(), time.time())
+    in_force = _claim_in_force(name, own, kept_s)
+    if in_force.digest != own.digest:
         raise KeyReused(_("this Idempotency-Key was used with another body before: use a new key for another run"))
-    if held.run_id != mine.run_id:
-        if earlier := _awaited(held.run_id):
+    if in_force.run_id != own.run_id:
+        if earlier := _run_of_first_request(in_force.run_id):
             return earlier, True
-        if mine.since - held.since < WORKED_ON_S:
+        if own.since - in_force.since < WORKED_ON_S:
             raise IllegalTransition(_("the same request, sent before, is still being handled: try again in a second"))
-    return _begin(name, held.run_id, begin)
+    return _begin(name, in_force.run_id, begin)
 
 
-def _awaited(run_id: uuid.UUID) -> Run | None:
+def _run_of_first_request(run_id: uuid.UUID) -> Run | None:
     """Wait briefly for the run of the first request, which may be in progress; None where it takes longer."""
     deadline = time.monotonic() + WAITED_S
     while (run := Run.objects.filter(pk=run_id).first()) is None and time.monotonic() < deadline:
@@ -91,12 +91,12 @@ def _begin(name: str, run_id: uuid.UUID, begin: Begin) -> tuple[Run, bool]:
         raise
 
 
-def _held(name: str, mine: Claim, kept_s: int) -> Claim:
+def _claim_in_force(name: str, own: Claim, kept_s: int) -> Claim:
     """Return the claim in force: ours where the key is new, else that of the first request."""
     try:
         for _nth in range(TRIES):  # a refused request frees the key between the two commands
-            if cache.add(name, tuple(mine), kept_s):
-                return mine
+            if cache.add(name, tuple(own), kept_s):
+                return own
             if found := cache.get(name):
                 return Claim(*found)
     except (redis.RedisError, OSError) as error:

@@ -29,7 +29,7 @@ def check(author: Any, cluster: Cluster | None, options: dict[str, Any]) -> None
     Raises `InvalidOptions` with the value, the ceiling and its holder. A run without an author (the installation's own)
     is subject to the ceilings for everyone.
     """
-    lowest = {name: ceiling for name in BOUNDED if (ceiling := _lowest(name, list(_held_to(author, cluster))))}
+    lowest = {name: ceiling for name in BOUNDED if (ceiling := _lowest(name, list(_ceilings_for(author, cluster))))}
     errors: dict[str, list[str]] = {}
     for name, message in _above(lowest, options):
         errors.setdefault(name, []).append(message)
@@ -37,7 +37,7 @@ def check(author: Any, cluster: Cluster | None, options: dict[str, Any]) -> None
         raise InvalidOptions(errors)
 
 
-def _held_to(author: Any, cluster: Cluster | None) -> models.QuerySet[Ceiling]:
+def _ceilings_for(author: Any, cluster: Cluster | None) -> models.QuerySet[Ceiling]:
     bound = author is not None and not author.is_superuser
     holders = [Holder.EVERYONE, *([Holder.STAFF] if bound else [])]
     return Ceiling.objects.filter(Q(cluster=cluster) | Q(cluster=None), holder__in=holders).select_related("cluster")

@@ -55,7 +55,7 @@ def _why_unknown(name: str, names: list[str], engine_name: str, purpose: str) ->
     other = Purpose.PREPARE if purpose == Purpose.LOAD else Purpose.LOAD
     if name in {field.name for field in fields_for(engine_name, other)}:
         return _of_other_purpose(name, other)
-    words = {"name": option_parsing.shown(name), "options": ", ".join(names)}
+    words = {"name": option_parsing.quoted(name), "options": ", ".join(names)}
     if not names:
         return _("%(name)s is not an option here: leave it out") % words
     if close := get_close_matches(name, names, n=1):
@@ -105,8 +105,8 @@ def check_program_version(engine_name: str, options: dict[str, Any], generators:
 def _of_generators(engine_name: str, generators: Sequence[str]) -> Version | None:
     named = {name.strip() for name in generators} - {selection.ANY, ""}
     able = [one for one in registry.known_or_remembered()[0] if one.alive is not False and (named or not one.ssh_host)]
-    described = ((one.engines or {}).get(engine_name, "") for one in able if not named or one.name in named)
-    return min(filter(None, map(_version_of, described)), default=None)
+    versions = ((one.engines or {}).get(engine_name, "") for one in able if not named or one.name in named)
+    return min(filter(None, map(_version_of, versions)), default=None)
 
 
 def _version_of(text: str) -> Version | None:

@@ -13,15 +13,15 @@ from pools.models import Mode
 PREPARING = {"pgbench": ("protocol", "prepared"), "sysbench": ("db_ps_mode", "auto")}
 
 
-def guard(aim: Target, engine: str, options: dict[str, Any]) -> None:
+def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     """Raise `InvalidOptions` where the pool's pooler forgets prepared statements between transactions.
 
     Its console is asked, since the operator may have set max_prepared_statements too.
     """
     option, value = PREPARING.get(engine, ("", ""))
-    if aim.pool is None or not option or options.get(option) != value or aim.pool.mode == Mode.SESSION:
+    if target.pool is None or not option or options.get(option) != value or target.pool.mode == Mode.SESSION:
         return
-    limits = client_limits.of(aim.pool.pooler)
+    limits = client_limits.of(target.pool.pooler)
     if limits.keeps_prepared:
         return
     release = f"{limits.version[0]}.{limits.version[1]}"
@@ -36,5 +36,5 @@ def guard(aim: Target, engine: str, options: dict[str, Any]) -> None:
             "none is kept in %(mode)s mode: set it, use %(other)s, or a pool in session mode"
         )
     other = "extended" if engine == "pgbench" else "disable"
-    words = {"pool": aim.pool.name, "mode": aim.pool.mode, "release": release, "other": other}
+    words = {"pool": target.pool.name, "mode": target.pool.mode, "release": release, "other": other}
     raise InvalidOptions({option: [text % words]})

@@ -78,12 +78,12 @@ def waits_for(run: Run) -> Waiting | None:
     if run.status != Status.QUEUED:
         return None
     same_place = Q(cluster=run.cluster_id) | Q(group=run.group) if run.group else Q(cluster=run.cluster_id)
-    earlier = Run.objects.wholes().filter(status=Status.QUEUED, number__lt=run.number).filter(same_place)
+    earlier = Run.objects.top_level().filter(status=Status.QUEUED, number__lt=run.number).filter(same_place)
     known, unknown = registry.known_or_remembered()
     first, shared, name = next(_before(run, known, earlier), (None, Shared.NOT_KNOWN, ""))
     if pausing.is_paused():
         return Waiting(None, 0, None, missing=(str(pausing.PAUSED),))
-    missing = (*_keeps_settings(run), *(() if unknown else _missing(run, known)))
+    missing = (*_blocking_experiment(run), *(() if unknown else _missing(run, known)))
     if first is None and not missing:
         return None
     return Waiting(first, earlier.count(), left_s(first) if first else None, shared, name, missing)
@@ -96,7 +96,7 @@ def _before(run: Run, known: list[Known], earlier: QuerySet[Run]) -> Iterator[tu
         yield from ((one, Shared.GROUP, "") for one in _first(group))
     if run.alongside:
         return
-    active = Run.objects.wholes().filter(status__in=ACTIVE)
+    active = Run.objects.top_level().filter(status__in=ACTIVE)
     if run.cluster_id:
         for one in _first(active.filter(cluster=run.cluster_id)):
             yield one, Shared.CLUSTER, str(one.cluster)
@@ -116,7 +116,7 @@ def _first(runs: QuerySet[Run]) -> QuerySet[Run]:
     return runs.select_related("cluster").order_by("number")[:1]
 
 
-def _keeps_settings(run: Run) -> Iterator[str]:
+def _blocking_experiment(run: Run) -> Iterator[str]:
     """Yield the experiment that has the run's cluster for itself, where one does."""
     in_force = (
         Run.objects.with_settings_in_force().filter(cluster=run.cluster_id).select_related("cluster", "experiment")
@@ -139,10 +139,10 @@ def _missing(run: Run, known: list[Known]) -> Iterator[str]:
             text = _("its generator %(generator)s was last seen %(ago)s ago")
             yield text % {"generator": name, "ago": seen_ago(found.last_seen_at)}
     if not run.wanted_generators:
-        yield from _why_nobody(run, [one for one in known if one.alive and not one.ssh_host])
+        yield from _why_no_generator(run, [one for one in known if one.alive and not one.ssh_host])
 
 
-def _why_nobody(run: Run, alive: list[Known]) -> Iterator[str]:
+def _why_no_generator(run: Run, alive: list[Known]) -> Iterator[str]:
     """Yield why no live generator can take a run that is bound to none; nothing where one can."""
     having = [one for one in alive if not one.lacks(run.engine)]
     need = host_files.needed(run.engine, run.options)

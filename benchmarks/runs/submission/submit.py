@@ -83,20 +83,21 @@ def submit(request: RunRequest) -> list[Run]:
     (of the pools app) and `QueueDown`.
     """
     direct = resolve.past_the_pooler(resolve.find(request.target)) if request.pair else None
-    aim, checked = _checked_once_up(request)
+    target, checked = _checked_after_restart(request)
     require_queue()
-    aims = _in_turn(direct, aim, request.repeat) if direct else [aim] * request.repeat
-    fields = _fields(request, request.group or (uuid.uuid4() if len(aims) > 1 else None))
-    ids = [request.run_id, *[None] * (len(aims) - 1)]
+    targets = _alternating(direct, target, request.repeat) if direct else [target] * request.repeat
+    fields = _fields(request, request.group or (uuid.uuid4() if len(targets) > 1 else None))
+    ids = [request.run_id, *[None] * (len(targets) - 1)]
     with transaction.atomic():
         return [
-            _enqueue(one, checked, run_id, tags=request.tags, **fields) for one, run_id in zip(aims, ids, strict=True)
+            _enqueue(target, checked, run_id, tags=request.tags, **fields)
+            for target, run_id in zip(targets, ids, strict=True)
         ]
 
 
-def _in_turn(direct: Target, pooled: Target, repeat: int) -> list[Target]:
+def _alternating(direct: Target, pooled: Target, repeat: int) -> list[Target]:
     """Swap each second pair (direct, pooled, pooled, direct, …), so that drift over time affects both alike."""
-    return [aim for at in range(repeat) for aim in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
+    return [target for at in range(repeat) for target in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
 
 
 def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
@@ -107,18 +108,18 @@ def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
     return fields | request.place.fields(request.engine, request.purpose)
 
 
-def _checked_once_up(request: RunRequest) -> tuple[Target, dict[str, Any]]:
+def _checked_after_restart(request: RunRequest) -> tuple[Target, dict[str, Any]]:
     """Check the request; a server that the panel restarts for an experiment is waited for."""
     try:
-        return _checked(request)
+        return _check_request(request)
     except ClusterUnreachable:
         cluster = resolve.find(request.target, purpose=request.purpose).cluster
         if request.experiment or cluster is None or not shared.is_up_again(cluster):
             raise
-        return _checked(request)
+        return _check_request(request)
 
 
-def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:
+def _check_request(request: RunRequest) -> tuple[Target, dict[str, Any]]:
     engine, purpose, place, confirm = request.engine, request.purpose, request.place, request.confirm
     if engine not in ENGINES:
         text = _("%(engine)s is no engine here: use one of %(engines)s")
@@ -127,33 +128,33 @@ def _checked(request: RunRequest) -> tuple[Target, dict[str, Any]]:
         raise InvalidOptions(
             {"purpose": [_("%(purpose)s can't be submitted: use load or prepare") % {"purpose": repr(purpose)}]}
         )
-    aim = resolve.find(request.target, purpose=purpose)
+    target = resolve.find(request.target, purpose=purpose)
     checked = load_options.validate(engine, request.options, purpose=purpose)
-    limits.check(request.author, aim.cluster, checked)
+    limits.check(request.author, target.cluster, checked)
     if purpose == Purpose.LOAD:
-        prepared.guard(aim, engine, checked)
+        prepared.guard(target, engine, checked)
     program = options.check_program_version(engine, checked, place.generators)
     host_files.check(engine, checked, place.generators)
     wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
-        privileges.guard(aim, checked, confirm)
+        privileges.guard(target, checked, confirm)
         if program and purpose == Purpose.PREPARE:
-            server_version.refuse_unmakeable(resolve.cluster_of(aim), engine, checked, program)
+            server_version.refuse_unmakeable(resolve.cluster_of(target), engine, checked, program)
         if wanted is not None and purpose == Purpose.PREPARE:
-            return datasets.guard_prepare(resolve.cluster_of(aim), aim.database, wanted, confirm), checked
-        connection_headroom.guard(aim, engine, checked)
+            return datasets.guard_prepare(resolve.cluster_of(target), target.database, wanted, confirm), checked
+        connection_headroom.guard(target, engine, checked)
         if wanted is not None:
-            datasets.guard_load(aim, wanted, confirm)
-        setup.guard(aim, checked, confirm, is_admin=request.is_admin)
+            datasets.guard_load(target, wanted, confirm)
+        setup.guard(target, checked, confirm, is_admin=request.is_admin)
     except ClusterUnreachable as error:
         if error.cause == Cause.NO_DATABASE:
             raise InvalidTarget({"database": [str(error)]}) from None
         raise
-    return aim, checked
+    return target, checked
 
 
 def _enqueue(
-    aim: Target,
+    target: Target,
     options: dict[str, Any],
     run_id: uuid.UUID | None = None,
     *,
@@ -162,7 +163,7 @@ def _enqueue(
 ) -> Run:
     fields |= {"pk": run_id} if run_id else {}
     with transaction.atomic():
-        run = Run.objects.enqueue(**aim.fields(), options=options, **fields)
+        run = Run.objects.enqueue(**target.fields(), options=options, **fields)
         run.set_tags(tags)
         if run.is_spread:
             split.make_parts(run)

@@ -13,7 +13,7 @@ def test_a_missing_program_is_sought_once_a_minute(warp: Warp) -> None:
 
 
 def test_a_program_is_asked_for_its_version() -> None:
-    found = ask(on_path("sh", "install a shell"), "-c", "echo warp 12.3.4", reported="warp ([0-9.]+)")
+    found = ask(on_path("sh", "install a shell"), "-c", "echo warp 12.3.4", pattern="warp ([0-9.]+)")
     assert (found.version_text, found.version) == ("warp 12.3.4", (12, 3))
 
 
@@ -23,7 +23,7 @@ def test_a_program_is_asked_for_its_version() -> None:
 )
 def test_what_does_not_answer_is_missing(words: tuple[str, ...], reason: str) -> None:
     with pytest.raises(ProgramMissing, match=reason):
-        ask("/bin/sh", *words, reported="warp ([0-9.]+)")
+        ask("/bin/sh", *words, pattern="warp ([0-9.]+)")
 
 
 def test_a_program_that_is_not_there_is_told_with_the_remedy() -> None:

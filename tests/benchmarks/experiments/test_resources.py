@@ -45,7 +45,7 @@ def test_a_pgpool_without_room_for_its_children_is_refused_with_what_to_free(mon
     experiment = an_experiment(cluster=cluster)
     need = next(one for one in resources.needs(experiment, arms_of(experiment)) if one.key.startswith("pgpool"))
     with pytest.raises(BenchmarksError) as refused:
-        resources.make(experiment, need)
+        resources.create(experiment, need)
     assert str(refused.value).startswith("pgpool may open 32 connections, and the budget of ")
     assert "left: free " in str(refused.value)
     assert "raise max_connections" in str(refused.value)

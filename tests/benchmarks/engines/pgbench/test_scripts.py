@@ -33,7 +33,7 @@ def test_built_in_scripts_are_mixed_by_weight():
 
 def test_they_are_numbered_as_pgbench_reports_them():
     checked = validate({"builtin": ["select-only@8", "tpcb-like"], "scripts": [ONE, ONE | {"name": "x", "version": 2}]})
-    assert [(one.label, one.weight, one.words) for one in scripts.weighed(checked)] == [
+    assert [(one.label, one.weight, one.words) for one in scripts.weighted_scripts(checked)] == [
         ("select-only", 8, ("-b", "select-only@8")),
         ("tpcb-like", 1, ("-b", "tpcb-like")),
         ("script 1", 1, ("-f", "script-1.sql@1")),

@@ -8,7 +8,7 @@ from benchmarks.errors import InvalidOptions
 
 
 def words(protocol="simple", **given):
-    return variables.words(validate({"protocol": protocol, "variables": given}))
+    return variables.arguments(validate({"protocol": protocol, "variables": given}))
 
 
 def test_numbers_are_passed_as_numbers_and_negative_ones_never_follow_a_minus():

@@ -25,7 +25,7 @@ def merge(parts: dict[str, list[Progress]], interval_s: float = 1.0) -> list[Pro
     for name, samples in parts.items():
         for sample in samples:
             merger.add(name, sample)
-    return list(merger.take())
+    return list(merger.completed_intervals())
 
 
 def test_rates_and_counts_are_added_and_latencies_weighed():
@@ -43,10 +43,10 @@ def test_an_interval_waits_for_the_slowest_part():
     merger = Merger(["east", "west"], 1.0)
     merger.add("east", reported(1.0, 10.0))
     merger.add("east", reported(2.0, 10.0))
-    assert list(merger.take()) == []
+    assert list(merger.completed_intervals()) == []
     merger.add("west", reported(1.0, 5.0))
-    assert [one.tps for one in merger.take()] == [15.0]
-    assert list(merger.take()) == []
+    assert [one.tps for one in merger.completed_intervals()] == [15.0]
+    assert list(merger.completed_intervals()) == []
 
 
 def test_a_part_that_fell_silent_ends_the_figures_of_the_whole():
@@ -93,7 +93,7 @@ def test_percentiles_are_of_all_parts_or_of_none():
     merger.add("west", reported(1.0, 10.0), Latencies([5_000]))
     merger.add("east", reported(2.0, 10.0), Latencies([1_000]))
     merger.add("west", reported(2.0, 10.0))
-    first, second = merger.take()
+    first, second = merger.completed_intervals()
     assert (first.latency_p50_ms, first.latency_p95_ms, first.latency_p99_ms) == (1.0, 5.0, 5.0)
     assert (second.latency_p50_ms, second.latency_p95_ms) == (None, None)
 
@@ -103,7 +103,7 @@ def test_latencies_that_come_late_give_the_interval_its_percentiles():
     for second, early in ((1.0, Latencies([1_000] * 9)), (2.0, None)):
         merger.add("east", reported(second, 10.0), early, key=("east", second))
         merger.add("west", reported(second, 10.0), key=("west", second))
-    first, second = merger.take()
+    first, second = merger.completed_intervals()
     assert (first.latency_p50_ms, second.latency_p50_ms) == (None, None)
     assert merger.corrected({("west", 1.0): Latencies([5_000])}) == {0: percentiles_ms(1.0, 5.0, 5.0)}
     everything = {("west", second): Latencies([5_000]) for second in (1.0, 2.0)} | {("east", 2.0): Latencies([7_000])}
@@ -115,13 +115,13 @@ def percentiles_ms(*ms: float) -> dict[str, float]:
     return dict(zip(("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"), ms, strict=True))
 
 
-@pytest.mark.parametrize("bound", ["KEPT", "MOST_HELD"])
+@pytest.mark.parametrize("bound", ["KEPT", "MOST_RETAINED"])
 def test_what_is_held_for_late_latencies_is_bounded(monkeypatch, bound):
     monkeypatch.setattr(merge_samples, bound, 10)
     merger = Merger(["east"], 1.0)
     for second in range(1, 101):
         merger.add("east", reported(float(second), 10.0), Latencies([1_000] * 2), key=second)
-    list(merger.take())
+    list(merger.completed_intervals())
     held = merger.corrected(dict.fromkeys(range(1, 101), Latencies([2_000])))
     assert sorted(held) == list(range(95, 100) if bound == "KEPT" else range(90, 100))
 

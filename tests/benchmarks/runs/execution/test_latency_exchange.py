@@ -33,4 +33,4 @@ def test_without_redis_nothing_is_handed_over_and_nothing_breaks(settings):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
     part = uuid.uuid4()
     latency_exchange.publish(part, 1, 2, Latencies([1, 2, 3]))
-    assert latency_exchange.take(part, 1, [2, 3]) == [None, None]
+    assert latency_exchange.receive(part, 1, [2, 3]) == [None, None]

@@ -11,7 +11,7 @@ from benchmarks.errors import Fenced
 from benchmarks.models import Observation, ObservationKind, PoolSample, Run, RunOutput, Sample, Status
 from benchmarks.runs.execution import recorder as recorder_module
 from benchmarks.runs.execution.recorder import Output, Recorder
-from benchmarks.runs.observers.base import Seen
+from benchmarks.runs.observers.base import ObservedFigures
 from benchmarks.runs.observers.pool import PoolObservation
 from panel.quickstart.ports import free_port
 
@@ -68,12 +68,12 @@ def test_the_first_progress_line_sets_the_clock(recorder, described):
 
 def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, described):
     recorder.begin(at := time.monotonic())
-    recorder.observe(Seen(ObservationKind.HOST, at + 1.5, {"cpu_percent": 40.0}))
-    recorder.observe(Seen(ObservationKind.SERVER, at + 1.625, {"waits": {"CPU": 1}}))
-    recorder.keep()
+    recorder.observe(ObservedFigures(ObservationKind.HOST, at + 1.5, {"cpu_percent": 40.0}))
+    recorder.observe(ObservedFigures(ObservationKind.SERVER, at + 1.625, {"waits": {"CPU": 1}}))
+    recorder.heartbeat()
     assert Observation.objects.count() == 0
     recorder._observations_stored_at -= recorder_module.OBSERVATIONS_WAIT_S
-    recorder.keep()
+    recorder.heartbeat()
     kept = [
         (observation.kind, observation.seq, observation.t, observation.figures)
         for observation in Observation.objects.all()
@@ -83,13 +83,13 @@ def test_looks_wait_for_each_other_and_are_kept_and_told_together(recorder, desc
         ("host", "1-2", {"t": 1.5, "cpu_percent": 40.0}),
         ("waits", "1-3", {"t": 1.625, "waits": {"CPU": 1}}),
     ]
-    recorder.keep()
+    recorder.heartbeat()
     assert Observation.objects.count() == 2
 
 
 def test_looks_are_written_and_told_with_the_sample_of_their_second(recorder, described, django_assert_num_queries):
     recorder.begin(at := time.monotonic())
-    recorder.observe(Seen(ObservationKind.HOST, at + 0.5, {"cpu_percent": 40.0}))
+    recorder.observe(ObservedFigures(ObservationKind.HOST, at + 0.5, {"cpu_percent": 40.0}))
     recorder.observe(PoolObservation(at + 0.75, FIGURES))
     transaction_and_writes = 2 + 4  # the run and three tables
     with django_assert_num_queries(transaction_and_writes):
@@ -99,10 +99,11 @@ def test_looks_are_written_and_told_with_the_sample_of_their_second(recorder, de
 
 
 def test_the_last_looks_are_kept_with_the_last_output(recorder, described):
-    recorder.observe(Seen(ObservationKind.GENERATOR, recorder.began + 2.0, {"cpu_percent": 50.0, "busy_percent": 25.0}))
+    figures: dict[str, object] = {"cpu_percent": 50.0, "busy_percent": 25.0}
+    recorder.observe(ObservedFigures(ObservationKind.GENERATOR, recorder.began + 2.0, figures))
     recorder.flush()
     assert Observation.objects.count() == 1
-    assert recorder.counters.found() == {"cpu_percent": 50.0, "busy_percent": 25.0}
+    assert recorder.observed_totals.summary() == {"cpu_percent": 50.0, "busy_percent": 25.0}
 
 
 def test_a_sample_renews_the_lease_and_stands_in_the_database_before_it_is_told(recorder, monkeypatch):
@@ -122,11 +123,14 @@ def test_an_attempt_that_has_ended_writes_and_tells_nothing(recorder, described,
     recorder._observations_stored_at -= 100
     works = {
         "sample": lambda: recorder.sample(Progress(1.0, 1.0, 1.0, 1.0), time.monotonic()),
-        "pool": lambda: (recorder.observe(PoolObservation(time.monotonic(), FIGURES)), recorder.keep()),
-        "look": lambda: (recorder.observe(Seen(ObservationKind.HOST, time.monotonic(), {})), recorder.keep()),
+        "pool": lambda: (recorder.observe(PoolObservation(time.monotonic(), FIGURES)), recorder.heartbeat()),
+        "look": lambda: (
+            recorder.observe(ObservedFigures(ObservationKind.HOST, time.monotonic(), {})),
+            recorder.heartbeat(),
+        ),
         "state": lambda: recorder.state(progress_percent=1.0),
         "flush": recorder.flush,
-        "keep": recorder.keep,
+        "keep": recorder.heartbeat,
     }
     with pytest.raises(Fenced):
         works[write]()
@@ -139,9 +143,9 @@ def test_output_is_kept_up_to_the_cap_of_each_stream():
     for line in ("four", "five5", "é", "x"):
         output.add("stderr", line)
     output.add("stdout", "whole")
-    assert (output.whole("stderr"), output.whole("stdout"), output.truncated) == ("four\né\nx\n", "whole\n", True)
-    assert output.take_unsent() == {"stderr": "four\né\nx\n", "stdout": "whole\n"}
-    assert output.take_unsent() == {}
+    assert (output.text_of("stderr"), output.text_of("stdout"), output.truncated) == ("four\né\nx\n", "whole\n", True)
+    assert output.pop_unsent() == {"stderr": "four\né\nx\n", "stdout": "whole\n"}
+    assert output.pop_unsent() == {}
 
 
 def test_output_reaches_the_database_in_pieces(recorder):
@@ -180,7 +184,7 @@ def test_what_was_seen_before_a_program_that_starts_slowly_made_its_first_reques
     recorder.begin(started := time.monotonic() - 10.0)
     for second in range(4):
         recorder.observe(PoolObservation(started + second, FIGURES))
-        recorder.observe(Seen(ObservationKind.HOST, started + second + 0.5, {"cpu_percent": 40.0}))
+        recorder.observe(ObservedFigures(ObservationKind.HOST, started + second + 0.5, {"cpu_percent": 40.0}))
     recorder.flush()
     assert (PoolSample.objects.count(), Observation.objects.count()) == (0, 0)
     recorder.sample(Progress(t=1.0, tps=10.0, latency_ms=1.0, stddev_ms=None), started + 3.0)  # it began after 2 s

@@ -36,14 +36,14 @@ def part() -> Run:
 def test_a_run_of_its_own_starts_at_once():
     run = Run.objects.enqueue(status=Status.STARTING)
     before = time.monotonic()
-    assert before <= synchronized_start.start_of(Recorder(run), lambda: None) <= time.monotonic()
+    assert before <= synchronized_start.await_start(Recorder(run), lambda: None) <= time.monotonic()
     synchronized_start.note_start(Recorder(run), before)
     assert run.conditions == {}
 
 
 def test_a_part_that_reaches_nobody_is_never_ready(part):
     with pytest.raises(ClusterUnreachable):
-        synchronized_start.start_of(Recorder(part), lambda: None)
+        synchronized_start.await_start(Recorder(part), lambda: None)
     part.refresh_from_db()
     assert part.ready_at is None
 
@@ -63,7 +63,7 @@ def test_a_part_waits_for_the_mark_and_tells_how_late_it_was(part, monkeypatch):
         observations.append(part_now.ready_at is not None)
         Run.objects.filter(pk=part.pk).update(start_at=mark)
 
-    assert synchronized_start.start_of(Recorder(part), check) == pytest.approx(1000.0, abs=0.001)
+    assert synchronized_start.await_start(Recorder(part), check) == pytest.approx(1000.0, abs=0.001)
     assert observations == [True]
     synchronized_start.note_start(Recorder(part), time.monotonic() - 0.25)
     assert part.conditions["start"]["clock_error_ms"] == 0.5

@@ -9,24 +9,27 @@ import pytest
 
 from benchmarks.models import Run
 from benchmarks.runs.observers import contention
-from benchmarks.runs.observers.contention import Crowd, Own
+from benchmarks.runs.observers.contention import OwnProcess, ProcessorTimes
 
 SERVER, BACKEND, WORKER = (10, 1.0), (11, 2.0), (20, 3.0)
-BEFORE = Crowd(worked=100.0, stolen=0.0, total=200.0, ours={SERVER: Own(20.0, 1), BACKEND: Own(30.0, SERVER[0])})
+BEFORE = ProcessorTimes(
+    worked=100.0, stolen=0.0, total=200.0, ours={SERVER: OwnProcess(20.0, 1), BACKEND: OwnProcess(30.0, SERVER[0])}
+)
 BUSY = {"host_cpu_percent": 99.0}
 
 
 def test_what_is_nobodys_of_ours_is_others() -> None:
-    now = Crowd(worked=119.0, stolen=1.0, total=220.0, ours={**BEFORE.ours, SERVER: Own(23.0, 1)})
+    now = ProcessorTimes(worked=119.0, stolen=1.0, total=220.0, ours={**BEFORE.ours, SERVER: OwnProcess(23.0, 1)})
     assert contention.figures(BEFORE, now) == {"others_percent": 80.0, "steal_percent": 5.0}
     assert contention.figures(BEFORE, BEFORE) == {}
 
 
 def test_time_of_our_ended_processes_is_no_work_of_others() -> None:
     """Those of a server that was stopped beside the run were taken for 1,784 % of the host."""
-    stopped = Crowd(worked=102.0, stolen=0.0, total=220.0, ours={WORKER: Own(1.5, 1)})
+    stopped = ProcessorTimes(worked=102.0, stolen=0.0, total=220.0, ours={WORKER: OwnProcess(1.5, 1)})
     assert contention.figures(BEFORE, stopped)["others_percent"] == 2.5
-    inherited = Crowd(worked=102.0, stolen=0.0, total=220.0, ours={SERVER: Own(51.5, 1)})  # of the backend 31
+    # of the backend 31
+    inherited = ProcessorTimes(worked=102.0, stolen=0.0, total=220.0, ours={SERVER: OwnProcess(51.5, 1)})
     assert contention.ours_between(BEFORE, inherited) == 1.5
 
 

@@ -5,44 +5,44 @@ from typing import Any
 import pytest
 
 from benchmarks.models import Observation, ObservationKind, Run
-from benchmarks.runs.observers.summary import LoadCounters
+from benchmarks.runs.observers.summary import ObservationTotals
 
 
-def tallied(*observations: tuple[ObservationKind, float, dict[str, Any]]) -> LoadCounters:
-    counters = LoadCounters()
+def totals_of(*observations: tuple[ObservationKind, float, dict[str, Any]]) -> ObservationTotals:
+    totals = ObservationTotals()
     for kind, t, figures in observations:
-        counters.take(Observation(kind=kind, t=t, figures=figures))
-    return counters
+        totals.add(Observation(kind=kind, t=t, figures=figures))
+    return totals
 
 
 def test_queue_and_service_are_weighted_by_what_was_done():
-    counters = tallied(
+    totals = totals_of(
         (ObservationKind.POOLER, 1.5, {"wait_ms": 1.0, "service_ms": 4.0, "transactions_per_s": 300.0}),
         (ObservationKind.POOLER, 2.5, {"wait_ms": 5.0, "service_ms": 8.0, "transactions_per_s": 100.0}),
         (ObservationKind.POOLER, 3.5, {"wait_ms": None, "service_ms": None, "transactions_per_s": 0.0}),
     )
-    assert counters.found() == {"queue_ms": 2.0, "service_ms": 5.0}
+    assert totals.summary() == {"queue_ms": 2.0, "service_ms": 5.0}
 
 
 def test_checkpoints_are_added_up():
-    counters = tallied(
+    totals = totals_of(
         (ObservationKind.SERVER, 0.1, {"waits": {}}),
         (ObservationKind.SERVER, 0.6, {"checkpoints_timed": 1, "checkpoints_requested": 0}),
         (ObservationKind.SERVER, 1.6, {"checkpoints_timed": 0, "checkpoints_requested": 2}),
     )
-    assert counters.found() == {"checkpoints_timed": 1, "checkpoints_requested": 2}
+    assert totals.summary() == {"checkpoints_timed": 1, "checkpoints_requested": 2}
 
 
 def test_what_was_hidden_is_remembered():
-    counters = tallied(
+    totals = totals_of(
         (ObservationKind.SERVER, 0.1, {"hidden": "wait events"}), (ObservationKind.SERVER, 0.6, {"waits": {}})
     )
-    assert counters.found() == {"hidden": "wait events"}
+    assert totals.summary() == {"hidden": "wait events"}
 
 
 def test_the_start_does_not_count():
-    counters = tallied((ObservationKind.GENERATOR, 0.5, {"cpu_percent": 100.0, "busy_percent": 100.0}))
-    assert (counters.found(), counters.warnings(Run())) == ({}, [])
+    totals = totals_of((ObservationKind.GENERATOR, 0.5, {"cpu_percent": 100.0, "busy_percent": 100.0}))
+    assert (totals.summary(), totals.warnings(Run())) == ({}, [])
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_the_start_does_not_count():
 )
 def test_a_program_that_is_the_limit_is_named(busy, pooler, reported):
     figures = {"cpu_percent": busy, "busy_percent": busy, "pooler_cpu_percent": pooler}
-    warnings = tallied((ObservationKind.GENERATOR, 2.0, figures)).warnings(Run(engine="pgbench"))
+    warnings = totals_of((ObservationKind.GENERATOR, 2.0, figures)).warnings(Run(engine="pgbench"))
     assert [text[: len(start)] for text, start in zip(warnings, reported, strict=True)] == reported
 
 
@@ -74,11 +74,11 @@ def test_a_program_that_is_the_limit_is_named(busy, pooler, reported):
     ],
 )
 def test_a_service_that_is_the_limit_is_named(taken, reported):
-    counters = tallied((ObservationKind.GENERATOR, 2.0, {"service_cpu_percent": taken}))
-    assert (counters.found(), counters.warnings(Run(engine="http"))) == ({"service_cpu_percent": taken}, reported)
+    totals = totals_of((ObservationKind.GENERATOR, 2.0, {"service_cpu_percent": taken}))
+    assert (totals.summary(), totals.warnings(Run(engine="http"))) == ({"service_cpu_percent": taken}, reported)
 
 
 def test_who_counts_no_queue_is_remembered():
     nothing = {"wait_ms": None, "service_ms": None, "transactions_per_s": None}
     first = (ObservationKind.POOLER, 1.5, nothing | {"uncounted_by": "Pgpool-II"})
-    assert tallied(first, (ObservationKind.POOLER, 2.5, nothing)).found() == {"uncounted_by": "Pgpool-II"}
+    assert totals_of(first, (ObservationKind.POOLER, 2.5, nothing)).summary() == {"uncounted_by": "Pgpool-II"}

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.models import Purpose, Run
 from benchmarks.runs import observers
 from benchmarks.runs.observers import probes
-from benchmarks.runs.observers.base import Overlay
+from benchmarks.runs.observers.base import LoadContext
 
 pytestmark = pytest.mark.django_db
 
@@ -22,7 +22,7 @@ def test_a_dataset_being_prepared_is_not_watched(monkeypatch, purpose, watched):
         return observers.ExitStack()
 
     monkeypatch.setattr(observers, "OBSERVERS", (watcher,))
-    with observers.watching(Overlay(Run(purpose=purpose), 1, Path("/"), Queue())):
+    with observers.watching(LoadContext(Run(purpose=purpose), 1, Path("/"), Queue())):
         assert bool(entered) is watched
 
 

@@ -14,8 +14,8 @@ def test_what_was_told_is_taken_once(redis_server: RedisServer, settings: Settin
     settings.REDIS_URL = redis_server.url
     part = uuid.uuid4()
     latency_exchange.publish(part, 1, 2, Latencies([1, 2, 0xFFFFFFFFFF], 0.25))
-    none, found = latency_exchange.take(part, 1, [1, 2])
+    none, found = latency_exchange.receive(part, 1, [1, 2])
     assert (none, list(found.us), found.share) == (None, [1, 2, latency_exchange.LONGEST_US], 0.25)
-    assert latency_exchange.take(part, 1, [2]) == [None]
+    assert latency_exchange.receive(part, 1, [2]) == [None]
     redis_client.shared(latency_exchange.WITHIN_S).close()
     redis_client.forget_shared()

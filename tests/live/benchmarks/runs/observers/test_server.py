@@ -16,7 +16,7 @@ import pytest
 from benchmarks.models import ObservationKind, Run
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers import server as watcher
-from benchmarks.runs.observers.base import Overlay, Seen
+from benchmarks.runs.observers.base import LoadContext, ObservedFigures
 from panel.quickstart.servers import PostgresServer, free_port
 from tests.live.standbys import registered, until
 from tests.postgresqls import bindirs, swept
@@ -53,11 +53,11 @@ def client(server: PostgresServer) -> "psycopg.Connection[Any]":
 def watched(run: Run) -> Iterator[Callable[[], dict[str, Any]]]:
     """Gives the next look's figures each time it is called."""
     events: Queue[object] = Queue()
-    with probes.opened(run) as around, watcher.watching(Overlay(run, 1, Path("/nowhere"), events, around)):
+    with probes.opened(run) as around, watcher.watching(LoadContext(run, 1, Path("/nowhere"), events, around)):
 
         def following() -> dict[str, Any]:
             seen = events.get(timeout=30)
-            assert isinstance(seen, Seen)
+            assert isinstance(seen, ObservedFigures)
             assert seen.kind == ObservationKind.SERVER
             return dict(seen.figures)
 
@@ -147,7 +147,7 @@ def test_what_the_role_may_not_see_is_said(server: PostgresServer, run: Run) -> 
 
 
 def test_a_server_that_hung_up_is_asked_again(server: PostgresServer, run: Run, monkeypatch: Any) -> None:
-    monkeypatch.setattr(watcher, "AGAIN_S", 0.2)
+    monkeypatch.setattr(watcher, "RECONNECT_AFTER_S", 0.2)
     with server.connect() as admin, watched(run) as observe:
         observe()
         ended = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE application_name = %s"

@@ -44,7 +44,7 @@ def test_they_stand_through_the_load_and_are_closed_after_it(submit, worker, ses
 def test_watchers_are_told_how_many_are_open(submit, in_this_process, monkeypatch):
     described, report = [], Recorder.progress
     monkeypatch.setattr(Recorder, "progress", lambda self, percent: (described.append(percent), report(self, percent)))
-    monkeypatch.setattr(idle_module, "read_catalogue", lambda connection: time.sleep(0.4))
+    monkeypatch.setattr(idle_module, "read_catalog", lambda connection: time.sleep(0.4))
     run = execute(submit(idle_connections=40))
     assert run.status == Status.SUCCEEDED, run.error
     assert len(described) >= 2
@@ -92,7 +92,7 @@ def test_those_to_the_cluster_are_its_own_and_those_to_a_pool_the_poolers(pool, 
 
 def test_more_than_the_server_has_left_end_the_run_with_the_reason(submit, in_this_process, sessions, monkeypatch):
     monkeypatch.setattr(connection_headroom, "guard", lambda *_: None)
-    monkeypatch.setattr(idle_module, "read_catalogue", lambda connection: None)  # a quarter of a second for each of 97
+    monkeypatch.setattr(idle_module, "read_catalog", lambda connection: None)  # a quarter of a second for each of 97
     done = execute(submit(idle_connections=300))
     assert done.status == Status.FAILED
     assert "of 300 idle connections could be opened" in done.error
@@ -110,7 +110,7 @@ def test_a_cancel_is_seen_while_they_are_opened(submit, worker, sessions):
 
 
 def test_a_killed_session_makes_the_figures_doubtful(submit, in_this_process, postgres, monkeypatch):
-    ending = runner._load
+    ending = runner._run_program
 
     def load_and_kill(run, *rest):
         with postgres.connect() as session:
@@ -120,7 +120,7 @@ def test_a_killed_session_makes_the_figures_doubtful(submit, in_this_process, po
             )
         return ending(run, *rest)
 
-    monkeypatch.setattr(runner, "_load", load_and_kill)
+    monkeypatch.setattr(runner, "_run_program", load_and_kill)
     done = execute(submit(idle_connections=4, duration=2))
     assert done.conditions["idle"]["closed_by_others"] == 1
     assert (done.validity, done.reasons) == (

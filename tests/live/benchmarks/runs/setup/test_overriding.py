@@ -125,7 +125,7 @@ def test_the_reaper_tells_it_of_a_run_that_was_lost(
     apply.put_in_force(run, cluster, VALUES)
     alter(work_mem="64MB")
     Run.objects.filter(pk=run.pk).update(status=Status.LOST)
-    reaper.take_settings_back()
+    reaper.restore_settings()
     assert Run.objects.get(pk=run.pk).conditions["settings_profile"]["left"] == [THEIRS]
     assert apply.applied_on(cluster) is None
 

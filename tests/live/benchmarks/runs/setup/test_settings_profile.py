@@ -87,7 +87,7 @@ def test_a_failing_load_leaves_nothing_behind(submit, in_this_process, profile, 
     def fail(*_: object) -> None:
         raise OSError("the disk is gone")
 
-    monkeypatch.setattr(runner, "_load", fail)
+    monkeypatch.setattr(runner, "_run_program", fail)
     done = execute(submit(settings_profile="tuned"))
     assert (done.status, done.error) == (Status.FAILED, "the disk is gone")
     assert (auto_conf(postgres), apply.applied_on(done.cluster)) == (before, None)

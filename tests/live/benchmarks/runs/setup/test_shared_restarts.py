@@ -70,7 +70,7 @@ def carried_out(run: Run) -> str:
 def test_runs_that_need_the_same_setting_share_one_restart(experiment: Any, restarts: list[Cluster]) -> None:
     SettingsProfile.objects.create(name="many", values={"max_connections": "133"})
     assert [carried_out(a_run_of(experiment, "many")) for _ in range(3)] == ["133"] * 3
-    reaper.take_settings_back()  # leaves alone what the next run takes over
+    reaper.restore_settings()  # leaves alone what the next run takes over
     assert (len(restarts), most(experiment.cluster)) == (1, "133")
     experiment.write(phase=Phase.TEARDOWN)
     assert shared.end_of(experiment) == []
@@ -89,7 +89,7 @@ def test_the_reaper_takes_back_what_an_experiment_left_that_is_gone(experiment: 
     carried_out(a_run_of(experiment, "many"))
     cluster = experiment.cluster
     experiment.delete()
-    reaper.take_settings_back()
+    reaper.restore_settings()
     assert (most(cluster), apply.applied_on(cluster)) == ("100", None)
 
 
@@ -121,7 +121,7 @@ def test_a_server_that_the_panel_restarts_is_waited_for(experiment: Any) -> None
 
 def test_whoever_is_connected_is_named(experiment: Any) -> None:
     cluster = experiment.cluster
-    assert server_settings.connected(cluster) == ""
+    assert server_settings.sessions_to_end(cluster) == ""
     with connect.connect(cluster, application_name="billing"):
-        said = server_settings.connected(cluster)
+        said = server_settings.sessions_to_end(cluster)
     assert said == "A restart ends 1 session that is connected now: postgres (billing): 1."
