@@ -147,8 +147,8 @@ def _statements(cursor: "psycopg.Cursor[tuple[object, ...]]", source: str) -> It
 
 def _tracked_by(connection: connect.Connection, pooler: ClientLimits) -> Callable[[str], bool]:
     """Return what tells whether a SET stays with its client; the server's greeting has what it reports."""
-    reported = {name.lower() for name in SETTABLE_REPORTED if connection.info.parameter_status(name) is not None}
-    return lambda parameter: pooler.keeps(parameter, reported=parameter in reported)
+    reported_names = {name.lower() for name in SETTABLE_REPORTED if connection.info.parameter_status(name) is not None}
+    return lambda parameter: pooler.keeps(parameter, reported=parameter in reported_names)
 
 
 def _counted_words(count: int) -> str:

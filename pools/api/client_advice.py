@@ -87,11 +87,11 @@ class ModeAdvice(GenericViewSet[Pool]):
         """Log in several times through the pool and to its cluster, and report where the time went."""
         pool = self.get_object()
         found = login_cost.measure(pool)
-        described = {
+        advice = {
             "client_auth": login_cost.client_auth_note(pool),
             "remedies": login_cost.remedies_of(pool, found[0]),
         }
-        return Response(LoginsSerializer({"logins": found, **described}).data)
+        return Response(LoginsSerializer({"logins": found, **advice}).data)
 
     @extend_schema(parameters=[MODE], responses=ModeReportSerializer, filters=False)
     @action(detail=True, url_path="mode-check")

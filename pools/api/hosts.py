@@ -107,15 +107,15 @@ class HostSerializer(KnownFields, serializers.ModelSerializer[Host]):
     @extend_schema_field(HostKeySerializer(allow_null=True))
     def get_host_key(self, host: Host) -> Any:
         """Return the key that a person has confirmed; null before."""
-        return _described(host.host_key)
+        return _host_key(host.host_key)
 
     @extend_schema_field(HostKeySerializer(allow_null=True))
     def get_offered_host_key(self, host: Host) -> Any:
         """Return the other key that the host showed at the last check, which may be confirmed; null for none."""
-        return _described(host.offered_host_key)
+        return _host_key(host.offered_host_key)
 
 
-def _described(key: str) -> dict[str, str] | None:
+def _host_key(key: str) -> dict[str, str] | None:
     return {"type": keys.type_of(key), "fingerprint": keys.fingerprint(key)} if key else None
 
 

@@ -107,11 +107,11 @@ async def _stream(
     """Yield the text of the stream until the pooler is removed or the follower's access ends."""
     await event_streams.give_up_thread()
     yield b"retry: 2000\n\n"
-    described = 0
+    sent = 0
     async with aclosing(live_feed.follow(pooler_id)) as snapshots:
         async for snapshot in snapshots:
-            described += 1
-            if described % int(HEARTBEAT_S) == 0 and not await may_stay():
+            sent += 1
+            if sent % int(HEARTBEAT_S) == 0 and not await may_stay():
                 return
             text = json.dumps(payload(snapshot, kind, name), allow_nan=False, separators=(",", ":"))
             yield f"event: figures\ndata: {text}\n\n".encode()

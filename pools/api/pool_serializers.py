@@ -110,8 +110,8 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
     @extend_schema_field(EndpointSerializer())
     def get_connection(self, pool: Pool) -> Any:
         """Return where its clients log in; `uri` is empty where the pool was refused before it was ever live."""
-        described = EndpointSerializer(endpoints.address_of_pool(pool)).data
-        return described | {"uri": ""} if pool.was_never_live else described
+        address = EndpointSerializer(endpoints.address_of_pool(pool)).data
+        return address | {"uri": ""} if pool.was_never_live else address
 
 
 class ConnectionSerializer(serializers.Serializer[dict[str, str]]):

@@ -138,7 +138,7 @@ class FileActions(GenericViewSet[Pooler]):
     @action(detail=True, url_path="given-files")
     def given_files(self, request: Request, pk: str) -> Response:
         """List the files that were given to it, without their contents."""
-        found = [reported(one) for one in given_files.listed(self.get_object()) if one.file]
+        found = [given_file_row(one) for one in given_files.listed(self.get_object()) if one.file]
         return self.get_paginated_response(GivenFileSerializer(self.paginate_queryset(found), many=True).data)
 
     @extend_schema(request=ContentsSerializer, responses={200: PoolerSerializer})
@@ -160,7 +160,7 @@ class FileActions(GenericViewSet[Pooler]):
         pooler = self.get_object()
         given = pooler_settings.give_file(pooler, setting, asked.validated_data["content"], person(request.user))
         record = pooler_settings_validation.files_offered(pooler)[setting]
-        return Response(GivenFileSerializer(reported(given_files.read(record, given))).data)
+        return Response(GivenFileSerializer(given_file_row(given_files.read(record, given))).data)
 
     @extend_schema(parameters=[NAME], responses={204: None})
     @file.mapping.delete
@@ -183,7 +183,7 @@ def _answer(wanted: WantedFiles, kind: str) -> HttpResponse:
     return HttpResponse(body, content_type=content_type, headers=headers)
 
 
-def reported(given: GivenFile) -> dict[str, Any]:
+def given_file_row(given: GivenFile) -> dict[str, Any]:
     """Return a given file as `GivenFileSerializer` shows it."""
     certificate, file = given.certificate, given.file
     return {

@@ -59,7 +59,7 @@ class SettingsActions(GenericViewSet[Pooler]):
         pooler = self.get_object()
         live = shown_secrets.without_in_values(live_settings.read(pooler) or {})
         found = [
-            described(setting, pooler, live)
+            setting_row(setting, pooler, live)
             for scope in (Scope.PROGRAM, Scope.POOL, Scope.USER)
             for setting in settings_schema.shown(
                 KINDS[pooler.kind].catalogue, scope, pooler_settings_validation.release_of(pooler)
@@ -68,7 +68,7 @@ class SettingsActions(GenericViewSet[Pooler]):
         return self.get_paginated_response(SettingSerializer(self.paginate_queryset(found), many=True).data)
 
 
-def described(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict[str, Any]:
+def setting_row(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict[str, Any]:
     """Return a setting as `SettingSerializer` shows it; those of pools and users have their values there."""
     of_program = setting.scope == Scope.PROGRAM
     return {

@@ -279,8 +279,8 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
 
     def to_representation(self, instance: Pooler) -> dict[str, Any]:
         """Return the usual path of the main file where none was given."""
-        described = super().to_representation(instance)
-        return described | {"config_file": KINDS[instance.kind].main_path(instance)}
+        representation = super().to_representation(instance)
+        return representation | {"config_file": KINDS[instance.kind].main_path(instance)}
 
     @cached_property
     def _pending(self) -> set[UUID]:

@@ -138,7 +138,7 @@ class TakeOverActions(GenericViewSet[Pooler]):
         config_file, names = values.get("config_file", ""), values.get("entries")
         if values["dry_run"]:
             with take_over_plan.planned(place.applied_to(pooler), config_file, names) as plan:
-                return Response(TakeOverPreviewSerializer(plan.described()).data)
+                return Response(TakeOverPreviewSerializer(plan.preview()).data)
         place.record(pooler)
         with wait_param.waiting(request) as seconds:
             taken = take_over.ask(pooler, config_file, names, person(request.user))

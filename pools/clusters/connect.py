@@ -92,16 +92,16 @@ def connect_endpoint(
     """
     parameters = _parameters(endpoint) | {"application_name": application_name, "connect_timeout": connect_timeout}
     parameters |= {"options": options} if options else {}
-    reported = []
+    errors = []
     for pinned in _pinned(endpoint):
         try:
             return psycopg.connect(autocommit=True, **parameters, **pinned)
         except (psycopg.Error, UnicodeError) as error:
-            reported.append(str(error))
-    cause, message = login_errors.explain("\n".join(reported), endpoint, connect_timeout)
+            errors.append(str(error))
+    cause, message = login_errors.explain("\n".join(errors), endpoint, connect_timeout)
     # `from None`: libpq's errors carry the connection's parameters, the password among them
     raise ClusterUnreachable(
-        login_errors.readable(cause, message, endpoint), cause, login_errors.plain("\n".join(reported), endpoint)
+        login_errors.readable(cause, message, endpoint), cause, login_errors.plain("\n".join(errors), endpoint)
     ) from None
 
 

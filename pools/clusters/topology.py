@@ -104,5 +104,5 @@ def chosen(cluster: Cluster, node: str) -> Place:
 
 def identifier_of(cluster: Cluster) -> str:
     """Return the system identifier that initdb gave the cluster, as any server reported it; '' if none did."""
-    described = (place.found.system_identifier for place in of_cluster(cluster))
-    return next(filter(None, described), "")
+    identifiers = (place.found.system_identifier for place in of_cluster(cluster))
+    return next(filter(None, identifiers), "")

@@ -63,16 +63,16 @@ def _refuse(messages: Iterable[str]) -> None:
 
 
 def _take(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
-    pool_set = {pool.pk: pool for pool in pooler.pools.select_related("cluster", "pooler")}
+    pools_by_id = {pool.pk: pool for pool in pooler.pools.select_related("cluster", "pooler")}
     _refuse(
         _("pooler %(pooler)s has no pool with the id %(pk)s") % {"pk": pk, "pooler": pooler}
         for pk in found.changed
-        if pk not in pool_set
+        if pk not in pools_by_id
     )
     before = _budgets()
-    for pk in found.gone & pool_set.keys():
-        pool_set[pk].edit(None, removal_requested_at=timezone.now(), state=PoolState.PENDING, state_reason="")
-    pools = [_changed(pool_set[pk], fields) for pk, fields in found.changed.items()]
+    for pk in found.gone & pools_by_id.keys():
+        pools_by_id[pk].edit(None, removal_requested_at=timezone.now(), state=PoolState.PENDING, state_reason="")
+    pools = [_changed(pools_by_id[pk], fields) for pk, fields in found.changed.items()]
     pools += [_made(pooler, fields) for fields in found.fresh]
     _refuse(
         _("pool %(pool)s: %(message)s") % {"pool": pool, "message": message}
@@ -190,8 +190,8 @@ def _take_program(pooler: Pooler, found: Adoption, author: models.Model | None) 
         )
         written["user_settings"] = {user: _typed_settings(pooler, Scope.USER, own) for user, own in found.users.items()}
     _refuse(message for _, message in pooler_settings_validation.file_problems(pooler, found.given))
-    pool_set = {one.setting: one.content for one in pooler.given_files.all()} if found.given else {}
-    spec = pooler_settings_validation.Spec({}, pool_set | found.given)
+    given_files = {one.setting: one.content for one in pooler.given_files.all()} if found.given else {}
+    spec = pooler_settings_validation.Spec({}, given_files | found.given)
     _refuse(message for _, message in pooler_settings_validation.disagreements(pooler, spec, None))
     for setting, content in found.given.items():
         file = PoolerFile(pooler=pooler, setting=setting)

@@ -135,9 +135,9 @@ def _files(pooler: Pooler) -> Iterator[tuple[object, ...]]:
     with suppress(UnsafeFolder):
         texts = live_files.on_disk(pooler)
     elsewhere = sorted(driver(pooler).files_elsewhere(pooler, texts).items())[:MOST_FILES_ELSEWHERE]
-    yield _described(folder, has_content=False)
-    yield from (_described(path, has_content=True) for path in here)
-    yield from (_described(Path(path), has_content=counts) for path, counts in elsewhere)
+    yield _status_of_file(folder, has_content=False)
+    yield from (_status_of_file(path, has_content=True) for path in here)
+    yield from (_status_of_file(Path(path), has_content=counts) for path, counts in elsewhere)
 
 
 def _files_there(pooler: Pooler) -> Iterator[tuple[object, ...]]:
@@ -157,7 +157,7 @@ def _is_full(printed: str) -> bool:
     return len(fields) > AVAILABLE and fields[AVAILABLE].isdigit() and int(fields[AVAILABLE]) * 1024 < SPARE_BYTES
 
 
-def _described(path: Path, *, has_content: bool) -> tuple[object, ...]:
+def _status_of_file(path: Path, *, has_content: bool) -> tuple[object, ...]:
     """Return why a file can't be seen, or what decides whether a pooler can read it, and with `has_content` what.
 
     The folders above it count by their rights.

@@ -120,7 +120,7 @@ def _of_file(name: str, change: str, old: list[_Masked], new: list[_Masked]) -> 
     hunks, shown, total = [], 0, 0
     added = removed = 0
     for group in _groups([line.raw for line in old], [line.raw for line in new]):
-        lines = [line for code in group for line in _described(code, old, new)]
+        lines = [line for code in group for line in _diff_lines(code, old, new)]
         added += sum(line.sign == Sign.ADDED for line in lines)
         removed += sum(line.sign == Sign.REMOVED for line in lines)
         total += len(lines)
@@ -152,7 +152,7 @@ def _alike(one: list[str], other: list[str]) -> int:
     return min(len(one), len(other))
 
 
-def _described(code: Code, old: list[_Masked], new: list[_Masked]) -> Iterator[Line]:
+def _diff_lines(code: Code, old: list[_Masked], new: list[_Masked]) -> Iterator[Line]:
     tag, i1, i2, j1, j2 = code
     if tag == "equal":
         for offset, line in enumerate(old[i1:i2]):

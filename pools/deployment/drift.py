@@ -116,9 +116,9 @@ def _foretold(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
     try:
         if _preflights.get(pooler.pk, ("",))[0] != digest:
             _preflights[pooler.pk] = (digest, kind.start_error(pooler, texts))
-        if reported := _preflights[pooler.pk][1]:
-            described = {"kind": pooler.get_kind_display(), "error": reported}
-            return [_edit(kind.main_file, _("%(kind)s would not start: %(error)s") % described)]
+        if start_error := _preflights[pooler.pk][1]:
+            params = {"kind": pooler.get_kind_display(), "error": start_error}
+            return [_edit(kind.main_file, _("%(kind)s would not start: %(error)s") % params)]
         return [_edit(kind.main_file, what) for what in kind.changes(pooler, texts)]
     except PoolerUnreachable:
         return [one for one in pooler.drift if one.get("by")]
@@ -169,10 +169,10 @@ def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -
     """Write the findings; `drift_seen_at` stays for as long as there are any."""
     if changed is None:
         changed = live_files.found_in_files(pooler)
-    reported = [one for one in pooler.drift if one["where"] == LIVE]
+    live_findings = [one for one in pooler.drift if one["where"] == LIVE]
     if live:
-        reported = [{"where": LIVE, "what": what} for what in [*live.pools.values(), *live.program]]
-    found, restarts = [*changed, *reported][:MOST_KEPT], live.restarts if live else pooler.needs_restart
+        live_findings = [{"where": LIVE, "what": what} for what in [*live.pools.values(), *live.program]]
+    found, restarts = [*changed, *live_findings][:MOST_KEPT], live.restarts if live else pooler.needs_restart
     if (pooler.drift, pooler.needs_restart) == (found, restarts):
         return
     logger.warning("pooler %s: %d differences from what was applied", pooler.pk, len(found))

@@ -63,13 +63,13 @@ def check(attempt: Attempt) -> None:
 def _set_pending_reason(attempt: Attempt, difference: str = "") -> None:
     """Write the reason why everything is pending, and how it goes on."""
     revision, fetched_at = attempt.revision, attempt.revision.fetched_at
-    words = {"number": revision.number, "path": path_of(attempt.pooler), "difference": difference}
+    params = {"number": revision.number, "path": path_of(attempt.pooler), "difference": difference}
     if fetched_at is None:
         text = _("the host of the pooler fetches its files: revision %(number)s was not fetched yet from %(path)s")
     else:
-        words["at"] = timezone.localtime(fetched_at).strftime("%H:%M:%S")
+        params["at"] = timezone.localtime(fetched_at).strftime("%H:%M:%S")
         text = _(
             "revision %(number)s was fetched at %(at)s and is not seen in the pooler yet, which has to be reloaded: "
             "%(difference)s"
         )
-    set_reason(attempt.pooler, text % words)
+    set_reason(attempt.pooler, text % params)

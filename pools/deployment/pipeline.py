@@ -74,7 +74,7 @@ def _apply_under_lock(pooler: Pooler, author: Any, *, overwrite: bool) -> Revisi
     except HostUnreachable as error:  # its console may answer all the same
         set_reason(pooler, str(error))
     except PoolerUnreachable as error:
-        reason = smart_shutdown.described(pooler) or str(error)
+        reason = smart_shutdown.explain(pooler) or str(error)
         pooler.mark(PoolerState.UNREACHABLE, error=reason)
         set_reason(pooler, reason)
     except Drifted as error:
@@ -120,7 +120,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
     except Rejected as fault:  # by its driver, before any session
         bury_the_dead(dead)
         asked = Wanted.of(pooler, live)
-        last = _refuse_unrendered(asked, author, fault, _described(asked, overwrite=overwrite))
+        last = _refuse_unrendered(asked, author, fault, _revision_fields(asked, overwrite=overwrite))
     _forget_cause(pooler)
     return last
 
@@ -140,18 +140,18 @@ def _given_up(last: Revision | None) -> str:
 
 def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, trust_disk: bool) -> Revision:
     """Carry one revision to its end."""
-    pooler, described = asked.pooler, _described(asked, overwrite=overwrite)
+    pooler, fields = asked.pooler, _revision_fields(asked, overwrite=overwrite)
     try:
         with _breakage_reported(pooler):
             draft = session.draft(asked.pools, asked.live.files if asked.live else {}, trust_disk)
     except ApplyFailed as fault:
-        return _refuse_unrendered(asked, author, fault, described)
+        return _refuse_unrendered(asked, author, fault, fields)
     if offer := Revision.objects.offered_on(pooler):
         if offer.files == draft.texts:
             offers.check(Attempt(asked, session, offer, draft))
             return offer
         offers.withdraw(offer)
-    revision = Revision.objects.draft(pooler, draft.texts, author, **described)
+    revision = Revision.objects.draft(pooler, draft.texts, author, **fields)
     attempt = Attempt(asked, session, revision, draft)
     attempt.step("rendered", _("for %(version)s: %(changes)s") % {"version": session.version_text, "changes": asked})
     try:
@@ -220,7 +220,7 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         refuse(attempt.revision, fault, asked)
 
 
-def _described(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
+def _revision_fields(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
     """Build the fields of a revision that describe the spec it is rendered from."""
     pooler = asked.pooler
     live = asked.live.specs if asked.live else Specs()
@@ -231,8 +231,8 @@ def _described(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
     return {"specs": held, "given": given, "summary": summary, "cause": cause}
 
 
-def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, described: dict[str, Any]) -> Revision:
-    revision = Revision.objects.draft(asked.pooler, {}, author, **described)
+def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, fields: dict[str, Any]) -> Revision:
+    revision = Revision.objects.draft(asked.pooler, {}, author, **fields)
     refuse(revision, fault, asked)
     return revision
 

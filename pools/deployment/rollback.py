@@ -90,30 +90,30 @@ def _unfit(pooler: Pooler, revision: Revision) -> Iterator[str]:
     if revision.pooler_id != pooler.pk:
         yield _("%(revision)s does not belong to pooler %(pooler)s") % {"revision": revision, "pooler": pooler}
     elif revision.state != RevisionState.APPLIED:
-        described = {"revision": revision, "state": revision.get_state_display()}
-        yield _("%(revision)s never was live (%(state)s): choose an applied one") % described
+        params = {"revision": revision, "state": revision.get_state_display()}
+        yield _("%(revision)s never was live (%(state)s): choose an applied one") % params
     elif not revision.specs:
-        described = {"revision": revision}
-        yield _("%(revision)s dates from a release that did not store its spec: choose a later one") % described
+        params = {"revision": revision}
+        yield _("%(revision)s dates from a release that did not store its spec: choose a later one") % params
 
 
 def _lost_clusters(records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Iterator[str]:
     for record in records:
         if UUID(record["cluster_id"]) not in clusters:
-            described = {"pool": record["name"], "cluster": record["cluster_name"]}
-            yield _("pool %(pool)s led to cluster %(cluster)s, which is no longer registered") % described
+            params = {"pool": record["name"], "cluster": record["cluster_name"]}
+            yield _("pool %(pool)s led to cluster %(cluster)s, which is no longer registered") % params
 
 
 def _planned(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Plan:
-    pool_set = {str(pool.pk): pool for pool in pooler.pools.select_related("cluster")}
+    pools_by_id = {str(pool.pk): pool for pool in pooler.pools.select_related("cluster")}
     changed, again = [], []
     for record in records:
-        pool = pool_set.pop(record["id"], None)
+        pool = pools_by_id.pop(record["id"], None)
         if pool is None:
             again.append(_as_it_was(Pool(pk=UUID(record["id"]), pooler=pooler), record, clusters))
         elif not _is_live_as(pool, record):
             changed.append(_as_it_was(pool, record, clusters))
-    return Plan(changed, again, list(pool_set.values()))
+    return Plan(changed, again, list(pools_by_id.values()))
 
 
 def _is_live_as(pool: Pool, record: Mapping[str, Any]) -> bool:
@@ -187,23 +187,23 @@ def _restore_settings(pooler: Pooler, revision: Revision, author: models.Model |
     if "settings" not in asked:
         return
     given = revision.given
-    pool_set = {one.setting: one.content for one in pooler.given_files.all()}
+    files_now = {one.setting: one.content for one in pooler.given_files.all()}
     count = asked.get("processes", pooler.desired_processes)
-    now, then = (pooler.settings, pooler.user_settings, pool_set), (asked["settings"], asked["user_settings"], given)
+    now, then = (pooler.settings, pooler.user_settings, files_now), (asked["settings"], asked["user_settings"], given)
     same = now == then and count == pooler.desired_processes
     if same and pooler.settings_state == PoolState.APPLIED:
         return
-    _restore_files(pooler, pool_set, given, author)
+    _restore_files(pooler, files_now, given, author)
     values = {"settings": then[0], "user_settings": then[1], "desired_processes": count}
     pooler.edit(None, settings_state=PoolState.PENDING, settings_reason="", **values)
 
 
 def _restore_files(
-    pooler: Pooler, pool_set: Mapping[str, str], given: Mapping[str, str], author: models.Model | None
+    pooler: Pooler, files_now: Mapping[str, str], given: Mapping[str, str], author: models.Model | None
 ) -> None:
     pooler.given_files.exclude(setting__in=given).delete()
     for setting, content in given.items():
-        if pool_set.get(setting) != content:
+        if files_now.get(setting) != content:
             file = PoolerFile(pooler=pooler, setting=setting)
             file.content = content
             values = {"sealed_content": file.sealed_content, "author": author, "updated_at": timezone.now()}

@@ -115,21 +115,21 @@ def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
 def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Return the changes in one line of at most `LONGEST_SUMMARY` characters."""
     old, new = Specs.of(before), Specs.of(after)
-    described, left = "", 0
+    text, left = "", 0
     for change in changes(old, new, most=MOST_LISTED):
-        longer = f"{described} · {change}" if described else change
+        longer = f"{text} · {change}" if text else change
         fits = not left and len(longer) <= LONGEST_SUMMARY - len(_and_more("", 100_000))
-        described, left = (longer, left) if fits else (described, left + 1)
+        text, left = (longer, left) if fits else (text, left + 1)
     for one, other in ((new, old), (old, new)):
         left += max(0, len(one.lines.keys() - other.lines.keys()) - MOST_LISTED)
-    if left and described:
-        return _and_more(described, left)
-    return _("many changes") if left else described or _("nothing")
+    if left and text:
+        return _and_more(text, left)
+    return _("many changes") if left else text or _("nothing")
 
 
-def _and_more(described: str, more: int) -> str:
+def _and_more(changes: str, more: int) -> str:
     text = ngettext("%(changes)s · %(more)d more change", "%(changes)s · %(more)d more changes", more)
-    return text % {"changes": described, "more": more}
+    return text % {"changes": changes, "more": more}
 
 
 def _of_pooler(pooler: Pooler) -> dict[str, Any]:
@@ -152,7 +152,7 @@ def _pool_changes(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[st
 
 def _value_changes(shown: Callable[[str], str], old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """Yield the changes of values by name; `shown` says whose a name is."""
-    yield from (f"{shown(name)} {_reported(new[name])}" for name in new if name not in old)
+    yield from (f"{shown(name)} {_printed(new[name])}" for name in new if name not in old)
     yield from (_("%(setting)s left out") % {"setting": shown(name)} for name in old if name not in new)
     for name in new:
         if name in old and old[name] != new[name]:
@@ -164,7 +164,7 @@ def _of_user(name: str) -> str:
 
 
 def _changed(setting: str, old: object, new: object) -> str:
-    return f"{setting} {_reported(old)} → {_reported(new)}"
+    return f"{setting} {_printed(old)} → {_printed(new)}"
 
 
 def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[str]:
@@ -173,7 +173,7 @@ def _file_changes(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[st
     yield from (_("file %(name)s replaced") % {"name": name} for name in new if name in old and old[name] != new[name])
 
 
-def _reported(value: object) -> str:
+def _printed(value: object) -> str:
     if isinstance(value, dict):
         return " ".join(f"{name}={one}" for name, one in value.items()) or "–"
     return str(value) if value not in ("", None) else "–"

@@ -141,8 +141,8 @@ class _Taking:
         for pool in self.plan.pools:
             specs.add(snapshots.of_pool(pool))
         texts = {name: self._text(path) for name, path in self._named.items() if path in self.plan.contents}
-        described = {"specs": specs, "cause": _("taken over"), "summary": snapshots.summary({}, specs)}
-        return Revision.objects.draft(self.asked.pooler, texts, self.asked.author, **described)
+        fields = {"specs": specs, "cause": _("taken over"), "summary": snapshots.summary({}, specs)}
+        return Revision.objects.draft(self.asked.pooler, texts, self.asked.author, **fields)
 
     @property
     def _named(self) -> dict[str, str]:

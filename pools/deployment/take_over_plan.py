@@ -89,10 +89,10 @@ class Plan:
     def _files(self) -> Mapping[str, ReadFile]:
         return self.running.all_files
 
-    def described(self) -> dict[str, Any]:
+    def preview(self) -> dict[str, Any]:
         """Return `{entries, files, changes, blockers}` for the API, without secrets."""
         return {
-            "entries": [_described(one) for one in self.proposals],
+            "entries": [_preview_of(one) for one in self.proposals],
             "files": [{"path": file.path, "role": file.role, "sha256": file.sha256} for file in self._files.values()],
             "changes": [{"file": one.name, "diff": one.text} for one in self.changes],
             "blockers": self.blockers,
@@ -292,8 +292,8 @@ def _not_ours(running: Running, path: str) -> Iterator[str]:
         return
     own = _own_uid(running.pooler)
     if file and own not in (0, file.access.uid):
-        described = {"path": path, "owner": file.access.uid, "own": own}
-        yield _("%(path)s belongs to uid %(owner)s, and the panel runs as uid %(own)s") % described
+        params = {"path": path, "owner": file.access.uid, "own": own}
+        yield _("%(path)s belongs to uid %(owner)s, and the panel runs as uid %(own)s") % params
 
 
 def _is_there(pooler: Pooler, path: str) -> bool:
@@ -309,7 +309,7 @@ def _own_uid(pooler: Pooler) -> int:
         return host.uid if host else 0
 
 
-def _described(one: Proposal) -> dict[str, Any]:
+def _preview_of(one: Proposal) -> dict[str, Any]:
     line, pool = one.line, one.pool
     found: dict[str, Any] = {
         "name": one.name,

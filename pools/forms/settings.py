@@ -59,7 +59,7 @@ class ValuesForm(Typed):
         """Return where the typed values differ from those saved by somebody else: `label`, `yours`, `theirs`."""
         pairs = [(name, self._typed(name), _current(current, name)) for name in self.settings]
         return [
-            {"label": name, "yours": _reported(yours), "theirs": _reported(theirs)}
+            {"label": name, "yours": _shown_value(yours), "theirs": _shown_value(theirs)}
             for name, yours, theirs in pairs
             if yours != theirs
         ]
@@ -69,7 +69,7 @@ def _current(current: Mapping[str, Any], name: str) -> str | None:
     return written(current[name]) if name in current else None
 
 
-def _reported(value: str | None) -> str:
+def _shown_value(value: str | None) -> str:
     if value is None:
         return gettext("default")
     return value or gettext("empty")

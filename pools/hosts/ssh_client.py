@@ -306,5 +306,5 @@ def _fault(hops: Sequence[Hop], words: str) -> HostUnreachable:
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     reason = re.sub(r"^(ssh|kex_exchange_identification|banner exchange): ", "", lines[-1]) if lines else _("no reason")
     text = _("host %(host)s (%(address)s, port %(port)d) can't be reached by SSH: %(reason)s")
-    described = {"host": hops[-1].name, "address": hops[-1].address, "port": hops[-1].port}
-    return HostUnreachable(text % (described | {"reason": reason.rstrip(".")}))
+    params = {"host": hops[-1].name, "address": hops[-1].address, "port": hops[-1].port}
+    return HostUnreachable(text % (params | {"reason": reason.rstrip(".")}))

@@ -62,7 +62,7 @@ def _normal(folder: str) -> str:
 
 
 def _content(folder: str, name: str, kind: str, content: bytes) -> bytes | None:
-    described = {"folder": folder, "name": name}
+    params = {"folder": folder, "name": name}
     if kind == "file":
         return content
     if kind == "absent":
@@ -73,7 +73,7 @@ def _content(folder: str, name: str, kind: str, content: bytes) -> bytes | None:
         text = _("%(folder)s/%(name)s is a dangling link of an interrupted apply: remove it, then apply again")
     else:
         text = _("%(folder)s/%(name)s can't be read: Permission denied")
-    raise UnsafeFolder(text % described)
+    raise UnsafeFolder(text % params)
 
 
 def _refuse_strangers(folder: str, me: str, mode: str, owner: str) -> None:

@@ -81,12 +81,12 @@ def _restore(settled: Pool, before: dict[str, Any], author: models.Model | None,
 
 
 def _failure(settled: Pool, seconds: float) -> PoolsError:
-    words = {"pool": settled, "seconds": round(seconds), "reason": settled.state_reason}
+    params = {"pool": settled, "seconds": round(seconds), "reason": settled.state_reason}
     if settled.state != PoolState.PENDING:
-        return ApplyFailed(_("pool %(pool)s was refused: %(reason)s") % words)
+        return ApplyFailed(_("pool %(pool)s was refused: %(reason)s") % params)
     if not settled.state_reason:
         text = _("no worker applied pool %(pool)s within %(seconds)s s: see that one runs, then try again")
-        return NotAppliedInTime(text % words)
-    late = NotAppliedInTime(_("pool %(pool)s was not applied within %(seconds)s s: %(reason)s") % words)
+        return NotAppliedInTime(text % params)
+    late = NotAppliedInTime(_("pool %(pool)s was not applied within %(seconds)s s: %(reason)s") % params)
     late.status = 409
     return late

@@ -35,14 +35,14 @@ def change(pooler: Pooler, values: Values, author: models.Model | None, right: S
 
 
 def _failure(settled: Pooler, seconds: float) -> PoolsError:
-    words = {"pooler": settled, "reason": settled.settings_reason, "seconds": round(seconds)}
+    params = {"pooler": settled, "reason": settled.settings_reason, "seconds": round(seconds)}
     if settled.settings_state != PoolState.PENDING:
-        return ApplyFailed(_("the settings of pooler %(pooler)s were refused: %(reason)s") % words)
+        return ApplyFailed(_("the settings of pooler %(pooler)s were refused: %(reason)s") % params)
     if not settled.settings_reason:
         text = _("no worker applied the settings of pooler %(pooler)s within %(seconds)s s: see that one runs")
-        return NotAppliedInTime(text % words)
+        return NotAppliedInTime(text % params)
     late = NotAppliedInTime(
-        _("the settings of pooler %(pooler)s were not applied within %(seconds)s s: %(reason)s") % words
+        _("the settings of pooler %(pooler)s were not applied within %(seconds)s s: %(reason)s") % params
     )
     late.status = 409
     return late

@@ -192,21 +192,21 @@ def memory_connections(memory_mb: int) -> int:
     return CONNECTIONS_PER_GB * memory_mb // 1024
 
 
-def problems(spec: Pool, confirmed: str, pool_set: Pool | None = None) -> Problems:
+def problems(spec: Pool, confirmed: str, existing: Pool | None = None) -> Problems:
     """Yield (field, message) where the pool needs more than is free and `confirmed` is not the cluster's name.
 
     A pool may always shrink, or stay as it is, even where the budget shrank below what was given.
     """
-    (target, figures), needed = _tightest(spec, pool_set), needed_by(spec)
-    if figures.free is None or needed <= figures.free or not _grows(spec, needed, pool_set):
+    (target, figures), needed = _tightest(spec, existing), needed_by(spec)
+    if figures.free is None or needed <= figures.free or not _grows(spec, needed, existing):
         return
     if confirmed == spec.cluster.name:
         return
     if confirmed:
         text = _("%(typed)r is not the cluster's name: type %(name)r to allow it")
         yield "over_budget_confirm", text % {"typed": confirmed, "name": spec.cluster.name}
-    words = {"over": _over_message(spec, needed, target), "figures": _figures(figures, has_own=pool_set is not None)}
-    yield "size", _("%(over)s: %(figures)s") % words
+    params = {"over": _over_message(spec, needed, target), "figures": _figures(figures, has_own=existing is not None)}
+    yield "size", _("%(over)s: %(figures)s") % params
 
 
 def settings_problems(pooler: Pooler, settings: Mapping[str, Any]) -> Problems:
@@ -231,8 +231,8 @@ def settings_problems(pooler: Pooler, settings: Mapping[str, Any]) -> Problems:
                 "pooler %(pooler)s could then open %(after)s connections, %(more)s more than now, and cluster "
                 "%(cluster)s has %(free)s left for pools: ask for fewer, or make room there"
             )
-            words = {"pooler": pooler, "after": after, "more": more, "cluster": cluster, "free": max(0, free)}
-            yield changed[0], text % words
+            params = {"pooler": pooler, "after": after, "more": more, "cluster": cluster, "free": max(0, free)}
+            yield changed[0], text % params
 
 
 def processes_problems(pooler: Pooler, count: int) -> Problems:
@@ -266,31 +266,31 @@ def _figures(budget: Budget, *, has_own: bool) -> str:
     figures = text % {"available": budget.available, "given": budget.allocated, "free": budget.free}
     if not budget.unmanaged.connections:
         return figures
-    words = {"figures": figures, "others": budget.unmanaged.connections}
-    return _("%(figures)s (%(others)s are taken by entries that are not managed here)") % words
+    params = {"figures": figures, "others": budget.unmanaged.connections}
+    return _("%(figures)s (%(others)s are taken by entries that are not managed here)") % params
 
 
-def allowed_by(spec: Pool, author: models.Model | None, pool_set: Pool | None = None) -> str:
+def allowed_by(spec: Pool, author: models.Model | None, existing: Pool | None = None) -> str:
     """Return who allowed it: the author, or whoever did before; an empty text while the pool fits."""
-    (_target, figures), needed = _tightest(spec, pool_set), needed_by(spec)
+    (_target, figures), needed = _tightest(spec, existing), needed_by(spec)
     if figures.free is None or needed <= figures.free:
         return ""
-    if pool_set is not None and not _grows(spec, needed, pool_set):
-        return pool_set.over_budget_by
+    if existing is not None and not _grows(spec, needed, existing):
+        return existing.over_budget_by
     return str(author or _("the API"))
 
 
-def _tightest(spec: Pool, pool_set: Pool | None) -> tuple[str, Budget]:
+def _tightest(spec: Pool, existing: Pool | None) -> tuple[str, Budget]:
     """Return the fullest of the servers that it opens connections to; a Pgpool-II opens them to all."""
     targets = [spec.target]
     if driver(spec.pooler).leads_to_all_nodes and spec.cluster.nodes.exists():
         targets = [NodeRole.PRIMARY, NodeRole.STANDBY]
-    found = [(target, of_cluster(spec.cluster, target=target, without=pool_set)) for target in targets]
+    found = [(target, of_cluster(spec.cluster, target=target, without=existing)) for target in targets]
     return min(found, key=lambda one: one[1].free or 0)
 
 
-def _grows(spec: Pool, needed: int, pool_set: Pool | None) -> bool:
-    return pool_set is None or pool_set.target != spec.target or needed > needed_by(pool_set)
+def _grows(spec: Pool, needed: int, existing: Pool | None) -> bool:
+    return existing is None or existing.target != spec.target or needed > needed_by(existing)
 
 
 def _over_message(spec: Pool, needed: int, target: str) -> str:
@@ -302,7 +302,7 @@ def _what(spec: Pool, needed: int) -> str:
     """Name the size, with the reserve and the number of processes that have them, or the pooler that opens more."""
     reserve, count = reserve_of(spec), spec.pooler.process_count
     size = (_WITH_RESERVE if reserve else _SIZE) % {"size": spec.size, "reserve": reserve}
-    words = {"size": size, "count": count, "pooler": spec.pooler, "needed": needed}
+    params = {"size": size, "count": count, "pooler": spec.pooler, "needed": needed}
     if count > 1 and needed == most_connections(spec):
-        return _OF_EACH % words
-    return size if reserve or needed == spec.size else _OF_POOLER % words
+        return _OF_EACH % params
+    return size if reserve or needed == spec.size else _OF_POOLER % params

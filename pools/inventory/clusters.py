@@ -133,8 +133,8 @@ def remove(cluster: Cluster, *, author: Model | None = None) -> None:
                 "cluster %(cluster)s still has %(count)s pools (%(pools)s): remove them first",
                 len(held),
             )
-            words = {"cluster": cluster, "count": len(held), "pools": _listed(held)}
-            raise IllegalTransition(text % words)
+            params = {"cluster": cluster, "count": len(held), "pools": _listed(held)}
+            raise IllegalTransition(text % params)
         cluster.delete()
     logger.info("cluster %s removed by %s", cluster, author)
 

@@ -28,17 +28,17 @@ def faults(pool: Pool, limits: Limits) -> Iterator[str]:
     """
     kind = driver(pool.pooler)
     needs = kind.needs(pool)
-    words = {"role": kind.probing_role(pool), "database": pool.database, "needs": needs}
+    params = {"role": kind.probing_role(pool), "database": pool.database, "needs": needs}
     if NONE < limits.of_role < (needs if pool.user else 1):
         yield _(
             "role %(role)s may have %(limit)s connections at once and the pool opens up to %(needs)s: raise its "
             "CONNECTION LIMIT, or make the pool smaller"
-        ) % {**words, "limit": limits.of_role, "needs": needs if pool.user else 1}
+        ) % {**params, "limit": limits.of_role, "needs": needs if pool.user else 1}
     if NONE < limits.of_database < needs:
         yield _(
             "database %(database)s takes %(limit)s connections at once and the pool opens up to %(needs)s: raise its "
             "CONNECTION LIMIT, or make the pool smaller"
-        ) % {**words, "limit": limits.of_database}
+        ) % {**params, "limit": limits.of_database}
 
 
 def asks_for_more(spec: Pool, before: Pool | None) -> bool:

@@ -122,9 +122,9 @@ def _why_none(wanted: Wanted, offers: list[CreateEntry]) -> str:
         "any storage"
     )
     asked = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "storage_mib")}
-    described = (f"{one.size}/{one.region}/{','.join(one.versions) or '*'}" for one in offers[:5])
+    labels = (f"{one.size}/{one.region}/{','.join(one.versions) or '*'}" for one in offers[:5])
     nodes = _("any") if wanted.nodes is None else wanted.nodes
-    return text % {**asked, "nodes": nodes, "offers": ", ".join(described)}
+    return text % {**asked, "nodes": nodes, "offers": ", ".join(labels)}
 
 
 def _save_new(creation: ClusterCreation) -> None:

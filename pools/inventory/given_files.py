@@ -49,7 +49,7 @@ def read(setting: Setting, file: PoolerFile | None) -> GivenFile:
     if "PRIVATE KEY-----" in content:
         return GivenFile(setting, file, fingerprint=pem.key_fingerprint(content))
     if "-----BEGIN CERTIFICATE-----" in content:
-        certificate = pem.described(content)
+        certificate = pem.read_certificate(content)
         return GivenFile(setting, file, certificate, certificate.fingerprint)
     secret = (
         "passwd" in content.lower() or "secret" in content.lower()

@@ -130,7 +130,7 @@ def _draft(line: Line, login: Mapping[str, Any]) -> Pooler | Outcome:
     if line.problem:
         return Outcome(line, error=line.problem)
     if known := Pooler.objects.filter(host=line.host, port=line.port).first():
-        return _described(Outcome(line, known, is_known=True))
+        return _with_counts(Outcome(line, known, is_known=True))
     values = {"kind": PoolerKind.PGBOUNCER, **login, "host": line.host, "port": line.port, "name": _free_name(line)}
     if line.user:
         values["admin_user"] = line.user
@@ -146,16 +146,16 @@ def _admitted(line: Line, pooler: Pooler, found: PoolerCheck, index: ClusterInde
     if not found.version:
         return Outcome(line, error=found.reason or _("its console did not answer"))
     if known := Pooler.objects.filter(host=line.host, port=line.port).first():  # the list has it twice
-        return _described(Outcome(line, known, is_known=True))
+        return _with_counts(Outcome(line, known, is_known=True))
     pooler.name = _free_name(line)  # another line may have taken the name
     try:
         poolers.admit(pooler, found, index, author)
     except InvalidPooler as error:
         return Outcome(line, error=str(error))
-    return _described(Outcome(line, pooler))
+    return _with_counts(Outcome(line, pooler))
 
 
-def _described(outcome: Outcome) -> Outcome:
+def _with_counts(outcome: Outcome) -> Outcome:
     own = Entry.objects.filter(pooler=outcome.pooler)
     elsewhere = own.unmanaged().filter(cluster=None).exclude(host="").count()
     return replace(outcome, entries=own.count(), elsewhere=elsewhere)

@@ -26,11 +26,11 @@ class OpenPool:
     connected: list[str]
 
     def __str__(self) -> str:
-        words = {"pool": self.pool, "refused": ", ".join(self.refused[:MOST_NAMED]) or _("nobody")}
+        params = {"pool": self.pool, "refused": ", ".join(self.refused[:MOST_NAMED]) or _("nobody")}
         if self.connected:
             text = _("%(pool)s would refuse %(refused)s, of whom %(connected)s are connected now")
-            return text % {**words, "connected": ", ".join(self.connected[:MOST_NAMED])}
-        return _("%(pool)s would refuse %(refused)s") % words
+            return text % {**params, "connected": ", ".join(self.connected[:MOST_NAMED])}
+        return _("%(pool)s would refuse %(refused)s") % params
 
 
 class NotConfirmed(InvalidValues):

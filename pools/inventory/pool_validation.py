@@ -203,8 +203,8 @@ def _chain_problems(spec: Pool, through: Pooler) -> Problems:
                 "pooler %(pooler)s has no pool that lets every role in to database %(database)r of cluster "
                 "%(cluster)s: create it there first"
             )
-        words = {"pooler": through, "role": spec.login, "database": spec.database, "cluster": spec.cluster}
-        yield "through", text % words
+        params = {"pooler": through, "role": spec.login, "database": spec.database, "cluster": spec.cluster}
+        yield "through", text % params
     children = KINDS[through.kind].usual_size(through)
     if children and isinstance(spec.size, int) and spec.size > children:
         text = _("size %(size)s is more than the %(children)s children of pooler %(pooler)s: the rest would wait")
@@ -245,14 +245,14 @@ def _limits_in(checked: Iterable[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _missing(spec: Pool, found: Known) -> Problems:
-    words = {"cluster": spec.cluster, "database": spec.database, "role": spec.user}
+    params = {"cluster": spec.cluster, "database": spec.database, "role": spec.user}
     if spec.database not in found.databases:
-        yield "database", _NO_DATABASE[found.is_live] % {**words, "existing": _listed(found.databases)}
+        yield "database", _NO_DATABASE[found.is_live] % {**params, "existing": _listed(found.databases)}
     if spec.user and spec.user not in found.roles:
         existing = _listed(name for name, can_login in found.roles.items() if can_login)
-        yield "user", _NO_ROLE[found.is_live] % {**words, "existing": existing}
+        yield "user", _NO_ROLE[found.is_live] % {**params, "existing": existing}
     elif spec.user and not found.roles[spec.user]:
-        yield "user", _NO_LOGIN[found.is_live] % words
+        yield "user", _NO_LOGIN[found.is_live] % params
 
 
 def _listed(all_names: Iterable[str], most: int = 8) -> str:

@@ -44,13 +44,13 @@ def change_settings(
     """
     live = live_settings.read(pooler) if pooler_settings_validation.asks_for_others(pooler, values) else None
     with transaction.atomic():
-        pool_set = _locked(pooler)
-        merged = _merged(pool_set, Scope.PROGRAM, pool_set.settings, values)
-        sql_settings.refuse_for_program(pool_set, merged, right)
-        InvalidSettings.refuse(budget.settings_problems(pool_set, merged))
-        spec = Spec(merged, _files(pool_set))
+        locked = _locked(pooler)
+        merged = _merged(locked, Scope.PROGRAM, locked.settings, values)
+        sql_settings.refuse_for_program(locked, merged, right)
+        InvalidSettings.refuse(budget.settings_problems(locked, merged))
+        spec = Spec(merged, _files(locked))
         InvalidSettings.refuse(
-            pooler_settings_validation.unsupported(pool_set, spec, merged.keys() & values.keys(), live)
+            pooler_settings_validation.unsupported(locked, spec, merged.keys() & values.keys(), live)
         )
         _spec(pooler, expected_version, author, settings=merged)
     logger.info("pooler %s: settings %s changed by %s", pooler.pk, ", ".join(values), author)
@@ -65,11 +65,11 @@ def change_user_settings(
     Raises `InvalidSettings` (the field `user` for the name) and `Stale`.
     """
     with transaction.atomic():
-        pool_set = _locked(pooler)
-        InvalidSettings.refuse(pooler_settings_validation.user_problems(pool_set, user))
-        merged = _merged(pool_set, Scope.USER, pool_set.user_settings.get(user, {}), values)
-        InvalidSettings.refuse(KINDS[pooler.kind].limits_problems(pool_set, user, merged))
-        others = {name: limits for name, limits in pool_set.user_settings.items() if name != user}
+        locked = _locked(pooler)
+        InvalidSettings.refuse(pooler_settings_validation.user_problems(locked, user))
+        merged = _merged(locked, Scope.USER, locked.user_settings.get(user, {}), values)
+        InvalidSettings.refuse(KINDS[pooler.kind].limits_problems(locked, user, merged))
+        others = {name: limits for name, limits in locked.user_settings.items() if name != user}
         _spec(pooler, expected_version, author, user_settings=others | ({user: merged} if merged else {}))
     logger.info("pooler %s: limits of user %s changed by %s", pooler.pk, user, author)
     return pooler
@@ -96,15 +96,15 @@ def give_files(
     InvalidSettings.refuse(pooler_settings_validation.file_problems(pooler, contents))
     live = live_settings.read(pooler)
     with transaction.atomic():
-        pool_set = _locked(pooler)
-        spec = Spec(pool_set.settings, _files(pool_set) | contents)
+        locked = _locked(pooler)
+        spec = Spec(locked.settings, _files(locked) | contents)
         between = chain(
-            pooler_settings_validation.pair_problems(pool_set, spec),
-            pooler_settings_validation.disagreements(pool_set, spec, live),
+            pooler_settings_validation.pair_problems(locked, spec),
+            pooler_settings_validation.disagreements(locked, spec, live),
         )
-        InvalidSettings.refuse(chain(between, pooler_settings_validation.unsupported(pool_set, spec, contents, live)))
+        InvalidSettings.refuse(chain(between, pooler_settings_validation.unsupported(locked, spec, contents, live)))
         for setting, content in contents.items():
-            _keep(pool_set, setting, content, author)
+            _keep(locked, setting, content, author)
         _spec(pooler, expected_version, author)
     logger.info("pooler %s: given %s by %s", pooler.pk, ", ".join(contents), author)
     return pooler
@@ -116,18 +116,18 @@ def remove_file(
     """Remove a given file; refused while a setting or another given file needs it. Raises `Stale`."""
     live = live_settings.read(pooler)
     with transaction.atomic():
-        pool_set = _locked(pooler)
-        files = _files(pool_set)
+        locked = _locked(pooler)
+        files = _files(locked)
         if setting not in files:
             text = _("%(setting)s: no such file was given to pooler %(pooler)s")
             raise InvalidSettings({setting: [text % {"setting": setting, "pooler": pooler}]})
         del files[setting]
-        spec = Spec(pool_set.settings, files)
-        unsupported = pooler_settings_validation.unsupported(pool_set, spec, [*spec.settings, *files], live)
-        between = pooler_settings_validation.disagreements(pool_set, spec, live)
+        spec = Spec(locked.settings, files)
+        unsupported = pooler_settings_validation.unsupported(locked, spec, [*spec.settings, *files], live)
+        between = pooler_settings_validation.disagreements(locked, spec, live)
         needed = [message for _name, message in chain(unsupported, between)]
         InvalidSettings.refuse((setting, _("it is needed: %(message)s") % {"message": one}) for one in needed)
-        pool_set.given_files.filter(setting=setting).delete()
+        locked.given_files.filter(setting=setting).delete()
         _spec(pooler, expected_version, author)
     logger.info("pooler %s: %s removed by %s", pooler.pk, setting, author)
     return pooler
@@ -155,7 +155,7 @@ def _keep(pooler: Pooler, setting: str, content: str, author: models.Model | Non
     PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=values)
 
 
-def _merged(pooler: Pooler, scope: Scope, pool_set: Values, values: Values) -> dict[str, Any]:
+def _merged(pooler: Pooler, scope: Scope, stored: Values, values: Values) -> dict[str, Any]:
     """Return the stored values with the given ones over them, typed. Raises `InvalidSettings` for invalid ones."""
     known = pooler_settings_validation.offered(pooler, scope)
     kept = {
@@ -164,7 +164,7 @@ def _merged(pooler: Pooler, scope: Scope, pool_set: Values, values: Values) -> d
         if not pooler_settings_validation.takes_away(known.get(name), value)
     }
     InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, scope, kept))
-    left = {name: value for name, value in pool_set.items() if name not in values}
+    left = {name: value for name, value in stored.items() if name not in values}
     return left | {name: pooler_settings_validation.typed(known[name], value) for name, value in kept.items()}
 
 

@@ -140,8 +140,8 @@ def unsupported(pooler: Pooler, spec: Spec, changed: Iterable[str], live: Mappin
         needs = dict(known[name].needs).get(value, ()) if name in known else ()
         absent = [other for other in needs if not _has(spec, other, live or {})]
         if absent:
-            words = {"setting": f"{name}={value}" if value else name, "missing": ", ".join(absent)}
-            yield name, _("%(setting)s needs %(missing)s: give what is missing too") % words
+            params = {"setting": f"{name}={value}" if value else name, "missing": ", ".join(absent)}
+            yield name, _("%(setting)s needs %(missing)s: give what is missing too") % params
 
 
 def _has(spec: Spec, name: str, live: Mapping[str, str]) -> bool:

@@ -230,7 +230,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
         kind.refuse_layout(pooler)
     except PoolerUnreachable as error:
         deliveries.of(pooler).begin_anew(pooler)
-        return PoolerCheck(reason=smart_shutdown.described(pooler) or str(error))
+        return PoolerCheck(reason=smart_shutdown.explain(pooler) or str(error))
     except ApplyFailed as error:
         return replace(found, reason=str(error))
     return replace(found, reason=refused)

@@ -93,26 +93,26 @@ def change(
     Raises `InvalidPool`, `NotAllowed` (see `create`), `Stale` when the pool was edited since `expected_version` (None:
     not checked), and `IllegalTransition` when it is being removed.
     """
-    pool_set = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
-    _refuse_if_leaving(pool_set)
-    spec = _spec({name: getattr(pool_set, name) for name in (*FIELDS, *FIXED)} | values)
-    spec.pk = pool_set.pk
+    existing = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
+    _refuse_if_leaving(existing)
+    spec = _spec({name: getattr(existing, name) for name in (*FIELDS, *FIXED)} | values)
+    spec.pk = existing.pk
     password = _typed_password(spec, values)
-    InvalidPool.refuse(chain(_moved(pool_set, spec), pool_validation.problems(spec)))
-    sql_settings.refuse_for_pool(spec, pool_set, right)
-    InvalidPool.refuse(_claims(spec) if spec.name != pool_set.name else ())
-    InvalidPool.refuse(pool_validation.server_problems(spec, password, pool_set))
-    sql_settings.refuse_powerful(spec, pool_set, right)
+    InvalidPool.refuse(chain(_moved(existing, spec), pool_validation.problems(spec)))
+    sql_settings.refuse_for_pool(spec, existing, right)
+    InvalidPool.refuse(_claims(spec) if spec.name != existing.name else ())
+    InvalidPool.refuse(pool_validation.server_problems(spec, password, existing))
+    sql_settings.refuse_powerful(spec, existing, right)
     with transaction.atomic():
         _lock(spec)
-        pool_set.refresh_from_db()
-        _refuse_if_leaving(pool_set)
+        existing.refresh_from_db()
+        _refuse_if_leaving(existing)
         confirmed = values.get("over_budget_confirm") or ""
-        checks = (_clashes(spec), budget.problems(spec, confirmed, pool_set), other_passwords(spec, password))
+        checks = (_clashes(spec), budget.problems(spec, confirmed, existing), other_passwords(spec, password))
         InvalidPool.refuse(chain(*checks))
         Pool.objects.filter(pooler=spec.pooler, name=spec.name).exclude(pk=spec.pk).delete()  # waiting for removal
         written = {name: getattr(spec, name) for name in FIELDS if name in values}
-        written["over_budget_by"] = budget.allowed_by(spec, author, pool_set)
+        written["over_budget_by"] = budget.allowed_by(spec, author, existing)
         pool.edit(expected_version, state=PoolState.PENDING, state_reason="", **written)
         _keep_password(pool, password, author)
         task_queue.ask([pool.pooler_id], author)
@@ -197,9 +197,9 @@ def _refuse_if_leaving(pool: Pool) -> None:
         raise IllegalTransition(_("pool %(pool)s is being removed: create a new one of that name") % {"pool": pool})
 
 
-def _moved(pool_set: Pool, spec: Pool) -> Problems:
+def _moved(existing: Pool, spec: Pool) -> Problems:
     for field in FIXED:
-        before, after = getattr(pool_set, field), getattr(spec, field)
+        before, after = getattr(existing, field), getattr(spec, field)
         if before != after:
             yield field, _STAYS[field] % {"before": before, "after": after}
 

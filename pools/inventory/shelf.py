@@ -173,11 +173,11 @@ def _why_none(wanted: Wanted) -> str:
     asked = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "nodes", "storage_mib")}
     return text % {
         **asked,
-        "free": ", ".join(_described(entry) for entry in ShelfEntry.objects.free()[:5]) or _("none"),
+        "free": ", ".join(_label(entry) for entry in ShelfEntry.objects.free()[:5]) or _("none"),
     }
 
 
-def _described(entry: ShelfEntry) -> str:
+def _label(entry: ShelfEntry) -> str:
     status = getattr(entry.cluster, "status", None) or ClusterStatus(cluster=entry.cluster)
     return f"{entry.size}/{entry.region}/{status.server_version.partition('.')[0] or '?'}"
 

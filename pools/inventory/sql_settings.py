@@ -82,35 +82,35 @@ class NotAllowed(InvalidValues):
     status = 403
 
 
-def refuse_for_pool(spec: Pool, pool_set: Pool | None, right: SqlRight) -> None:
+def refuse_for_pool(spec: Pool, existing: Pool | None, right: SqlRight) -> None:
     """Raise `NotAllowed` where the pool's SQL is beyond the right, and is new or runs as another role than before."""
-    before = pool_set.settings if pool_set and _runs_alike(spec, pool_set) else {}
+    before = existing.settings if existing and _runs_alike(spec, existing) else {}
     given = _new_sql(spec.pooler, Scope.POOL, spec.settings, before) if right < SqlRight.ANY else []
     runner = {name: _does_lookup(spec) if name == "auth_query" else spec.user for name in given}
     problems = (problem for name in given for problem in _problems(name, [(spec.cluster, runner[name])], right))
     NotAllowed.refuse(("settings", message) for _, message in problems)
 
 
-def refuse_powerful(spec: Pool, pool_set: Pool | None, right: SqlRight) -> None:
+def refuse_powerful(spec: Pool, existing: Pool | None, right: SqlRight) -> None:
     """Raise `NotAllowed` for a pool whose clients would work as a role that is as good as a superuser.
 
     Asked where the pool is new, or its role or those who may log in are. Only a pooler that logs in to the server
     itself gives a role away; behind others clients prove themselves to the server.
     """
-    is_new = pool_set is None or not _runs_alike(spec, pool_set) or spec.allowed_users != pool_set.allowed_users
+    is_new = existing is None or not _runs_alike(spec, existing) or spec.allowed_users != existing.allowed_users
     if right < SqlRight.ANY and is_new and spec.user and KINDS[spec.pooler.kind].admits_others:
         NotAllowed.refuse(("user", message) for message in [_power_of(spec.cluster, spec.user)] if message)
 
 
 def _power_of(cluster: Cluster, role: str) -> str:
     """Return why a pool of this role needs a person; empty where it does not. A silent cluster is as last checked."""
-    words = {"cluster": cluster, "role": role}
+    params = {"cluster": cluster, "role": role}
     powerful = _powerful_roles(cluster)
     if powerful is None:
         roles = ClusterStatus.objects.filter(cluster=cluster).values_list("roles", flat=True).first() or []
         is_ordinary = any(one["name"] == role and not one.get("superuser", True) for one in roles)
-        return "" if is_ordinary else _POOL_OF_UNKNOWN % words
-    return _POOL_OF_SUPERUSER % words if role in powerful else ""
+        return "" if is_ordinary else _POOL_OF_UNKNOWN % params
+    return _POOL_OF_SUPERUSER % params if role in powerful else ""
 
 
 def _powerful_roles(cluster: Cluster) -> set[str] | None:
@@ -131,8 +131,8 @@ def refuse_for_program(pooler: Pooler, merged: Values, right: SqlRight) -> None:
     NotAllowed.refuse(problem for name in given for problem in _problems(name, runners, right))
 
 
-def _runs_alike(spec: Pool, pool_set: Pool) -> bool:
-    return (spec.cluster_id, spec.user, spec.database) == (pool_set.cluster_id, pool_set.user, pool_set.database)
+def _runs_alike(spec: Pool, existing: Pool) -> bool:
+    return (spec.cluster_id, spec.user, spec.database) == (existing.cluster_id, existing.user, existing.database)
 
 
 def _does_lookup(spec: Pool) -> str:
@@ -166,9 +166,9 @@ def _problems(name: str, runners: Iterable[Runner], right: SqlRight) -> Problems
 
 def _powerful_message(name: str, cluster: Cluster, role: str) -> str:
     """Return why SQL of that role may reach the server's host, or an empty text where it may not."""
-    words = {"setting": name, "cluster": cluster, "role": role}
+    params = {"setting": name, "cluster": cluster, "role": role}
     if not role:
-        return _SUPERUSERS_TOO % words
+        return _SUPERUSERS_TOO % params
     if (powerful := _powerful_roles(cluster)) is None:
-        return _UNKNOWN_ROLE % words
-    return _AS_SUPERUSER % words if role in powerful else ""
+        return _UNKNOWN_ROLE % params
+    return _AS_SUPERUSER % params if role in powerful else ""

@@ -91,8 +91,8 @@ class PoolView(ClusterView):
     def _pool(self, name: str) -> Pool:
         found = pooler_choice.find_pool(self.cluster, name)
         if found is None:
-            words = {"name": name, "cluster": self.cluster}
-            raise Http404(_("there is no pool %(name)r on cluster %(cluster)s") % words)
+            params = {"name": name, "cluster": self.cluster}
+            raise Http404(_("there is no pool %(name)r on cluster %(cluster)s") % params)
         return found
 
 

@@ -124,11 +124,11 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Return the revision whose files the pooler shall have: the one that is offered, else the live one."""
         return self.offered_on(pooler) or self.live_on(pooler)
 
-    def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **described: Any) -> "Revision":
-        """Create the next revision, its files sealed (they hold secrets); `described`: specs, cause, summary, given."""
+    def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **fields: Any) -> "Revision":
+        """Create the next revision, its files sealed (they hold secrets); `fields`: specs, cause, summary, given."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
-        specs, given = described.pop("specs", {}), described.pop("given", {})
-        revision = Revision(pooler=pooler, number=number, author=author, generator=settings.GENERATOR, **described)
+        specs, given = fields.pop("specs", {}), fields.pop("given", {})
+        revision = Revision(pooler=pooler, number=number, author=author, generator=settings.GENERATOR, **fields)
         with transaction.atomic():
             revision.save(force_insert=True)
             RevisionContent.of(revision, files, given, specs).save(force_insert=True)

@@ -56,7 +56,7 @@ class Catalog:
 
     def _faults(self, pool: Pool) -> Iterator[str]:
         name = driver(pool.pooler).probing_role(pool)
-        words = {"cluster": self.cluster, "database": pool.database, "role": name}
+        params = {"cluster": self.cluster, "database": pool.database, "role": name}
         database, role = self.databases.get(pool.database), self.roles.get(name)
         if database is None:
             yield (
@@ -64,7 +64,7 @@ class Catalog:
                     "cluster %(cluster)s no longer has a database %(database)s: it was dropped or renamed; create it "
                     "again, or let the pool route to another"
                 )
-                % words
+                % params
             )
         if role is None:
             yield (
@@ -72,10 +72,10 @@ class Catalog:
                     "cluster %(cluster)s no longer has a role %(role)s: it was dropped or renamed; create it again, or "
                     "give the pool another user"
                 )
-                % words
+                % params
             )
         if database is not None and role is not None:
-            yield from _refusals(database, role, words)
+            yield from _refusals(database, role, params)
             limits = Limits(*(one.get("connection_limit", connection_limits.NONE) for one in (role, database)))
             yield from () if role["superuser"] else connection_limits.faults(pool, limits)
 

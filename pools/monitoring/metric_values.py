@@ -79,10 +79,10 @@ def _of_queue(
         "%(waiting)s clients wait for one of the %(size)s server connections",
         waiting,
     )
-    reported = text % {"waiting": waiting, "size": size * taking_clients(pool.pooler.processes)}
-    yield Value(EventKind.WAITING, *subject, waiting, reported, pool.pooler_id)
-    reported = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
-    yield Value(EventKind.MAXWAIT, *subject, wait_s, reported, pool.pooler_id)
+    message = text % {"waiting": waiting, "size": size * taking_clients(pool.pooler.processes)}
+    yield Value(EventKind.WAITING, *subject, waiting, message, pool.pooler_id)
+    message = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
+    yield Value(EventKind.MAXWAIT, *subject, wait_s, message, pool.pooler_id)
 
 
 def _of_failing(pool: Pool) -> Value:
@@ -99,8 +99,8 @@ def _of_pooler(pooler: Pooler, snapshot: ConsoleSnapshot | None, drifted: bool) 
     is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED or bool(pooler.drift)
     yield Value(EventKind.DRIFT, *subject, is_adrift, _drift_message(pooler), pooler.pk)
     names = ", ".join(str(one.get("name")) for one in pooler.needs_restart)
-    reported = _("it reads %(settings)s only at its start") % {"settings": names}
-    yield Value(EventKind.RESTART, *subject, bool(names), reported, pooler.pk)
+    message = _("it reads %(settings)s only at its start") % {"settings": names}
+    yield Value(EventKind.RESTART, *subject, bool(names), message, pooler.pk)
 
 
 def _drift_message(pooler: Pooler) -> str:
@@ -116,8 +116,8 @@ def _of_owner(pooler: Pooler, owner: folder_owner.FolderOwner | None) -> Iterato
     if owner and owner.last_seen_at and not pooler.is_watched:
         subject = (SubjectType.POOLER, pooler.pk, pooler.name)
         text = _("its files were not inspected for %(seconds)s s: %(reason)s")
-        reported = text % {"seconds": f"{owner.silence_s:.0f}", "reason": owner.reason}
-        yield Value(EventKind.UNSEEN, *subject, owner.silence_s, reported, pooler.pk)
+        message = text % {"seconds": f"{owner.silence_s:.0f}", "reason": owner.reason}
+        yield Value(EventKind.UNSEEN, *subject, owner.silence_s, message, pooler.pk)
 
 
 def _of_refusals(pooler: Pooler, subject: tuple[SubjectType, UUID, str]) -> Value:
@@ -160,8 +160,8 @@ def _of_clusters() -> Iterator[Value]:
             yield Value(EventKind.CLUSTER_DOWN, *subject, is_down, status.error)
         yield from _of_budgets(subject, budgets[cluster.pk], of_standbys.get(cluster.pk))
         if (lag_s := getattr(cluster, "lag_s", None)) is not None:
-            reported = _("a standby is %(lag)s s behind") % {"lag": f"{lag_s:.0f}"}
-            yield Value(EventKind.LAG, *subject, lag_s, reported)
+            message = _("a standby is %(lag)s s behind") % {"lag": f"{lag_s:.0f}"}
+            yield Value(EventKind.LAG, *subject, lag_s, message)
 
 
 def _of_budgets(
@@ -182,8 +182,8 @@ def _of_budgets(
     if not found:
         return []
     percent, one, text = max(found, key=lambda it: it[0])
-    reported = text % {"given": one.lasting, "available": one.available, "percent": f"{percent:.0f}"}
+    message = text % {"given": one.lasting, "available": one.available, "percent": f"{percent:.0f}"}
     if others := one.unmanaged.connections:
-        words = {"reported": reported, "others": others}
-        reported = _("%(reported)s, %(others)s of them to entries that are not managed here") % words
-    return [Value(EventKind.BUDGET, *subject, percent, reported)]
+        params = {"message": message, "others": others}
+        message = _("%(message)s, %(others)s of them to entries that are not managed here") % params
+    return [Value(EventKind.BUDGET, *subject, percent, message)]

@@ -100,11 +100,11 @@ def _prune_now_and_then() -> None:
 
 def _note(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
     """Keep the answers until their minute is over; a snapshot kept twice has the same time and counts once."""
-    described = {
+    answered = {
         pk: snapshot for pk, snapshot in snapshots.items() if not snapshot.error and (snapshot.rows or snapshot.figures)
     }
     redis_store.append(
-        {_key(pk, int(snapshot.at // 60)): _as_kept(snapshot) for pk, snapshot in described.items()}, KEPT_S
+        {_key(pk, int(snapshot.at // 60)): _as_kept(snapshot) for pk, snapshot in answered.items()}, KEPT_S
     )
 
 

@@ -217,8 +217,8 @@ class Driver(ABC):
         seen from here. Raises `PoolerUnreachable`.
         """
         main, pid = self.main_path(pooler), local_process.parent(pooler, self.program)
-        described = {"name": PurePosixPath(main).name or self.program, "main_file": main, "pid": pid, "socket": ""}
-        return [{**described, "peer_id": None, "version": version_text, "state": ProcessState.ONLINE.value}]
+        process = {"name": PurePosixPath(main).name or self.program, "main_file": main, "pid": pid, "socket": ""}
+        return [{**process, "peer_id": None, "version": version_text, "state": ProcessState.ONLINE.value}]
 
     def take_over_obstacle(self, pooler: Pooler) -> str:
         """Return why a running one can't be taken over, whatever its files; empty where it can."""

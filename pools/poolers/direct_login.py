@@ -32,8 +32,8 @@ def busy_described(pool: Pool) -> Iterator[None]:
         yield
     except ClusterUnreachable as error:
         if error.cause in BUSY:
-            described = {"cluster": pool.cluster, "error": error}
-            reason = _("cluster %(cluster)s refuses all logins for now: %(error)s") % described
+            params = {"cluster": pool.cluster, "error": error}
+            reason = _("cluster %(cluster)s refuses all logins for now: %(error)s") % params
             raise ClusterBusy({pool.route: reason}) from error
         raise
 
@@ -58,8 +58,8 @@ def through(pool: Pool) -> str:
 
 def failed_through(pool: Pool, reason: str) -> str:
     """Return why a login through a pool was rejected."""
-    described = {"pool": pool.name, "user": pool.login, "reason": reason}
-    return _("a login through pool %(pool)s as %(user)s failed: %(reason)s") % described
+    params = {"pool": pool.name, "user": pool.login, "reason": reason}
+    return _("a login through pool %(pool)s as %(user)s failed: %(reason)s") % params
 
 
 def left_out(pools: int) -> str:

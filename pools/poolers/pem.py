@@ -62,7 +62,7 @@ def pair_fault(certificate: str, key: str) -> str:
     return ""
 
 
-def described(text: str) -> Certificate:
+def read_certificate(text: str) -> Certificate:
     """Describe the first certificate of a text without `certificate_fault`, and count all of them."""
     found = x509.load_pem_x509_certificates(text.encode())
     leaf = found[0]
@@ -104,15 +104,15 @@ def _public(key: object) -> bytes:
 def _warning(certificates: list[x509.Certificate]) -> str:
     now = timezone.now()
     for one in certificates:
-        described = {
+        params = {
             "subject": name_of(one.subject),
             "begin": f"{one.not_valid_before_utc:%Y-%m-%d %H:%M}",
             "end": f"{one.not_valid_after_utc:%Y-%m-%d}",
         }
         if one.not_valid_after_utc <= now:
-            return _("the certificate of %(subject)s expired on %(end)s") % described
+            return _("the certificate of %(subject)s expired on %(end)s") % params
         if one.not_valid_before_utc > now:
-            return _("the certificate of %(subject)s is not valid before %(begin)s UTC") % described
+            return _("the certificate of %(subject)s is not valid before %(begin)s UTC") % params
         if one.not_valid_after_utc <= now + EXPIRES_SOON:
-            return _("the certificate of %(subject)s expires on %(end)s: have a new one ready") % described
+            return _("the certificate of %(subject)s expires on %(end)s: have a new one ready") % params
     return ""

@@ -40,8 +40,8 @@ def on_host(host: HostConnection) -> list[FoundPooler]:
         if _started_by_other(one, facts):
             found = _Running(host, KINDS[names[one.name]], one, _with_children(one, facts))
             groups[(names[one.name], *(found.ports or [-one.pid]))].append(found)
-    described = [_described(str(key[0]), members) for key, members in groups.items()]
-    return sorted(described, key=lambda pooler: (pooler["ports"], pooler["main_file"]))
+    poolers = [_found_pooler(str(key[0]), members) for key, members in groups.items()]
+    return sorted(poolers, key=lambda pooler: (pooler["ports"], pooler["main_file"]))
 
 
 class _Running:
@@ -84,7 +84,7 @@ def _with_children(one: ProcessFacts, facts: Iterable[ProcessFacts]) -> list[Pro
     return [one, *(other for other in facts if other.parent == one.pid and other.name == one.name)]
 
 
-def _described(kind: str, members: Sequence[_Running]) -> FoundPooler:
+def _found_pooler(kind: str, members: Sequence[_Running]) -> FoundPooler:
     members = sorted(members, key=lambda one: (one.main_file, one.facts.pid))
     first = members[0]
     return {

@@ -178,10 +178,10 @@ def spoken(setting: Setting, written: str) -> str:
 
 def changed_by(name: str, live: str, wanted: str, *, by_restart: bool) -> str:
     """Describe how a restart, or else a reload, would change a setting."""
-    described = {"name": name, "live": live or _("empty"), "wanted": wanted or _("empty")}
+    params = {"name": name, "live": live or _("empty"), "wanted": wanted or _("empty")}
     if by_restart:
-        return _("a restart would change %(name)s from %(live)s to %(wanted)s") % described
-    return _("a reload would change %(name)s from %(live)s to %(wanted)s") % described
+        return _("a restart would change %(name)s from %(live)s to %(wanted)s") % params
+    return _("a reload would change %(name)s from %(live)s to %(wanted)s") % params
 
 
 LARGEST = 2_147_483_647  # of a C int: a limit of the machine, not worth showing
@@ -217,8 +217,8 @@ def _range_fault(setting: Setting, number: float) -> str:
         limits = _("%(low)s to %(high)s") % {"low": f"{low or 0:.10g}", "high": f"{high:.10g}"}
     else:
         return ""
-    described = {"name": setting.name, "number": f"{number:.10g}", "limits": f"{limits} {setting.unit}".rstrip()}
-    return _("%(name)s=%(number)s is out of range: use %(limits)s") % described
+    params = {"name": setting.name, "number": f"{number:.10g}", "limits": f"{limits} {setting.unit}".rstrip()}
+    return _("%(name)s=%(number)s is out of range: use %(limits)s") % params
 
 
 def _boolean_fault(setting: Setting, value: object) -> str:
@@ -236,14 +236,14 @@ def _choice_fault(setting: Setting, value: object) -> str:
         }
     if str(value) in setting.choices:
         return ""
-    described = {"name": setting.name, "value": value, "choices": ", ".join(setting.choices)}
-    return _("%(name)s=%(value)r is not one of %(choices)s") % described
+    params = {"name": setting.name, "value": value, "choices": ", ".join(setting.choices)}
+    return _("%(name)s=%(value)r is not one of %(choices)s") % params
 
 
 def _text_fault(setting: Setting, value: object) -> str:
     if setting.pattern and not re.fullmatch(setting.pattern, str(value)):
-        described = {"name": setting.name, "value": value, "help": setting.help}
-        return _("%(name)s=%(value)r does not have the required form: %(help)s") % described
+        params = {"name": setting.name, "value": value, "help": setting.help}
+        return _("%(name)s=%(value)r does not have the required form: %(help)s") % params
     fault = setting.check(str(value), NO_VERSION) if setting.check else ""
     return f"{setting.name}: {fault}" if fault else ""
 
@@ -267,14 +267,14 @@ def _unknown(name: str, scope: Scope, elsewhere: list[Setting]) -> str:
 
 def _another_release(named: list[Setting], version: Version) -> str:
     """Return why no record of a name is this release's; a name may have one record per span of releases."""
-    described = {"name": named[0].name, "here": _dotted(version)}
+    params = {"name": named[0].name, "here": _dotted(version)}
     coming = [setting.since for setting in named if setting.since > version]
     if coming:
-        described["since"] = _dotted(min(coming))
-        return _("%(name)s came with %(since)s, and this is %(here)s: leave it out, or upgrade") % described
+        params["since"] = _dotted(min(coming))
+        return _("%(name)s came with %(since)s, and this is %(here)s: leave it out, or upgrade") % params
     gone = max(setting.until or NO_VERSION for setting in named)
-    described["until"] = _dotted(gone)
-    return _("%(name)s was removed in %(until)s, and this is %(here)s: leave it out") % described
+    params["until"] = _dotted(gone)
+    return _("%(name)s was removed in %(until)s, and this is %(here)s: leave it out") % params
 
 
 def _dotted(version: Version) -> str:

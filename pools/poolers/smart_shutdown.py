@@ -15,7 +15,7 @@ from pools.poolers import KINDS, local_process
 STARTS_WITHIN_S = 10  # a process that is younger may not serve yet
 
 
-def described(pooler: Pooler) -> str:
+def explain(pooler: Pooler) -> str:
     """Return that a pooler which can't be reached is shutting down, and how to end that; empty where it is not.
 
     Known where its process runs on this host, by the account that has the pooler's folder.

@@ -116,7 +116,7 @@ def _of_sessions(sessions: Iterable[Session]) -> list[Obstacle]:
 
 
 def _obstacle(session: Session, count: int) -> Obstacle:
-    words = {**vars(session), "count": count}
+    params = {**vars(session), "count": count}
     if session.pooler:
         text = ngettext(
             "%(count)s server connection that pooler %(pooler)s keeps as %(user)r to %(database)r",
@@ -124,9 +124,9 @@ def _obstacle(session: Session, count: int) -> Obstacle:
             count,
         )
         shown = driver(session.pooler).servers
-        return Obstacle(text % words, str(shown.remedy) if shown else "")
+        return Obstacle(text % params, str(shown.remedy) if shown else "")
     remedy = ngettext("end it there first", "end them there first", count)
-    return Obstacle(_session_text(session, count) % words, remedy)
+    return Obstacle(_session_text(session, count) % params, remedy)
 
 
 def _session_text(session: Session, count: int) -> str:

@@ -134,8 +134,8 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
             raise IllegalTransition(_template_in_use(values, held)) from None
         except (errors.InvalidParameterValue, errors.WrongObjectType) as error:
             field = "encoding" if values.get("encoding") else "name"
-            words = {"cluster": cluster, "reason": ddl.message_of(error)}
-            raise InvalidDatabase({field: [_("cluster %(cluster)s refuses: %(reason)s") % words]}) from None
+            params = {"cluster": cluster, "reason": ddl.message_of(error)}
+            raise InvalidDatabase({field: [_("cluster %(cluster)s refuses: %(reason)s") % params]}) from None
         made = _find(cluster, connection, values["name"])
     auth_query.extend(cluster, made.name)
     _report(cluster, made.name, "created", author)
@@ -146,13 +146,13 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
     """Write `owner` and `connection_limit`, where given. Raises `InvalidDatabase`, `NotThere`, `IllegalTransition`."""
     InvalidDatabase.refuse(limit_problems(values))
     with changing(cluster, field="owner") as connection:
-        pool_set = _find(cluster, connection, name)
-        _refuse_guarded(cluster, pool_set, _UNCHANGEABLE)
-        InvalidDatabase.refuse(chain(_missing(cluster, connection, values), _too_low(connection, pool_set, values)))
+        database = _find(cluster, connection, name)
+        _refuse_guarded(cluster, database, _UNCHANGEABLE)
+        InvalidDatabase.refuse(chain(_missing(cluster, connection, values), _too_low(connection, database, values)))
         with connection.transaction():
             if values.get("owner"):
                 ownership.join(connection, values["owner"])
-            for statement in _changes(pool_set, values):
+            for statement in _changes(database, values):
                 connection.execute(statement)
         changed = _find(cluster, connection, name)
     _report(cluster, name, "changed", author)
@@ -258,12 +258,12 @@ def _missing(cluster: Cluster, connection: connect.Connection, values: dict[str,
         yield "template", text % {"database": template, "cluster": cluster}
 
 
-def _too_low(connection: connect.Connection, pool_set: Database, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _too_low(connection: connect.Connection, database: Database, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield a problem where a new limit is below what a pool opens; superusers are not held to it."""
     limit = values.get("connection_limit")
-    if limit is not None and limit != pool_set.connection_limit:
+    if limit is not None and limit != database.connection_limit:
         exempt = {name for (name,) in connection.execute("SELECT rolname FROM pg_roles WHERE rolsuper").fetchall()}
-        held = [pool for pool in pool_set.pools if driver(pool.pooler).probing_role(pool) not in exempt]
+        held = [pool for pool in database.pools if driver(pool.pooler).probing_role(pool) not in exempt]
         yield from connection_limits.pools_above(held, limit)
 
 
@@ -293,19 +293,19 @@ def _create(values: dict[str, Any], usual_encoding: str) -> sql.Composed:
     return sql.SQL(" ").join(parts)
 
 
-def _changes(pool_set: Database, values: dict[str, Any]) -> Iterator[sql.Composed]:
-    name, owner, limit = sql.Identifier(pool_set.name), values.get("owner"), values.get("connection_limit")
-    if owner and owner != pool_set.owner:
+def _changes(database: Database, values: dict[str, Any]) -> Iterator[sql.Composed]:
+    name, owner, limit = sql.Identifier(database.name), values.get("owner"), values.get("connection_limit")
+    if owner and owner != database.owner:
         yield sql.SQL("ALTER DATABASE {} OWNER TO {}").format(name, sql.Identifier(owner))
-    if limit is not None and limit != pool_set.connection_limit:
+    if limit is not None and limit != database.connection_limit:
         yield sql.SQL("ALTER DATABASE {} CONNECTION LIMIT {}").format(name, sql.Literal(limit))
 
 
 def _template_in_use(values: dict[str, Any], held: list[Obstacle]) -> str:
-    words = {"template": values.get("template") or "template1", "blockers": blockers.joined(held)}
+    params = {"template": values.get("template") or "template1", "blockers": blockers.joined(held)}
     if held:
-        return _("template %(template)r is in use, so it can't be copied: %(blockers)s") % words
-    return _("template %(template)r was in use, so it could not be copied: try again") % words
+        return _("template %(template)r is in use, so it can't be copied: %(blockers)s") % params
+    return _("template %(template)r was in use, so it could not be copied: try again") % params
 
 
 def _report(cluster: Cluster, name: str, done: str, author: Model | None) -> None:

@@ -43,18 +43,18 @@ def changing(cluster: Cluster, database: str | None = None, *, field: str = "nam
 
 def refusal(error: psycopg.Error, cluster: Cluster, field: str = "name") -> PoolsError:
     """Return the server's refusal as an error of this app; it holds the server's message, never the statement."""
-    words = {"reason": message_of(error), "cluster": cluster, "login": cluster.admin_user}
+    params = {"reason": message_of(error), "cluster": cluster, "login": cluster.admin_user}
     if isinstance(error, TAKEN):
-        return InvalidValues({field: [_("%(reason)s on cluster %(cluster)s: choose another name") % words]})
+        return InvalidValues({field: [_("%(reason)s on cluster %(cluster)s: choose another name") % params]})
     if isinstance(error, GONE):
         text = _("%(reason)s on cluster %(cluster)s: it was dropped in the meantime, reload the list")
-        return NotThere(text % words)
+        return NotThere(text % params)
     if (illegal := _illegal(error)) is not None:
-        return IllegalTransition(illegal % words)
+        return IllegalTransition(illegal % params)
     if error.sqlstate is None:
         text = _("the connection to cluster %(cluster)s was lost: check whether the change was made")
-        return ClusterUnreachable(text % words)
-    return InvalidValues({field: [_("cluster %(cluster)s refuses: %(reason)s") % words]})
+        return ClusterUnreachable(text % params)
+    return InvalidValues({field: [_("cluster %(cluster)s refuses: %(reason)s") % params]})
 
 
 def _illegal(error: psycopg.Error) -> str | None:

@@ -63,13 +63,13 @@ class HookCommand:
 
     def output(self) -> bytes:
         """Return what it printed, once, after its end; raises `HookFailed` where it did not succeed."""
-        printed, reported = _content(self._stdout), _content(self._stderr)
+        printed, stderr = _content(self._stdout), _content(self._stderr)
         self._close()
         if self._stopped_because:
             self._signal(signal.SIGKILL)  # what is left of its group
             raise HookFailed(self._stopped_because)
         if self._child.returncode:
-            raise HookFailed(_why_failed(self._child.returncode, printed, reported))
+            raise HookFailed(_why_failed(self._child.returncode, printed, stderr))
         return printed
 
     def _excess(self, now: float) -> str:
@@ -125,8 +125,8 @@ def _start(words: Sequence[str], stdin: IO[bytes], stdout: IO[bytes], stderr: IO
     )
 
 
-def _why_failed(code: int, printed: bytes, reported: bytes) -> str:
-    lines = reported.decode(errors="replace").replace("\0", " ").strip().splitlines()
+def _why_failed(code: int, printed: bytes, stderr: bytes) -> str:
+    lines = stderr.decode(errors="replace").replace("\0", " ").strip().splitlines()
     if not lines:
         text = _("the command ended with code %(code)s and printed no reason on its standard error")
         return text % {"code": code}

@@ -108,12 +108,12 @@ def obstacles(cluster: Cluster, role: str, owned: Iterable[Owned]) -> list[Obsta
 
 
 def _owns(owned: Owned, examples: list[str]) -> str:
-    words = {"objects": owned, "examples": ", ".join(examples)}
+    params = {"objects": owned, "examples": ", ".join(examples)}
     if not examples:
-        return _("it owns %(objects)s") % words
+        return _("it owns %(objects)s") % params
     if owned.count > len(examples):
-        return _("it owns %(objects)s (%(examples)s, …)") % words
-    return _("it owns %(objects)s (%(examples)s)") % words
+        return _("it owns %(objects)s (%(examples)s, …)") % params
+    return _("it owns %(objects)s (%(examples)s)") % params
 
 
 def _remedy(role: str, database: str) -> str:
@@ -129,6 +129,6 @@ def _examples(cluster: Cluster, role: str, owned: Owned) -> list[str]:
     query = DESCRIBED.format(**{name: sql.Literal(value) for name, value in values.items()})
     try:
         with connect.connect(cluster, database=owned.database or None) as connection:
-            return [described for (described,) in connection.execute(query).fetchall()]
+            return [description for (description,) in connection.execute(query).fetchall()]
     except (ClusterUnreachable, psycopg.Error):
         return []

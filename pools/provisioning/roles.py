@@ -207,14 +207,14 @@ def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
 
 def guarded(cluster: Cluster, role: Role) -> str:
     """Return why the panel does not change this role, or an empty text."""
-    words = {"role": role.name, "cluster": cluster}
+    params = {"role": role.name, "cluster": cluster}
     if role.name == cluster.admin_user:
-        return _("role %(role)r is the panel's own login to cluster %(cluster)s") % words
+        return _("role %(role)r is the panel's own login to cluster %(cluster)s") % params
     if role.superuser:
-        return _("role %(role)r is a superuser, and the panel does not change superusers") % words
+        return _("role %(role)r is a superuser, and the panel does not change superusers") % params
     if role.name == cluster.auth_role:
         text = _("role %(role)r looks up the secrets of inbound users for the poolers of cluster %(cluster)s")
-        return text % words
+        return text % params
     return ""
 
 

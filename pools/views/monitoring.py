@@ -104,8 +104,8 @@ def live_part(subject: Pool | Pooler) -> dict[str, Any]:
     noun, name = ("pool", subject.name) if is_pool else ("pooler", None)
     source = reverse(f"api-{noun}-live", args=[subject.pk])
     pooler = subject if isinstance(subject, Pooler) else subject.pooler
-    described = {"course": recent(pooler, name), "source": source, "events": events_of(subject.pk)}
-    return described | counting(pooler)
+    context = {"course": recent(pooler, name), "source": source, "events": events_of(subject.pk)}
+    return context | counting(pooler)
 
 
 def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, Any]:
@@ -143,8 +143,8 @@ def recent(pooler: Pooler, name: str | None = None) -> dict[str, Any]:
 
 def events_of(subject: UUID) -> list[Event]:
     """Return the latest events of a pool, pooler (with its pools) or cluster, open ones first."""
-    described = Event.objects.reportable()
-    mine = described.filter(subject_id=subject) | described.filter(pooler_id=subject)
+    reportable = Event.objects.reportable()
+    mine = reportable.filter(subject_id=subject) | reportable.filter(pooler_id=subject)
     return [*mine.filter(closed_at=None)[:EVENTS_SHOWN], *mine.exclude(closed_at=None)[:EVENTS_SHOWN]][:EVENTS_SHOWN]
 
 

@@ -127,8 +127,8 @@ def _verb_page(request: HttpRequest, pool: Target, word: str, pages: Mapping[str
         try:
             outcome = verb.act(pool, author=person(request.user), **form.values())
         except InvalidValues as error:
-            for field, reported in error.errors.items():
-                form.add_error(field, reported)
+            for field, errors in error.errors.items():
+                form.add_error(field, errors)
         except PoolsError as error:
             context |= {"refused": str(error), "blockers": getattr(error, "blockers", None)}
             context |= condition_context(pool, pages) if not isinstance(error, NotPaused) else {}

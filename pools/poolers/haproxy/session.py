@@ -50,8 +50,8 @@ class HAProxySession:
         """Render the panel's part of haproxy.cfg."""
         disk = pooler_files.read(self.pooler, [MAIN])
         if disk[MAIN] is None:
-            described = {"folder": self.pooler.config_dir, "file": MAIN}
-            raise Rejected(_("config_dir %(folder)s has no %(file)s: register the folder that has it") % described)
+            params = {"folder": self.pooler.config_dir, "file": MAIN}
+            raise Rejected(_("config_dir %(folder)s has no %(file)s: register the folder that has it") % params)
         self.pools = {pool.pk: pool for pool in pools}
         old = _text(disk)
         before = render.entries(settled.get(MAIN, ""))
@@ -114,9 +114,9 @@ class HAProxySession:
         try:
             os.kill(master, signal.SIGUSR2)
         except (PermissionError, ProcessLookupError) as error:
-            described = {"master": master, "pooler": self.pooler, "error": error}
+            params = {"master": master, "pooler": self.pooler, "error": error}
             raise Rejected(
-                _("the master process %(master)s of %(pooler)s can't be reloaded: %(error)s") % described
+                _("the master process %(master)s of %(pooler)s can't be reloaded: %(error)s") % params
             ) from None
 
     def read_back(self, files: Files) -> None:
@@ -204,8 +204,8 @@ class HAProxySession:
         try:
             _session(pool, server).close()
         except psycopg.Error as error:
-            described = {"server": topology.written(server), "pool": pool.name, "error": error}
-            raise Rejected(_("%(server)s refuses pool %(pool)s: %(error)s") % described, pool.pk) from None
+            params = {"server": topology.written(server), "pool": pool.name, "error": error}
+            raise Rejected(_("%(server)s refuses pool %(pool)s: %(error)s") % params, pool.pk) from None
 
     def _log_in(self, pool: Pool) -> None:
         deadline = time.monotonic() + CONNECT_TIMEOUT_S

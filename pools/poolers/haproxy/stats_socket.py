@@ -33,11 +33,11 @@ def path_of(pooler: Pooler) -> str:
     try:
         content = pooler_files.read(pooler, [MAIN])[MAIN]
     except (UnsafeFolder, OSError) as error:
-        described = {"file": MAIN, "pooler": pooler, "error": error}
-        raise PoolerUnreachable(_("%(file)s of pooler %(pooler)s can't be read: %(error)s") % described) from None
+        params = {"file": MAIN, "pooler": pooler, "error": error}
+        raise PoolerUnreachable(_("%(file)s of pooler %(pooler)s can't be read: %(error)s") % params) from None
     if content is None:
-        described = {"folder": pooler.config_dir, "file": MAIN}
-        raise PoolerUnreachable(_("%(folder)s has no %(file)s: register the folder that has it") % described)
+        params = {"folder": pooler.config_dir, "file": MAIN}
+        raise PoolerUnreachable(_("%(folder)s has no %(file)s: register the folder that has it") % params)
     found = DIRECTIVE.search(content.decode(errors="replace"))
     if not found:
         raise PoolerUnreachable(

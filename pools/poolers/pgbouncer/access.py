@@ -151,18 +151,18 @@ def changed_since(texts: Mapping[str, str], stated: Mapping[str, str], place: Pl
     for name in (TYPE, FILE):
         value = stated.get(name, record[name])
         if value != record[name] and name not in asked:
-            words = {"name": name, "value": value, "before": record[name] or _("empty"), "file": ACCESS}
-            return _("%(name)s %(value)s waits for the next apply: %(file)s was made for %(before)s") % words
+            params = {"name": name, "value": value, "before": record[name] or _("empty"), "file": ACCESS}
+            return _("%(name)s %(value)s waits for the next apply: %(file)s was made for %(before)s") % params
     auth_type, path = asked.get(TYPE, record[TYPE]), asked.get(FILE, record[FILE])
     options = asked.get(LDAP, stated.get(LDAP, ""))
     if auth_type == "ldap" and options and _is_other(access_rules.of_method(auth_type, options), record):
-        words = {"name": LDAP, "file": ACCESS}
-        return _("%(name)s changed, and waits for the next apply: %(file)s has it as it was") % words
+        params = {"name": LDAP, "file": ACCESS}
+        return _("%(name)s changed, and waits for the next apply: %(file)s has it as it was") % params
     with suppress(Unread):
         if auth_type == "hba" and _is_other(_rules_at(path, {}, place), record):
-            words = {"path": path, "file": ACCESS}
+            params = {"path": path, "file": ACCESS}
             text = _("the rules of %(path)s changed, and wait for the next apply: %(file)s has them as they were")
-            return text % words
+            return text % params
     return ""
 
 

@@ -227,8 +227,8 @@ def password_of(pool: Pool, role: str) -> str:
             pool.pk,
         )
     if problem := identifiers.password_problem(password):
-        described = {"role": role, "cluster": pool.cluster, "problem": problem}
-        raise Rejected(_("%(role)s on %(cluster)s: %(problem)s") % described, pool.pk)
+        params = {"role": role, "cluster": pool.cluster, "problem": problem}
+        raise Rejected(_("%(role)s on %(cluster)s: %(problem)s") % params, pool.pk)
     return password
 
 

@@ -125,18 +125,18 @@ class Direct:
             if before == after:
                 alike = [one.pk for one in pools if one.key in moved and _cluster(one) == _cluster(pool)]
                 raise Rejected(
-                    _("pool %(pool)s was not tried: %(described)s")
-                    % {"pool": pool, "described": _described(after, pool, fault)},
+                    _("pool %(pool)s was not tried: %(refusal)s")
+                    % {"pool": pool, "refusal": _refusal(after, pool, fault)},
                     *alike,
                 )
             if pool.key not in moved and not before.unread and self._shut_out(pool, before):
                 self.progress.step(
                     "noted",
-                    _("before these settings too: %(described)s") % {"described": _described(after, pool, fault)},
+                    _("before these settings too: %(refusal)s") % {"refusal": _refusal(after, pool, fault)},
                 )
                 continue
             raise Rejected(
-                _("nothing was written: %(described)s") % {"described": _described(after, pool, fault)}, settings=True
+                _("nothing was written: %(refusal)s") % {"refusal": _refusal(after, pool, fault)}, settings=True
             )
 
     def _try_pool(self, pool: Pool) -> None:
@@ -242,7 +242,7 @@ def _silence(pool: Pool, found: Found) -> str:
     return words
 
 
-def _described(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:
+def _refusal(tls: ServerTls, pool: Pool, fault: ClusterUnreachable) -> str:
     return _("with %(mode)s=%(sslmode)s %(cluster)s refuses every pool: %(fault)s (server message: %(words)s)") % {
         "mode": MODE,
         "sslmode": tls.sslmode,

@@ -193,8 +193,8 @@ def _user_fault(row: Mapping[str, object] | None, user: str, own: Mapping[str, s
     live = {name: str(row[name]).strip() for name in own if name in row}  # since 1.24 numbers are padded with blanks
     for name, value in live.items():
         if value != own[name]:
-            described = {"user": user, "name": name, "live": value, "wanted": own[name]}
-            return _("the pooler has user %(user)s with %(name)s %(live)s, not %(wanted)s") % described
+            params = {"user": user, "name": name, "live": value, "wanted": own[name]}
+            return _("the pooler has user %(user)s with %(name)s %(live)s, not %(wanted)s") % params
     return ""
 
 

@@ -147,7 +147,7 @@ def _check_rule(fields: Fields, version: Version) -> None:
     kind = fields[0][0]
     if kind not in TYPES:
         raise Unreadable(
-            _("%(reported)s is no type: use %(types)s") % {"reported": _reported(kind), "types": ", ".join(TYPES)}
+            _("%(value)s is no type: use %(types)s") % {"value": _quoted(kind), "types": ", ".join(TYPES)}
         )
     if len(fields) < (4 if kind == "local" else 5):
         if kind == "local":
@@ -187,8 +187,8 @@ def _after_address(fields: Fields, version: Version) -> Fields:
         ip_address(address)
     except ValueError:
         raise Unreadable(
-            _("%(reported)s is no address: write numbers such as 10.0.0.0/8 or ::1/128")
-            % {"reported": _reported(address)}
+            _("%(value)s is no address: write numbers such as 10.0.0.0/8 or ::1/128")
+            % {"value": _quoted(address)}
         ) from None
     _check_network(f"{address}/{_prefix_length(address, fields[1][0])}")
     return fields[2:]
@@ -228,17 +228,17 @@ def _check_method(fields: Fields, version: Version) -> None:
     methods = (*METHODS, "ldap") if version >= LDAP_SINCE else METHODS
     if method not in methods:
         raise Unreadable(
-            _("%(reported)s is no method of this PgBouncer: use %(methods)s")
-            % {"reported": _reported(method), "methods": ", ".join(methods)}
+            _("%(value)s is no method of this PgBouncer: use %(methods)s")
+            % {"value": _quoted(method), "methods": ", ".join(methods)}
         )
     maps = method in ("cert", "peer") and version >= MAPS_SINCE
     for option in options:
         if method != "ldap" and not (maps and option.startswith(MAP)):
             raise Unreadable(
-                _("%(reported)s after %(method)s is not read: take it away")
-                % {"reported": _reported(option), "method": method}
+                _("%(value)s after %(method)s is not read: take it away")
+                % {"value": _quoted(option), "method": method}
             )
 
 
-def _reported(token: str) -> str:
+def _quoted(token: str) -> str:
     return repr(token.removeprefix(QUOTE))

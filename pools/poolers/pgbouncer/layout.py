@@ -27,31 +27,31 @@ def folder_there(pooler: Pooler, config: Mapping[str, str], *, has_main: bool) -
     if pooler.file_paths and has_main:
         return operators_config.folder_there(pooler, config.get("conffile", ""))
     path, main = PurePosixPath(config["auth_file"]), PurePosixPath(config.get("conffile", ""))
-    words = {"config_dir": pooler.config_dir, "main": MAIN, "userlist": USERLIST, "path": path, "conffile": main}
+    params = {"config_dir": pooler.config_dir, "main": MAIN, "userlist": USERLIST, "path": path, "conffile": main}
     if main.name not in ("", MAIN):
         text = _(
             "PgBouncer runs with %(conffile)s, and the panel writes to a main file called %(main)s: start it with one "
             "of that name, in a folder that no other PgBouncer has, and register that folder"
         )
-        raise Rejected(text % words)
+        raise Rejected(text % params)
     if not config["auth_file"]:
         text = _(
             "PgBouncer has no auth_file, in which the panel lists the users of its pools: set auth_file = "
             "%(config_dir)s/%(userlist)s in its [pgbouncer] section, RELOAD, then apply again"
         )
-        raise Rejected(text % words)
+        raise Rejected(text % params)
     if path.name != USERLIST or not has_main:
         text = _(
             "config_dir %(config_dir)s must have %(main)s, and its auth_file (now %(path)s) must be "
             "%(config_dir)s/%(userlist)s: change it, RELOAD, then apply again"
         )
-        raise Rejected(text % words)
+        raise Rejected(text % params)
     for name, other in _others(pooler, {MAIN: config.get("conffile", ""), USERLIST: config["auth_file"]}):
         text = _(
             "PgBouncer reads %(other)s, which is another file than %(config_dir)s/%(name)s: register the folder that "
             "has it, or start PgBouncer with that file"
         )
-        raise Rejected(text % {**words, "other": other, "name": name})
+        raise Rejected(text % {**params, "other": other, "name": name})
     return str(path.parent)
 
 

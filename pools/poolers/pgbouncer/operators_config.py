@@ -83,20 +83,20 @@ class Reading:
     def set_again(self, name: str) -> str:
         """Return which line determines a setting after the panel's; empty for none."""
         if line := self.after_panels.get(name):
-            words = {"file": shortened(line.file), "number": line.number, "name": name, "value": line.value}
+            params = {"file": shortened(line.file), "number": line.number, "name": name, "value": line.value}
             text = _(
                 "line %(number)s of %(file)s sets %(name)s to %(value)s after the panel's settings are read: take it "
                 "out there"
             )
-            return text % words
+            return text % params
         if self.reset is None:
             return ""
-        words = {"file": shortened(self.reset.file), "number": self.reset.number, "name": name}
+        params = {"file": shortened(self.reset.file), "number": self.reset.number, "name": name}
         text = _(
             "line %(number)s of %(file)s opens [pgbouncer] again after the panel's settings are read, which sets "
             "%(name)s to its default: let that section stand first, or write it in pgbouncer.ini"
         )
-        return text % words
+        return text % params
 
     def goes_on(self, path: str, depth: int = 1) -> bool:
         """Return whether what stands below the line that includes a file is read in the section that is above it."""
@@ -156,8 +156,8 @@ class Operators:
     def claim_on(self, name: str) -> str:
         """Return a sentence of what the operator has by that name; empty where a pool may have it."""
         if line := self.entries.get(name):
-            described = {"file": shortened(line.file), "name": name}
-            return _("%(file)s already has an entry %(name)s: give the pool another name") % described
+            params = {"file": shortened(line.file), "name": name}
+            return _("%(file)s already has an entry %(name)s: give the pool another name") % params
         row = self.shown.get(name)
         if row is None or name in self.panels or self.is_automatic(row):
             return ""

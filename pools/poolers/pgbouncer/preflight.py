@@ -55,15 +55,15 @@ def start(pooler: Pooler, path: str, texts: Mapping[str, str], folder_there: str
     files that the operator includes, by the paths in their lines.
     """
     try:
-        reported = _trial_error(pooler, path, texts, folder_there, included)
+        trial_error = _trial_error(pooler, path, texts, folder_there, included)
     except OSError as error:
         raise Rejected(
             _("a trial instance of PgBouncer could not be started: %(reason)s") % {"reason": error.strerror}
         ) from error
-    if reported:
+    if trial_error:
         raise Rejected(
-            _("PgBouncer would not start on these files, so they were not written: %(reported)s")
-            % {"reported": reported}
+            _("PgBouncer would not start on these files, so they were not written: %(error)s")
+            % {"error": trial_error}
         )
 
 
@@ -80,8 +80,8 @@ def _trial_error(
 
 def start_here(path: str, texts: Mapping[str, str], config_dir: str, folder_there: str) -> None:
     """Do as `start` on this host, whichever the pooler's is. Raises `Rejected`."""
-    if reported := _trial_error_here(path, texts, config_dir, folder_there, {}):
-        raise Rejected(_("PgBouncer would not start on these files: %(reported)s") % {"reported": reported})
+    if trial_error := _trial_error_here(path, texts, config_dir, folder_there, {}):
+        raise Rejected(_("PgBouncer would not start on these files: %(error)s") % {"error": trial_error})
 
 
 def _trial_error_here(
@@ -95,8 +95,8 @@ def _trial_error_here(
         moved = _moved(texts, path_there, folder_there, pwd.getpwuid(owner.st_uid).pw_name, _free_port())
         for file_name, text in _with_copies(moved, included, path_there).items():
             (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
-        reported = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
-    return reported.replace(f"{path_there}/", "")
+        trial_error = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
+    return trial_error.replace(f"{path_there}/", "")
 
 
 def _trial_error_there(
@@ -109,7 +109,7 @@ def _trial_error_there(
 ) -> str:
     """Do the same on another host, where a free port is found by trying."""
     folder = f"{config_dir if _holds_key(texts) else '/tmp'}/{PREFIX}{secrets.token_hex(8)}"  # noqa: S108 - made there
-    reported = ""
+    trial_error = ""
     for _attempt in range(PORTS_TRIED):
         port = secrets.choice(PORTS)
         moved = _moved(texts, folder, folder_there, host_processes.owner_of(host, config_dir), port)
@@ -118,10 +118,10 @@ def _trial_error_there(
         sizes = [word for name, content in encoded.items() for word in (name, str(len(content)))]
         words = (path, config_dir, folder, str(START_TIMEOUT_S), MAIN, *sizes)
         done = host.script("trial.sh", *words, stdin=b"".join(encoded.values()))
-        reported = _faults(done.stdout.decode(errors="replace").splitlines(), partial(int, done.exit_code))
-        if "already in use" not in reported:
+        trial_error = _faults(done.stdout.decode(errors="replace").splitlines(), partial(int, done.exit_code))
+        if "already in use" not in trial_error:
             break
-    return reported.replace(f"{folder}/", "")
+    return trial_error.replace(f"{folder}/", "")
 
 
 def _holds_key(texts: Mapping[str, str]) -> bool:

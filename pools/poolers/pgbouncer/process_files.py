@@ -20,7 +20,7 @@ Row = dict[str, object]
 
 def rows(pooler: Pooler, found: Sequence[Process]) -> list[Row]:
     """Return what to tell of each process: of those that answer, then of main files with which none answers."""
-    return [*(one.described() for one in found), *_silent(pooler, found)]
+    return [*(one.row() for one in found), *_silent(pooler, found)]
 
 
 def require_all(pooler: Pooler, found: Sequence[Process]) -> None:
@@ -32,13 +32,13 @@ def require_all(pooler: Pooler, found: Sequence[Process]) -> None:
         "pooler %(pooler)s shares port %(port)s among several processes (so_reuseport), and nothing is applied while "
         "one does not answer: %(gone)s; start it, or move its main file away where it is gone for good"
     )
-    words = {"pooler": pooler, "port": pooler.port, "gone": ", ".join(map(_described, gone))}
-    raise PoolerUnreachable(text % words)
+    params = {"pooler": pooler, "port": pooler.port, "gone": ", ".join(map(_process_label, gone))}
+    raise PoolerUnreachable(text % params)
 
 
-def _described(row: Row) -> str:
-    words = {"file": row["main_file"], "socket": row["socket"] or _("none")}
-    return _("the one of %(file)s (socket %(socket)s)") % words
+def _process_label(row: Row) -> str:
+    params = {"file": row["main_file"], "socket": row["socket"] or _("none")}
+    return _("the one of %(file)s (socket %(socket)s)") % params
 
 
 def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[Row]:

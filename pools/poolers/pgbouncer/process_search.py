@@ -84,8 +84,8 @@ def _refused(pooler: Pooler, taking: Iterable[console.Console], refusals: Iterab
     here = local_process.pids(pooler, PROGRAM)
     own_ports = {_own_port(one) for one in taking}
     refusing = [pid for pid in here if not own_ports & _ports_of_clients(pid)]
-    described = [named(pid, pooler.port) for pid in refusing] or [_("one of them, which can't be seen from here")]
-    return refused(pooler, described, refusals)
+    names = [named(pid, pooler.port) for pid in refusing] or [_("one of them, which can't be seen from here")]
+    return refused(pooler, names, refusals)
 
 
 def refused(pooler: Pooler, refusing: Iterable[str], reasons: Iterable[str]) -> str:
@@ -95,8 +95,8 @@ def refused(pooler: Pooler, refusing: Iterable[str], reasons: Iterable[str]) -> 
         "%(refusing)s: %(reasons)s; let its auth_file and admin_users know %(user)s as those of the others do and "
         "RELOAD it, or end it"
     )
-    words = {"port": pooler.port, "user": pooler.admin_user, "refusing": ", ".join(refusing)}
-    return text % {**words, "reasons": "; ".join(sorted(reasons))}
+    params = {"port": pooler.port, "user": pooler.admin_user, "refusing": ", ".join(refusing)}
+    return text % {**params, "reasons": "; ".join(sorted(reasons))}
 
 
 def _own_port(connection: console.Console) -> int:
@@ -116,8 +116,8 @@ def named(pid: int, port: int) -> str:
     """Return a process with its pid, main file and socket, as far as they can be seen."""
     sockets = [f"{folder}/.s.PGSQL.{port}" for folder in local_process.socket_folders(pid, port)]
     with suppress(psutil.Error, OSError):
-        words = {"pid": pid, "file": psutil.Process(pid).cmdline()[-1], "socket": ", ".join(sockets) or _("none")}
-        return _("pid %(pid)s (%(file)s, socket %(socket)s)") % words
+        params = {"pid": pid, "file": psutil.Process(pid).cmdline()[-1], "socket": ", ".join(sockets) or _("none")}
+        return _("pid %(pid)s (%(file)s, socket %(socket)s)") % params
     return _("pid %(pid)s") % {"pid": pid}
 
 

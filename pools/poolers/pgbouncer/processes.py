@@ -50,8 +50,8 @@ class Process:
             return console.open(pooler, host=self.folder)
         return process_search.another(pooler, self.console)
 
-    def described(self) -> dict[str, object]:
-        """Return what the API tells of it."""
+    def row(self) -> dict[str, object]:
+        """Return it as a row of the pooler's list of processes."""
         return {
             "name": self.name,
             "main_file": self.config.get("conffile", ""),

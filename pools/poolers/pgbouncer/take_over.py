@@ -115,19 +115,19 @@ class Running:
 
     def _unlike(self, other: "Running") -> Iterator[str]:
         """Yield how another process differs from this one, so that one part of the panel's can't serve both."""
-        words = {"name": self.process.name, "folder": self.pooler.config_dir}
+        params = {"name": self.process.name, "folder": self.pooler.config_dir}
         if PurePosixPath(other.files.main.path).parent != PurePosixPath(self.files.main.path).parent:
-            yield _("its main file lies in another folder than %(folder)s: move it there") % words
+            yield _("its main file lies in another folder than %(folder)s: move it there") % params
         if other.process.name == MAIN:
             yield _("it was started with %(path)s: name that file as the main one") % {"path": other.files.main.path}
         if other.config.get("auth_file") != self.config.get("auth_file"):
-            yield _("it reads its users from another auth_file than the process of %(name)s") % words
+            yield _("it reads its users from another auth_file than the process of %(name)s") % params
         if appended_to(other.files.main.text, self.folder) != appended_to(self.files.main.text, self.folder):
-            yield _("its main file ends with a line break where that of %(name)s does not, or the reverse") % words
+            yield _("its main file ends with a line break where that of %(name)s does not, or the reverse") % params
         own, others = ({name: lines[-1].value for name, lines in one.entries.items()} for one in (self, other))
         if differing := sorted(name for name in {*own, *others} if own.get(name) != others.get(name)):
             text = _("it has other entries than the process of %(name)s (%(differing)s): let both have the same")
-            yield text % {**words, "differing": ", ".join(differing)}
+            yield text % {**params, "differing": ", ".join(differing)}
 
     def _foreign(self) -> Iterator[str]:
         main, live = self.files.main, self.config.get("conffile", "")

@@ -28,8 +28,8 @@ def claims(
     """
     if own := sorted(operators.users.keys() & set(users)):
         file = ", ".join(sorted({shortened(operators.users[user].file) for user in own}))
-        words = {"file": file, "listed": ", ".join(own)}
-        yield _("%(file)s already has limits for %(listed)s: change them there") % words
+        params = {"file": file, "listed": ", ".join(own)}
+        yield _("%(file)s already has limits for %(listed)s: change them there") % params
     if operators.reading.unread:
         for user in sorted((operators.shown_users.keys() & set(users)).difference(own, panels)):
             yield _hidden(user, operators, config, version)
@@ -44,13 +44,13 @@ def notes(entries: Iterable[Entry], operators: Operators, version: Version) -> I
         line = operators.users.get(entry.user)
         counting = dict(_counting(entry, line.pairs)) if line else {}
         if line and counting:
-            words = {"number": line.number, "file": shortened(line.file), "user": entry.user, "pool": entry.name}
+            params = {"number": line.number, "file": shortened(line.file), "user": entry.user, "pool": entry.name}
             limits = ", ".join(f"{name} {value}" for name, value in counting.items())
             text = _(
                 "line %(number)s of %(file)s limits %(user)s to %(limits)s, which counts instead of what pool %(pool)s "
                 "says"
             )
-            yield text % {**words, "limits": limits}
+            yield text % {**params, "limits": limits}
 
 
 def _counting(entry: Entry, pairs: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -65,19 +65,19 @@ def _counting(entry: Entry, pairs: Mapping[str, str]) -> Iterator[tuple[str, str
 
 def _hidden(user: str, operators: Operators, config: Mapping[str, str], version: Version) -> str:
     unread = operators.reading.unread
-    words = {"user": user, "files": ", ".join(map(shortened, unread)), "why": "; ".join(dict.fromkeys(unread.values()))}
+    params = {"user": user, "files": ", ".join(map(shortened, unread)), "why": "; ".join(dict.fromkeys(unread.values()))}
     if shown := _shown(operators.shown_users[user], config, version):
-        words["limits"] = ", ".join(f"{name} {value}" for name, value in shown.items())
+        params["limits"] = ", ".join(f"{name} {value}" for name, value in shown.items())
         text = _(
             "PgBouncer has limits for %(user)s already, which the panel never wrote (%(limits)s): change them in "
             "%(files)s, which can't be read from here (%(why)s)"
         )
-        return text % words
+        return text % params
     text = _(
         "%(files)s can't be read from here (%(why)s), and limits for %(user)s there would be replaced: let the panel's "
         "account read it, or set them there"
     )
-    return text % words
+    return text % params
 
 
 def _shown(row: Mapping[str, object], config: Mapping[str, str], version: Version) -> dict[str, str]:

@@ -75,8 +75,8 @@ def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool)
     full; where the pool does not lead elsewhere than before (`moved`) that is no fault of the entry, and is
     said. Raises `Rejected` with the server's words, `Shut` for a pool that is disabled, or paused with no server yet.
     """
-    described = {"user": role, "pool": pool.name, "seconds": LOGIN_TIMEOUT_S}
-    through = _("%(user)s through %(pool)s") % described
+    params = {"user": role, "pool": pool.name, "seconds": LOGIN_TIMEOUT_S}
+    through = _("%(user)s through %(pool)s") % params
     try:
         with closing(_connect(pooler, pool, role, password, LOGIN_TIMEOUT_S)) as connection:
             connection.pgconn.send_query(b"SELECT 1")
@@ -96,13 +96,13 @@ def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool)
             pool.pk,
         ) from None
     if moved:
-        raise Rejected(_("a query through pool %(pool)s got no answer in %(seconds)s s") % described, pool.pk)
+        raise Rejected(_("a query through pool %(pool)s got no answer in %(seconds)s s") % params, pool.pk)
     return (
         _(
             "%(user)s into %(pool)s, whose server was not changed and gave it no connection in %(seconds)s s: its "
             "query waits"
         )
-        % described
+        % params
     )
 
 
@@ -229,6 +229,6 @@ def _difference(row: Mapping[str, object] | None, entry: Entry) -> str:
             wanted[column] = int(value) if value.isdigit() else value
     for column, expected in wanted.items():
         if row[column] != expected:
-            described = {"pool": entry.name, "name": column, "live": row[column], "wanted": expected}
-            return _("the pooler has pool %(pool)s with %(name)s %(live)s, not %(wanted)s") % described
+            params = {"pool": entry.name, "name": column, "live": row[column], "wanted": expected}
+            return _("the pooler has pool %(pool)s with %(name)s %(live)s, not %(wanted)s") % params
     return ""

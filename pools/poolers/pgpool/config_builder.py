@@ -237,8 +237,8 @@ def _password(pool: Pool, role: str) -> str:
             pool.pk,
         )
     if problem := hba_access.name_problem(role) or hba_access.password_problem(password):
-        described = {"role": role, "cluster": pool.cluster, "problem": problem}
-        raise Rejected(_("%(role)s on %(cluster)s: %(problem)s") % described, pool.pk)
+        params = {"role": role, "cluster": pool.cluster, "problem": problem}
+        raise Rejected(_("%(role)s on %(cluster)s: %(problem)s") % params, pool.pk)
     return password
 
 

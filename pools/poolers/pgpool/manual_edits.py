@@ -53,7 +53,7 @@ def _adopt_settings(made: Adoption, before: str, after: str, offset: int) -> Non
             made.refuse(MAIN, 0, _("%(name)s was removed: %(why)s") % {"name": name, "why": why})
     changed = {name: now.get(name) for name in {**was, **now} if was.get(name) != now.get(name) and name in KNOWN}
     made.changed_settings = {
-        name: None if value is None else _described(KNOWN[name], value)
+        name: None if value is None else _as_stored(KNOWN[name], value)
         for name, value in changed.items()
         if not _refusal(name)
     }
@@ -69,7 +69,7 @@ def _refusal(name: str) -> str:
     return _("%(reason)s: write it above the panel's mark") % {"reason": reason}
 
 
-def _described(setting: Setting, value: str) -> str:
+def _as_stored(setting: Setting, value: str) -> str:
     """Return the value in the panel's form: 0 or 1, and whole numbers in the setting's own unit."""
     if setting.type == Type.BOOLEAN:
         return {"on": "1", "off": "0"}.get(verify.truth(value), value)
@@ -148,10 +148,10 @@ PARTS: dict[str, Callable[[Adoption, str, str, int], None]] = {
 
 def _lines(text: str, offset: int) -> Lines:
     """List the lines that are neither empty nor comments, numbered from the line after `offset`."""
-    return list(_reported(text, offset))
+    return list(_numbered(text, offset))
 
 
-def _reported(text: str, offset: int) -> Iterator[tuple[int, str]]:
+def _numbered(text: str, offset: int) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text.split("\n"), start=offset + 1):
         if line.strip() and not line.lstrip().startswith("#"):
             yield number, line.strip()

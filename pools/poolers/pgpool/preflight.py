@@ -42,15 +42,15 @@ def start(program: str, version: Version, texts: Mapping[str, str], config_dir: 
     no password has to leave config_dir for it.
     """
     try:
-        reported = _trial_error(program, version, texts, config_dir)
+        trial_error = _trial_error(program, version, texts, config_dir)
     except OSError as error:
         raise Rejected(
             _("a trial instance of Pgpool-II could not be started: %(reason)s") % {"reason": error.strerror}
         ) from error
-    if reported:
+    if trial_error:
         raise Rejected(
-            _("Pgpool-II would not start on these files, so they were not written: %(reported)s")
-            % {"reported": reported},
+            _("Pgpool-II would not start on these files, so they were not written: %(error)s")
+            % {"error": trial_error},
             settings=True,
         )
 

@@ -144,11 +144,11 @@ def entries(session: Session, admin_user: str) -> list[FoundEntry]:
     children, kept = (int(shown[name]) if shown.get(name, "").isdigit() else 0 for name in CAPACITY)
     host, port = _primary(rows(session, "pool_nodes"))
     found = figures(others(rows(session, "pool_pools"), admin_user))
-    described = []
+    listed = []
     for row in _ask(session, DATABASES):
         name = str(row["datname"])
         counted = found.get(name, PoolFigures())
-        described.append(
+        listed.append(
             FoundEntry(
                 name=name,
                 host=host,
@@ -159,7 +159,7 @@ def entries(session: Session, admin_user: str) -> list[FoundEntry]:
                 connections=counted.sv_active + counted.sv_idle,
             )
         )
-    return described
+    return listed
 
 
 def _ask(session: Session, query: bytes) -> Rows:

@@ -47,7 +47,7 @@ def test_a_key_that_belongs_to_another_certificate_is_refused(pair):
 
 def test_what_is_shown_of_them(pair):
     key, certificate = pair
-    shown = pem.described(certificate)
+    shown = pem.read_certificate(certificate)
     assert (shown.subject, shown.issuer, shown.count) == ("db.example", "db.example", 1)
     assert len(shown.fingerprint.split(":")) == len(pem.key_fingerprint(key).split(":")) == 32
     assert (
@@ -59,6 +59,6 @@ def test_an_expired_and_an_early_certificate_are_warned_of(pair, monkeypatch):
     _, certificate = pair
     now = datetime.datetime.now(datetime.UTC)
     monkeypatch.setattr(pem.timezone, "now", lambda: now + datetime.timedelta(days=9))
-    assert "expired on" in pem.described(certificate).warning
+    assert "expired on" in pem.read_certificate(certificate).warning
     monkeypatch.setattr(pem.timezone, "now", lambda: now - datetime.timedelta(days=9))
-    assert "is not valid before" in pem.described(certificate).warning
+    assert "is not valid before" in pem.read_certificate(certificate).warning

@@ -79,7 +79,7 @@ def test_an_haproxy_in_a_soft_stop(haproxy: HAProxyServer, haproxy_pooler: Poole
 
 def test_one_that_moved_to_another_port_is_not_shutting_down(pgbouncer: PgBouncerServer, pooler: Pooler) -> None:
     pooler.port = free_port()
-    assert smart_shutdown.described(pooler) == ""
+    assert smart_shutdown.explain(pooler) == ""
 
 
 def _client(pooler: Pooler, database: str, user: str = "app", password: str = "app-password") -> Any:

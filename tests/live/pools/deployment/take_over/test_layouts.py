@@ -54,7 +54,7 @@ def test_a_layout_is_taken_over_without_a_difference_and_let_go_byte_for_byte(
     assert len(clients) == 3, work.end()
     config_file = str(pgbouncer.main) if layout.is_started_inside else ""
     with take_over_plan.planned(pooler, config_file) as plan:
-        described = plan.described()
+        described = plan.preview()
     assert described["blockers"] == []
     assert {one["name"]: one["becomes"] for one in described["entries"]} == dict(layout.entries)
     assert all(one["because"] for one in described["entries"] if one["becomes"] != POOL)
