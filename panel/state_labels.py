@@ -69,6 +69,6 @@ STATES = {
 }
 
 # Names of steps in revisions whose label differs.
-STEPS = {"rehearsed": _("tested on a trial instance")}
+STEPS = {"preflight passed": _("tested on a trial instance")}
 # The steps of pools.deployment that deserve a tick.
-PROOFS = frozenset({"rehearsed", "read back", "logged in", "rolled back"})
+PROOFS = frozenset({"preflight passed", "read back", "logged in", "rolled back"})

@@ -44,9 +44,9 @@ def overwrite_drift(self: Task, pooler_id: str, user_id: int | None = None) -> N
 @shared_task
 def apply_what_waits() -> None:
     """Apply poolers that have unsettled pools (a task got lost, or a pooler was down), each by its folder owner."""
-    for pooler in retries.sleeping():
+    for pooler in retries.poolers_to_retry():
         if task_queue.is_ours(pooler):
-            retries.wake(pooler)
+            retries.retry_if_changed(pooler)
         else:
             retry_refused.apply_async((str(pooler.pk),), expires=NEXT_APPLY_S)
     for pooler in [*Pooler.objects.filter(take_overs__in=TakeOver.objects.waiting()), *deployment.waiting_poolers()]:
@@ -62,7 +62,7 @@ def apply_what_waits() -> None:
 def retry_refused(pooler_id: str) -> None:
     """Apply what was refused on a pooler if what surrounded the refusal has changed."""
     if pooler := Pooler.objects.filter(pk=UUID(pooler_id)).first():
-        retries.wake(pooler)
+        retries.retry_if_changed(pooler)
         if pooler in deployment.waiting_poolers():
             deployment.apply_pooler(pooler)
 
@@ -77,7 +77,7 @@ def catch_up() -> None:
 def check_everything() -> None:
     """Check every cluster and every pooler, and whether clients can use the pools."""
     health_check.check_all()
-    proofs.judge(pool_checks.compare())
+    proofs.record_findings(pool_checks.compare())
     poolers.check_all()
 
 
@@ -87,8 +87,8 @@ def prove_pools() -> None:
     with redis_store.alone("proofs", PROOFS_S) as is_mine:
         if is_mine:
             poolers.check_all(Pooler.objects.filter(state=PoolerState.UNREACHABLE))
-            proofs.judge(pool_checks.compare(pool_checks.recheck_troubled()))
-            proofs.judge(pool_logins.log_in())
+            proofs.record_findings(pool_checks.compare(pool_checks.recheck_troubled()))
+            proofs.record_findings(pool_logins.log_in())
 
 
 @shared_task
@@ -126,8 +126,8 @@ def run_cluster_commands() -> None:
 
 def _carry_on(pooler: Pooler) -> None:
     """Take a pooler over, or let it go, where somebody asked for that."""
-    take_over.carry_on(pooler)
-    let_go.carry_on(pooler)
+    take_over.resume(pooler)
+    let_go.resume(pooler)
     pooler.refresh_from_db()
 
 

@@ -53,7 +53,7 @@ def test_nothing_but_panel_env_reads_the_environment() -> None:
     reading = re.compile(r"os\.getenv|os\.environ(?!\.setdefault\(\"(DJANGO_SETTINGS_MODULE|CELERY_SKIP_CHECKS)\")")
     readers = {str(path.relative_to(ROOT)) for path in SOURCES if reading.search(path.read_text())}
     # what the quickstart starts inherits its environment, and so does an operator's command without the panel's own;
-    # a rehearsal looks for binaries on the PATH; the command-line client is no part of the panel
+    # a preflight looks for binaries on the PATH; the command-line client is no part of the panel
     assert readers <= {
         "panel/command_line.py",
         "panel/installation/backups.py",  # pg_dump, as an operator runs it

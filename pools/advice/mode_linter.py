@@ -72,12 +72,12 @@ def lint(spec: Pool) -> Report:
         with connect.connect(spec.cluster, database=spec.database) as connection:
             counted, why_not = _counted(connection, spec.user)
             running = _running(connection, spec.user)
-            held = list(_held(connection, spec.user))
+            locking = list(_held_locks(connection, spec.user))
             is_kept = _tracked_by(connection, pooler)
     except (ClusterUnreachable, psycopg.Error) as error:
         failed = _("the cluster could not be asked what runs there: %(error)s") % {"error": error}
         return Report(limits=[failed, *limits])
-    statements = [*counted, *running, *held]
+    statements = [*counted, *running, *locking]
     hidden = sum(statement.text == HIDDEN for statement in statements)
     if hidden:
         why_not.append(
@@ -134,7 +134,7 @@ def _running(connection: connect.Connection, user: str) -> list[Statement]:
     return list(_statements(connection.execute(query, values), ACTIVITY))
 
 
-def _held(connection: connect.Connection, user: str) -> Iterator[Statement]:
+def _held_locks(connection: connect.Connection, user: str) -> Iterator[Statement]:
     """Yield what sessions hold now by a statement that may not be their last one, as that statement."""
     for source, query in HELD.items():
         yield from _statements(connection.execute(query, {"user": user, "most": MOST_STATEMENTS}), source)

@@ -106,7 +106,7 @@ class PoolerViewSet(
     def _applied(self, request: Request, drift: str | None, seconds: float) -> Response:
         pooler = self.get_object()
         pooler.require_managed()
-        deployment.try_again(pooler)
+        deployment.reset_to_pending(pooler)
         if drift == "adopt":
             adoption.adopt(pooler, person(request.user))
         elif drift:
@@ -114,7 +114,7 @@ class PoolerViewSet(
         else:
             task_queue.ask([pooler.pk], person(request.user))
         pooler.refresh_from_db()
-        detail = "" if drift else deployment.why_nothing(pooler)
+        detail = "" if drift else deployment.why_nothing_to_apply(pooler)
         pooler = settlement.wait_for_pooler(pooler, seconds)
         return Response(self.get_serializer(pooler).data | {"detail": detail}, status=status.HTTP_202_ACCEPTED)
 

@@ -141,7 +141,7 @@ class TakeOverActions(GenericViewSet[Pooler]):
                 return Response(TakeOverPreviewSerializer(plan.preview()).data)
         place.record(pooler)
         with wait_param.waiting(request) as seconds:
-            taken = take_over.ask(pooler, config_file, names, person(request.user))
+            taken = take_over.request(pooler, config_file, names, person(request.user))
             return self._answered(taken, seconds)
 
     @extend_schema(request=None, parameters=[WAIT], responses={202: AskedSerializer})
@@ -149,7 +149,7 @@ class TakeOverActions(GenericViewSet[Pooler]):
     def let_go(self, request: Request, pk: str) -> Response:
         """Give a pooler that was taken over its files back, as they were, and watch it again."""
         with wait_param.waiting(request) as seconds:
-            return self._answered(let_go.ask(self.get_object(), person(request.user)), seconds)
+            return self._answered(let_go.request(self.get_object(), person(request.user)), seconds)
 
     def _answered(self, taken: TakeOver, seconds: float) -> Response:
         taken = settlement.wait_for_take_over(taken, seconds)

@@ -192,8 +192,8 @@ def _part_and_figures_of_primary(cursor: Cursor) -> Finding:
 
 def _figures(cursor: Cursor) -> Finding:
     figures = cursor.execute(FIGURES).fetchone() or {}
-    held = {"databases": _databases(cursor), "roles": _roles(cursor)}
-    return {**figures, **held, "replication": replication.receivers(cursor)}
+    objects = {"databases": _databases(cursor), "roles": _roles(cursor)}
+    return {**figures, **objects, "replication": replication.receivers(cursor)}
 
 
 def _roles(cursor: Cursor) -> list[dict[str, Any]]:

@@ -74,7 +74,7 @@ def _save_new(node: ClusterNode) -> None:
         with transaction.atomic():
             node.save(force_insert=True)
     except IntegrityError:
-        InvalidNode.refuse(_taken(node))
+        InvalidNode.refuse(_address_taken(node))
         raise
 
 
@@ -85,10 +85,10 @@ def _address_problems(node: ClusterNode) -> Iterator[tuple[str, str]]:
         yield "port", _("%(port)s is no port: use 1 to 65535") % {"port": node.port}
     if (node.host, node.port) == Place(node.cluster).address:
         yield "host", _("%(node)s is the cluster's own address: add its other servers here") % {"node": node}
-    yield from _taken(node)
+    yield from _address_taken(node)
 
 
-def _taken(node: ClusterNode) -> Iterator[tuple[str, str]]:
+def _address_taken(node: ClusterNode) -> Iterator[tuple[str, str]]:
     if ClusterNode.objects.filter(cluster=node.cluster, host=node.host, port=node.port).exists():
         yield "host", _("%(node)s is already a node of cluster %(cluster)s") % {"node": node, "cluster": node.cluster}
 
@@ -157,11 +157,11 @@ def _refuse_while_needed(node: ClusterNode) -> None:
             % {"node": node, "cluster": cluster}
         )
     left = [place for place in topology.standbys(cluster) if place.node != node]
-    held = pools.filter(target=NodeRole.STANDBY).order_by("name").first()
-    if held and not left:
+    standby_pool = pools.filter(target=NodeRole.STANDBY).order_by("name").first()
+    if standby_pool and not left:
         raise IllegalTransition(
             _("pool %(pool)s routes to a standby, and %(node)s is the last one: change the pool first")
-            % {"pool": held, "node": node}
+            % {"pool": standby_pool, "node": node}
         )
 
 

@@ -50,8 +50,8 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
         raise CannotAdopt({"drift": [str(error)]}) from error
     _refuse(str(refusal) for refusal in found.refused)
     with transaction.atomic():
-        held = Pooler.objects.select_for_update().get(pk=pooler.pk)
-        _take(held, found, author)
+        locked = Pooler.objects.select_for_update().get(pk=pooler.pk)
+        _adopt(locked, found, author)
         Pooler.objects.filter(pk=pooler.pk).update(spec_cause=_("manual edits adopted"))
         task_queue.ask_to_overwrite(pooler.pk, author)
     pooler.refresh_from_db()
@@ -62,7 +62,7 @@ def _refuse(messages: Iterable[str]) -> None:
     CannotAdopt.refuse(("drift", message) for message in messages)
 
 
-def _take(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
+def _adopt(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
     pools_by_id = {pool.pk: pool for pool in pooler.pools.select_related("cluster", "pooler")}
     _refuse(
         _("pooler %(pooler)s has no pool with the id %(pk)s") % {"pk": pk, "pooler": pooler}
@@ -73,18 +73,18 @@ def _take(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
     for pk in found.gone & pools_by_id.keys():
         pools_by_id[pk].edit(None, removal_requested_at=timezone.now(), state=PoolState.PENDING, state_reason="")
     pools = [_changed(pools_by_id[pk], fields) for pk, fields in found.changed.items()]
-    pools += [_made(pooler, fields) for fields in found.fresh]
+    pools += [_new_pool(pooler, fields) for fields in found.fresh]
     _refuse(
         _("pool %(pool)s: %(message)s") % {"pool": pool, "message": message}
         for pool in pools
         for _field, message in pool_validation.problems(pool)
     )
-    _refuse(_taken(pooler, pools, found))
+    _refuse(_name_conflicts(pooler, pools, found))
     for pool in pools:
         pool.save()
     _refuse(_over_budget(before))
-    _take_passwords(pooler, found.passwords)
-    _take_program(pooler, found, author)
+    _adopt_passwords(pooler, found.passwords)
+    _adopt_program(pooler, found, author)
 
 
 def _changed(pool: Pool, fields: Mapping[str, Any]) -> Pool:
@@ -94,7 +94,7 @@ def _changed(pool: Pool, fields: Mapping[str, Any]) -> Pool:
     return pool
 
 
-def _made(pooler: Pooler, fields: Mapping[str, Any]) -> Pool:
+def _new_pool(pooler: Pooler, fields: Mapping[str, Any]) -> Pool:
     """Build a new pool; raise `CannotAdopt` unless exactly one cluster is at its host and port."""
     address = fields["host"], fields["port"]
     there = (
@@ -130,14 +130,14 @@ def _typed_settings(pooler: Pooler, scope: Scope, texts: Mapping[str, str]) -> d
     return {name: pooler_settings_validation.typed(known[name], value) for name, value in texts.items()}
 
 
-def _taken(pooler: Pooler, pools: Iterable[Pool], found: Adoption) -> Iterator[str]:
+def _name_conflicts(pooler: Pooler, pools: Iterable[Pool], found: Adoption) -> Iterator[str]:
     pools = list(pools)
     own = {pool.pk for pool in pools} | found.gone
-    held = set(pooler.pools.wanted().exclude(pk__in=own).values_list("name", flat=True))
+    names = set(pooler.pools.wanted().exclude(pk__in=own).values_list("name", flat=True))
     for pool in pools:
-        if pool.name in held:
+        if pool.name in names:
             yield _("pooler %(pooler)s already has a pool named %(name)s") % {"name": pool.name, "pooler": pooler}
-        held.add(pool.name)
+        names.add(pool.name)
 
 
 def _budgets() -> dict[Any, budget.Budget]:
@@ -156,7 +156,7 @@ def _over_budget(before: Mapping[Any, budget.Budget]) -> Iterator[str]:
             yield text % {"allocated": figures.allocated, "cluster": cluster, "available": figures.available}
 
 
-def _take_passwords(pooler: Pooler, passwords: Mapping[str, str]) -> None:
+def _adopt_passwords(pooler: Pooler, passwords: Mapping[str, str]) -> None:
     """Store a role's password for each cluster that the pooler's pools log in to with it."""
     for role, password in passwords.items():
         pools = pooler.pools.wanted().filter(user=role).select_related("cluster")
@@ -176,7 +176,7 @@ def _take_passwords(pooler: Pooler, passwords: Mapping[str, str]) -> None:
         pools.update(state=PoolState.PENDING, state_reason="")
 
 
-def _take_program(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
+def _adopt_program(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
     written: dict[str, Any] = {}
     if found.settings is not None:
         written["settings"] = _typed_settings(pooler, Scope.PROGRAM, found.settings)

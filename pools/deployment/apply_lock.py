@@ -24,10 +24,10 @@ OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @contextmanager
-def held(pooler: Pooler) -> Iterator[bool]:
+def acquire(pooler: Pooler) -> Iterator[bool]:
     """Hold the apply lock of a pooler, if it is free or its holder is dead; yield whether it is held."""
-    with locked(pooler.config_dir if deliveries.of(pooler).runs_here else "") as folder:
-        is_held = _take(pooler, folder)
+    with lock_folder(pooler.config_dir if deliveries.of(pooler).runs_here else "") as folder:
+        is_held = _claim(pooler, folder)
         try:
             yield is_held
         finally:
@@ -36,7 +36,7 @@ def held(pooler: Pooler) -> Iterator[bool]:
 
 
 @contextmanager
-def locked(folder: str) -> Iterator[str]:
+def lock_folder(folder: str) -> Iterator[str]:
     """Lock a folder, which leaves nothing in it, and yield its device and inode while this process has the lock.
 
     Yields an empty text where another process has it, where there is no folder, and where its file system locks no
@@ -53,7 +53,7 @@ def locked(folder: str) -> Iterator[str]:
         os.close(folder_fd)
 
 
-def this_holder(folder: str = "") -> str:
+def holder_id(folder: str = "") -> str:
     """Return boot, PID namespace, number and start of this process in one word, with the `folder` that it locked.
 
     Empty where the system does not report them.
@@ -79,8 +79,8 @@ def is_dead(holder: str, folder: str = "") -> bool:
     return (folder != "" and folder == its_folder) or (namespace == _namespace() and _has_ended(rest))
 
 
-def _take(pooler: Pooler, folder: str) -> bool:
-    me = this_holder(folder)
+def _claim(pooler: Pooler, folder: str) -> bool:
+    me = holder_id(folder)
     if pooler.take_apply_lock(me):
         return True
     held_by = Pooler.objects.filter(pk=pooler.pk).values_list("apply_holder", flat=True).first() or ""

@@ -87,7 +87,7 @@ class Wanted:
         return "; ".join(parts) or _("nothing to change")
 
 
-def unsettled(pooler: Pooler, busy: Collection[Route] = ()) -> int:
+def count_unsettled(pooler: Pooler, busy: Collection[Route] = ()) -> int:
     """Count the pools that are not settled, without those on `busy` routes; the pooler's own settings count as one."""
     own = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).count()
     found = pooler.pools.unsettled()
@@ -109,7 +109,7 @@ def waiting_poolers() -> list[Pooler]:
     return list(Pooler.objects.managed().filter(waiting).exclude(resting).order_by("name"))
 
 
-def why_nothing(pooler: Pooler) -> str:
+def why_nothing_to_apply(pooler: Pooler) -> str:
     """Return why an apply would change nothing, in a sentence; empty where it has something to do."""
     if pausing.is_paused():
         return str(pausing.PAUSED)
@@ -121,7 +121,7 @@ def why_nothing(pooler: Pooler) -> str:
     return _("nothing to apply: revision %(number)s is live and has all changes") % {"number": last.number}
 
 
-def try_again(pooler: Pooler) -> None:
+def reset_to_pending(pooler: Pooler) -> None:
     """Make everything that was rolled back, failed, drifted or is failing pending again."""
     pooler.pools.filter(state__in=REFUSED).update(state=PoolState.PENDING, state_reason="")
     own = Pooler.objects.filter(pk=pooler.pk, settings_state__in=REFUSED)
@@ -134,14 +134,14 @@ def set_reason(pooler: Pooler, reason: str) -> None:
     Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).update(settings_reason=reason)
 
 
-def mark(pools: Iterable[Pool], **values: Any) -> None:
+def update_unedited(pools: Iterable[Pool], **values: Any) -> None:
     """Write the same values to many pools, except those edited since they were read."""
     for version, group in groupby(sorted(pools, key=_version), key=_version):
         for keys in _batches(group):
             Pool.objects.filter(pk__in=keys, version=version).update(**values)
 
 
-def forget(pools: Iterable[Pool]) -> None:
+def delete_removed(pools: Iterable[Pool]) -> None:
     """Delete the records of pools whose removal was verified."""
     for keys in _batches(pools):
         Pool.objects.filter(pk__in=keys).delete()
@@ -216,15 +216,16 @@ class Attempt:
         with transaction.atomic():
             self.revision.finish(RevisionState.APPLIED)
             now = timezone.now()
-            mark(self.wanted.pending, state=PoolState.APPLIED, state_reason="", applied_at=now, proved_at=now)
+            settled = {"state": PoolState.APPLIED, "state_reason": "", "applied_at": now, "proved_at": now}
+            update_unedited(self.wanted.pending, **settled)
             if self.wanted.changed_settings:
                 self.wanted.same_settings().update(settings_state=PoolState.APPLIED, settings_reason="")
-            forget(self.wanted.leaving)
+            delete_removed(self.wanted.leaving)
             found = {"needs_restart": needs_restart, "applied_processes": self.session.processes_read_back()}
             Pooler.objects.filter(pk=self.pooler.pk).update(**found, drift=[], drift_seen_at=None)
 
 
-def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
+def postpone(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
     """End the revision while servers are full or unreachable; the old one is live, their pools stay pending."""
     asked.busy.update(fault.reasons)
     with transaction.atomic():
@@ -232,7 +233,7 @@ def hold(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
         revision.replace_its_like()
         for route, reason in fault.reasons.items():
             pools = (pool for pool in asked.pending if pool.route == route)
-            mark(pools, state_reason=_retried(reason))
+            update_unedited(pools, state_reason=_retried(reason))
         amid = retries.AWAY if fault.of_servers else ""
         Pooler.objects.filter(pk=asked.pooler.pk).update(rests_until=timezone.now() + REST, refused_amid=amid)
 
@@ -245,7 +246,7 @@ def _retried(reason: str) -> str:
 def refuse(revision: Revision, fault: Exception, asked: Wanted) -> None:
     """End the revision and roll back the pools that caused the fault (else all); the old one is live."""
     if isinstance(fault, ClusterBusy):
-        hold(revision, fault, asked)
+        postpone(revision, fault, asked)
         return
     reasons: dict[UUID, str] = getattr(fault, "reasons", {})
     pools = [pool for pool in asked.changed if pool.pk in reasons]
@@ -266,12 +267,12 @@ def give_up_rest(asked: Wanted, reason: str) -> None:
 
 def give_up(asked: Wanted, pools: Collection[Pool], settings: bool, state: PoolState, reason: str) -> None:
     """Mark pools with the final state; cancel their removal, unless another pool has their name by now."""
-    mark(pools, state=state, state_reason=reason)
+    update_unedited(pools, state=state, state_reason=reason)
     if settings:
         asked.same_settings().update(settings_state=state, settings_reason=reason)
     leaving = [pool for pool in pools if pool.removal_requested_at is not None]
     names = set(asked.pooler.pools.wanted().values_list("name", flat=True)) if leaving else set()
-    mark((pool for pool in leaving if pool.name not in names), removal_requested_at=None)
+    update_unedited((pool for pool in leaving if pool.name not in names), removal_requested_at=None)
 
 
 def _by_reason(
@@ -283,7 +284,7 @@ def _by_reason(
     return found.items()
 
 
-def bury_the_dead(revisions: Iterable[Revision]) -> None:
+def fail_interrupted_revisions(revisions: Iterable[Revision]) -> None:
     """End revisions that a dead worker left behind."""
     for revision in revisions:
         step = revision.steps[-1]["step"] if revision.steps else "drafted"

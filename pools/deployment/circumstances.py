@@ -105,14 +105,14 @@ class Login:
         return False
 
 
-def around(pooler: Pooler, *, log_in: bool) -> Circumstances:
+def observe(pooler: Pooler, *, log_in: bool) -> Circumstances:
     """Return what surrounds the refusals of a pooler now; its pools' roles log in only where `log_in` is set."""
     refused = pooler.pools.filter(state__in=REFUSED_STATES).order_by("pk")
     pools = list(refused.select_related("cluster", "pooler", "through"))
     logins = _first_logins(pools)
-    facts = (pooler.server_version, list(_files(pooler)), _needs(pooler, pools), _facts_of_servers(logins))
-    tried = at_once(_outcome, [one for one in logins if one.password]) if log_in else []
-    room = _scarce_room(pooler.config_dir) if deliveries.of(pooler).runs_here else ""
+    facts = (pooler.server_version, list(_files(pooler)), _catalog_facts(pooler, pools), _facts_of_servers(logins))
+    tried = in_parallel(_outcome, [one for one in logins if one.password]) if log_in else []
+    room = _scarce_space(pooler.config_dir) if deliveries.of(pooler).runs_here else ""
     return Circumstances(_digest(facts), room, _digest(tried) if tried else "")
 
 
@@ -171,13 +171,13 @@ def _status_of_file(path: Path, *, has_content: bool) -> tuple[object, ...]:
     return (*rights, found.st_size, found.st_mtime_ns) if has_content else rights
 
 
-def _scarce_room(folder: str) -> str:
+def _scarce_space(folder: str) -> str:
     """Return the bytes free where the files of a pooler, or those of a trial instance, would not find room.
 
     Only then: the room says nothing elsewhere.
     """
     needed = 2 * _size(folder) + SPARE_BYTES
-    free = [_free(place) for place in (folder, tempfile.gettempdir()) if place and _is_short(place, needed)]
+    free = [_free_bytes(place) for place in (folder, tempfile.gettempdir()) if place and _lacks_space(place, needed)]
     return str(min(free)) if free else ""
 
 
@@ -188,12 +188,12 @@ def _size(folder: str) -> int:
         return 0
 
 
-def _is_short(folder: str, size: int) -> bool:
+def _lacks_space(folder: str, size: int) -> bool:
     """Return whether a file of that size can't be written, by one without a name: a quota and inodes count too."""
     try:
         file_fd = os.open(folder, os.O_TMPFILE | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        return _free(folder) < size if error.errno in UNSUPPORTED else True
+        return _free_bytes(folder) < size if error.errno in UNSUPPORTED else True
     try:
         os.posix_fallocate(file_fd, 0, size)
     except OSError:
@@ -203,7 +203,7 @@ def _is_short(folder: str, size: int) -> bool:
     return False
 
 
-def _free(folder: str) -> int:
+def _free_bytes(folder: str) -> int:
     try:
         found = os.statvfs(folder)
     except OSError:
@@ -211,7 +211,7 @@ def _free(folder: str) -> int:
     return min(found.f_bavail * found.f_frsize, MOST_BYTES)
 
 
-def _needs(pooler: Pooler, pools: Sequence[Pool]) -> list[tuple[object, ...]]:
+def _catalog_facts(pooler: Pooler, pools: Sequence[Pool]) -> list[tuple[object, ...]]:
     """Return what the last checks found of the databases and roles that these pools need, and of what is between."""
     statuses = ClusterStatus.objects.in_bulk({pool.cluster_id for pool in pools})
     databases = {pk: {str(one["name"]) for one in status.databases} for pk, status in statuses.items()}
@@ -255,7 +255,7 @@ def _password(cluster: Cluster, role: str) -> str:
 
 def _facts_of_servers(logins: Iterable[Login]) -> list[object]:
     by_server = sorted(logins, key=lambda one: repr(one.server))
-    return at_once(_facts_of_server, [list(group) for _, group in groupby(by_server, key=lambda one: one.server)])
+    return in_parallel(_facts_of_server, [list(group) for _, group in groupby(by_server, key=lambda one: one.server)])
 
 
 def _facts_of_server(logins: Sequence[Login]) -> object:
@@ -285,7 +285,7 @@ def _outcome(login: Login) -> str:
         return type(error).__name__
 
 
-def at_once(ask: Callable[[T], R], whom: Sequence[T]) -> list[R]:
+def in_parallel(ask: Callable[[T], R], whom: Sequence[T]) -> list[R]:
     """Ask all at the same time, since one that is silent takes the whole time-out of a login."""
     if not whom:
         return []

@@ -18,7 +18,7 @@ def catch_up_all() -> None:
 
 def _catch_up(pooler: Pooler) -> None:
     """Complete the reload of one pooler; no-op during an apply, which does so itself."""
-    with apply_lock.held(pooler) as is_held:
+    with apply_lock.acquire(pooler) as is_held:
         if not is_held:
             return
         try:

@@ -136,15 +136,15 @@ Code = tuple[str, int, int, int, int]  # difflib's opcode: tag, i1, i2 of the ol
 
 def _groups(old: list[str], new: list[str]) -> Iterator[list[Code]]:
     """Group the changes by difflib, after cutting off equal ends, since difflib is slow on long files."""
-    head = _alike(old, new)
-    tail = _alike(old[head:][::-1], new[head:][::-1])
+    head = _common_prefix_length(old, new)
+    tail = _common_prefix_length(old[head:][::-1], new[head:][::-1])
     start, stop = max(head - CONTEXT_LINES, 0), max(tail - CONTEXT_LINES, 0)
     matcher = SequenceMatcher(None, old[start : len(old) - stop], new[start : len(new) - stop], autojunk=False)
     for group in matcher.get_grouped_opcodes(CONTEXT_LINES):
         yield [(tag, i1 + start, i2 + start, j1 + start, j2 + start) for tag, i1, i2, j1, j2 in group]
 
 
-def _alike(one: list[str], other: list[str]) -> int:
+def _common_prefix_length(one: list[str], other: list[str]) -> int:
     """Count the lines that are equal from the start."""
     for number, (left, right) in enumerate(zip(one, other, strict=False)):
         if left != right:

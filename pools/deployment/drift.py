@@ -48,11 +48,11 @@ def check(pooler: Pooler) -> None:
     The last findings stay for what this worker can't check: the files in another generator's folder, and the state of
     a console that does not answer.
     """
-    at, last = _moment(pooler), Revision.objects.live_on(pooler)
+    at, last = _apply_state(pooler), Revision.objects.live_on(pooler)
     if last is None or at is None or pooler.is_watched:
         return
     changed, live = _compare_files(pooler, last), _compare_console(pooler, last.files)
-    if _moment(pooler) != at:  # an apply ran in between, so the differences are no drift
+    if _apply_state(pooler) != at:  # an apply ran in between, so the differences are no drift
         return
     if live:
         _record_pools(pooler, live.pools)
@@ -80,7 +80,7 @@ def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
     except UnsafeFolder:
         return None
     changed = live_files.differences(pooler, texts, last)
-    if changed if owner.generator else not live_files.holds_ours(pooler, texts):
+    if changed if owner.generator else not live_files.has_panel_part(pooler, texts):
         return None
     folder_owner.take_over(last, owner)
     return _findings(changed)
@@ -106,10 +106,10 @@ def _changed_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
     except HostUnreachable as error:
         logger.info("the files of pooler %s were not compared: %s", pooler.pk, error)
         return None
-    return [*_findings(live_files.differences(pooler, texts, last)), *_foretold(pooler, texts)]
+    return [*_findings(live_files.differences(pooler, texts, last)), *_pending_effects(pooler, texts)]
 
 
-def _foretold(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
+def _pending_effects(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
     """List the effects that an edit outside the panel's part will have at the next reload or start."""
     kind = KINDS[pooler.kind]
     digest = hashlib.sha256(repr(sorted(texts.items())).encode(errors="replace")).hexdigest()
@@ -168,7 +168,7 @@ def _record_program(pooler: Pooler, live: _Live) -> None:
 def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -> None:
     """Write the findings; `drift_seen_at` stays for as long as there are any."""
     if changed is None:
-        changed = live_files.found_in_files(pooler)
+        changed = live_files.file_findings(pooler)
     live_findings = [one for one in pooler.drift if one["where"] == LIVE]
     if live:
         live_findings = [{"where": LIVE, "what": what} for what in [*live.pools.values(), *live.program]]
@@ -180,7 +180,7 @@ def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -
     Pooler.objects.filter(pk=pooler.pk).update(drift=found, drift_seen_at=seen_at, needs_restart=restarts)
 
 
-def _moment(pooler: Pooler) -> tuple[object, ...] | None:
+def _apply_state(pooler: Pooler) -> tuple[object, ...] | None:
     """Return values that change with every apply; None while one is running."""
     names = ["apply_token", "drift", "drift_seen_at", "needs_restart", "state"]
     pooler.refresh_from_db(fields=names)

@@ -52,7 +52,7 @@ class Release:
 
 def preview(pooler: Pooler) -> Release:
     """Return what letting go would do; raises `IllegalTransition` for a pooler that was not taken over."""
-    taken = held(pooler)
+    taken = active_take_over(pooler)
     files = _files(taken)
     originals = taken.originals
     edited = [
@@ -65,7 +65,7 @@ def preview(pooler: Pooler) -> Release:
     return Release(taken, back, [pool for pool in pools if not pool.taken_over], files, edited)
 
 
-def held(pooler: Pooler) -> TakeOver:
+def active_take_over(pooler: Pooler) -> TakeOver:
     """Return the take-over that a pooler is managed by. Raises `IllegalTransition`."""
     taken = pooler.take_overs.holding().first()
     if taken is None:
@@ -82,7 +82,7 @@ def backup(pooler: Pooler) -> TakeOver:
     return taken
 
 
-def ask(pooler: Pooler, author: models.Model | None = None) -> TakeOver:
+def request(pooler: Pooler, author: models.Model | None = None) -> TakeOver:
     """Queue the release. Raises `IllegalTransition` with what has to be done before."""
     release = preview(pooler)
     if release.blockers:
@@ -93,17 +93,17 @@ def ask(pooler: Pooler, author: models.Model | None = None) -> TakeOver:
     return release.taken
 
 
-def carry_on(pooler: Pooler) -> None:
+def resume(pooler: Pooler) -> None:
     """Let a pooler go that is to be, from the beginning where a worker died; no-op while another process works."""
     leaving = pooler.take_overs.filter(state__in=(TakeOverState.LEAVING, TakeOverState.RELEASING)).first()
     if leaving is None:
         return
-    with apply_lock.held(pooler) as is_held:
+    with apply_lock.acquire(pooler) as is_held:
         if is_held:
-            _carry_on_under_lock(leaving)
+            _resume_under_lock(leaving)
 
 
-def _carry_on_under_lock(leaving: TakeOver) -> None:
+def _resume_under_lock(leaving: TakeOver) -> None:
     try:
         _release(leaving)
     except LockLost as error:
@@ -176,14 +176,14 @@ def _watch(pooler: Pooler) -> None:
 def _files(taken: TakeOver) -> dict[str, tuple[bytes | None, bytes | None]]:
     """Return path → bytes now and after, of the files that change: the operator's, and those of the panel that go."""
     found = take_over.restored_files(taken)
-    for path in _panels(taken):
+    for path in _added_files(taken):
         now = take_over.bytes_at(taken.pooler, path)
         is_shared = now is not None and path == taken.pooler.file_paths.get(render.USERLIST)
-        found[path] = (now, _users_of_others(now) if now is not None and is_shared else None)
+        found[path] = (now, _operators_users(now) if now is not None and is_shared else None)
     return {path: (now, after) for path, (now, after) in found.items() if now != after}
 
 
-def _panels(taken: TakeOver) -> Iterator[str]:
+def _added_files(taken: TakeOver) -> Iterator[str]:
     """Yield the files that the panel added to the folder later."""
     kind, originals = KINDS[taken.pooler.kind], taken.originals
     paths = {name: str(Path(taken.config_file).with_name(name)) for name in kind.files_of(taken.pooler)}
@@ -193,7 +193,7 @@ def _panels(taken: TakeOver) -> Iterator[str]:
             yield path
 
 
-def _users_of_others(now: bytes) -> bytes | None:
+def _operators_users(now: bytes) -> bytes | None:
     """Return what stands above the panel's part of an auth_file that was not there at the take-over."""
     kept = render.kept_part(now.decode(errors="surrogateescape"))
     return kept.encode(errors="surrogateescape") if kept.strip() else None

@@ -46,8 +46,8 @@ def live_files(pooler: Pooler) -> dict[str, object]:
         texts = on_disk(pooler)
     except (UnsafeFolder, HostUnreachable) as error:
         return {"state": "unreadable", "error": str(error), "revision": last and last.number, "files": []}
-    is_overridden = bool(changed_by_hand(pooler, texts))
-    is_adrift = is_overridden or found_in_files(pooler)
+    is_overridden = bool(manually_edited(pooler, texts))
+    is_adrift = is_overridden or file_findings(pooler)
     state = "not applied yet" if last is None else "drifted" if is_adrift else "in sync"
     return {
         "state": state,
@@ -69,7 +69,7 @@ def _as_found_there(pooler: Pooler, last: Revision | None, owner: folder_owner.F
     found["files"] = _masked(pooler, last.files)
     if owner.is_silent:
         return {"state": "not looked at", "error": owner.reason, **found}
-    files = found_in_files(pooler)
+    files = file_findings(pooler)
     overridden = any(not one.get("by") for one in files)
     return {"state": "drifted" if files else "in sync", "is_overridden": overridden, **found}
 
@@ -79,17 +79,17 @@ def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "content": content} for name, content in shown]
 
 
-def found_in_files(pooler: Pooler) -> list[dict[str, str]]:
+def file_findings(pooler: Pooler) -> list[dict[str, str]]:
     """List the differences that the last check of its folder found."""
     return [one for one in pooler.drift if one["where"] != LIVE]
 
 
-def holds_ours(pooler: Pooler, texts: Mapping[str, str]) -> bool:
+def has_panel_part(pooler: Pooler, texts: Mapping[str, str]) -> bool:
     """Return whether any of these files has a part that the panel wrote."""
     return any(KINDS[pooler.kind].ours(name, text) for name, text in texts.items())
 
 
-def changed_by_hand(pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
+def manually_edited(pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
     """List the names of the files that `differences` finds."""
     return list(differences(pooler, texts, Revision.objects.live_on(pooler)))
 

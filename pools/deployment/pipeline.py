@@ -14,12 +14,12 @@ from pools.deployment.attempt import (
     Attempt,
     LockLost,
     Wanted,
-    bury_the_dead,
+    fail_interrupted_revisions,
     give_up,
     give_up_rest,
     refuse,
     set_reason,
-    unsettled,
+    count_unsettled,
 )
 from pools.errors import ApplyFailed, HostUnreachable, PoolerUnreachable, PoolsError
 from pools.hosts.base import UnsafeFolder
@@ -55,7 +55,7 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
     another worker applies.
     """
     if not pooler.is_watched:
-        with apply_lock.held(pooler) as is_held:
+        with apply_lock.acquire(pooler) as is_held:
             if is_held:
                 return _apply_under_lock(pooler, author, overwrite=overwrite)
     if overwrite:
@@ -65,9 +65,9 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
 
 def _apply_under_lock(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
     try:
-        with _rarely_collected():
+        with _infrequent_garbage_collection():
             last = _apply_all(pooler, author, overwrite=overwrite)
-        retries.remember(pooler)
+        retries.record_circumstances(pooler)
         return last
     except LockLost as error:
         logger.warning("%s", error)
@@ -83,7 +83,7 @@ def _apply_under_lock(pooler: Pooler, author: Any, *, overwrite: bool) -> Revisi
 
 
 @contextmanager
-def _rarely_collected() -> Iterator[None]:
+def _infrequent_garbage_collection() -> Iterator[None]:
     """Raise the threshold of Python's garbage collector: the objects of ten thousand pools all live until the end.
 
     With the default threshold of some hundreds, the collector took half of the time of an apply.
@@ -98,34 +98,35 @@ def _rarely_collected() -> Iterator[None]:
 
 def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
     dead, last = list(pooler.revisions.cut_short().select_related("author")), None
-    died, author = bool(dead) or _was_cut_off(pooler), author or next((one.author for one in dead), None)
+    died, author = bool(dead) or _was_interrupted(pooler), author or next((one.author for one in dead), None)
     busy: set[Route] = set()
-    if not died and not unsettled(pooler) and not overwrite:
+    if not died and not count_unsettled(pooler) and not overwrite:
         return None
     live = Revision.objects.live_on(pooler)
     if not died and not overwrite:
         _refuse_drift(pooler, live)
     try:
         with KINDS[pooler.kind].open(pooler) as session:
-            bury_the_dead(dead)  # not before: while the pooler is down they record that its files prove nothing
+            # not before: while the pooler is down, they record that its files prove nothing
+            fail_interrupted_revisions(dead)
             pooler.mark(PoolerState.ONLINE, session.version_text)
             for _attempt_number in range(MOST_ATTEMPTS):
                 asked = Wanted.of(pooler, live, busy)
                 last = _attempt(asked, session, author, overwrite=overwrite, trust_disk=not died)
                 live = last if last.state == RevisionState.APPLIED else live
-                if not unsettled(pooler, busy) or last.state == RevisionState.PENDING:  # it is offered
+                if not count_unsettled(pooler, busy) or last.state == RevisionState.PENDING:  # it is offered
                     break
             else:
                 give_up_rest(Wanted.of(pooler, live, busy), _given_up(last))
     except Rejected as fault:  # by its driver, before any session
-        bury_the_dead(dead)
+        fail_interrupted_revisions(dead)
         asked = Wanted.of(pooler, live)
         last = _refuse_unrendered(asked, author, fault, _revision_fields(asked, overwrite=overwrite))
-    _forget_cause(pooler)
+    _clear_cause(pooler)
     return last
 
 
-def _was_cut_off(pooler: Pooler) -> bool:
+def _was_interrupted(pooler: Pooler) -> bool:
     """Return whether the last apply lost its host, so that its files may be the old or the new ones."""
     last = pooler.revisions.first()
     return bool(last and last.state == RevisionState.FAILED and last.steps and last.steps[-1]["step"] == CUT_OFF)
@@ -164,13 +165,13 @@ def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, t
         revision.finish(RevisionState.FAILED, _("%(fault)s; nothing was written") % {"fault": gone})
         raise
     if deliveries.of(pooler).writes:
-        _bring_live(attempt)
+        _make_live(attempt)
     else:
         offers.make(attempt)
     return revision
 
 
-def _bring_live(attempt: Attempt) -> None:
+def _make_live(attempt: Attempt) -> None:
     session, draft = attempt.session, attempt.draft
     try:
         with _breakage_reported(attempt.pooler):
@@ -224,11 +225,11 @@ def _revision_fields(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
     """Build the fields of a revision that describe the spec it is rendered from."""
     pooler = asked.pooler
     live = asked.live.specs if asked.live else Specs()
-    held = snapshots.snapshot(pooler, asked.pools, live)
+    specs = snapshots.snapshot(pooler, asked.pools, live)
     cause = pooler.spec_cause or (_("manual edits overwritten") if overwrite else "")
     given = snapshots.given(pooler)
-    summary = snapshots.summary(live, held)
-    return {"specs": held, "given": given, "summary": summary, "cause": cause}
+    summary = snapshots.summary(live, specs)
+    return {"specs": specs, "given": given, "summary": summary, "cause": cause}
 
 
 def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, fields: dict[str, Any]) -> Revision:
@@ -237,9 +238,9 @@ def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, fields: dic
     return revision
 
 
-def _forget_cause(pooler: Pooler) -> None:
+def _clear_cause(pooler: Pooler) -> None:
     """Clear the cause once all is settled, unless another has been recorded since."""
-    if pooler.spec_cause and not unsettled(pooler):
+    if pooler.spec_cause and not count_unsettled(pooler):
         Pooler.objects.filter(pk=pooler.pk, spec_cause=pooler.spec_cause).update(spec_cause="")
 
 

@@ -15,7 +15,7 @@ from pools.poolers.pgbouncer import userlist
 logger = logging.getLogger(__name__)
 
 
-def judge(findings: Iterable[PoolFinding]) -> None:
+def record_findings(findings: Iterable[PoolFinding]) -> None:
     """Record each finding, except of pools that were edited or applied since it was asked for."""
     for finding in findings:
         if finding.fault:

@@ -24,30 +24,30 @@ AWAY = "away"  # a server that an apply waits for did not answer
 OFTEN_FOR, SELDOM_S = timedelta(minutes=10), 60
 
 
-def remember(pooler: Pooler) -> None:
+def record_circumstances(pooler: Pooler) -> None:
     """Record what surrounds the refusals of an apply that has just ended, where there are any."""
     if _refused().filter(pk=pooler.pk).exists():
-        found = circumstances.around(pooler, log_in=True)
+        found = circumstances.observe(pooler, log_in=True)
         Pooler.objects.filter(pk=pooler.pk).update(refused_amid=str(found))
 
 
-def wake(pooler: Pooler) -> None:
+def retry_if_changed(pooler: Pooler) -> None:
     """Make what was refused pending again where its circumstances changed; end the rest of one whose servers answer."""
     if pooler.rests_until and pooler.rests_until > timezone.now() and pooler.refused_amid == AWAY:
-        if _any_is_back(pooler):
+        if _any_server_recovered(pooler):
             Pooler.objects.filter(pk=pooler.pk).update(rests_until=None, refused_amid="")
     elif pooler.refused_amid not in ("", AWAY) and _has_changed(pooler):
         _make_pending(pooler)
 
 
-def sleeping() -> list[Pooler]:
+def poolers_to_retry() -> list[Pooler]:
     """List the poolers on which something was refused, or whose applies wait for a server."""
     waiting = Q(pk__in=_refused()) | Q(rests_until__isnull=False)
     return list(Pooler.objects.managed().exclude(refused_amid="").filter(waiting))
 
 
 def _has_changed(pooler: Pooler) -> bool:
-    return circumstances.around(pooler, log_in=_may_log_in(pooler)).differ_from(pooler.refused_amid)
+    return circumstances.observe(pooler, log_in=_may_log_in(pooler)).differ_from(pooler.refused_amid)
 
 
 def _make_pending(pooler: Pooler) -> None:
@@ -74,10 +74,10 @@ def _may_log_in(pooler: Pooler) -> bool:
         return False
 
 
-def _any_is_back(pooler: Pooler) -> bool:
+def _any_server_recovered(pooler: Pooler) -> bool:
     """Return whether a server that pending pools lead to is neither down nor full any more.
 
     All other pending pools were applied before the rest began.
     """
     pending = {pool.route: pool for pool in pooler.pools.unsettled().select_related("cluster", "pooler")}
-    return not all(circumstances.at_once(Login.is_away, list(circumstances.logins_of(pending.values()))))
+    return not all(circumstances.in_parallel(Login.is_away, list(circumstances.logins_of(pending.values()))))

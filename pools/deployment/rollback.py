@@ -62,19 +62,19 @@ def roll_back(pooler: Pooler, revision: Revision, author: models.Model | None = 
 
 
 def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:
-    _refuse(_unfit(pooler, revision))
-    held = Pooler.objects.select_for_update().get(pk=pooler.pk)
+    _refuse(_obstacles(pooler, revision))
+    locked = Pooler.objects.select_for_update().get(pk=pooler.pk)
     records = revision.specs["pools"]
     clusters = Cluster.objects.select_for_update().in_bulk({UUID(record["cluster_id"]) for record in records})
     _refuse(_lost_clusters(records, clusters))
-    plan = _planned(held, records, clusters)
+    plan = _plan(locked, records, clusters)
     fresh = [*plan.changed, *plan.again]
-    _refuse(chain(_broken_rules(fresh), _bad_settings(held, revision)))
+    _refuse(chain(_broken_rules(fresh), _bad_settings(locked, revision)))
     before = budget.of_clusters(clusters.values())
     _write(plan)
     _refuse(_over_budget(before, budget.of_clusters(clusters.values()), clusters))
-    _restore_settings(held, revision, author)
-    Pooler.objects.filter(pk=held.pk).update(spec_cause=_("rollback to %(number)s") % {"number": revision.number})
+    _restore_settings(locked, revision, author)
+    Pooler.objects.filter(pk=locked.pk).update(spec_cause=_("rollback to %(number)s") % {"number": revision.number})
 
 
 def _refuse(messages: Iterator[str]) -> None:
@@ -86,7 +86,7 @@ def _refuse(messages: Iterator[str]) -> None:
     CannotRollBack.refuse(("revision", message) for message in shown)
 
 
-def _unfit(pooler: Pooler, revision: Revision) -> Iterator[str]:
+def _obstacles(pooler: Pooler, revision: Revision) -> Iterator[str]:
     if revision.pooler_id != pooler.pk:
         yield _("%(revision)s does not belong to pooler %(pooler)s") % {"revision": revision, "pooler": pooler}
     elif revision.state != RevisionState.APPLIED:
@@ -104,15 +104,15 @@ def _lost_clusters(records: Collection[Mapping[str, Any]], clusters: Mapping[UUI
             yield _("pool %(pool)s led to cluster %(cluster)s, which is no longer registered") % params
 
 
-def _planned(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Plan:
+def _plan(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Plan:
     pools_by_id = {str(pool.pk): pool for pool in pooler.pools.select_related("cluster")}
     changed, again = [], []
     for record in records:
         pool = pools_by_id.pop(record["id"], None)
         if pool is None:
-            again.append(_as_it_was(Pool(pk=UUID(record["id"]), pooler=pooler), record, clusters))
+            again.append(_restored(Pool(pk=UUID(record["id"]), pooler=pooler), record, clusters))
         elif not _is_live_as(pool, record):
-            changed.append(_as_it_was(pool, record, clusters))
+            changed.append(_restored(pool, record, clusters))
     return Plan(changed, again, list(pools_by_id.values()))
 
 
@@ -121,7 +121,7 @@ def _is_live_as(pool: Pool, record: Mapping[str, Any]) -> bool:
     return settled and snapshots.of_pool(pool) | {"cluster_name": ""} == {**record, "cluster_name": ""}
 
 
-def _as_it_was(pool: Pool, record: Mapping[str, Any], clusters: Mapping[UUID, Cluster]) -> Pool:
+def _restored(pool: Pool, record: Mapping[str, Any], clusters: Mapping[UUID, Cluster]) -> Pool:
     """Set the record's fields on the pool; a field added by a later release keeps its value."""
     for field in snapshots.DESIRED:
         if field.attname in record:
@@ -232,7 +232,7 @@ class Part:
         return len(self.whom) - len(self.named)
 
 
-def of_rollback(pooler: Pooler, revision: Revision) -> list[Part]:
+def effects(pooler: Pooler, revision: Revision) -> list[Part]:
     """List what a rollback removes, brings back and changes, the worst first; empty where it changes nothing."""
     now, then = Specs.of(snapshots.snapshot(pooler)), Specs.of(revision.specs)
     parts = (

@@ -34,13 +34,13 @@ def snapshot(pooler: Pooler, pools: PoolSet | None = None, live: Specs | None = 
     live = live_specs(pooler) if live is None else live
     own = pooler.settings_state not in NOT_LIVE
     of_pooler = _of_pooler(pooler) if own else {name: live[name] for name in _of_pooler(pooler) if name in live}
-    held, alike = Specs(of_pooler), Alike()
+    specs, alike = Specs(of_pooler), Alike()
     for key, pool in pools.items():
         if pool and pool.state not in NOT_LIVE:
-            held.lines[key] = alike.line(pool)
+            specs.lines[key] = alike.line(pool)
         elif line := live.lines.get(key):
-            held.lines[key] = line
-    return held
+            specs.lines[key] = line
+    return specs
 
 
 def given(pooler: Pooler) -> dict[str, str]:

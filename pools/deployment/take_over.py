@@ -54,7 +54,9 @@ logger = logging.getLogger(__name__)
 Contents = Mapping[str, bytes | None]
 
 
-def ask(pooler: Pooler, config_file: str = "", names: Collection[str] | None = None, author: Any = None) -> TakeOver:
+def request(
+    pooler: Pooler, config_file: str = "", names: Collection[str] | None = None, author: Any = None
+) -> TakeOver:
     """Queue a take-over that has nothing against it. Raises `IllegalTransition` with what has, `PoolerUnreachable`."""
     with take_over_plan.planned(pooler, config_file, names) as plan:
         if plan.blockers:
@@ -78,17 +80,17 @@ def queue(pooler: Pooler, config_file: str, names: Collection[str] | None = None
     return asked
 
 
-def carry_on(pooler: Pooler) -> None:
+def resume(pooler: Pooler) -> None:
     """Begin a take-over that waits, or undo one that a dead worker left behind; no-op while another process works."""
     waiting = pooler.take_overs.filter(state__in=(TakeOverState.ASKED, TakeOverState.TAKING)).first()
     if waiting is None:
         return
-    with apply_lock.held(pooler) as is_held:
+    with apply_lock.acquire(pooler) as is_held:
         if is_held:
-            _carry_on_under_lock(waiting)
+            _resume_under_lock(waiting)
 
 
-def _carry_on_under_lock(waiting: TakeOver) -> None:
+def _resume_under_lock(waiting: TakeOver) -> None:
     waiting.refresh_from_db(fields=["state"])
     try:
         if waiting.state == TakeOverState.TAKING:
@@ -104,14 +106,14 @@ def _begin(asked: TakeOver) -> None:
         with take_over_plan.planned(asked.pooler, asked.config_file, asked.names) as plan:
             if plan.blockers:
                 raise ApplyFailed("; ".join(plan.blockers))
-            _Taking(asked, plan).carry_out()
+            _TakeOverRun(asked, plan).carry_out()
     except PoolsError as fault:
         logger.warning("pooler %s was not taken over: %s", asked.pooler_id, fault)
         asked.move(TakeOverState.REFUSED, str(fault))
 
 
 @dataclass
-class _Taking:
+class _TakeOverRun:
     """One take-over under way."""
 
     asked: TakeOver
@@ -119,10 +121,10 @@ class _Taking:
     revision: Revision | None = None
 
     def carry_out(self) -> None:
-        """Rehearse, write, reload and compare; raises `PoolsError` once everything is as it was before."""
+        """Try, write, reload and compare; raises `PoolsError` once everything is as it was before."""
         self.revision = self._draft()
         try:
-            self._rehearse()
+            self._preflight()
         except PoolsError as fault:
             self.revision.finish(RevisionState.ROLLED_BACK, str(fault))
             raise
@@ -151,17 +153,17 @@ class _Taking:
     def _text(self, path: str) -> str:
         return self.plan.contents[path].decode(errors="surrogateescape")
 
-    def _rehearse(self) -> None:
+    def _preflight(self) -> None:
         """Start a trial instance on the new files, where this host has the program."""
         running = self.plan.running
         program_path = preflight.find(running.pooler, running.version_text)
         if not program_path:
             return
         for one in running.each:
-            self._rehearse_one(program_path, one)
-        self._step("rehearsed", _("a trial instance started on the new files"))
+            self._preflight_process(program_path, one)
+        self._step("preflight passed", _("a trial instance started on the new files"))
 
-    def _rehearse_one(self, program_path: str, process: Running) -> None:
+    def _preflight_process(self, program_path: str, process: Running) -> None:
         running = self.plan.running
         start = operators_config.working_folder(running.pooler) or running.pooler.config_dir
 
@@ -321,7 +323,7 @@ def restored_files(taken: TakeOver) -> dict[str, tuple[bytes | None, bytes | Non
         now = bytes_at(taken.pooler, path)
         if original.role in (read_files.RULES, read_files.OTHER) or (now is None and original.content is not None):
             continue  # not the panel's to write, or taken away by somebody
-        found[path] = (now, _without_ours(original, now, taken.appended))
+        found[path] = (now, _without_panel_part(original, now, taken.appended))
     return found
 
 
@@ -350,7 +352,7 @@ def write(pooler: Pooler, contents: Contents, own: str, of_new: Access, *, own_f
         deliveries.of(pooler).replace(pooler, folder, folders[folder], of_new)
 
 
-def _without_ours(original: Original, now: bytes | None, appended: str) -> bytes | None:
+def _without_panel_part(original: Original, now: bytes | None, appended: str) -> bytes | None:
     if original.content is None or now is None:
         return None
     text = now.decode(errors="surrogateescape")

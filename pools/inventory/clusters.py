@@ -126,25 +126,25 @@ def _refuse_unreachable(cluster: Cluster, found: dict[str, Any], must_log_in: bo
 def remove(cluster: Cluster, *, author: Model | None = None) -> None:
     """Delete the cluster's record; nothing on the server changes. Raises `IllegalTransition` while it has pools."""
     with transaction.atomic():
-        held = list(Pool.objects.filter(cluster=cluster).order_by("name").values_list("name", flat=True))
-        if held:
+        names = list(Pool.objects.filter(cluster=cluster).order_by("name").values_list("name", flat=True))
+        if names:
             text = ngettext(
                 "cluster %(cluster)s still has %(count)s pool (%(pools)s): remove it first",
                 "cluster %(cluster)s still has %(count)s pools (%(pools)s): remove them first",
-                len(held),
+                len(names),
             )
-            params = {"cluster": cluster, "count": len(held), "pools": _listed(held)}
+            params = {"cluster": cluster, "count": len(names), "pools": _listed(names)}
             raise IllegalTransition(text % params)
         cluster.delete()
     logger.info("cluster %s removed by %s", cluster, author)
 
 
-def _listed(held: list[str], most: int = 5) -> str:
-    names = ", ".join(held[:most])
-    if (more := len(held) - most) > 0:
+def _listed(names: list[str], most: int = 5) -> str:
+    listed = ", ".join(names[:most])
+    if (more := len(names) - most) > 0:
         text = ngettext("%(names)s and %(count)s more", "%(names)s and %(count)s more", more)
-        return text % {"names": names, "count": more}
-    return names
+        return text % {"names": listed, "count": more}
+    return listed
 
 
 def _problems(cluster: Cluster, password: str) -> Iterator[tuple[str, str]]:

@@ -137,10 +137,10 @@ def _names_kept_apart(name: str) -> Iterator[None]:
         with transaction.atomic():
             yield
     except IntegrityError:
-        raise InvalidHost({"name": [_taken(name)]}) from None
+        raise InvalidHost({"name": [_name_taken_message(name)]}) from None
 
 
-def _taken(name: str) -> str:
+def _name_taken_message(name: str) -> str:
     return _("a host named %(name)r is already registered: choose another name") % {"name": name}
 
 
@@ -155,7 +155,7 @@ def _validated(host: Host, values: Mapping[str, Any]) -> dict[str, Any]:
 def _problems(host: Host, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     name, address, port, user = (fields[one] for one in ("name", "address", "port", "user"))
     yield "name", identifiers.identifier_problem(name)
-    yield "name", _taken(name) if Host.objects.exclude(pk=host.pk).filter(name=name).exists() else ""
+    yield "name", _name_taken_message(name) if Host.objects.exclude(pk=host.pk).filter(name=name).exists() else ""
     is_port = isinstance(port, int) and 1 <= port <= 65535
     yield "port", "" if is_port else _("%(port)r is not a port from 1 to 65535") % {"port": port}
     if not ADDRESS.fullmatch(address):

@@ -13,7 +13,7 @@ from pools.models.poolers import MOST_PROCESSES
 from pools.poolers import KINDS
 
 
-def taken(name: str) -> str:
+def name_taken_message(name: str) -> str:
     """Return why a name can't be given once more."""
     return _("a pooler named %(name)r is already registered: choose another name") % {"name": name}
 
@@ -23,7 +23,7 @@ def problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, s
     port, folder = fields["port"], fields["config_dir"]
     others = Pooler.objects.exclude(pk=pooler.pk)
     yield "name", identifiers.identifier_problem(fields["name"])
-    yield "name", taken(fields["name"]) if others.filter(name=fields["name"]).exists() else ""
+    yield "name", name_taken_message(fields["name"]) if others.filter(name=fields["name"]).exists() else ""
     yield "kind", _kind_problem(fields["kind"])
     yield "host", identifiers.host_problem(fields["host"]) or _address_problem(fields["host"], port)
     yield "port", _port_problem(port)

@@ -210,7 +210,7 @@ def _names_kept_apart(name: str) -> Iterator[None]:
         with transaction.atomic():
             yield
     except IntegrityError:
-        raise InvalidPooler({"name": [pooler_validation.taken(name)]}) from None
+        raise InvalidPooler({"name": [pooler_validation.name_taken_message(name)]}) from None
 
 
 def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:

@@ -210,8 +210,8 @@ def _lock(spec: Pool) -> None:
     SQLite has no row locks; its transactions begin IMMEDIATE (panel.lib.database_url), which excludes other writers.
     """
     for field, model in (("pooler", Pooler), ("cluster", Cluster)):
-        held = model._default_manager.select_for_update().filter(pk=getattr(spec, f"{field}_id")).first()
-        if held is None:
+        locked = model._default_manager.select_for_update().filter(pk=getattr(spec, f"{field}_id")).first()
+        if locked is None:
             raise InvalidPool({field: [_REMOVED[field] % {"name": getattr(spec, field)}]})
 
 

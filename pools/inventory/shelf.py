@@ -90,7 +90,7 @@ def claim(wanted: Wanted, author: Model | None = None) -> ShelfEntry:
     `NoneFits`, and `InvalidCluster` for an impossible name.
     """
     NameTaken.refuse(_name_taken(wanted.name))
-    entry = _take(wanted, author)
+    entry = _claim_entry(wanted, author)
     try:
         clusters.change(entry.cluster, {"name": wanted.name}, None, author=author)
     except PoolsError:
@@ -128,7 +128,7 @@ def release(entry: ShelfEntry, author: Model | None = None) -> None:
     logger.info("cluster %s returned to the shelf by %s", entry.pk, author)
 
 
-def _take(wanted: Wanted, author: Model | None) -> ShelfEntry:
+def _claim_entry(wanted: Wanted, author: Model | None) -> ShelfEntry:
     fitting = [entry for entry in ShelfEntry.objects.free().filter(_asked(wanted)) if _is_as_large(entry, wanted)]
     for entry in sorted(fitting, key=lambda one: one.name != wanted.name):
         claimed = {"claimed_at": timezone.now(), "claimed_by": author, "tags": wanted.tags}

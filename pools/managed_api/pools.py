@@ -55,10 +55,10 @@ class PoolsView(ClusterView):
         return Response({"pool": shapes.pool(made, passwords)}, status=201)
 
     def _refuse_taken(self, pooler: Pooler, name: str) -> None:
-        held = pooler_choice.find_pool(self.cluster, name) or pooler.pools.wanted().filter(name=name).first()
-        if held:
+        existing = pooler_choice.find_pool(self.cluster, name) or pooler.pools.wanted().filter(name=name).first()
+        if existing:
             text = _("there is already a pool named %(name)r on pooler %(pooler)s: choose another name")
-            raise Duplicate(text % {"name": name, "pooler": held.pooler})
+            raise Duplicate(text % {"name": name, "pooler": existing.pooler})
 
 
 class PoolView(ClusterView):

@@ -45,7 +45,7 @@ def _resolve(request: HttpRequest, pooler: Pooler) -> HttpResponse:
         adopted = _("The manual changes are adopted; a worker verifies them on %(pooler)s.")
         messages.info(request, adopted % {"pooler": pooler})
     else:
-        deployment.try_again(pooler)
+        deployment.reset_to_pending(pooler)
         task_queue.ask_to_overwrite(pooler.pk, person(request.user))
         overwritten = _("A worker overwrites the manual changes on %(pooler)s with the panel's files.")
         messages.info(request, overwritten % {"pooler": pooler})
@@ -62,7 +62,7 @@ def _found(pooler: Pooler) -> dict[str, Any]:
     if not owner.is_here:
         found = [
             {"name": one["where"], "what": one["what"]}
-            for one in live_files.found_in_files(pooler)
+            for one in live_files.file_findings(pooler)
             if not one.get("by")
         ]
         return context | {"is_elsewhere": True, "changed": found}

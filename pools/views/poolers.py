@@ -158,7 +158,7 @@ def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Queue an apply of the pooler's pools; `drift=overwrite` replaces manual edits too."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    deployment.try_again(pooler)
+    deployment.reset_to_pending(pooler)
     try:
         if request.POST.get("drift") == "overwrite":
             task_queue.ask_to_overwrite(pooler.pk, person(request.user))

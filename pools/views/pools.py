@@ -228,7 +228,7 @@ def pool_further(request: HttpRequest) -> HttpResponse:
 def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Queue another apply of what failed or was rolled back on the pool's pooler."""
     pooler = _get(pk).pooler
-    deployment.try_again(pooler)
+    deployment.reset_to_pending(pooler)
     task_queue.ask([pooler.pk], person(request.user))
     return redirect("pool-detail", pk)
 

@@ -78,7 +78,7 @@ def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
             messages.info(request, requested % {"pooler": pooler, "revision": revision})
             return redirect("pooler-revisions", pk)
     context |= {
-        "outlook": rollback_preview.of_rollback(pooler, revision) if revision.specs else [],
+        "outlook": rollback_preview.effects(pooler, revision) if revision.specs else [],
         "diff": diff.of_revision(revision, live),
     }
     return render(request, "pools/revision_rollback.html", context, status=400 if "refused" in context else 200)

@@ -29,7 +29,7 @@ def pooler_take_over(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for the main file, show what would become of it, and take the pooler over once that was agreed to."""
     pooler = get_object_or_404(Pooler, pk=pk)
     if request.method == "POST":
-        return _taken(request, pooler)
+        return _take_over(request, pooler)
     context = progress(pooler)
     if "config_file" in request.GET and not context["waiting"]:
         context |= previewed(pooler, request.GET)
@@ -44,7 +44,7 @@ def pooler_let_go(request: HttpRequest, pk: UUID) -> HttpResponse:
     context = progress(pooler)
     try:
         if request.method == "POST" and request.POST.get("confirm") == "yes":
-            let_go.ask(pooler, person(request.user))
+            let_go.request(pooler, person(request.user))
             messages.info(request, _("A worker lets %(pooler)s go.") % {"pooler": pooler})
             return redirect("pooler-let-go", pk)
         if not context["waiting"]:
@@ -70,11 +70,11 @@ def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     return answer
 
 
-def _taken(request: HttpRequest, pooler: Pooler) -> HttpResponse:
+def _take_over(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     config_file, names = request.POST.get("config_file", ""), request.POST.getlist("entries")
     try:
         _place_of(pooler, request.POST).record(pooler)
-        take_over.ask(pooler, config_file, names, person(request.user))
+        take_over.request(pooler, config_file, names, person(request.user))
     except PoolsError as error:
         context = {**progress(pooler), "config_file": config_file, "refused": str(error)}
         return render(request, "pools/pooler_take_over.html", context, status=error.status)

@@ -129,7 +129,7 @@ def test_waits_are_written_as_events_write_them(milliseconds, text):
 
 
 def test_a_stored_step_is_shown_by_its_label():
-    assert [str(pooldeck.step_label(step)) for step in ("rehearsed", "read back")] == [
+    assert [str(pooldeck.step_label(step)) for step in ("preflight passed", "read back")] == [
         "tested on a trial instance",
         "read back",
     ]

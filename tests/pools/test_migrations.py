@@ -47,3 +47,21 @@ def test_pools_of_before_stay_open_to_whom_their_pgbouncer_knows() -> None:
         migrated(*MigrationExecutor(connection).loader.graph.leaf_nodes())
     kept = dict(Pool.objects.values_list("pk", "allowed_users"))
     assert kept == {fixed.pk: "*", inbound.pk: "", pgpool.pk: ""}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_steps_of_before_get_the_present_word_for_a_preflight() -> None:
+    pooler = records.a_pooler()
+    tried, other = Revision.objects.draft(pooler, {}), Revision.objects.draft(pooler, {})
+    for revision in (tried, other):
+        revision.note("rendered", "said rehearsed before")
+    tried.note("preflight passed", "1 login")
+    written = tried.steps
+    try:
+        rows = migrated(("pools", "0031_poolers_by_ssh")).get_model("pools", "Revision").objects
+        before = [step["step"] for step in rows.get(pk=tried.pk).steps]
+    finally:
+        migrated(*MigrationExecutor(connection).loader.graph.leaf_nodes())
+    assert before == ["rendered", "rehearsed"]
+    assert Revision.objects.get(pk=tried.pk).steps == written
+    assert Revision.objects.get(pk=other.pk).steps == other.steps

@@ -82,7 +82,7 @@ class HAProxySession:
         for pool in moved[:MOST_LOGINS]:
             progress.renew()
             self._log_in_directly(pool)
-        progress.step("rehearsed", f"{direct_login.counted(len(moved))}; {self._checked(draft)}")
+        progress.step("preflight passed", f"{direct_login.counted(len(moved))}; {self._checked(draft)}")
 
     def _refuse_large(self, maxconn: int) -> None:
         if maxconn > self.most:

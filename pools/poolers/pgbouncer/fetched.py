@@ -67,7 +67,7 @@ def refuse_two_reloads(names: set[str], version_text: str) -> None:
         raise Rejected(text % {"version": version_text, "names": ", ".join(sorted(names))})
 
 
-def rehearse(pooler: Pooler, version_text: str, texts: Mapping[str, str]) -> str:
+def preflight_files(pooler: Pooler, version_text: str, texts: Mapping[str, str]) -> str:
     """Start a trial instance on these texts where this host has the release, and return the text of the step."""
     path = local_process.find_program(
         pooler, "pgbouncer", SEARCH_PATH, lambda printed: printed.startswith(f"{version_text}\n")

@@ -118,13 +118,13 @@ class PgBouncerSession:
         texts = {MAIN: drafted.main, **draft.texts}
         program_path = None if self.is_fetched else preflight.find(self.pooler, self.version_text)
         if self.is_fetched:
-            where = fetched.rehearse(self.pooler, self.version_text, texts)
+            where = fetched.preflight_files(self.pooler, self.version_text, texts)
         elif program_path:
             included = drafted.operators.reading.files
             preflight.start(self.pooler, program_path, texts, drafted.folder, included)
             # the panel's own differ in their numbers alone
             for name in (*drafted.further_mains, *sharing.panels_in(draft.texts)[:1]):
-                self._rehearse_further(program_path, name, draft)
+                self._preflight_further(program_path, name, draft)
             where = local_process.trial_started(program_path)
         else:
             where = local_process.no_trial(self.pooler, "pgbouncer", self.version_text)
@@ -135,7 +135,7 @@ class PgBouncerSession:
             fetched.refuse_two_reloads(leaving | drafted.rehashed, self.version_text)
         if draft.settings_changed:
             self._call_canary_pools(logins, draft, progress)
-        progress.step("rehearsed", f"{counted(tried)}; {where}")
+        progress.step("preflight passed", f"{counted(tried)}; {where}")
         for note in drafted.notes():
             progress.step("noted", note)
         if len(self.processes) > 1:
@@ -145,7 +145,7 @@ class PgBouncerSession:
                 _("each of the processes that share the port is reloaded and read back: %(named)s") % {"named": named},
             )
 
-    def _rehearse_further(self, program_path: str, name: str, draft: Draft) -> None:
+    def _preflight_further(self, program_path: str, name: str, draft: Draft) -> None:
         """Start a trial instance with the main file of another process that shares the port."""
         drafted = self._drafted
         main = draft.texts.get(name) or text_of(drafted.disk, name)

@@ -68,7 +68,7 @@ class PgpoolSession:
             tried = local_process.trial_started(program)
         else:
             tried = local_process.no_trial(self.pooler, "pgpool", self.version_text)
-        progress.step("rehearsed", f"{direct_login.counted(len(moved))}; {tried}")
+        progress.step("preflight passed", f"{direct_login.counted(len(moved))}; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write the files, reload, and attach the backends that are new in them."""

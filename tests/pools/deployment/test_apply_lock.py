@@ -12,7 +12,7 @@ from pools.deployment import apply_lock
 
 
 def test_a_process_that_lives_is_not_dead() -> None:
-    assert not apply_lock.is_dead(apply_lock.this_holder())
+    assert not apply_lock.is_dead(apply_lock.holder_id())
 
 
 @pytest.mark.parametrize("reaped", [False, True])
@@ -29,7 +29,7 @@ def test_a_killed_process_is_dead_at_once_also_before_its_parent_looks(reaped: b
 
 
 def test_a_number_that_another_process_has_now_is_dead() -> None:
-    where, number, started = apply_lock.this_holder().split("/")
+    where, number, started = apply_lock.holder_id().split("/")
     assert apply_lock.is_dead(f"{where}/{number}/{int(started) - 1}")
 
 
@@ -39,7 +39,7 @@ def test_what_cannot_be_known_is_not_dead(holder: str) -> None:
 
 
 def test_the_lock_on_a_folder_proves_the_death_of_a_holder_of_the_same_folder_alone(tmp_path: Path) -> None:
-    with apply_lock.locked(str(tmp_path)) as folder:
+    with apply_lock.lock_folder(str(tmp_path)) as folder:
         found = tmp_path.stat()
         assert folder == f"{found.st_dev}:{found.st_ino}"
         boot = apply_lock._boot()
@@ -55,12 +55,12 @@ def test_a_folder_is_locked_by_one_at_a_time_and_one_that_is_missing_or_a_link_b
     folder, link = tmp_path / "folder", tmp_path / "link"
     folder.mkdir()
     link.symlink_to(folder)
-    with apply_lock.locked(str(folder)) as first, apply_lock.locked(str(folder)) as second:
+    with apply_lock.lock_folder(str(folder)) as first, apply_lock.lock_folder(str(folder)) as second:
         assert (bool(first), second) == (True, "")
-    with apply_lock.locked(str(folder)) as again:
+    with apply_lock.lock_folder(str(folder)) as again:
         assert again == first
     for unlocked in (str(link), str(tmp_path / "missing"), ""):
-        with apply_lock.locked(unlocked) as none:
+        with apply_lock.lock_folder(unlocked) as none:
             assert none == ""
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from panel.lib import crypto
 from pools.deployment import snapshots
-from pools.deployment.attempt import Wanted, unsettled
+from pools.deployment.attempt import Wanted, count_unsettled
 from pools.models import Pool, PoolState, Revision, RevisionState
 from tests.pools import records
 
@@ -59,8 +59,8 @@ def test_pools_to_standbys_do_not_wait_for_the_primary(live: Revision) -> None:
     sales = Pool.objects.get(name="sales")
     busy = {sales.route}
     sales.edit(None, target="standby", state=PoolState.PENDING)
-    assert (Wanted.of(live.pooler, live, busy).changed, unsettled(live.pooler, busy)) == ([sales], 1)
-    assert unsettled(live.pooler, {*busy, sales.route}) == 0
+    assert (Wanted.of(live.pooler, live, busy).changed, count_unsettled(live.pooler, busy)) == ([sales], 1)
+    assert count_unsettled(live.pooler, {*busy, sales.route}) == 0
 
 
 def test_what_earlier_releases_sealed_can_still_be_read(live: Revision) -> None:

@@ -20,14 +20,14 @@ def test_everything_that_stands_otherwise_is_named() -> None:
     grown.edit(None, size=9)
     a_pool(pooler=pooler, cluster=kept.cluster, name="made", state=PoolState.APPLIED)
     pooler.edit(None, settings={"max_client_conn": 200})
-    assert [(part.heading, part.named, part.more) for part in rollback_preview.of_rollback(pooler, first)] == [
+    assert [(part.heading, part.named, part.more) for part in rollback_preview.effects(pooler, first)] == [
         ("Pools that it removes", ["made"], 0),
         ("Pools that it brings back", ["gone"], 0),
         ("Pools that it changes", ["grown: size 9 → 3"], 0),
         ("Settings and files that it changes", ["max_client_conn 200 → 100"], 0),
     ]
     rollback.roll_back(pooler, first)
-    assert rollback_preview.of_rollback(pooler, first) == []
+    assert rollback_preview.effects(pooler, first) == []
     assert set(pooler.pools.wanted().values_list("name", flat=True)) == {"kept", "gone", "grown"}
 
 
@@ -37,5 +37,5 @@ def test_of_many_the_first_are_named() -> None:
     cluster = a_pool(pooler=pooler, state=PoolState.APPLIED).cluster
     for number in range(rollback_preview.MOST_NAMED):
         a_pool(pooler=pooler, cluster=cluster, name=f"p{number:02}", state=PoolState.APPLIED)
-    (part,) = rollback_preview.of_rollback(pooler, first)
+    (part,) = rollback_preview.effects(pooler, first)
     assert (len(part.named), part.more) == (rollback_preview.MOST_NAMED, 1)

@@ -180,7 +180,7 @@ def test_a_setting_changed_in_the_console_is_seen_and_put_right(
     pooler.refresh_from_db()
     assert pooler.drift == [{"where": "live", "what": "the pooler has query_wait_timeout 55, not 33"}]
     assert (pooler.settings_state, pooler.drift_seen_at is None) == (PoolState.DRIFTED, False)
-    deployment.try_again(pooler)
+    deployment.reset_to_pending(pooler)
     assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     drift.check(pooler)
     pooler.refresh_from_db()

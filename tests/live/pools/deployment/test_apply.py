@@ -27,7 +27,15 @@ def test_a_new_pool_goes_live_and_lets_its_user_through(
     assert live() == {"orders": ("app", "app", 3, "transaction", 3)}
     assert log_in("orders") == "app"
     steps = [step["step"] for step in revision.steps]
-    assert steps == ["rendered", "rehearsed", "writing", "reloaded", "read back", "logged in", "stranger refused"]
+    assert steps == [
+        "rendered",
+        "preflight passed",
+        "writing",
+        "reloaded",
+        "read back",
+        "logged in",
+        "stranger refused",
+    ]
 
 
 def test_the_pooler_is_marked_online_with_its_version(orders: Pool) -> None:

@@ -95,7 +95,7 @@ def test_a_rolled_back_pool_goes_live_once_it_is_right_and_tried_again(
     deployment.apply_pooler(pooler)
     with postgres.connect() as session:
         session.execute("CREATE DATABASE later OWNER app")
-    deployment.try_again(pooler)
+    deployment.reset_to_pending(pooler)
     assert deployment.apply_pooler(pooler).state == RevisionState.APPLIED
     assert state_of(pool) == (PoolState.APPLIED, "")
 
@@ -161,7 +161,7 @@ def test_without_a_program_for_the_preflight_the_failed_reload_is_seen_and_said(
     pgbouncer.kill(signal.SIGHUP)
     pgbouncer.wait_until_ready()
     assert log_in("orders") == "app"
-    deployment.try_again(pooler)
+    deployment.reset_to_pending(pooler)
     deployment.apply_pooler(pooler)
     assert (state_of(fresh), log_in("fresh")) == ((PoolState.APPLIED, ""), "app")
 

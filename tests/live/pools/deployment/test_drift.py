@@ -49,7 +49,7 @@ def test_overwriting_brings_a_drifted_pool_back(
 ) -> None:
     edit_by_hand(pgbouncer, "pool_size=3", "pool_size=40")
     tasks.check_drift()
-    deployment.try_again(pooler)
+    deployment.reset_to_pending(pooler)
     assert deployment.apply_pooler(pooler, overwrite=True).state == RevisionState.APPLIED
     assert (state_of(orders), live()["orders"][2]) == ((PoolState.APPLIED, ""), 3)
 

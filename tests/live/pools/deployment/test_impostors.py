@@ -73,7 +73,7 @@ def config_of(others: Path, name: str, text: str, config_dir: Path) -> str:
 
 def preflight_of(revision: Revision) -> str:
     """What the revision says of its preflight."""
-    return next(step["detail"] for step in revision.steps if step["step"] == "rehearsed").partition("; ")[2]
+    return next(step["detail"] for step in revision.steps if step["step"] == "preflight passed").partition("; ")[2]
 
 
 def test_a_pgbouncer_of_another_account_is_not_started(

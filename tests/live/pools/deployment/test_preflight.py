@@ -53,7 +53,7 @@ def own_pgpool(
 
 def preflight_of(revision: Revision) -> str:
     """What the revision says of its preflight."""
-    return next(step["detail"] for step in revision.steps if step["step"] == "rehearsed").partition("; ")[2]
+    return next(step["detail"] for step in revision.steps if step["step"] == "preflight passed").partition("; ")[2]
 
 
 def test_a_pgbouncer_off_the_path_runs_the_preflight(

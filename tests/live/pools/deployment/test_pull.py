@@ -156,7 +156,7 @@ def test_the_loop_fetches_reloads_and_only_then_the_panel_says_applied(
     last = Revision.objects.get()
     assert (last.state, last.number) == (RevisionState.APPLIED, 1)
     steps = [one["step"] for one in last.steps]
-    assert steps[:3] == ["rendered", "rehearsed", "offered"]
+    assert steps[:3] == ["rendered", "preflight passed", "offered"]
     assert {"read back", "logged in"} <= set(steps)
     assert "trial instance" in last.steps[1]["detail"]  # or why there is none
     assert sorted(path.name for path in running.files.iterdir() if not path.name.startswith(".")) == [

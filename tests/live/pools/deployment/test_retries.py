@@ -173,7 +173,7 @@ def test_a_file_that_the_operator_includes_from_elsewhere_is_waited_for(
     orders = make_pool()
     refused(pooler, orders)  # the second file is missing
     second.write_text(BROKEN)
-    deployment.try_again(pooler)
+    deployment.reset_to_pending(pooler)
     refused(pooler, orders)
     second.write_text("max_client_conn = 300\n")
     for path in (elsewhere, first, second):

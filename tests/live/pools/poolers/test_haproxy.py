@@ -48,7 +48,7 @@ def test_a_pool_is_live_after_an_apply_and_each_step_is_noted(app: Pool, haproxy
     with _log_in(haproxy_pooler) as session:
         assert session.execute(b"SELECT current_user").fetchone() == ("app",)
     steps = {step["step"]: step.get("detail", "") for step in haproxy_pooler.revisions.first().steps}
-    assert "-c accepts the files" in steps["rehearsed"]
+    assert "-c accepts the files" in steps["preflight passed"]
     assert "UP (L7OK)" in steps["health checks"]
     assert stats_socket.digest(haproxy_pooler)
 

@@ -17,8 +17,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def taken_over(pooler: Pooler) -> TakeOver:
     """Take it over, as a worker does."""
-    asked = take_over.ask(pooler)
-    take_over.carry_on(pooler)
+    asked = take_over.request(pooler)
+    take_over.resume(pooler)
     asked.refresh_from_db()
     pooler.refresh_from_db()
     return asked
@@ -80,8 +80,8 @@ def test_a_pooler_is_taken_over_applied_to_and_let_go(
     deployment.apply_pooler(watched, overwrite=True)
     pools.remove(pool)
     deployment.apply_pooler(watched)
-    let_go.ask(watched)
-    let_go.carry_on(watched)
+    let_go.request(watched)
+    let_go.resume(watched)
     watched.refresh_from_db()
     assert (watched.is_watched, own.bytes_of_all()) == (True, before)
     assert own.shown() == shown

@@ -158,7 +158,7 @@ def test_a_full_disk_there_rolls_the_pool_back_and_says_so(
         assert "No space left on device; its files are unchanged" in pool.state_reason
         assert files(own) == old
         filler.unlink()
-        deployment.try_again(managed)
+        deployment.reset_to_pending(managed)
         assert deployment.apply_pooler(managed).state == RevisionState.APPLIED
         assert log_in(own, "orders") == "app"
     finally:

@@ -62,8 +62,8 @@ def test_a_layout_is_taken_over_without_a_difference_and_let_go_byte_for_byte(
     assert pgbouncer.bytes_of_all() == before  # nothing before consent
     shown = pgbouncer.shown()
 
-    take_over.ask(pooler, config_file)
-    take_over.carry_on(pooler)
+    take_over.request(pooler, config_file)
+    take_over.resume(pooler)
     taken = TakeOver.objects.get()
     assert (taken.state, taken.reason) == (TakeOverState.TAKEN, "")
     assert pgbouncer.shown() == shown
@@ -73,8 +73,8 @@ def test_a_layout_is_taken_over_without_a_difference_and_let_go_byte_for_byte(
     assert set(pooler.pools.filter(state=PoolState.APPLIED).values_list("name", flat=True)) == pools
     _each_taken_line_is_a_comment(pgbouncer, before, pools)
 
-    let_go.ask(pooler)
-    let_go.carry_on(pooler)
+    let_go.request(pooler)
+    let_go.resume(pooler)
     taken.refresh_from_db()
     assert (taken.state, taken.reason) == (TakeOverState.RELEASED, "")
     assert pgbouncer.bytes_of_all() == before

@@ -81,7 +81,7 @@ def test_twenty_are_pasted_watched_taken_over_in_one_go_and_let_go(
 
     browser.post("/poolers/take-over/", pressed(previews))  # third click
     for asked in TakeOver.objects.filter(state=TakeOverState.ASKED):
-        take_over.carry_on(asked.pooler)
+        take_over.resume(asked.pooler)
     taken = time.monotonic()
     assert [(one.state, one.reason) for one in TakeOver.objects.all()] == [(TakeOverState.TAKEN, "")] * COUNT
     assert [one.shown() for one in tier] == shown
@@ -93,8 +93,8 @@ def test_twenty_are_pasted_watched_taken_over_in_one_go_and_let_go(
     )
 
     for pooler in Pooler.objects.all():
-        let_go.ask(pooler)
-        let_go.carry_on(pooler)
+        let_go.request(pooler)
+        let_go.resume(pooler)
     assert [(one.state, one.reason) for one in TakeOver.objects.all()] == [(TakeOverState.RELEASED, "")] * COUNT
     assert [one.bytes_of_all() for one in tier] == before
     assert [one.shown() for one in tier] == shown
@@ -112,5 +112,5 @@ def test_a_script_does_the_same_by_the_api(cluster: Cluster, start: Start) -> No
         assert api.post(url, {"dry_run": True}, format="json").json()["blockers"] == []
         assert api.post(url, {}, format="json").status_code == 202
     for asked in TakeOver.objects.all():
-        take_over.carry_on(asked.pooler)
+        take_over.resume(asked.pooler)
     assert {one["management"] for one in api.get("/api/v1/poolers/").json()["results"]} == {"managed"}

@@ -75,8 +75,8 @@ def test_both_are_taken_over_applied_to_and_let_go(start: Start, watch: Watch) -
             changed = {Path(one.name).name for one in plan.changes}
         assert changed == {"pgbouncer.ini", "pgbouncer-2.ini", "pooldeck.ini"}
         assert first.bytes_of_all() == before
-        asked = take_over.ask(pooler)
-        take_over.carry_on(pooler)
+        asked = take_over.request(pooler)
+        take_over.resume(pooler)
         asked.refresh_from_db()
         assert (asked.state, asked.reason) == (TakeOverState.TAKEN, "")
         assert {log_in(first, "app") for _number in range(24)} == {"app"}
@@ -86,8 +86,8 @@ def test_both_are_taken_over_applied_to_and_let_go(start: Start, watch: Watch) -
         deployment.apply_pooler(pooler)
         pool.refresh_from_db()
         assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
-        let_go.ask(pooler)
-        let_go.carry_on(pooler)
+        let_go.request(pooler)
+        let_go.resume(pooler)
         asked.refresh_from_db()
         assert (asked.state, asked.reason) == (TakeOverState.RELEASED, "")
         assert first.bytes_of_all() == before
@@ -100,7 +100,7 @@ def test_other_entries_of_one_process_are_a_reason_not_to(start: Start, watch: W
     with beside(first):
         pooler, before = watch(first), first.bytes_of_all()
         with pytest.raises(IllegalTransition, match=r"other entries than the process of pgbouncer.ini \(app\)"):
-            take_over.ask(pooler)
+            take_over.request(pooler)
         assert first.bytes_of_all() == before
 
 
@@ -111,5 +111,5 @@ def test_a_process_that_does_not_answer_is_a_reason_not_to(start: Start, watch: 
         pooler, before = watch(first), first.bytes_of_all()
         second.stop()
         with pytest.raises(Exception, match=r"pgbouncer-2\.ini"):
-            take_over.ask(pooler)
+            take_over.request(pooler)
         assert first.bytes_of_all() == before

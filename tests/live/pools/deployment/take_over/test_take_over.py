@@ -47,8 +47,8 @@ TWO = Layout(
 
 def taken_over(pooler: Pooler) -> TakeOver:
     """Take it over."""
-    asked = take_over.ask(pooler)
-    take_over.carry_on(pooler)
+    asked = take_over.request(pooler)
+    take_over.resume(pooler)
     asked.refresh_from_db()
     pooler.refresh_from_db()
     return asked
@@ -56,8 +56,8 @@ def taken_over(pooler: Pooler) -> TakeOver:
 
 def released(pooler: Pooler) -> TakeOver:
     """Let it go."""
-    asked = let_go.ask(pooler)
-    let_go.carry_on(pooler)
+    asked = let_go.request(pooler)
+    let_go.resume(pooler)
     asked.refresh_from_db()
     pooler.refresh_from_db()
     return asked
@@ -108,7 +108,7 @@ def test_a_pool_made_since_works_and_has_to_go_before_the_pooler_does(
     assert log_in(pgbouncer, "made", "postgres", "super-secret") == "postgres"
     assert pgbouncer.bytes_of_all()["userlist.txt"] != before["userlist.txt"]
     with pytest.raises(IllegalTransition, match="remove made first"):
-        let_go.ask(pooler)
+        let_go.request(pooler)
     pools.remove(pool)
     deployment.apply_pooler(pooler)
     released(pooler)
@@ -157,20 +157,20 @@ def test_a_worker_that_dies_leaves_the_old_bytes_to_the_next(
 ) -> None:
     pgbouncer = start(TWO)
     pooler, before, shown = watch(pgbouncer), pgbouncer.bytes_of_all(), pgbouncer.shown()
-    step = take_over._Taking._step
+    step = take_over._TakeOverRun._step
 
     def dying(self: object, word: str, detail: str = "") -> None:
         step(self, word, detail)
         if word == at:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(take_over._Taking, "_step", dying)
-    asked = take_over.ask(pooler)
+    monkeypatch.setattr(take_over._TakeOverRun, "_step", dying)
+    asked = take_over.request(pooler)
     with pytest.raises(KeyboardInterrupt):
-        take_over.carry_on(pooler)
+        take_over.resume(pooler)
     asked.refresh_from_db()
     assert asked.state == TakeOverState.TAKING
-    take_over.carry_on(Pooler.objects.get(pk=pooler.pk))
+    take_over.resume(Pooler.objects.get(pk=pooler.pk))
     asked.refresh_from_db()
     assert asked.state == TakeOverState.REFUSED
     assert asked.reason.startswith("the worker died during the take-over")
@@ -234,7 +234,7 @@ def test_a_preview_says_what_has_to_be_settled_first(
     with take_over_plan.planned(pooler, "") as plan:
         assert any(words in one for one in plan.blockers), plan.blockers
     with pytest.raises(IllegalTransition):
-        take_over.ask(pooler)
+        take_over.request(pooler)
 
 
 def test_passwords_that_were_found_are_sealed_and_the_history_goes_along(
@@ -289,11 +289,11 @@ def test_the_api_previews_takes_over_and_lets_go(cluster: Cluster, start: Start,
     assert client.post(f"{path}take-over/", asked | {"delivery": "ssh"}, format="json").status_code == 400
     assert client.post(f"{path}let-go/").status_code == 409
     assert client.post(f"{path}take-over/", asked, format="json").status_code == 202
-    take_over.carry_on(pooler)
+    take_over.resume(pooler)
     assert client.post(f"{path}take-over/", asked, format="json").status_code == 409
     assert pgbouncer.shown() == shown
     assert client.post(f"{path}let-go/").status_code == 202
-    let_go.carry_on(pooler)
+    let_go.resume(pooler)
     assert client.get(path).json()["management"] == "watched"
 
 
@@ -309,13 +309,13 @@ def test_pages_lead_from_watched_to_managed_and_back(
     assert "app-password" not in page
     assert admin_client.post(path, {"config_file": str(pgbouncer.main), "entries": ["app"]}).status_code == 302
     assert "asked for" in admin_client.get(path).content.decode()
-    take_over.carry_on(pooler)
+    take_over.resume(pooler)
     assert "The panel manages this pooler" in admin_client.get(path).content.decode()
     leave = f"/poolers/{pooler.pk}/let-go/"
     assert "What letting go does" in admin_client.get(leave).content.decode()
     assert admin_client.post(leave).status_code == 200  # not confirmed
     assert admin_client.post(leave, {"confirm": "yes"}).status_code == 302
-    let_go.carry_on(pooler)
+    let_go.resume(pooler)
     assert "The pooler was let go" in admin_client.get(leave).content.decode()
 
 
