@@ -20,4 +20,4 @@ if not env.secret("POOLDECK_SECRET_KEY", "secret_key"):
     )
 application = TrustedProxies(BodyDeadline(get_asgi_application()), settings.TRUSTED_PROXIES)
 get_resolver().check()  # imports every view; else the first request would
-gc_tuning.leave_out_what_there_is()
+gc_tuning.freeze_existing()

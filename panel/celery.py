@@ -60,9 +60,9 @@ files = file_changes.Watch()
 @worker_init.connect
 @worker_process_init.connect
 @beat_init.connect
-def collect_only_what_comes(**_: Any) -> None:
+def freeze_imported_modules(**_: Any) -> None:
     """Exclude imported modules from garbage collection, so that none stalls a load; all tasks are imported by now."""
-    gc_tuning.leave_out_what_there_is()
+    gc_tuning.freeze_existing()
 
 
 @beat_init.connect

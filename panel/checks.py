@@ -31,7 +31,7 @@ def debug_is_for_this_machine(app_configs: Sequence[Any] | None, **_: Any) -> li
 
 
 @register(Tags.security)
-def strangers_come_by_https(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def remote_hosts_use_https(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
     """Warn of cookies that are sent without HTTPS, from which a session can be stolen."""
     if settings.SESSION_COOKIE_SECURE or not open_hosts():
         return []

@@ -23,7 +23,7 @@ from pools.views.live import entry_rows, pool_rows
 CLUSTERS_SHOWN = 6
 POOLS_SHOWN, LEAST_ENTRIES = 8, 3
 RUNS_SHOWN = 7
-TROUBLES_SHOWN = 5
+PROBLEMS_SHOWN = 5
 STATE_HAS_ITS_OWN = [
     EventKind.CLUSTER_DOWN,
     EventKind.POOLER_DOWN,
@@ -41,7 +41,7 @@ UNWELL = [PoolState.FAILED, PoolState.FAILING, PoolState.ROLLED_BACK, PoolState.
 
 
 @dataclass(frozen=True)
-class Trouble:
+class Problem:
     """A problem: its state, what has it, why, and the page about it."""
 
     state: str
@@ -56,7 +56,7 @@ def dashboard(request: HttpRequest) -> HttpResponse:
     pools = list(_pools())
     context = {
         "totals": _totals(),
-        "troubles": _troubles(),
+        "troubles": _problems(),
         "clusters": _clusters(),
         "rows": [{"pool": pool} for pool in pools],
         "entries": [{"entry": entry} for entry in _entries(len(pools))],
@@ -136,7 +136,7 @@ def _course(points: list[float]) -> dict[str, Any]:
     return {"path": sparklines.path(points), "top": max(points, default=None)}
 
 
-def _troubles() -> dict[str, Any]:
+def _problems() -> dict[str, Any]:
     """Return the first problems as `shown`, and the number of further ones as `more`."""
     clusters = Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status")
     poolers = Pooler.objects.exclude(error="")
@@ -145,39 +145,39 @@ def _troubles() -> dict[str, Any]:
     pools = Pool.objects.of_people().filter(Q(state__in=UNWELL) | ~Q(state_reason="")).order_by("-updated_at")
     events = Event.objects.ongoing().exclude(kind__in=STATE_HAS_ITS_OWN).order_by("severity", "-opened_at")
     found = [
-        *(_trouble("unreachable", "cluster", one, one.status.error) for one in clusters[:TROUBLES_SHOWN]),
-        *(_trouble("unreachable", "pooler", one, one.error) for one in poolers[:TROUBLES_SHOWN]),
-        *(_drift_trouble(one) for one in changed[:TROUBLES_SHOWN]),
-        *(_settings_trouble(one) for one in refused[:TROUBLES_SHOWN]),
-        *(_event_trouble(one) for one in events[:TROUBLES_SHOWN]),
-        *(_trouble(one.state, "pool", one, one.state_reason) for one in pools[:TROUBLES_SHOWN]),
+        *(_problem("unreachable", "cluster", one, one.status.error) for one in clusters[:PROBLEMS_SHOWN]),
+        *(_problem("unreachable", "pooler", one, one.error) for one in poolers[:PROBLEMS_SHOWN]),
+        *(_drift_problem(one) for one in changed[:PROBLEMS_SHOWN]),
+        *(_settings_problem(one) for one in refused[:PROBLEMS_SHOWN]),
+        *(_event_problem(one) for one in events[:PROBLEMS_SHOWN]),
+        *(_problem(one.state, "pool", one, one.state_reason) for one in pools[:PROBLEMS_SHOWN]),
     ]
     count = sum(rows.count() for rows in (clusters, poolers, changed, refused, events, pools))
-    return {"shown": found[:TROUBLES_SHOWN], "more": max(0, count - TROUBLES_SHOWN)}
+    return {"shown": found[:PROBLEMS_SHOWN], "more": max(0, count - PROBLEMS_SHOWN)}
 
 
-def _trouble(state: str, noun: str, record: Cluster | Pooler | Pool, reason: str) -> Trouble:
-    return Trouble(state, _subject(noun, record), reason, reverse(f"{noun}-detail", args=[record.pk]))
+def _problem(state: str, noun: str, record: Cluster | Pooler | Pool, reason: str) -> Problem:
+    return Problem(state, _subject(noun, record), reason, reverse(f"{noun}-detail", args=[record.pk]))
 
 
 def _subject(noun: str, name: object) -> str:
     return str(SUBJECTS[noun]) % {"name": name}
 
 
-def _drift_trouble(pooler: Pooler) -> Trouble:
+def _drift_problem(pooler: Pooler) -> Problem:
     """Describe drift of a pooler's files, which changes no pool's state."""
     found = "; ".join(f"{one['where']}: {one['what']}" for one in pooler.drift)
-    return Trouble(PoolState.DRIFTED, _subject("pooler", pooler), found, reverse("pooler-drift", args=[pooler.pk]))
+    return Problem(PoolState.DRIFTED, _subject("pooler", pooler), found, reverse("pooler-drift", args=[pooler.pk]))
 
 
-def _settings_trouble(pooler: Pooler) -> Trouble:
+def _settings_problem(pooler: Pooler) -> Problem:
     subject = _("settings of pooler %(name)s") % {"name": pooler}
-    return Trouble(pooler.settings_state, subject, pooler.settings_reason, reverse("pooler-settings", args=[pooler.pk]))
+    return Problem(pooler.settings_state, subject, pooler.settings_reason, reverse("pooler-settings", args=[pooler.pk]))
 
 
-def _event_trouble(event: Event) -> Trouble:
+def _event_problem(event: Event) -> Problem:
     address = reverse(f"{event.subject_type}-detail", args=[event.subject_id])
-    return Trouble(event.severity, _subject(event.subject_type, event.subject_name), event.message, address)
+    return Problem(event.severity, _subject(event.subject_type, event.subject_name), event.message, address)
 
 
 urlpatterns: list[URLPattern] = [

@@ -115,7 +115,7 @@ AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 
 USE_I18N = True
 LANGUAGE_CODE = "en"
-LANGUAGES = [("en", "English")]  # another language: its code here, its catalogue in locale/
+LANGUAGES = [("en", "English")]  # another language: its code here, its catalog in locale/
 LOCALE_PATHS = [BASE_DIR / "locale"]
 TIME_ZONE = env.text("POOLDECK_TIME_ZONE", "UTC")
 USE_TZ = True

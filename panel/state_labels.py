@@ -1,4 +1,4 @@
-"""Colour, label and meaning of every state of clusters, poolers, pools, revisions and runs."""
+"""Color, label and meaning of every state of clusters, poolers, pools, revisions and runs."""
 
 from dataclasses import dataclass
 
@@ -8,9 +8,9 @@ from django.utils.translation import gettext_lazy as _
 
 @dataclass(frozen=True)
 class StateWords:
-    """A badge: the colour's name in the design library, its text, the sentence in its tooltip, whether it moves."""
+    """A badge: the color's name in the design library, its text, the sentence in its tooltip, whether it moves."""
 
-    colour: str
+    color: str
     label: str | Promise
     meaning: str | Promise
     moving: bool = False

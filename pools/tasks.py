@@ -84,7 +84,7 @@ def check_everything() -> None:
 @shared_task
 def prove_pools() -> None:
     """Check again what did not answer or has failing pools, and log in through the pools that are due."""
-    with redis_store.alone("proofs", PROOFS_S) as is_mine:
+    with redis_store.exclusive("proofs", PROOFS_S) as is_mine:
         if is_mine:
             poolers.check_all(Pooler.objects.filter(state=PoolerState.UNREACHABLE))
             proofs.record_findings(pool_checks.compare(pool_checks.recheck_troubled()))

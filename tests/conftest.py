@@ -72,7 +72,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
     From now on garbage is collected, less often than usual, but for what is there already.
     """
-    gc_tuning.leave_out_what_there_is()
+    gc_tuning.freeze_existing()
     gc.set_threshold(100_000, 50, 50)
     gc.enable()
     if session.config.getoption("loadgroup", False) and any("@" not in item.nodeid for item in session.items):

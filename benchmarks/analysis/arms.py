@@ -45,7 +45,7 @@ class Figure:
 
     @property
     def tone(self) -> str:
-        """The colour of the verdict on a page: `better`, `worse` or `none`."""
+        """The color of the verdict on a page: `better`, `worse` or `none`."""
         return {Verdict.FASTER: "better", Verdict.SLOWER: "worse"}.get(self.verdict or Verdict.NOT_ENOUGH, "none")
 
 

@@ -1,7 +1,7 @@
-"""The 95 % interval of a run's mean by batch means, which respect that neighbouring samples are alike; pure.
+"""The 95 % interval of a run's mean by batch means, which respect that neighboring samples are alike; pure.
 
 The samples are cut into about √n batches of √n samples each, so that batches grow with the run; the means of long
-batches are nearly independent. Where neighbours are alike beyond chance, the batches of a short run still depend on
+batches are nearly independent. Where neighbors are alike beyond chance, the batches of a short run still depend on
 each other, and the wider of two intervals is taken: that of the batches and that of an AR(1) process. By simulation
 (`tests/bench/evidence`) it holds 94 to 96 % with 60 to 1,200 samples, independent or AR(1) of up to 0.8, and 91 % with
 60 at 0.9; the classic one holds 95, 48 and 32 %. It describes one run: only repeats show how much runs vary.
@@ -14,7 +14,7 @@ from statistics import fmean, stdev, variance
 
 from benchmarks.analysis.confidence_intervals import student_t
 
-FEWEST_SAMPLES = 60  # fewer do not show how alike neighbours are: 20 samples of AR(1) 0.8 are worth 2 independent ones
+FEWEST_SAMPLES = 60  # fewer do not show how alike neighbors are: 20 samples of AR(1) 0.8 are worth 2 independent ones
 CHANCE = 1.645  # standard errors of an autocorrelation that one in twenty series of independent samples exceeds
 LARGEST_AUTOCORRELATION = 0.97  # keeps the variance of a series that only climbs finite
 
@@ -43,7 +43,7 @@ def batches(samples: Sequence[float]) -> list[float]:
 
 
 def autocorrelation(samples: Sequence[float]) -> float:
-    """Return how alike neighbours are, from -1 to 1; 0 where all samples are equal."""
+    """Return how alike neighbors are, from -1 to 1; 0 where all samples are equal."""
     mean = fmean(samples)
     deviations = [sample - mean for sample in samples]
     total = sum(one**2 for one in deviations)

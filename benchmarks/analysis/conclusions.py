@@ -53,7 +53,7 @@ def judged(verdict: Verdict, interval: Interval, names: Mapping[str, Any], *, ru
     """Return the conclusion of a verdict with what it rests on.
 
     `names` are `arm`, `baseline` and `metric`; `runs` are the valid ones of baseline and arm, `pairs` those of
-    neighbouring runs, 0 where the runs are no pairs.
+    neighboring runs, 0 where the runs are no pairs.
     """
     ends = {name: f"{getattr(interval, name):.2f}" for name in ("ratio", "low", "high")}
     if pairs:

@@ -52,7 +52,7 @@ FIXED = Rule()
 
 @dataclass(frozen=True)
 class Interval:
-    """A ratio, the ends of its 95 % interval, and whether it rests on pairs of neighbouring runs."""
+    """A ratio, the ends of its 95 % interval, and whether it rests on pairs of neighboring runs."""
 
     ratio: float
     low: float

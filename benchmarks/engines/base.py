@@ -166,7 +166,7 @@ class Output:
     errors: list[str] = field(default_factory=list)
     prepared: bool = False  # the dataset that was asked for is complete
     prepared_rows: int | None = None
-    recognised: int = 0  # lines that only this program prints
+    recognized: int = 0  # lines that only this program prints
     executions: int = 0  # executions in the text; more than one where several outputs were joined
     latencies: list[tuple[float, int]] = field(default_factory=list)  # (ms, count), where it printed a histogram
 

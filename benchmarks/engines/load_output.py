@@ -38,7 +38,7 @@ def read_output(words: ProgramTerms, stdout: str, stderr: str = "") -> Output:
         errors=errors,
         prepared=not errors,
         prepared_rows=filled[-1] if filled else None,
-        recognised=len(progress) + len(summaries),
+        recognized=len(progress) + len(summaries),
         executions=len(summaries),
     )
 

@@ -6,7 +6,7 @@ from panel.lib.polling import poll
 from pools.clusters import connect
 from pools.console import commands
 from pools.models import LIVE_STATES, PoolerKind
-from pools.provisioning.ddl import changing
+from pools.provisioning.ddl import session
 
 CLOSED_WITHIN_S = 1.0  # PgBouncer closes idle connections in its janitor, three times a second
 _COUNTED = """
@@ -24,7 +24,7 @@ def close_server_connections(experiment: Experiment) -> int:
     if resources.loads_existing(experiment):  # whose sessions can't be told from those of others
         _reconnect_pools(experiment)
         return 0
-    with changing(resources.cluster_of(experiment)) as connection:
+    with session(resources.cluster_of(experiment)) as connection:
         if not _sessions(experiment, connection):
             return 0
         _reconnect_pools(experiment)

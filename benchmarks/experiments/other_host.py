@@ -94,7 +94,7 @@ def on_same_host(runs: Sequence[Run], specs: Sequence[ArmSpec]) -> frozenset[str
     return frozenset(arm for arm in elsewhere if hosts.get(arm, set()) & of_others)
 
 
-def labelled(spec: ArmSpec) -> ArmSpec:
+def labeled(spec: ArmSpec) -> ArmSpec:
     """Return an arm of another host that says in its label that its load came from the same one."""
     return replace(spec, label=_("%(arm)s (but on the same host)") % {"arm": spec.label})
 

@@ -94,7 +94,7 @@ def of(experiment: Experiment) -> Result:
     spec, specs = library.spec_of(experiment), arms_of(experiment)
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD).select_related("cluster", "pool").order_by("number"))
     same = other_host.on_same_host(runs, specs)
-    specs = tuple(other_host.labelled(one) if one.key in same else one for one in specs)
+    specs = tuple(other_host.labeled(one) if one.key in same else one for one in specs)
     subjects = _subjects(experiment, runs)
     found = of_arms(experiment, spec, specs, _arms(specs, runs, subjects), runs)
     return replace(found, on_same_host=same)

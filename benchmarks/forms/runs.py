@@ -98,7 +98,7 @@ class OptionsForm(Typed):
         try:
             self.cleaned_data["options"] = options.validate(self.engine_name, typed, purpose=self.purpose)
         except InvalidOptions as error:
-            self.take(error.errors)
+            self.add_errors(error.errors)
         return self.cleaned_data
 
     def typed_options(self) -> dict[str, Any]:

@@ -89,16 +89,16 @@ def _refuse_long(size: int) -> None:
 
 
 def _read(text: str) -> tuple[str, Output]:
-    """Return the engine that recognises most lines of the text, and its parsed output."""
+    """Return the engine that recognizes most lines of the text, and its parsed output."""
     _refuse_long(len(text.encode()))
     plain = pasted_text.without_prefix(text)
     readers = {name: one for name, one in ENGINES.items() if one.imports_output}
     outputs = {name: one.read_output(plain) for name, one in readers.items()}
-    best = max(outputs, key=lambda name: outputs[name].recognised)
+    best = max(outputs, key=lambda name: outputs[name].recognized)
     output: Output = outputs[best]
-    if not output.recognised and pasted_text.is_binary(text):
+    if not output.recognized and pasted_text.is_binary(text):
         raise NotImportable(_("this is binary data and no text: paste what the load program printed"))
-    if not output.recognised:
+    if not output.recognized:
         message = _(
             "this text holds no output of a load program (%(programs)s): paste what it printed, its summary (stdout) "
             "and its progress lines (stderr)"

@@ -10,7 +10,7 @@ _MARK = re.compile(
     r"|SQL statistics:|Number of threads: [0-9]|\[ [0-9]+s \] thds: |Latency \(ms\):|Throughput:"
 )
 _NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?")  # of a time stamp: it differs from line to line, and so do its digits
-_NOT_TEXT = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")  # \x1b begins a colour
+_NOT_TEXT = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")  # \x1b begins a color
 
 
 def without_prefix(text: str) -> str:

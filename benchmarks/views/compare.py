@@ -14,7 +14,7 @@ from benchmarks.models import Purpose, Run, Validity
 from benchmarks.results import comparisons
 from panel.lib.query_params import id_of
 
-COLOURS = 8  # further arms reuse them
+COLORS = 8  # further arms reuse them
 
 
 @require_safe
@@ -68,7 +68,7 @@ def _arm_shown(found: Comparison, at: int, by_id: dict[str, Run]) -> dict[str, A
     arm, figure = found.arms[at], found.figures[at]
     return {
         "arm": arm,
-        "colour": at % COLOURS + 1,
+        "color": at % COLORS + 1,
         "figure": figure,
         "verdict": arms.verdict_of(found, arm, figure),
         "at_work": arm.at_work,
@@ -77,8 +77,8 @@ def _arm_shown(found: Comparison, at: int, by_id: dict[str, Run]) -> dict[str, A
 
 
 def _course(run: Run, at: int, arm: Arm) -> dict[str, Any]:
-    """Return a run's line for the charts: the colour of its arm, its samples, and its means for the legend."""
+    """Return a run's line for the charts: the color of its arm, its samples, and its means for the legend."""
     valid = run.validity == Validity.VALID or not run.is_final
     means = {"tps": run.summary.get("tps"), "latency_ms": run.summary.get("latency_avg_ms")}
     label = _("%(arm)s, run %(number)s") % {"arm": arm.label, "number": run.number}
-    return {"label": label, "valid": valid, "colour": at % COLOURS + 1, "means": means, **chart_series.progress(run)}
+    return {"label": label, "valid": valid, "color": at % COLORS + 1, "means": means, **chart_series.progress(run)}

@@ -94,7 +94,7 @@ def _prepare(form: DatasetForm, author: Any) -> tuple[Run | None, int]:
         asked = submit.RunRequest(target=form.target(), options=chosen["options"], author=author, **terms)
         return submit.submit(asked)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
-        form.take(error.errors)
+        form.add_errors(error.errors)
     except DomainError as error:
         form.add_error(None, str(error))
         return None, 503 if isinstance(error, QueueDown) else 200

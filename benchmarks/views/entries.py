@@ -27,7 +27,7 @@ def entry_run(request: HttpRequest, pk: UUID) -> HttpResponse:
         try:
             endpoint = entries.endpoint_of(entry, **form.cleaned_data)
         except InvalidTarget as error:
-            form.take(error.errors)
+            form.add_errors(error.errors)
         except PoolsError as error:
             form.add_error(None, str(error))
         else:

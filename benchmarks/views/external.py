@@ -59,7 +59,7 @@ def _form(request: HttpRequest, endpoint: ExternalEndpoint, initial: dict[str, o
         try:
             saved = external.save(endpoint, **form.cleaned_data)
         except InvalidTarget as error:
-            form.take(error.errors)
+            form.add_errors(error.errors)
         else:
             text = _("%(endpoint)s accepted a login as %(user)s.")
             messages.success(request, text % {"endpoint": saved, "user": saved.user})

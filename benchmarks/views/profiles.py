@@ -138,5 +138,5 @@ def _saved(form: ProfileForm, profile: SettingsProfile | None, author: Any) -> S
             return store.change(profile, **given, is_admin=is_admin)
         return store.create(**given, author=author, is_admin=is_admin)
     except (InvalidProfile, NotAllowed) as error:
-        form.take(error.errors)
+        form.add_errors(error.errors)
         return None

@@ -132,7 +132,7 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
         begin = partial(_submitted, form, request.user, named)
         return _once(request, form.key, begin, SENT_TWICE_S), 200
     except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
-        form.take(error.errors)
+        form.add_errors(error.errors)
     except DomainError as error:
         form.add_error(None, str(error))
         return None, 503 if isinstance(error, QueueDown) else 200

@@ -91,7 +91,7 @@ def script_create(request: HttpRequest) -> HttpResponse:
         try:
             script = library.create(**form.cleaned_data, author=person(request.user))
         except InvalidScript as error:
-            form.take(error.errors)
+            form.add_errors(error.errors)
         else:
             return redirect("script-detail", script.pk)
     return render(request, "benchmarks/script_form.html", {"form": form, "script": None})
@@ -108,7 +108,7 @@ def script_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
         try:
             library.change(script, **form.cleaned_data, author=person(request.user))
         except InvalidScript as error:
-            form.take(error.errors)
+            form.add_errors(error.errors)
         else:
             return redirect("script-detail", script.pk)
     return render(request, "benchmarks/script_form.html", {"form": form, "script": script, "last": last})
@@ -148,7 +148,7 @@ def _start(form: DryRunForm, version: ScriptVersion, author: Any) -> tuple[Run |
         asked = submit.dry_run_request(version, target=form.target(), author=author, **terms)
         return submit.submit(asked)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
-        form.take(error.errors)
+        form.add_errors(error.errors)
     except DomainError as error:
         form.add_error(None, str(error))
         return None, 503 if isinstance(error, QueueDown) else 200

@@ -28,7 +28,7 @@ _ended: set[Credential] = set()  # those of _open that are no longer valid
 _reviews: set[asyncio.Task[None]] = set()  # the task that reviews credentials while streams are open
 
 
-def have_room(user_id: int) -> bool:
+def has_room(user_id: int) -> bool:
     """Tell whether one more stream fits; one user gets half of them at most, so that a script does not take all."""
     users = [one.user_id for one in list(_open.values())]
     return len(users) < settings.STREAMS and users.count(user_id) < max(1, settings.STREAMS // 2)
@@ -107,7 +107,7 @@ def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> 
     `instead` is the path that the 503 recommends for polling.
     """
     credential = Credential.of(answer.renderer_context["request"])  # type: ignore[attr-defined]
-    if not have_room(credential.user_id):
+    if not has_room(credential.user_id):
         detail = _("too many event streams are open: try again in %(seconds)d s, or poll %(instead)s") % {
             "seconds": COME_BACK_S,
             "instead": instead,

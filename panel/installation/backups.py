@@ -39,7 +39,7 @@ def save(database: Mapping[str, Any], folder: Path) -> Path:
     return path
 
 
-def bring_back(database: Mapping[str, Any], folder: Path) -> None:
+def restore(database: Mapping[str, Any], folder: Path) -> None:
     """Overwrite the database with the copy in a folder. Raises `BackupFailed`."""
     path = folder / (SQLITE if _is_sqlite(database) else POSTGRES)
     if not path.exists():

@@ -83,7 +83,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
 
     panel = Serving(home, supervisor, steps, web)
     demo = panel.bring_up(servers)
-    gc_tuning.leave_out_what_there_is()
+    gc_tuning.freeze_existing()
     return panel.experiment(demo) if options.once else panel.serve()
 
 

@@ -56,7 +56,7 @@ def write_private(path: Path, text: str) -> None:
     private_files.replace(path, text, owner=(account.uid, account.gid) if account else None)
 
 
-def dying_with_us(argv: list[str], with_signal: signal.Signals) -> list[str]:
+def ending_with_parent(argv: list[str], with_signal: signal.Signals) -> list[str]:
     """Wrap a command so that the kernel sends it `with_signal` when its parent dies (PR_SET_PDEATHSIG, prctl(2))."""
     return [_setpriv(), "--pdeathsig", with_signal.name.removeprefix("SIG"), *argv]
 
@@ -68,8 +68,8 @@ def dropped(argv: list[str], with_signal: signal.Signals, folder: Path) -> list[
     """
     account = unprivileged()
     if account is None:
-        return dying_with_us(argv, with_signal)
-    return dying_with_us([*_as(account), *_path_to([str(folder), argv[0]], account), *argv], with_signal)
+        return ending_with_parent(argv, with_signal)
+    return ending_with_parent([*_as(account), *_path_to([str(folder), argv[0]], account), *argv], with_signal)
 
 
 def _setpriv() -> str:

@@ -80,7 +80,7 @@ class Program:
     def _wrapped_argv(self) -> list[str]:
         if self.drops:
             return account.dropped(self.argv, self.orphan_signal, self.home)
-        return account.dying_with_us(self.argv, self.orphan_signal)
+        return account.ending_with_parent(self.argv, self.orphan_signal)
 
     @property
     def working_folder(self) -> Path:

@@ -77,7 +77,7 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
 
 @register.filter
 def state_words(state: str) -> StateWords:
-    """Return colour, label and meaning of a state; an unknown state is grey and has neither label nor meaning."""
+    """Return color, label and meaning of a state; an unknown state is gray and has neither label nor meaning."""
     return STATES.get(str(state), UNKNOWN_STATE)
 
 

@@ -41,7 +41,7 @@ def of(pooler: Pooler) -> ClientLimits:
     """Ask the console; where it does not answer, go by what the panel sets, else by the release's defaults."""
     kind = KINDS[pooler.kind]
     version = kind.version_of(pooler.server_version)
-    defaults = {one.name: one.default for one in settings_schema.shown(kind.catalogue, Scope.PROGRAM, version)}
+    defaults = {one.name: one.default for one in settings_schema.shown(kind.catalog, Scope.PROGRAM, version)}
     live = live_settings.read(pooler)
     known = live or {name: str(value) for name, value in pooler.settings.items()}
     found = {name: known.get(name, default) for name, default in defaults.items()}

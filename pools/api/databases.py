@@ -71,7 +71,7 @@ class DatabaseActions(GenericViewSet[Cluster]):
     def databases(self, request: Request, pk: str) -> Response:
         """List the databases of the cluster, without templates; 502 when it does not answer."""
         shows_all = is_set(request.query_params.get(EXPERIMENTS.name))
-        found: Any = [one for one in databases.listed(self.get_object()) if shows_all or not one.made_for]
+        found: Any = [one for one in databases.list_all(self.get_object()) if shows_all or not one.made_for]
         page: Any = self.paginate_queryset(found)
         return self.get_paginated_response(DatabaseSerializer(page, many=True).data)
 

@@ -125,4 +125,4 @@ def payload(snapshot: ConsoleSnapshot, kind: str, name: str | None) -> dict[str,
     if snapshot.error:
         return {"t": snapshot.at, "error": snapshot.error}
     reading: Reading = snapshot.reading(name) if name is not None else snapshot.whole()
-    return {"t": snapshot.at, "error": "", **rates.counted(reading, KINDS[kind].uncounted)}
+    return {"t": snapshot.at, "error": "", **rates.without_uncounted(reading, KINDS[kind].uncounted)}

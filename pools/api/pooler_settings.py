@@ -1,4 +1,4 @@
-"""The REST API of a pooler's own settings: catalogue, given and live values."""
+"""The REST API of a pooler's own settings: catalog, given and live values."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -57,12 +57,12 @@ class SettingsActions(GenericViewSet[Pooler]):
     def all_settings(self, request: Request, pk: str) -> Response:
         """List all settings of its release, of the program, of pools and of users, in the order of its pages."""
         pooler = self.get_object()
-        live = shown_secrets.without_in_values(live_settings.read(pooler) or {})
+        live = shown_secrets.mask_values(live_settings.read(pooler) or {})
         found = [
             setting_row(setting, pooler, live)
             for scope in (Scope.PROGRAM, Scope.POOL, Scope.USER)
             for setting in settings_schema.shown(
-                KINDS[pooler.kind].catalogue, scope, pooler_settings_validation.release_of(pooler)
+                KINDS[pooler.kind].catalog, scope, pooler_settings_validation.release_of(pooler)
             )
         ]
         return self.get_paginated_response(SettingSerializer(self.paginate_queryset(found), many=True).data)
@@ -100,9 +100,7 @@ def refuse_unsound(pooler: Pooler, specs: Mapping[str, Any]) -> None:
     """Raise `InvalidValues` for what its release does not accept, before anything of an edit is saved."""
     known, given = pooler_settings_validation.offered(pooler, Scope.PROGRAM), specs.get("settings", {})
     sound = {
-        name: value
-        for name, value in given.items()
-        if not pooler_settings_validation.takes_away(known.get(name), value)
+        name: value for name, value in given.items() if not pooler_settings_validation.removes(known.get(name), value)
     }
     with _blaming("settings"):
         InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, sound))

@@ -92,7 +92,7 @@ class RoleActions(GenericViewSet[Cluster]):
     def users(self, request: Request, pk: str) -> Response:
         """List the roles of the cluster, without PostgreSQL's own; 502 when it does not answer."""
         shows_all = is_set(request.query_params.get(EXPERIMENTS.name))
-        found: Any = [one for one in roles.listed(self.get_object()) if shows_all or not one.made_for]
+        found: Any = [one for one in roles.list_all(self.get_object()) if shows_all or not one.made_for]
         page: Any = self.paginate_queryset(found)
         return self.get_paginated_response(RoleSerializer(page, many=True).data)
 

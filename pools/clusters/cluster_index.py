@@ -49,9 +49,9 @@ class ClusterIndex:
             host = pooler.host
         if exact := self._at.get(_key(host, port)):
             return exact
-        return {one for one in self._neighbours(port) if _answers_there(one, host, port)} if is_local(host) else set()
+        return {one for one in self._neighbors(port) if _answers_there(one, host, port)} if is_local(host) else set()
 
-    def _neighbours(self, port: int) -> set[Cluster]:
+    def _neighbors(self, port: int) -> set[Cluster]:
         """Return the clusters at this port of the panel's own machine."""
         return {one for (host, at), found in self._at.items() if at == port and is_local(host) for one in found}
 

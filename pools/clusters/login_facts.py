@@ -15,7 +15,7 @@ SERVER = """
     SELECT pg_conf_load_time()::text, pg_postmaster_start_time()::text,
            has_table_privilege('pg_catalog.pg_authid', 'SELECT')
 """
-CATALOGUE = """
+CATALOG = """
     SELECT d.oid, d.datallowconn, d.datconnlimit, r.oid, r.rolcanlogin, r.rolsuper, r.rolconnlimit,
            r.rolvaliduntil::text, r.rolvaliduntil < now(), has_database_privilege(r.oid, d.oid, 'CONNECT')
       FROM (SELECT) AS asked
@@ -36,7 +36,7 @@ def ask(connection: Connection, logins: Iterable[Login]) -> list[tuple[Any, ...]
         server = cursor.execute(SERVER).fetchone() or ()
         found = [server]
         for database, role in logins:
-            found += cursor.execute(CATALOGUE, [database, role]).fetchall()
+            found += cursor.execute(CATALOG, [database, role]).fetchall()
             found += _verifier(cursor, role) if server[-1:] == (True,) else []
     return found
 

@@ -86,7 +86,7 @@ def of_all(poolers: Iterable[Pooler]) -> dict[UUID, FolderOwner]:
     return {pk: _owner(*found) for pk, *found in rows.values_list(*columns)}
 
 
-def take_over(revision: Revision, owner: FolderOwner) -> None:
+def claim(revision: Revision, owner: FolderOwner) -> None:
     """Record this generator as the owner of the folder of an applied revision; the first one to do so wins."""
     Revision.objects.filter(pk=revision.pk, generator=owner.generator).update(generator=settings.GENERATOR)
 

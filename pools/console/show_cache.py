@@ -66,7 +66,7 @@ def condition(pool: Pool | Entry) -> Condition | None:
 
 def _ask(pooler: Pooler, word: str) -> Shown:
     try:
-        return Shown(shown_secrets.without(KINDS[pooler.kind].show(pooler, word)))
+        return Shown(shown_secrets.mask_rows(KINDS[pooler.kind].show(pooler, word)))
     except (PoolerUnreachable, ConsoleRefused) as error:
         return Shown(error=str(error))
 

@@ -10,13 +10,13 @@ from django.utils.translation import gettext as _
 
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
+from pools.poolers.shown_secrets import MASK
 
 Texts = Mapping[str, str]
 Masked = Callable[[Texts], Mapping[str, str]]
 
 CONTEXT_LINES = 3
 MOST_LINES = 2000  # shown of one file; a page with more can't be read
-DOTS = "••••"  # drivers write this in place of a secret
 
 
 class Sign(StrEnum):
@@ -97,8 +97,8 @@ class _Masked:
     @property
     def secrets(self) -> tuple[str, ...]:
         """The secrets that the dots replace."""
-        pattern = "(.*)".join(map(re.escape, self.shown.split(DOTS)))
-        found = re.fullmatch(pattern, self.raw, re.DOTALL) if DOTS in self.shown else None
+        pattern = "(.*)".join(map(re.escape, self.shown.split(MASK)))
+        found = re.fullmatch(pattern, self.raw, re.DOTALL) if MASK in self.shown else None
         return found.groups() if found else (self.raw,) if self.raw != self.shown else ()
 
 

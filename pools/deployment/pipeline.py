@@ -14,12 +14,12 @@ from pools.deployment.attempt import (
     Attempt,
     LockLost,
     Wanted,
+    count_unsettled,
     fail_interrupted_revisions,
     give_up,
     give_up_rest,
     refuse,
     set_reason,
-    count_unsettled,
 )
 from pools.errors import ApplyFailed, HostUnreachable, PoolerUnreachable, PoolsError
 from pools.hosts.base import UnsafeFolder

@@ -24,7 +24,7 @@ class Typed(forms.Form):
             field.error_messages |= _messages_of(field, label)
             field.validators = [_with_remedy(validator) for validator in field.validators]
 
-    def take(self, errors: Mapping[str, list[str]]) -> None:
+    def add_errors(self, errors: Mapping[str, list[str]]) -> None:
         """Show each error of a verb beside its field, or above the form where it has none."""
         for name, messages in errors.items():
             for message in messages:

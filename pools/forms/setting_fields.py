@@ -1,4 +1,4 @@
-"""Form fields of the settings in a pooler's catalogue; their values are validated in `pools.inventory`."""
+"""Form fields of the settings in a pooler's catalog; their values are validated in `pools.inventory`."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Forms of a pooler's settings, built from its catalogue; the verbs in `pools.inventory` validate the values."""
+"""Forms of a pooler's settings, built from its catalog; the verbs in `pools.inventory` validate the values."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -80,7 +80,7 @@ class ProgramSettingsForm(ValuesForm):
 
     def __init__(self, *args: Any, pooler: Pooler, may_change: bool = True, **kwargs: Any) -> None:
         offered = pooler_settings_validation.offered(pooler, Scope.PROGRAM).values()
-        strays = pooler_settings_validation.strays(pooler, Scope.PROGRAM, pooler.settings)
+        strays = pooler_settings_validation.unknown_settings(pooler, Scope.PROGRAM, pooler.settings)
         initial = {"version": pooler.version}
         super().__init__(*args, settings=[*strays, *offered], current=pooler.settings, initial=initial, **kwargs)
         for field in self.fields.values() if not may_change else ():
@@ -98,7 +98,7 @@ class UserSettingsForm(ValuesForm):
         offered = pooler_settings_validation.offered(pooler, Scope.USER).values()
         initial = {"version": pooler.version, "user": user}
         current = pooler.user_settings.get(user, {})
-        strays = pooler_settings_validation.strays(pooler, Scope.USER, current)
+        strays = pooler_settings_validation.unknown_settings(pooler, Scope.USER, current)
         super().__init__(*args, settings=[*strays, *offered], current=current, initial=initial, **kwargs)
 
 

@@ -50,13 +50,13 @@ class _Login:
 @contextmanager
 def connected(host: Host) -> Iterator[SshConnection]:
     """Give the login to a host that this process keeps. Raises `HostUnreachable`, and forgets a login that was lost."""
-    with _used(host) as login:
+    with _in_use(host) as login:
         yield login.connection
 
 
 def tunnel(host: Host, address: str, port: int) -> tuple[str, int]:
     """Return libpq's host and port that lead to an address of the host, for as long as the login is kept."""
-    with _used(host) as login, _host_locks[host.pk]:
+    with _in_use(host) as login, _host_locks[host.pk]:
         if (address, port) not in login.tunnels:
             login.tunnels[address, port] = login.stack.enter_context(login.connection.tunnel(address, port))
         return login.tunnels[address, port]
@@ -84,25 +84,25 @@ atexit.register(close_all)
 
 
 @contextmanager
-def _used(host: Host) -> Iterator[_Login]:
-    login = _entered(host)
+def _in_use(host: Host) -> Iterator[_Login]:
+    login = _current_login(host)
     try:
         yield login
     except HostUnreachable:
         login.is_lost = True
         raise
     finally:
-        _left(host, login)
+        _release(host, login)
 
 
-def _entered(host: Host) -> _Login:
+def _current_login(host: Host) -> _Login:
     hops = hops_to(host)
     with _host_locks[host.pk]:
         login = _kept.get(host.pk)
         if login is None or not login.serves(hops):
             if login:
                 _forget(host.pk, login)
-            login = _new(host, hops)
+            login = _log_in(host, hops)
             with _guard:
                 _kept[host.pk] = login
             _close_idle_later()
@@ -110,7 +110,7 @@ def _entered(host: Host) -> _Login:
         return login
 
 
-def _new(host: Host, hops: Sequence[Hop]) -> _Login:
+def _log_in(host: Host, hops: Sequence[Hop]) -> _Login:
     """Log in; a host that did not answer a moment ago is not waited for again."""
     until, before, error = _refused.get(host.pk, (0.0, [], HostUnreachable()))
     if before == hops and time.monotonic() < until:
@@ -125,7 +125,7 @@ def _new(host: Host, hops: Sequence[Hop]) -> _Login:
         raise
 
 
-def _left(host: Host, login: _Login) -> None:
+def _release(host: Host, login: _Login) -> None:
     with _host_locks[host.pk]:
         login.users, login.used_at = login.users - 1, time.monotonic()
         if login.is_lost:

@@ -52,7 +52,7 @@ def change_settings(
         InvalidSettings.refuse(
             pooler_settings_validation.unsupported(locked, spec, merged.keys() & values.keys(), live)
         )
-        _spec(pooler, expected_version, author, settings=merged)
+        _save(pooler, expected_version, author, settings=merged)
     logger.info("pooler %s: settings %s changed by %s", pooler.pk, ", ".join(values), author)
     return pooler
 
@@ -70,7 +70,7 @@ def change_user_settings(
         merged = _merged(locked, Scope.USER, locked.user_settings.get(user, {}), values)
         InvalidSettings.refuse(KINDS[pooler.kind].limits_problems(locked, user, merged))
         others = {name: limits for name, limits in locked.user_settings.items() if name != user}
-        _spec(pooler, expected_version, author, user_settings=others | ({user: merged} if merged else {}))
+        _save(pooler, expected_version, author, user_settings=others | ({user: merged} if merged else {}))
     logger.info("pooler %s: limits of user %s changed by %s", pooler.pk, user, author)
     return pooler
 
@@ -105,7 +105,7 @@ def give_files(
         InvalidSettings.refuse(chain(between, pooler_settings_validation.unsupported(locked, spec, contents, live)))
         for setting, content in contents.items():
             _keep(locked, setting, content, author)
-        _spec(pooler, expected_version, author)
+        _save(pooler, expected_version, author)
     logger.info("pooler %s: given %s by %s", pooler.pk, ", ".join(contents), author)
     return pooler
 
@@ -128,7 +128,7 @@ def remove_file(
         needed = [message for _name, message in chain(unsupported, between)]
         InvalidSettings.refuse((setting, _("it is needed: %(message)s") % {"message": one}) for one in needed)
         locked.given_files.filter(setting=setting).delete()
-        _spec(pooler, expected_version, author)
+        _save(pooler, expected_version, author)
     logger.info("pooler %s: %s removed by %s", pooler.pk, setting, author)
     return pooler
 
@@ -142,7 +142,7 @@ def _files(pooler: Pooler) -> dict[str, str]:
     return {given.setting: given.content for given in pooler.given_files.all()}
 
 
-def _spec(pooler: Pooler, expected_version: int | None, author: models.Model | None, **written: Any) -> None:
+def _save(pooler: Pooler, expected_version: int | None, author: models.Model | None, **written: Any) -> None:
     """Save the spec and request an apply. Raises `Stale`."""
     pooler.edit(expected_version, settings_state=PoolState.PENDING, settings_reason="", **written)
     task_queue.ask([pooler.pk], author)
@@ -159,9 +159,7 @@ def _merged(pooler: Pooler, scope: Scope, stored: Values, values: Values) -> dic
     """Return the stored values with the given ones over them, typed. Raises `InvalidSettings` for invalid ones."""
     known = pooler_settings_validation.offered(pooler, scope)
     kept = {
-        name: value
-        for name, value in values.items()
-        if not pooler_settings_validation.takes_away(known.get(name), value)
+        name: value for name, value in values.items() if not pooler_settings_validation.removes(known.get(name), value)
     }
     InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, scope, kept))
     left = {name: value for name, value in stored.items() if name not in values}

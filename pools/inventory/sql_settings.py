@@ -141,7 +141,7 @@ def _does_lookup(spec: Pool) -> str:
 
 def _new_sql(pooler: Pooler, scope: Scope, given: Mapping[str, object], before: Mapping[str, object]) -> list[str]:
     """Return the names of the settings whose SQL changed and is not known to be harmless."""
-    carrying = {one.name for one in KINDS[pooler.kind].catalogue if one.scope == scope and one.carries_sql}
+    carrying = {one.name for one in KINDS[pooler.kind].catalog if one.scope == scope and one.carries_sql}
     return [
         name
         for name in sorted(carrying & given.keys())

@@ -18,7 +18,7 @@ class DatabasesView(ClusterView):
 
     def get(self, request: Request, pk: str) -> Response:
         """List the databases as they are now, without templates."""
-        found = [{"name": one.name} for one in databases.listed(self.cluster) if not one.made_for]
+        found = [{"name": one.name} for one in databases.list_all(self.cluster) if not one.made_for]
         return paged(request, "dbs", found)
 
     def post(self, request: Request, pk: str) -> Response:
@@ -46,6 +46,6 @@ class DatabaseView(ClusterView):
 
 
 def _refuse_taken(cluster: Cluster, name: str) -> None:
-    if any(database.name == name for database in databases.listed(cluster)):
+    if any(database.name == name for database in databases.list_all(cluster)):
         text = _("there is already a database %(name)r on cluster %(cluster)s: choose another name")
         raise Duplicate(text % {"name": name, "cluster": cluster})

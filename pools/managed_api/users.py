@@ -22,7 +22,7 @@ class UsersView(ClusterView):
     def get(self, request: Request, pk: str) -> Response:
         """List the roles that can log in, as they are now."""
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
-        found = [role.name for role in roles.listed(self.cluster) if role.can_login and not role.made_for]
+        found = [role.name for role in roles.list_all(self.cluster) if role.can_login and not role.made_for]
         return paged(request, "users", [shapes.user(self.cluster, name, passwords) for name in found])
 
     def post(self, request: Request, pk: str) -> Response:
@@ -89,6 +89,6 @@ def _refuse_settings(given: Body) -> None:
 
 
 def _refuse_taken(cluster: Cluster, name: str) -> None:
-    if any(role.name == name for role in roles.listed(cluster)):
+    if any(role.name == name for role in roles.list_all(cluster)):
         text = _("there is already a user %(name)r on cluster %(cluster)s: choose another name")
         raise Duplicate(text % {"name": name, "cluster": cluster})

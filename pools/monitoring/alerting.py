@@ -30,8 +30,8 @@ def judge_values(values: Iterable[Value], bounds: Mapping[EventKind, Bound]) -> 
     unclosed = {(event.kind, event.subject_id): event for event in Event.objects.filter(closed_at=None)}
     for value in values:
         event, bound = unclosed.pop(value.key, None), bounds[value.kind]
-        _carry_out(_step(bound, value, event, now), bound, value, event, now)
-    for event in _of_what_is_gone(unclosed.values()):
+        _apply_move(_step(bound, value, event, now), bound, value, event, now)
+    for event in _events_of_removed(unclosed.values()):
         _end(event, now)
 
 
@@ -42,16 +42,16 @@ def _step(bound: Bound, value: Value, event: Event | None, now: datetime) -> Mov
     return hysteresis.move(bound.rule, value.value, now, event.crossed_at if event else None, is_open)
 
 
-def _carry_out(step: Move, bound: Bound, value: Value, event: Event | None, now: datetime) -> None:
+def _apply_move(step: Move, bound: Bound, value: Value, event: Event | None, now: datetime) -> None:
     if step in (Move.BREW, Move.OPEN) and event is None:
-        _brew(bound, value, now)
+        _note_crossing(bound, value, now)
     if step == Move.OPEN:
         _open(value, now)
     elif event is not None and step in (Move.CLOSE, Move.FORGET):
         _end(event, now)
 
 
-def _brew(bound: Bound, value: Value, now: datetime) -> None:
+def _note_crossing(bound: Bound, value: Value, now: datetime) -> None:
     """Save when the threshold was crossed; an event that another worker saved first stays."""
     row = Event(
         kind=value.kind,
@@ -91,7 +91,7 @@ def _end(event: Event, now: datetime) -> None:
     logger.info("event %s closed: %s %s", event.pk, event.kind, event.subject_name)
 
 
-def _of_what_is_gone(events: Collection[Event]) -> list[Event]:
+def _events_of_removed(events: Collection[Event]) -> list[Event]:
     """Return the events whose subject no longer exists, with one query for each type of subject."""
     gone = []
     for subject_type, model in NOUNS.items():

@@ -43,7 +43,7 @@ class Letter:
         if self.is_test:
             return _("Pooldeck: a test message")
         if len(self.events) == 1:
-            return _("Pooldeck: %(moment)s: %(title)s (%(type)s %(name)s)") % _words(self.events[0])
+            return _("Pooldeck: %(moment)s: %(title)s (%(type)s %(name)s)") % _params(self.events[0])
         opened = sum(one["moment"] == "opened" for one in self.events)
         counts = {"opened": opened, "closed": len(self.events) - opened}
         return _("Pooldeck: events opened: %(opened)s, closed: %(closed)s") % counts
@@ -126,11 +126,11 @@ def _mail(letter: Letter) -> None:
 
 
 def _line(one: dict[str, Any]) -> str:
-    head = _("%(moment)s at %(at)s, %(severity)s: %(title)s: %(type)s %(name)s") % _words(one)
+    head = _("%(moment)s at %(at)s, %(severity)s: %(title)s: %(type)s %(name)s") % _params(one)
     return f"{head}\n{one['message']}\n{one['url']}"
 
 
-def _words(one: Mapping[str, Any]) -> dict[str, Any]:
+def _params(one: Mapping[str, Any]) -> dict[str, Any]:
     """Return the placeholders of an event's sentences, its codes as their labels."""
     return {
         "moment": Moment(one["moment"]).label,

@@ -92,6 +92,6 @@ def _point(row: Mapping[str, Any], uncounted: Collection[str]) -> Point:
     return Point(
         at=row["begins"] * 60,
         snapshots=row["all_snapshots"],
-        average=rates.counted({name: row[f"mean_{name}"] for name in FIGURES}, uncounted),
-        maximum=rates.counted({name: row[f"most_{name}"] for name in FIGURES}, uncounted),
+        average=rates.without_uncounted({name: row[f"mean_{name}"] for name in FIGURES}, uncounted),
+        maximum=rates.without_uncounted({name: row[f"most_{name}"] for name in FIGURES}, uncounted),
     )

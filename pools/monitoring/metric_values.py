@@ -98,7 +98,7 @@ def _of_pooler(pooler: Pooler, snapshot: ConsoleSnapshot | None, drifted: bool) 
     yield _of_refusals(pooler, subject)
     is_adrift = drifted or pooler.settings_state == PoolState.DRIFTED or bool(pooler.drift)
     yield Value(EventKind.DRIFT, *subject, is_adrift, _drift_message(pooler), pooler.pk)
-    names = ", ".join(str(one.get("name")) for one in pooler.needs_restart)
+    names = ", ".join(one["name"] for one in pooler.needs_restart)
     message = _("it reads %(settings)s only at its start") % {"settings": names}
     yield Value(EventKind.RESTART, *subject, bool(names), message, pooler.pk)
 

@@ -46,7 +46,7 @@ def log_in() -> Iterator[PoolFinding]:
             yield from findings
 
 
-def hasten(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
+def make_due(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
     """Make a login due at once through each pool whose clients wait while no server connection works for them."""
     for pooler, snapshot in snapshots.items():
         stuck = [name for name, one in snapshot.figures.items() if one.cl_waiting and not one.sv_active]
@@ -81,7 +81,7 @@ def _log_in_within_share(logins: Sequence[Login]) -> list[PoolFinding]:
     """Log in through pools of one pooler for as long as its share of this round lasts."""
     pooler, spent_s, found = logins[0].pool.pooler_id, 0.0, []
     key = f"logins:{pooler}"
-    if _rests(key):
+    if _is_resting(key):
         return []
     for login in logins:
         began = time.monotonic()
@@ -94,7 +94,7 @@ def _log_in_within_share(logins: Sequence[Login]) -> list[PoolFinding]:
     return found
 
 
-def _rests(key: str) -> bool:
+def _is_resting(key: str) -> bool:
     """Return whether a pooler rests; nothing is claimed, since a process that died would keep it for long."""
     try:
         return redis_store.is_held(key)

@@ -55,12 +55,12 @@ def reading(figures: PoolFigures, rates: Rates | None) -> Reading:
     return gauges | {name: getattr(rates, name, None) for name in (*RATES, *WEIGHTS)}
 
 
-def counted(reading: Mapping[str, float | None], uncounted: Collection[str]) -> Reading:
+def without_uncounted(reading: Mapping[str, float | None], uncounted: Collection[str]) -> Reading:
     """Return the reading with None for what the kind of pooler does not count: 0 would be a guess."""
     return {name: None if name in uncounted else value for name, value in reading.items()}
 
 
-def whole(readings: Iterable[Reading]) -> Reading:
+def total(readings: Iterable[Reading]) -> Reading:
     """Return a pooler's figures from those of its pools: sums, the longest wait, and times weighted by what ended.
 
     A console that names no pool has no connections, which is known; its rates are not.

@@ -36,14 +36,14 @@ def record() -> None:
         if not redis_store.claim(f"look:{int(now // EVERY_S)}", EVERY_S * 2):
             return
         snapshots = sampler.snapshots_of(Pooler.objects.all(), WITHIN_S)
-        _note(snapshots)
+        _keep_answers(snapshots)
         fold_minute(int(now // 60) - 1)
-        _prune_now_and_then()
+        _prune_when_due()
     except SharingDown as error:
         logger.warning("nothing is recorded: Redis can't be reached: %s", error)
     else:
         alerting.judge(snapshots)
-        pool_logins.hasten(snapshots)
+        pool_logins.make_due(snapshots)
 
 
 def fold_minute(minute: int) -> None:
@@ -93,12 +93,12 @@ def prune() -> None:
     Event.objects.filter(closed_at__lt=timezone.now() - EVENTS_KEPT).delete()
 
 
-def _prune_now_and_then() -> None:
+def _prune_when_due() -> None:
     if redis_store.claim("pruned", PRUNE_EVERY_S):
         prune()
 
 
-def _note(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
+def _keep_answers(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
     """Keep the answers until their minute is over; a snapshot kept twice has the same time and counts once."""
     answered = {
         pk: snapshot for pk, snapshot in snapshots.items() if not snapshot.error and (snapshot.rows or snapshot.figures)

@@ -46,7 +46,7 @@ def is_held(key: str) -> bool:
 
 
 @contextmanager
-def alone(key: str, most_s: float) -> Iterator[bool]:
+def exclusive(key: str, most_s: float) -> Iterator[bool]:
     """Yield whether no other process is within this block; True without Redis.
 
     A process that died blocks it for `LEASE_S` more, one that hangs for `most_s` and those.

@@ -30,7 +30,7 @@ def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> 
 
     Snapshots are in order of time; the last one before the minute only gives its initial counters.
     """
-    before, within = _parted(snapshots, minute)
+    before, within = _split(snapshots, minute)
     pairs = list(pairwise([before, *within]))
     courses: dict[str, list[tuple[float, Reading]]] = {name: [] for name in pools}
     all_of_it: list[tuple[float, Reading]] = []
@@ -41,7 +41,7 @@ def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> 
         seen = {name: _reading(last, now, name) for name in pools}
         for name, one in seen.items():
             courses[name].append((lasted, one))
-        all_of_it.append((lasted, rates.whole(seen.values())))
+        all_of_it.append((lasted, rates.total(seen.values())))
     return {name: summary(course) for name, course in courses.items()}, summary(all_of_it), len(within)
 
 
@@ -51,7 +51,7 @@ def course(snapshots: Iterable[Snapshot], name: str | None) -> list[tuple[float,
     for last, now in pairwise(snapshots):
         names = now.figures if name is None else [name]
         readings = [_reading(last, now, one) for one in names]
-        found.append((now.at, rates.whole(readings) if name is None else readings[0]))
+        found.append((now.at, rates.total(readings) if name is None else readings[0]))
     return found
 
 
@@ -66,7 +66,7 @@ def summary(course: Course) -> Folded:
     return folded
 
 
-def _parted(snapshots: Iterable[Snapshot], minute: int) -> tuple[Snapshot | None, list[Snapshot]]:
+def _split(snapshots: Iterable[Snapshot], minute: int) -> tuple[Snapshot | None, list[Snapshot]]:
     """Return the last snapshot before a minute, and those in it."""
     listed = list(snapshots)
     earlier = [one for one in listed if one.at < minute * 60]

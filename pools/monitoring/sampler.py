@@ -62,7 +62,7 @@ class ConsoleSnapshot:
 
     def whole(self) -> Reading:
         """Return all figures of all pools together."""
-        return rates.whole(self.reading(name) for name in self.figures)
+        return rates.total(self.reading(name) for name in self.figures)
 
 
 class _CachedSnapshot:
@@ -114,7 +114,7 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
     key = f"{pooler.pk}:{pooler.version}"
     try:
         if not redis_store.claim(f"asked:{key}", POLLING_S):
-            return _of_others(pooler, key)
+            return _shared_answer(pooler, key)
         before = _decoded(redis_store.read(f"look:{key}")) or before
     except SharingDown:
         return _ask(pooler, before)
@@ -127,7 +127,7 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
     return found
 
 
-def _of_others(pooler: Pooler, key: str) -> ConsoleSnapshot:
+def _shared_answer(pooler: Pooler, key: str) -> ConsoleSnapshot:
     """Return the answer of the process that polls now, or did last. Raises `SharingDown`."""
     deadline = time.monotonic() + WAIT_S
     while True:

@@ -21,12 +21,12 @@ BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # no login can work now, but it
 
 def connected(pool: Pool, role: str, password: str, at: Address | None = None) -> connect.Connection:
     """Log in directly to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
-    with busy_described(pool):
+    with busy_as_cluster_busy(pool):
         return connect.connect(pool.cluster, at=at, database=pool.database, user=role, password=password)
 
 
 @contextmanager
-def busy_described(pool: Pool) -> Iterator[None]:
+def busy_as_cluster_busy(pool: Pool) -> Iterator[None]:
     """Turn errors that pass without a change into `ClusterBusy`."""
     try:
         yield
@@ -43,7 +43,7 @@ def report_unreachable(pool: Pool, error: ClusterUnreachable) -> str:
     return _("cluster %(cluster)s does not answer: %(error)s") % {"cluster": pool.cluster, "error": error}
 
 
-def counted(logins: int) -> str:
+def login_count(logins: int) -> str:
     """Return how many direct logins a preflight made, for its step."""
     text = ngettext(
         "%(count)d direct login to a pool's database", "%(count)d direct logins to the pools' databases", logins
@@ -51,7 +51,7 @@ def counted(logins: int) -> str:
     return text % {"count": logins}
 
 
-def through(pool: Pool) -> str:
+def logged_in_through(pool: Pool) -> str:
     """Return the login through a pool that an apply made, for its step."""
     return _("%(user)s through %(pool)s") % {"user": pool.login, "pool": pool.name}
 
@@ -62,7 +62,7 @@ def failed_through(pool: Pool, reason: str) -> str:
     return _("a login through pool %(pool)s as %(user)s failed: %(reason)s") % params
 
 
-def left_out(pools: int) -> str:
+def skipped_note(pools: int) -> str:
     """Return how many changed pools an apply only read back, for its step."""
     text = ngettext("%(count)d more changed pool had no login", "%(count)d more changed pools had no login", pools)
     return text % {"count": pools}

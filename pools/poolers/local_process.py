@@ -98,7 +98,7 @@ def peer_of(connection: socket.socket) -> int | None:
     return next((one.pid for one in psutil.net_connections("tcp") if one.raddr and _ends(one) == ends), None)
 
 
-def on_folder(pooler: Pooler, name: str) -> list[psutil.Process]:
+def started_on_folder(pooler: Pooler, name: str) -> list[psutil.Process]:
     """Return the processes of programs of that name that were started on the pooler's folder, listening or not.
 
     None where its address is not one of this host's.
@@ -189,7 +189,7 @@ def as_owner(owner: os.stat_result) -> tuple[str, ...]:
     return (setpriv, f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "--")
 
 
-def handed_over(folder: Path, owner: os.stat_result) -> tuple[str, ...]:
+def hand_over(folder: Path, owner: os.stat_result) -> tuple[str, ...]:
     """Give the folder and its files to the owner, and return `as_owner`."""
     account = as_owner(owner)
     if account:

@@ -104,9 +104,9 @@ class Setting:
         return self.since <= version and (self.until is None or version < self.until)
 
 
-def offered(catalogue: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
-    """Return the settings of a scope that the panel can set in a release, in the catalogue's order."""
-    return tuple(setting for setting in shown(catalogue, scope, version) if not setting.fixed)
+def offered(catalog: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
+    """Return the settings of a scope that the panel can set in a release, in the catalog's order."""
+    return tuple(setting for setting in shown(catalog, scope, version) if not setting.fixed)
 
 
 def first_release(settings: Iterable[Setting], setting: Setting) -> Version:
@@ -115,20 +115,20 @@ def first_release(settings: Iterable[Setting], setting: Setting) -> Version:
     return min(alike, default=setting.since)
 
 
-def shown(catalogue: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
+def shown(catalog: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
     """Return all settings of a scope that a release knows, including those that the panel does not set."""
-    return tuple(setting for setting in catalogue if setting.scope == scope and setting.known_to(version))
+    return tuple(setting for setting in catalog if setting.scope == scope and setting.known_to(version))
 
 
 def problems(
-    catalogue: Iterable[Setting], scope: Scope, values: Mapping[str, object], version: Version
+    catalog: Iterable[Setting], scope: Scope, values: Mapping[str, object], version: Version
 ) -> Iterator[tuple[str, str]]:
     """Yield (name, message) for each value that this release would refuse, misread, or read from another place."""
-    catalogue = tuple(catalogue)
+    catalog = tuple(catalog)
     for name, value in values.items():
-        named = [setting for setting in catalogue if setting.name == name]
+        named = [setting for setting in catalog if setting.name == name]
         here = [setting for setting in named if setting.scope == scope]
-        called = next((setting.name for setting in catalogue if setting.scope == scope and name in setting.also), "")
+        called = next((setting.name for setting in catalog if setting.scope == scope and name in setting.also), "")
         if called:
             yield (
                 name,

@@ -4,30 +4,30 @@ import re
 from collections.abc import Iterable, Mapping
 
 VALUES = ("value", "default")  # of PgBouncer's and Pgpool-II's rows
-DOTS = "••••"
+MASK = "••••"
 NAMED = re.compile(r"(?i)password|passwd|authkey|secret")
 WITHIN = re.compile(r"""(?i)(\w*(?:passw(?:or)?d|authkey|secrets?)["']?\s*[=:]\s*)("[^"]*"?|'[^']*'?|\S+)""")
 
 
-def without(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
+def mask_rows(rows: Iterable[Mapping[str, object]]) -> list[dict[str, object]]:
     """Return the rows of a SHOW command with dots for secrets; settings are rows of `key` (or `item`) and `value`."""
-    return [_without(row, str(row.get("key") or row.get("item") or "")) for row in rows]
+    return [_mask_row(row, str(row.get("key") or row.get("item") or "")) for row in rows]
 
 
-def without_in_values(values: Mapping[str, str]) -> dict[str, str]:
+def mask_values(values: Mapping[str, str]) -> dict[str, str]:
     """Return the values of settings by name with dots for secrets."""
-    return {name: _value(name, value) for name, value in values.items()}
+    return {name: _mask(name, value) for name, value in values.items()}
 
 
-def _without(row: Mapping[str, object], setting: str) -> dict[str, object]:
+def _mask_row(row: Mapping[str, object], setting: str) -> dict[str, object]:
     return {
-        column: _value(setting if column in VALUES else "", text) if isinstance(text, str) else text
+        column: _mask(setting if column in VALUES else "", text) if isinstance(text, str) else text
         for column, text in row.items()
     }
 
 
-def _value(setting: str, text: str) -> str:
+def _mask(setting: str, text: str) -> str:
     """Return dots for the value of a setting that is named as a secret, else the value with dots for those within."""
     if text and NAMED.search(setting):
-        return DOTS
-    return WITHIN.sub(rf"\1{DOTS}", text)
+        return MASK
+    return WITHIN.sub(rf"\1{MASK}", text)

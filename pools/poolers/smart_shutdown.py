@@ -22,7 +22,7 @@ def explain(pooler: Pooler) -> str:
     """
     if pooler.host.startswith("/"):
         return ""
-    waiting = [one for one in local_process.on_folder(pooler, pooler.kind) if _waits(pooler, one)]
+    waiting = [one for one in local_process.started_on_folder(pooler, pooler.kind) if _waits(pooler, one)]
     if not waiting:
         return ""
     return _(

@@ -21,7 +21,7 @@ from pools.errors import IllegalTransition, InvalidValues, PoolsError
 from pools.models import Cluster, identifiers
 from pools.poolers.pgbouncer import auth_query
 from pools.provisioning import passwords
-from pools.provisioning.ddl import changing
+from pools.provisioning.ddl import session
 
 logger = logging.getLogger(__name__)
 
@@ -90,7 +90,7 @@ def install(cluster: Cluster, role: str = "", author: Model | None = None) -> li
     InvalidValues.refuse(_role_problems(cluster, role))
     known = cluster.password_of(role)
     password = known or passwords.generate()
-    with changing(cluster, field="role") as connection:
+    with session(cluster, field="role") as connection:
         _refuse_all_but_superusers(cluster, connection)
         databases = [str(row[0]) for row in connection.execute(DATABASES)]
         _make_role(connection, role, password, ours=bool(known))
@@ -99,7 +99,7 @@ def install(cluster: Cluster, role: str = "", author: Model | None = None) -> li
             grant = sql.SQL("GRANT CONNECT ON DATABASE {} TO {}")
             connection.execute(grant.format(sql.Identifier(database), sql.Identifier(role)))
     for database in databases:
-        with changing(cluster, database, field="role") as connection:
+        with session(cluster, database, field="role") as connection:
             connection.execute(WRITABLE)
             with connection.transaction():
                 _make_function(connection, role)
@@ -117,7 +117,7 @@ def extend(cluster: Cluster, database: str) -> None:
         return
     grant = sql.SQL("GRANT CONNECT ON DATABASE {} TO {}")
     try:
-        with changing(cluster, database, field="name") as connection:
+        with session(cluster, database, field="name") as connection:
             connection.execute(WRITABLE)
             with connection.transaction():
                 connection.execute(grant.format(sql.Identifier(database), sql.Identifier(cluster.auth_role)))
@@ -133,7 +133,7 @@ def check(cluster: Cluster) -> list[Finding]:
     """
     if not cluster.auth_role:
         return []
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         databases = [str(row[0]) for row in connection.execute(DATABASES)]
         rights = connection.execute(RIGHTS, [cluster.auth_role]).fetchone()
     if rights is None:
@@ -157,14 +157,14 @@ def uninstall(cluster: Cluster, author: Model | None = None) -> None:
     if asking:
         text = _("inbound users of %(pools)s are looked up by it: remove these pools, or give each a fixed user")
         raise IllegalTransition(text % {"pools": ", ".join(asking)})
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         databases = [str(row[0]) for row in connection.execute(DATABASES)]
     for database in databases:
-        with changing(cluster, database) as connection:
+        with session(cluster, database) as connection:
             connection.execute(WRITABLE)
             with connection.transaction():
                 _drop_function(connection, role)
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
     with transaction.atomic():
         cluster.role_passwords.filter(role=role).delete()
@@ -269,7 +269,7 @@ def _keep(cluster: Cluster, role: str, author: Model | None) -> None:
 def _fault(cluster: Cluster, database: str) -> str:
     """Return why inbound users can't be looked up in this database, or an empty text."""
     try:
-        with changing(cluster, database) as connection:
+        with session(cluster, database) as connection:
             found, sample = _function(connection), connection.execute(SAMPLE, [cluster.auth_role]).fetchall()
         if fault := _fault_of(found, cluster.auth_role):
             return _("%(fault)s: set it up again") % {"fault": fault}

@@ -22,7 +22,7 @@ TOO_SLOW = (errors.LockNotAvailable, errors.QueryCanceled)
 
 
 @contextmanager
-def changing(cluster: Cluster, database: str | None = None, *, field: str = "name") -> Iterator[connect.Connection]:
+def session(cluster: Cluster, database: str | None = None, *, field: str = "name") -> Iterator[connect.Connection]:
     """Open an autocommit session of the panel's login, with a lock timeout of 5 s and a statement timeout of 120 s.
 
     A refusal of the server is raised as `InvalidValues` of that field (the name is taken, or a value is invalid),

@@ -71,7 +71,7 @@ GRANTED_MAKERS = """
 """
 
 
-def given(
+def grant_statements(
     database: str, role: str, access: Access, schemas: Iterable[str], makers: Iterable[str]
 ) -> Iterator[sql.Composed]:
     """Yield the statements that grant the access; they are to be run in that database."""
@@ -85,8 +85,10 @@ def given(
             yield statement.format(maker=sql.Identifier(maker), **names)
 
 
-def taken_back(database: str, role: str, schemas: Iterable[str], makers: Iterable[str]) -> Iterator[sql.Composed]:
-    """Yield the statements that revoke whatever `given` can have granted; they never drop anything."""
+def revoke_statements(
+    database: str, role: str, schemas: Iterable[str], makers: Iterable[str]
+) -> Iterator[sql.Composed]:
+    """Yield the statements that revoke whatever `grant_statements` can have granted; they never drop anything."""
     names = {"database": sql.Identifier(database), "role": sql.Identifier(role)}
     for schema in schemas:
         for statement in TAKEN_BACK_IN_SCHEMA:

@@ -72,7 +72,7 @@ class Owned:
         return ngettext("%(count)s shared object", "%(count)s shared objects", self.count)
 
 
-def counted(connection: connect.Connection) -> dict[str, tuple[Owned, ...]]:
+def by_role(connection: connect.Connection) -> dict[str, tuple[Owned, ...]]:
     """Map each role to what it owns, by database."""
     owned: dict[str, list[Owned]] = defaultdict(list)
     for role, *found in connection.execute(COUNTED).fetchall():

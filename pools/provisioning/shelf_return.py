@@ -54,9 +54,9 @@ def _drop_what_is_new(entry: ShelfEntry, author: Model | None) -> None:
     if not entry.kept:
         logger.warning("cluster %s: nothing is dropped, because its contents at the claim are unknown", entry.pk)
         return
-    for database in databases.listed(entry.cluster):
+    for database in databases.list_all(entry.cluster):
         if database.name not in entry.kept["databases"]:
             databases.drop(entry.cluster, database.name, author)
-    for role in roles.listed(entry.cluster):
+    for role in roles.list_all(entry.cluster):
         if role.name not in entry.kept["roles"]:
             roles.drop(entry.cluster, role.name, author)

@@ -26,7 +26,7 @@ def database_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     cluster = cluster_of(pk)
     context: dict[str, Any] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
-        context |= page_of(request, databases.listed(cluster))
+        context |= page_of(request, databases.list_all(cluster))
     except PoolsError as error:
         context["unreachable"] = str(error)
     return render(request, "pools/database_list.html", context)
@@ -79,7 +79,7 @@ def database_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     context: dict[str, Any] = {
         "cluster": cluster,
         "database": database,
-        "guarded": databases.guarded(cluster, database),
+        "guarded": databases.protection_of(cluster, database),
     }
     thing = Droppable(
         database.name,

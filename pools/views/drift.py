@@ -61,9 +61,7 @@ def _found(pooler: Pooler) -> dict[str, Any]:
         return context
     if not owner.is_here:
         found = [
-            {"name": one["where"], "what": one["what"]}
-            for one in live_files.file_findings(pooler)
-            if not one.get("by")
+            {"name": one["where"], "what": one["what"]} for one in live_files.file_findings(pooler) if not one.get("by")
         ]
         return context | {"is_elsewhere": True, "changed": found}
     try:

@@ -35,7 +35,7 @@ def attempt(form: Typed, verb: Callable[[], Saved], current: Model | None = None
     try:
         return Attempt(verb())
     except InvalidValues as error:
-        form.take(error.errors)
+        form.add_errors(error.errors)
         return Attempt()
     except (ClusterUnreachable, PoolerUnreachable) as error:
         return Attempt(context={"unreachable": str(error)})

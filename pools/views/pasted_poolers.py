@@ -27,7 +27,7 @@ def pooler_paste(request: HttpRequest) -> HttpResponse:
         try:
             lines = pasted_poolers.read(form.cleaned_data["lines"])
         except InvalidValues as error:
-            form.take(error.errors)
+            form.add_errors(error.errors)
         else:
             if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
                 context["waiting"] = lines

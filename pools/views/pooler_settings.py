@@ -45,7 +45,7 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
             messages.success(request, SAVED)
             return redirect("pooler-settings", pk)
         context, status = context | tried.context, tried.status
-    live = shown_secrets.without_in_values(live_settings.read(pooler) or {})
+    live = shown_secrets.mask_values(live_settings.read(pooler) or {})
     context |= {"groups": settings_context.groups(pooler, form, live), "has_live": bool(live)}
     return render(request, "pools/pooler_settings.html", context | _shared(pooler), status=status)
 

@@ -27,7 +27,7 @@ def role_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     cluster = cluster_of(pk)
     context: dict[str, Any] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
-        context |= page_of(request, roles.listed(cluster))
+        context |= page_of(request, roles.list_all(cluster))
     except PoolsError as error:
         context["unreachable"] = str(error)
     return render(request, "pools/role_list.html", context)
@@ -66,7 +66,12 @@ def role_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
     form = RoleChangeForm(request.POST or None, role=role)
-    context: dict[str, Any] = {"cluster": cluster, "form": form, "role": role, "guarded": roles.guarded(cluster, role)}
+    context: dict[str, Any] = {
+        "cluster": cluster,
+        "form": form,
+        "role": role,
+        "guarded": roles.protection_of(cluster, role),
+    }
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(roles.change, cluster, role.name, form.values(), person(request.user)))
         if tried.saved:
@@ -83,7 +88,7 @@ def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Explain the effects of a new password; on POST, make one and show it once."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
-    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.password_guarded(cluster, role)}
+    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.password_protection_of(cluster, role)}
     if request.method != "POST":
         return render(request, "pools/role_reset.html", context)
     try:
@@ -101,7 +106,7 @@ def role_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a role after its name was typed; show its blockers instead if there are any."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
-    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.guarded(cluster, role)}
+    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.protection_of(cluster, role)}
     thing = Droppable(
         role.name,
         dropped=_("Role %(role)s was dropped.") % {"role": role.name},

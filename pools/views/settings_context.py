@@ -70,11 +70,11 @@ class Group:
 
 
 def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Group]:
-    """Return the program's settings in groups, in the catalogue's order, after settings of another release."""
+    """Return the program's settings in groups, in the catalog's order, after settings of another release."""
     found = settings_schema.shown(
-        KINDS[pooler.kind].catalogue, Scope.PROGRAM, pooler_settings_validation.release_of(pooler)
+        KINDS[pooler.kind].catalog, Scope.PROGRAM, pooler_settings_validation.release_of(pooler)
     )
-    strays = pooler_settings_validation.strays(pooler, Scope.PROGRAM, pooler.settings)
+    strays = pooler_settings_validation.unknown_settings(pooler, Scope.PROGRAM, pooler.settings)
     settings = [*strays, *(setting for setting in found if setting.type != Type.FILE)]
     waiting = {one["name"] for one in pooler.needs_restart}
     found_groups: dict[str, Group] = {}
@@ -88,7 +88,7 @@ def groups(pooler: Pooler, form: forms.Form, live: Mapping[str, str]) -> list[Gr
 def _since(pooler: Pooler, setting: Setting) -> str:
     """Return the first release that has a setting; empty if every supported release has it."""
     kind = KINDS[pooler.kind]
-    first = settings_schema.first_release(kind.catalogue, setting)
+    first = settings_schema.first_release(kind.catalog, setting)
     return ".".join(map(str, first)) if first > kind.version_of("") else ""
 
 

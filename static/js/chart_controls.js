@@ -1,6 +1,6 @@
 /** What people do with a chart: point at a moment, zoom by dragging or by keys, undo it, save the chart as an image. */
 
-import { colour } from "./charts_colours.js";
+import { color } from "./charts_colors.js";
 
 /** Listen to the pointer, the keys and the buttons of a chart; the plugin for zooming listens to the mouse itself. */
 export function listen(owner) {
@@ -64,10 +64,10 @@ function save(owner) {
   const ctx = image.getContext("2d");
   const head = 34 * ratio;
   Object.assign(image, { width: owner.canvas.width, height: owner.canvas.height + head });
-  ctx.fillStyle = colour("--chart-ground");
+  ctx.fillStyle = color("--chart-ground");
   ctx.fillRect(0, 0, image.width, image.height);
   ctx.font = `${13 * ratio}px sans-serif`;
-  ctx.fillStyle = colour("--chart-text");
+  ctx.fillStyle = color("--chart-text");
   const words = { title: owner.title, series: owner.series.map(({ label }) => label).join(", ") };
   ctx.fillText(interpolate(gettext("%(title)s: %(series)s"), words, true), 12 * ratio, 22 * ratio);
   ctx.drawImage(owner.canvas, 0, head);

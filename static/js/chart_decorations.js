@@ -1,6 +1,6 @@
 /** What is drawn beside a chart's lines: by itself, as an annotation plugin doubles the time that a sample takes. */
 
-import { colour } from "./charts_colours.js";
+import { color } from "./charts_colors.js";
 
 /** The time not reached yet, shaded, and marked moments, named in charts with `marksNamed`. */
 export function decorations(owner) {
@@ -19,7 +19,7 @@ export function decorations(owner) {
 function shade(ctx, { left, right, top, bottom }, axis, reached) {
   const from = Math.min(right, Math.max(left, axis.getPixelForValue(reached)));
   ctx.save();
-  ctx.fillStyle = colour("--chart-shade");
+  ctx.fillStyle = color("--chart-shade");
   ctx.fillRect(from, top, right - from, bottom - top);
   ctx.restore();
 }
@@ -30,8 +30,8 @@ function drawMark(ctx, { left, right, top, bottom }, x, { marksNamed }, { label 
   const isLeft = x < (left + right) / 2;
   ctx.save();
   Object.assign(ctx, {
-    strokeStyle: colour("--chart-text"),
-    fillStyle: colour("--chart-text"),
+    strokeStyle: color("--chart-text"),
+    fillStyle: color("--chart-text"),
     font: "11px sans-serif",
   });
   ctx.textAlign = isLeft ? "left" : "right";

@@ -1,7 +1,7 @@
 /** How Chart.js and its plugin for zooming are set up for a chart of a stack. */
 
 import { decorations } from "./chart_decorations.js";
-import { colour } from "./charts_colours.js";
+import { color } from "./charts_colors.js";
 import { tick } from "./run_figures.js";
 
 export const AXIS_WIDTH = 58; // px: every chart's y axis is as wide, so that the time axes line up
@@ -48,14 +48,14 @@ export function configuration(owner, onZoom) {
   };
 }
 
-/** Give a chart the colours of the theme. */
+/** Give a chart the colors of the theme. */
 export function paintFrame({ options: { scales, plugins } }) {
   for (const axis of [scales.x, scales.y]) {
-    axis.ticks.color = colour("--chart-text");
-    axis.grid.color = colour("--chart-grid");
-    axis.border.color = colour("--chart-grid");
+    axis.ticks.color = color("--chart-text");
+    axis.grid.color = color("--chart-grid");
+    axis.border.color = color("--chart-grid");
   }
-  plugins.zoom.zoom.drag.backgroundColor = colour("--chart-selection");
+  plugins.zoom.zoom.drag.backgroundColor = color("--chart-selection");
 }
 
 const zoomed =

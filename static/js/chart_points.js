@@ -19,7 +19,7 @@ export class Points {
       this.filled ||= Boolean(y);
     }
     if (!added.length) return;
-    const from = Math.max(0, this.list.length - 1); // the last one has a neighbour now
+    const from = Math.max(0, this.list.length - 1); // the last one has a neighbor now
     this.list.push(...added);
     this.markLone(from);
   }
@@ -79,7 +79,7 @@ export function nearest(rows, t) {
 }
 
 /**
- * At most `count` of the rows of a span of time, the highest of each group of neighbours. Areas on each other need the
+ * At most `count` of the rows of a span of time, the highest of each group of neighbors. Areas on each other need the
  * same rows in each, so Chart.js' decimation, which chooses points line by line, is not for them.
  */
 export function tallest(rows, [from, to], count, height) {

@@ -7,7 +7,7 @@ import { announceZoom, crosshair, listen } from "./chart_controls.js";
 import { configuration, paintFrame, THINNED_FROM } from "./chart_options.js";
 import { nearest, Points, tallest } from "./chart_points.js";
 import { Zoom } from "./chart_zoom.js";
-import { colour, mixed, onTheme } from "./charts_colours.js";
+import { color, mixed, onTheme } from "./charts_colors.js";
 import { exact, rounded, seconds } from "./run_figures.js";
 
 const EDGE = { hidden: false, pointRadius: 0, borderWidth: 0 };
@@ -110,8 +110,8 @@ export class ChartStack {
 }
 
 /**
- * One chart. A series is `{label, colour, unit, rows, value(row), band?(row) → [low, high], dashed?}`; with `shade`
- * (as "60%") its colour is that much weaker, `optional` ones are named once they have a value but 0. In a `stacked`
+ * One chart. A series is `{label, color, unit, rows, value(row), band?(row) → [low, high], dashed?}`; with `shade`
+ * (as "60%") its color is that much weaker, `optional` ones are named once they have a value but 0. In a `stacked`
  * chart areas lie on each other, all from the same rows, but for the lines of series that are `alone`. `marksNamed`:
  * the moments that all charts mark are named in this one. `most`: where the axis ends.
  */
@@ -143,14 +143,14 @@ class TimeChart {
     this.paint();
   }
 
-  /** Take the colours of the theme. */
+  /** Take the colors of the theme. */
   paint() {
     paintFrame(this.chart);
     this.series.forEach((one, index) => {
       const [{ dataset }, , top] = this.lines[index];
-      dataset.borderColor = colour(one.colour, one.shade);
-      dataset.backgroundColor = dataset.fill ? colour(one.colour, one.shade ?? "80%") : dataset.borderColor;
-      if (top) top.dataset.backgroundColor = colour(one.colour, "22%");
+      dataset.borderColor = color(one.color, one.shade);
+      dataset.backgroundColor = dataset.fill ? color(one.color, one.shade ?? "80%") : dataset.borderColor;
+      if (top) top.dataset.backgroundColor = color(one.color, "22%");
     });
   }
 
@@ -307,7 +307,7 @@ function buildLegend(owner) {
     const button = document.createElement("button");
     const value = document.createElement("output");
     const key = document.createElement("i");
-    key.style.background = mixed(one.colour, one.shade ?? "100%");
+    key.style.background = mixed(one.color, one.shade ?? "100%");
     const title = gettext("Show or hide; the figure is the last one, or that at the cursor");
     Object.assign(button, { type: "button", className: "chart-key", title });
     button.append(key, ` ${one.label} `, value);

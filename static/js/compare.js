@@ -1,4 +1,4 @@
-/** The comparison's charts: each run a line in the colour of its arm, all on one clock that starts with the load. */
+/** The comparison's charts: each run a line in the color of its arm, all on one clock that starts with the load. */
 
 import { rowsOf } from "./chart_points.js";
 import { ChartStack } from "./charts.js";
@@ -16,9 +16,9 @@ const stack = new ChartStack(span());
 stack.shaded = false;
 
 function series(name, unit) {
-  return courses.map(({ label, valid, rows, colour, means }) => ({
+  return courses.map(({ label, valid, rows, color, means }) => ({
     label: valid ? label : interpolate(gettext("%(run)s (not valid)"), { run: label }, true),
-    colour: `--chart-${colour}`,
+    color: `--chart-${color}`,
     unit,
     rows,
     dashed: !valid,

@@ -16,7 +16,7 @@ const root = document.querySelector("[data-monitoring]");
 const course = JSON.parse(document.getElementById("course").textContent);
 const isLive = course.range === "live";
 
-const line = (label, colour, name, unit) => ({ label, colour, name, unit });
+const line = (label, color, name, unit) => ({ label, color, name, unit });
 const SERIES = {
   connections: [
     gettext("Connections"),
@@ -73,10 +73,10 @@ const stack = new ChartStack(span[1], { start: span[0], label: LABELS[course.ran
 stack.shaded = false;
 
 /** A recorded point's band reaches from its average to its maximum; a live one is one value. */
-function series({ label, colour, name, unit }) {
+function series({ label, color, name, unit }) {
   const value = (row) => row[name] ?? null;
   const band = (row) => (value(row) === null ? null : [value(row), row[`${name}_max`] ?? value(row)]);
-  return { label, colour, unit, rows, value, ...(isLive ? {} : { band }) };
+  return { label, color, unit, rows, value, ...(isLive ? {} : { band }) };
 }
 
 function build() {

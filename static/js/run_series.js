@@ -19,9 +19,9 @@ const spread = ({ latency_ms: mean, stddev_ms: by }) =>
   mean === null || by === null ? null : [Math.max(0, mean - by), mean + by];
 
 /** A maker of series on the same rows. */
-const on = (rows, unit) => (label, colour, value, more) => ({
+const on = (rows, unit) => (label, color, value, more) => ({
   label,
-  colour,
+  color,
   unit,
   rows,
   value: typeof value === "string" ? field(value) : value,
@@ -159,7 +159,7 @@ export function chartsOf(rows, uncounted = []) {
 
 const state = (name) => (row) => row.states?.[name] ?? 0;
 
-/** A series for each wait that the rows speak of: a colour for each type, a shade for each event of it. */
+/** A series for each wait that the rows speak of: a color for each type, a shade for each event of it. */
 export function waitSeries(server) {
   const names = [...new Set(server.flatMap(({ waits }) => Object.keys(waits ?? {})))].sort(inOrder);
   const seen = new Map();
@@ -169,7 +169,7 @@ export function waitSeries(server) {
     seen.set(type, place + 1);
     return {
       label: name.replace(":", ": "),
-      colour: TYPES[type] ?? OTHER,
+      color: TYPES[type] ?? OTHER,
       shade: SHADES[Math.min(place, SHADES.length - 1)],
       unit: "sessions",
       rows: server,
@@ -178,7 +178,7 @@ export function waitSeries(server) {
   });
 }
 
-/** Types in the order of their colours, the rest at the end. */
+/** Types in the order of their colors, the rest at the end. */
 function inOrder(one, two) {
   const order = Object.keys(TYPES);
   const place = (name) => (name === REST ? 99 : (order.indexOf(name.split(":")[0]) + 50) % 50);

@@ -24,7 +24,7 @@ test("points are made for new rows only, in the same array", () => {
   );
 });
 
-test("a point between gaps is lone, until a neighbour has a value", () => {
+test("a point between gaps is lone, until a neighbor has a value", () => {
   const points = new Points(value);
   const lone = () => points.list.map((one) => one.lone);
   const all = rows(1, undefined, 2, undefined, 3);

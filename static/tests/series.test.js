@@ -4,13 +4,13 @@ import { test } from "node:test";
 
 const { chartsOf, checkpointLabel, waitSeries } = await import("../js/run_series.js");
 
-test("a wait's series has its type's colour, a shade for each event, and the rest comes last", () => {
+test("a wait's series has its type's color, a shade for each event, and the rest comes last", () => {
   const rows = [
     { t: 1, waits: { others: 1, "Lock:tuple": 2, CPU: 3 } },
     { t: 2, waits: { "Lock:transactionid": 1 } },
   ];
   assert.deepEqual(
-    waitSeries(rows).map(({ label, colour, shade, value }) => [label, colour, shade, rows.map(value)]),
+    waitSeries(rows).map(({ label, color, shade, value }) => [label, color, shade, rows.map(value)]),
     [
       ["CPU", "--chart-5", "90%", [3, 0]],
       ["Lock: transactionid", "--chart-4", "90%", [0, 1]],

@@ -20,7 +20,7 @@ BENCHMARKS += ["/settings-profiles/", "/settings-profiles/new/"]
 BENCHMARKS += ["/settings-profiles/propose/?memory_mb=8192&cpus=4&disk=ssd&max_connections=100"]
 BENCHMARKS += ["/experiments/", "/playbooks/new/?like=burst", "/playbooks/burst/"]
 ONLY_VIOLATIONS = {"resultTypes": ["violations"]}  # of what passes, axe-core then describes one element of each rule
-# Contrast takes three quarters of axe-core's time. What shares its colours, font and backgrounds shares the verdict, so
+# Contrast takes three quarters of axe-core's time. What shares its colors, font and backgrounds shares the verdict, so
 # three elements of each kind are looked at: one may be disabled, and then passes whatever its contrast is.
 UNFOLD_AND_MARK = """() => {
     for (const folded of document.querySelectorAll("details")) folded.open = true;

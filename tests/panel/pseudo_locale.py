@@ -24,7 +24,7 @@ def pseudo(text: str) -> str:
 def speak(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have every gettext of Django answer in that language."""
     translation.gettext("")  # Django puts its functions in place at the first use
-    catalogue = translation._trans  # type: ignore[attr-defined]
+    catalog = translation._trans  # type: ignore[attr-defined]
     replaced = {
         "gettext": lambda text: pseudo(str(text)),
         "ngettext": lambda one, many, count: pseudo(one if count == 1 else many),
@@ -32,4 +32,4 @@ def speak(monkeypatch: pytest.MonkeyPatch) -> None:
         "npgettext": lambda context, one, many, count: pseudo(one if count == 1 else many),
     }
     for name, function in replaced.items():
-        monkeypatch.setattr(catalogue, name, function)
+        monkeypatch.setattr(catalog, name, function)

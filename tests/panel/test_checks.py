@@ -41,9 +41,9 @@ def test_debug_on_this_machine_is_fine(settings: Any) -> None:
 
 def test_an_open_host_without_https_is_warned_of(settings: Any) -> None:
     settings.ALLOWED_HOSTS, settings.SESSION_COOKIE_SECURE = ["panel.example.org"], False
-    assert ids(checks.strangers_come_by_https) == ["pooldeck.W001"]
+    assert ids(checks.remote_hosts_use_https) == ["pooldeck.W001"]
     settings.SESSION_COOKIE_SECURE = True
-    assert ids(checks.strangers_come_by_https) == []
+    assert ids(checks.remote_hosts_use_https) == []
 
 
 def test_a_star_is_warned_of(settings: Any) -> None:
@@ -94,7 +94,7 @@ def test_the_settings_as_they_come_raise_nothing(settings: Any) -> None:
     settings.ALLOWED_HOSTS = ["localhost", "127.0.0.1", "[::1]"]  # the test runner adds one of its own
     every = (
         checks.debug_is_for_this_machine,
-        checks.strangers_come_by_https,
+        checks.remote_hosts_use_https,
         checks.hosts_are_named,
         checks.keys_can_seal,
         checks.generators_share_a_database,

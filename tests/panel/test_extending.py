@@ -133,7 +133,7 @@ class Toy(Engine):
     def read_output(self, stdout, stderr=""):
         samples = [_sample(found) for found in LINE.finditer(stdout + stderr)]
         summary = {"tps": 5.0, "transactions": 10, "latency_avg_ms": 1.0, "clients": 1} if samples else {}
-        return Output(TERMS, summary=summary, progress=samples, recognised=len(samples), executions=bool(samples) + 0)
+        return Output(TERMS, summary=summary, progress=samples, recognized=len(samples), executions=bool(samples) + 0)
 
     def tables_of(self, options, *, purpose):
         return None

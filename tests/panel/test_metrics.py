@@ -42,7 +42,7 @@ def test_reading_needs_a_token_that_may_read(client, status):
     assert client().get("/metrics").status_code == status
 
 
-def test_a_neighbour_who_is_allowed_needs_no_token(settings):
+def test_a_neighbor_who_is_allowed_needs_no_token(settings):
     settings.METRICS_ALLOW = [ip_network("10.1.0.0/16")]
     assert Client(REMOTE_ADDR="10.1.2.3").get("/metrics").status_code == 200
     assert Client(REMOTE_ADDR="10.2.2.3").get("/metrics").status_code == 401

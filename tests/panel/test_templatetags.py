@@ -61,7 +61,7 @@ def test_a_time_carries_its_date_and_zone():
     assert (pooldeck.when(None), pooldeck.when("", "not yet")) == ("never", "not yet")
 
 
-def test_a_state_nobody_knows_stays_grey():
+def test_a_state_nobody_knows_stays_gray():
     badge = Template('{% include "includes/state.html" with state="odd" %}').render(Context())
     assert "status-secondary" in badge
 

@@ -1,4 +1,4 @@
-"""Every text that a person reads passes gettext, so that a catalogue in `locale/` can translate it."""
+"""Every text that a person reads passes gettext, so that a catalog in `locale/` can translate it."""
 
 from pathlib import Path
 

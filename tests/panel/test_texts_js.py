@@ -3,7 +3,7 @@
 from django.test import Client
 
 
-def test_the_catalogue_is_a_script_that_strangers_get_and_browsers_keep() -> None:
+def test_the_catalog_is_a_script_that_strangers_get_and_browsers_keep() -> None:
     answer = Client().get("/texts.js")
     assert answer.status_code == 200
     assert answer["Content-Type"].startswith("text/javascript")

@@ -1,4 +1,4 @@
-"""Catalogue of pgbench's options that a run may carry, for validation, forms and API.
+"""Catalog of pgbench's options that a run may carry, for validation, forms and API.
 
 Of the options of pgbench 9.6 to 19, these are left out on purpose. `-n` is always passed, since a run would truncate
 pgbench_history; `-q` follows the size of a dataset; the connection is one string. `-N` and `-S` are built-in scripts.

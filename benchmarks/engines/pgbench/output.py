@@ -16,7 +16,7 @@ from benchmarks.processes.process import LineReader
 _EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, printed under --progress-timestamp
 _RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]{0,20}[mK]")  # what pgbench 12 and later print round `error:` on a terminal
+_COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[mK]")  # what pgbench 12 and later print round `error:` on a terminal
 TERMS = ProgramTerms("pgbench")
 _INIT_LINES = lines.InitProgress | lines.InitPhase | lines.InitDone
 
@@ -105,13 +105,13 @@ def read_output(stdout: str, stderr: str = "") -> Output:
         errors=[event.text for event in events if isinstance(event, lines.Aborted | lines.Failure)],
         mode="init" if initializes and not progress and not found.executions else "load",
         executions=found.executions,
-        recognised=found.recognised + sum(_is_pgbenchs_own(event) for event in events),
+        recognized=found.recognized + sum(_is_pgbenchs_own(event) for event in events),
     )
 
 
 def _lines_of(text: str) -> list[str]:
     reader = LineReader()
-    return [*reader.feed(_COLOUR.sub("", text).encode("utf-8", "replace")), *reader.close()]
+    return [*reader.feed(_COLOR.sub("", text).encode("utf-8", "replace")), *reader.close()]
 
 
 def _random_seed(texts: list[str]) -> dict[str, int]:

@@ -80,7 +80,7 @@ class Summary:
     client_version: str = ""
     server_version: str = ""
     executions: int = 0  # `transaction type:` lines; more than one: the text holds several executions
-    recognised: int = 0
+    recognized: int = 0
 
 
 def read_summary(texts: Iterable[str]) -> Summary:
@@ -94,7 +94,7 @@ def read_summary(texts: Iterable[str]) -> Summary:
             row = _row_pattern(bool(heading["failures"]), bool(heading["retries"]))
         elif not _read_line(text.strip(), summary):
             continue
-        summary.recognised += 1
+        summary.recognized += 1
     summary.figures |= _headline_rates(summary.rates)
     return summary
 

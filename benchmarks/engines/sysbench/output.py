@@ -71,7 +71,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     """Read what sysbench printed, on separate streams or merged into one; never raises."""
     texts = [*_lines_of(stdout), *_lines_of(stderr)]
     progress = [sample for text in texts if (sample := _interval(text))]
-    figures, recognised = _figures(texts)
+    figures, recognized = _figures(texts)
     buckets = _buckets(texts) if "transactions" in figures else []
     if "transactions" in figures:
         figures |= _percentiles(buckets) | _busy(figures)
@@ -87,7 +87,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
         errors=errors,
         prepared=bool(versions) and not errors,
         prepared_rows=filled[-1] if filled else None,
-        recognised=recognised + len(progress) + len(versions) + len(made),
+        recognized=recognized + len(progress) + len(versions) + len(made),
         executions=sum(text.startswith("SQL statistics:") for text in texts),
         latencies=buckets,
     )

@@ -1,4 +1,4 @@
-"""Throughput by pool size and clients as rows of coloured cells; pure."""
+"""Throughput by pool size and clients as rows of colored cells; pure."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from typing import Any
 
 from benchmarks.experiments.advice.grid import Cell
 
-SHARES = (0.97, 0.9, 0.75, 0.5)  # of the best with as many clients; the least of each colour but the palest
+SHARES = (0.97, 0.9, 0.75, 0.5)  # of the best with as many clients; the least of each color but the palest
 PALEST = 0
 
 
 @dataclass(frozen=True)
 class HeatCell:
-    """A size with a number of clients: mean figures (tps, ms), and its colour from 0, pale, to 4; None if unmeasured.
+    """A size with a number of clients: mean figures (tps, ms), and its color from 0, pale, to 4; None if unmeasured.
 
     `is_possible` is False of a pool with more connections than clients, which no sweep measures.
     """
@@ -20,7 +20,7 @@ class HeatCell:
     clients: int
     tps: float | None = None
     latency_ms: float | None = None
-    colour: int | None = None
+    color: int | None = None
     is_best: bool = False
     is_recommended: bool = False
     is_possible: bool = True
@@ -46,7 +46,7 @@ class HeatMap:
 
     @property
     def legend(self) -> list[tuple[int, str]]:
-        """The colours, the darkest first, with the share of the best that each begins at; below the last for 0."""
+        """The colors, the darkest first, with the share of the best that each begins at; below the last for 0."""
         named = [(len(SHARES) - at, f"≥ {share:.0%}") for at, share in enumerate(SHARES)]
         return [*named, (PALEST, f"< {SHARES[-1]:.0%}")]
 
@@ -71,7 +71,7 @@ def draw(
             clients,
             tps=found["tps"],
             latency_ms=found["latency_avg_ms"],
-            colour=_colour(found["tps"] / best[clients]),
+            color=_color(found["tps"] / best[clients]),
             is_best=found["tps"] == best[clients],
             is_recommended=(size, clients) == (recommended, expected),
         )
@@ -81,5 +81,5 @@ def draw(
     return HeatMap(tuple(columns), expected, rows)
 
 
-def _colour(share: float) -> int:
+def _color(share: float) -> int:
     return sum(share >= least for least in SHARES)

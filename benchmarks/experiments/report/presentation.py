@@ -61,7 +61,7 @@ class TableRow:
 
     @property
     def tone(self) -> str:
-        """The colour of its verdict."""
+        """The color of its verdict."""
         return {Verdict.FASTER: "better", Verdict.SLOWER: "worse"}.get(self.arm.verdict or Verdict.NOT_ENOUGH, "none")
 
 

@@ -140,13 +140,13 @@ def _with_text(number: int, given: Any) -> Any:
         without = _("script %(number)s has none of text, script and script_version: use one")
         raise LookupError((text if targets else without) % {"number": number})
     if targets == ["text"]:
-        return _as_labelled(number, given)
+        return _as_labeled(number, given)
     found = _version(number, given)
     kept = {key: value for key, value in given.items() if key not in ("script", "script_version", "version", "name")}
     return kept | {"text": found.text, "name": found.script.name, "version": found.number}
 
 
-def _as_labelled(number: int, given: dict[str, Any]) -> dict[str, Any]:
+def _as_labeled(number: int, given: dict[str, Any]) -> dict[str, Any]:
     """Return the script; raise where it claims to be a version of the library that has another text."""
     name, version = given.get("name"), given.get("version")
     if isinstance(name, str) and isinstance(version, int):

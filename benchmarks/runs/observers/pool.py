@@ -11,7 +11,7 @@ from benchmarks.runs.observers import ticker
 from benchmarks.runs.observers.base import LoadContext, ObservedFigures
 from pools.models import Pooler
 from pools.monitoring import sampler as consoles
-from pools.monitoring.rates import counted
+from pools.monitoring.rates import without_uncounted
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 
@@ -72,7 +72,7 @@ class _Console:
         found = snapshot.figures.get(self.name)
         if found is not None:
             self.context.put(
-                PoolObservation(at, counted({name: getattr(found, name) for name in FIGURES}, self.uncounted))
+                PoolObservation(at, without_uncounted({name: getattr(found, name) for name in FIGURES}, self.uncounted))
             )
         self.observations += 1
         if self.observations > 1:  # the rates of the first one are of the time before the load
@@ -96,7 +96,7 @@ def figures(snapshot: ConsoleSnapshot, name: str, uncounted: Collection[str] = (
         "transactions_per_s": _rounded(rates.transactions_per_s if rates else None),
     }
     if len(snapshot.figures) > 1:
-        whole = counted(snapshot.whole(), uncounted)
+        whole = without_uncounted(snapshot.whole(), uncounted)
         found |= {f"all_{figure}": whole[figure] for figure in OF_ALL}
     return found
 

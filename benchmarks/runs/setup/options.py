@@ -14,7 +14,7 @@ GROUP = OptionGroup.CONDITIONS
 LONGEST_WARM_UP_S = 3_600
 MOST_IDLE = 10_000
 ENDPOINT, CLUSTER = "endpoint", "cluster"
-CATALOG, NOTHING = "catalogue", "nothing"
+CATALOG, NOTHING = "catalogue", "nothing"  # values of the API, which stay until 1.0
 
 FIELDS = (
     Field(

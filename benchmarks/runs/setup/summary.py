@@ -9,10 +9,10 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from pools.clusters.memory_budget import GB, MB
 
-LabelledText = tuple[str, str]  # label and sentence
+LabeledText = tuple[str, str]  # label and sentence
 
 
-def in_words(noted: dict[str, Any]) -> list[LabelledText]:
+def in_words(noted: dict[str, Any]) -> list[LabeledText]:
     """Return a label and a sentence for each condition that a run noted, in their order; unknown ones are left out."""
     return [(str(label), describe(noted[name])) for name, label, describe in _DESCRIBED if name in noted]
 

@@ -44,7 +44,7 @@ class Command(BaseCommand):
         database = settings.DATABASES["default"]
         connections.close_all()
         backups.refuse_in_use(database)
-        backups.bring_back(database, folder)
+        backups.restore(database, folder)
         call_command("migrate", verbosity=0, interactive=False)
         pausing.pause(f"its metadata database was restored from {folder}")
 

@@ -29,7 +29,7 @@ class HAProxy(Driver):
     service = program = "haproxy"
     immediate_shutdown = "SIGTERM"
     usual_mode = Mode.SESSION
-    catalogue = settings_catalog.CATALOGUE
+    catalog = settings_catalog.CATALOG
     words = tuple(stats_socket.WORDS)
     columns = COLUMNS
     uncounted = frozenset(

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from pools.models import Pooler
 from pools.poolers import local_process
 from pools.poolers.haproxy.stats_socket import MAIN
-from pools.poolers.local_process import SEARCH_PATH, handed_over
+from pools.poolers.local_process import SEARCH_PATH, hand_over
 
 TIMEOUT_S = 30
 FAULT = re.compile(r"^\[ALERT\]\s*(?:\(\d+\)\s*:\s*)?(?:config\s*:\s*)?(.+)$", re.MULTILINE)
@@ -31,7 +31,7 @@ def fault_of(program: str, texts: Mapping[str, str], config_dir: str) -> str:
     with tempfile.TemporaryDirectory(prefix="pooldeck-haproxy-") as name:
         folder = Path(name)
         (folder / MAIN).write_text(texts[MAIN], errors="surrogateescape")
-        account = handed_over(folder, Path(config_dir).stat())
+        account = hand_over(folder, Path(config_dir).stat())
         done = local_process.run([*account, program, "-c", "-f", str(folder / MAIN)], folder, TIMEOUT_S)
         printed = done.stderr.replace(f"{folder}/", "")
     if done.returncode == 0:

@@ -10,10 +10,10 @@ from uuid import UUID
 from pools.models import Pool
 from pools.poolers.haproxy.settings_catalog import DEFAULTS
 from pools.poolers.haproxy.stats_socket import DIGEST, MAIN
+from pools.poolers.shown_secrets import MASK
 
 MARK = "# ---- Pooldeck replaces what follows with each apply; what stands above is kept:\n"
 PROXY = "pooldeck"
-DOTS = "••••"
 POOL = re.compile(r"^# pool (\S+) (\{.*\})$", re.MULTILINE)
 SETTINGS = re.compile(r"^# settings (\{.*\})$", re.MULTILINE)
 DIGESTED = re.compile(rf"^    setenv {DIGEST} (\S+)\n", re.MULTILINE)
@@ -126,4 +126,4 @@ def written(address: Address) -> str:
 
 def masked(texts: Mapping[str, str]) -> dict[str, str]:
     """Return the files with dots for the passwords of the operator's part; the panel's part has none."""
-    return {name: SECRETS.sub(rf"\g<1>{DOTS}", text) if name == MAIN else text for name, text in texts.items()}
+    return {name: SECRETS.sub(rf"\g<1>{MASK}", text) if name == MAIN else text for name, text in texts.items()}

@@ -62,7 +62,7 @@ def _seconds(name: str, default: str, label: "StrOrPromise", help: "StrOrPromise
     )  # HAProxy's timers hold 24 days
 
 
-CATALOGUE: tuple[Setting, ...] = (
+CATALOG: tuple[Setting, ...] = (
     _setting(
         SERVERS,
         "servers",
@@ -176,4 +176,4 @@ CATALOGUE: tuple[Setting, ...] = (
         gettext_lazy("A server that is silent for so long is disconnected"),
     ),
 )
-DEFAULTS = {one.name: one.default for one in CATALOGUE}
+DEFAULTS = {one.name: one.default for one in CATALOG}

@@ -121,7 +121,9 @@ def _rules_at(path: str, given: Mapping[str, str], place: Place) -> str:
     return hba_lists.written_out(rules, path, place.read)
 
 
-def guests(asked: Iterable[Pool], admissions: Mapping[str, Admission], before: Mapping[str, str]) -> dict[str, str]:
+def admitted_passwords(
+    asked: Iterable[Pool], admissions: Mapping[str, Admission], before: Mapping[str, str]
+) -> dict[str, str]:
     """Return the passwords of roles that pools admit besides their own: those that the panel knows, and the live ones.
 
     `before` are the panel's users as they were last applied.

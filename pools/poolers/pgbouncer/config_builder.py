@@ -360,8 +360,8 @@ class Drafting:
         """Return the secrets of the panel's part of userlist.txt."""
         inbound = {pool.cluster for pool in self.inbound}
         secrets = userlist.secrets_of(self.pooler, self.staying, self.asked, kept, self._panels_users, self.found)
-        guests = access.guests([pool for pool, _ in self.asked], self.admissions, self._panels_users)
-        secrets = userlist.remembered([*self.known_users, *self.spec.users], inbound) | guests | secrets
+        guests = access.admitted_passwords([pool for pool, _ in self.asked], self.admissions, self._panels_users)
+        secrets = userlist.still_listed([*self.known_users, *self.spec.users], inbound) | guests | secrets
         if (inbound or self.operators.uses_auth_query) and self.version < database_entries.TOLERANT:
             asking = [pool.pk for pool, entry in self.asked if entry.auth_user and not self.settings_changed]
             userlist.refuse_unlisted(self.spec.users.keys() - {*secrets, *kept}, asking, settings=self.settings_changed)

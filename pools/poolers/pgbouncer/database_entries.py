@@ -22,7 +22,7 @@ from pools.models import NodeRole, Pool, identifiers
 from pools.poolers import settings_schema
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import auth_query, releases, values
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 
 # The second part is just what `Entry.line` writes of an entry without settings and without a quote in a value, as most
@@ -333,7 +333,7 @@ def _sound(pool: Pool, what: str, value: str) -> str:
 def _settings_of(pool: Pool, version: Version) -> Mapping[str, str]:
     if pool.user and not pool.settings:  # as most of ten thousand
         return NO_SETTINGS
-    for _name, fault in settings_schema.problems(CATALOGUE, Scope.POOL, pool.settings, version):
+    for _name, fault in settings_schema.problems(CATALOG, Scope.POOL, pool.settings, version):
         raise Rejected(_("pool %(pool)s: %(fault)s") % {"pool": pool, "fault": fault}, pool.pk)
     asked = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}
     query = query_of(pool) if version >= auth_query.QUERY_PER_ENTRY else ""
@@ -360,7 +360,7 @@ def losing_their_user(forced: Forced, wanted: Iterable[Entry]) -> set[str]:
     return {entry.name for entry in wanted if not entry.user and forced.get(entry.name)}
 
 
-def deadly(
+def crashing_entries(
     version: Version,
     pools: Rows,
     forced: Forced,

@@ -21,7 +21,7 @@ from pools.clusters.topology import Address
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
 from pools.poolers.base import ClusterBusy, Rejected, Route
-from pools.poolers.direct_login import NOBODY_THERE, busy_described, connected, report_unreachable
+from pools.poolers.direct_login import NOBODY_THERE, busy_as_cluster_busy, connected, report_unreachable
 from pools.poolers.pgbouncer import auth_query, database_entries, global_settings
 from pools.poolers.pgbouncer.config_builder import Drafting, stays
 from pools.poolers.pgbouncer.database_entries import Found
@@ -175,7 +175,7 @@ class Direct:
     @contextmanager
     def _connected(self, pool: Pool, role: str, password: str, at: Address) -> Iterator[connect.Connection]:
         """Log in by the cluster's own sslmode, or with the pooler's certificate where servers may ask for it."""
-        with busy_described(pool), ExitStack() as opened:
+        with busy_as_cluster_busy(pool), ExitStack() as opened:
             if self.tls.key:
                 folder = self.drafted.pooler.config_dir
                 yield opened.enter_context(_connected_with(pool, role, password, at, self.tls, folder))

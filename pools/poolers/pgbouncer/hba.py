@@ -146,9 +146,7 @@ def _check_rule(fields: Fields, version: Version) -> None:
         return
     kind = fields[0][0]
     if kind not in TYPES:
-        raise Unreadable(
-            _("%(value)s is no type: use %(types)s") % {"value": _quoted(kind), "types": ", ".join(TYPES)}
-        )
+        raise Unreadable(_("%(value)s is no type: use %(types)s") % {"value": _quoted(kind), "types": ", ".join(TYPES)})
     if len(fields) < (4 if kind == "local" else 5):
         if kind == "local":
             missing = _("it has %(count)d fields, and needs type, database, user and method")
@@ -187,8 +185,7 @@ def _after_address(fields: Fields, version: Version) -> Fields:
         ip_address(address)
     except ValueError:
         raise Unreadable(
-            _("%(value)s is no address: write numbers such as 10.0.0.0/8 or ::1/128")
-            % {"value": _quoted(address)}
+            _("%(value)s is no address: write numbers such as 10.0.0.0/8 or ::1/128") % {"value": _quoted(address)}
         ) from None
     _check_network(f"{address}/{_prefix_length(address, fields[1][0])}")
     return fields[2:]
@@ -235,8 +232,7 @@ def _check_method(fields: Fields, version: Version) -> None:
     for option in options:
         if method != "ldap" and not (maps and option.startswith(MAP)):
             raise Unreadable(
-                _("%(value)s after %(method)s is not read: take it away")
-                % {"value": _quoted(option), "method": method}
+                _("%(value)s after %(method)s is not read: take it away") % {"value": _quoted(option), "method": method}
             )
 
 

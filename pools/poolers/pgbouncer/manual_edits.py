@@ -12,7 +12,7 @@ from pools.poolers.adoption import Adoption
 from pools.poolers.pgbouncer import global_settings, releases, render, sharing, userlist
 from pools.poolers.pgbouncer.global_settings import DERIVED, SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope
 
 Texts = Mapping[str, str]
@@ -166,7 +166,7 @@ def _name_of(key: str) -> str:
 
 
 def _of_pools() -> set[str]:
-    return {setting.name for setting in CATALOGUE if setting.scope == Scope.POOL} - set(BY_THE_PANEL)
+    return {setting.name for setting in CATALOG if setting.scope == Scope.POOL} - set(BY_THE_PANEL)
 
 
 def _adopt_settings(made: Adoption, settled: str, found: str) -> None:

@@ -20,7 +20,7 @@ from pools.models import Pooler
 from pools.poolers import host_processes, local_process, program_trust
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
-from pools.poolers.local_process import SEARCH_PATH, handed_over
+from pools.poolers.local_process import SEARCH_PATH, hand_over
 from pools.poolers.pgbouncer import console, global_settings, operators_config, processes, releases, render, values
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
@@ -62,8 +62,7 @@ def start(pooler: Pooler, path: str, texts: Mapping[str, str], folder_there: str
         ) from error
     if trial_error:
         raise Rejected(
-            _("PgBouncer would not start on these files, so they were not written: %(error)s")
-            % {"error": trial_error}
+            _("PgBouncer would not start on these files, so they were not written: %(error)s") % {"error": trial_error}
         )
 
 
@@ -92,7 +91,7 @@ def _trial_error_here(
         folder, owner = Path(name), Path(config_dir).stat()
         # by a relative path, since only the panel may be let into the folders above config_dir
         path_there = folder.name if folder.parent == Path(config_dir) else name
-        moved = _moved(texts, path_there, folder_there, pwd.getpwuid(owner.st_uid).pw_name, _free_port())
+        moved = _redirected(texts, path_there, folder_there, pwd.getpwuid(owner.st_uid).pw_name, _free_port())
         for file_name, text in _with_copies(moved, included, path_there).items():
             (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
         trial_error = _run([path, f"{path_there}/{MAIN}"], folder, config_dir, owner)
@@ -112,7 +111,7 @@ def _trial_error_there(
     trial_error = ""
     for _attempt in range(PORTS_TRIED):
         port = secrets.choice(PORTS)
-        moved = _moved(texts, folder, folder_there, host_processes.owner_of(host, config_dir), port)
+        moved = _redirected(texts, folder, folder_there, host_processes.owner_of(host, config_dir), port)
         files = _with_copies(moved, included, folder)
         encoded = {name: text.encode(errors="surrogateescape") for name, text in files.items()}
         sizes = [word for name, content in encoded.items() for word in (name, str(len(content)))]
@@ -128,20 +127,20 @@ def _holds_key(texts: Mapping[str, str]) -> bool:
     return any(render.PRIVATE_KEY.search(text) for text in texts.values())
 
 
-def _moved(texts: Mapping[str, str], folder: str, folder_there: str, user: str, port: int) -> dict[str, str]:
+def _redirected(texts: Mapping[str, str], folder: str, folder_there: str, user: str, port: int) -> dict[str, str]:
     """Redirect everything that would reach the real pooler; a later setting overrides an earlier one."""
     given = {name: text for name, text in texts.items() if name in global_settings.REFERENCED}
     masked = render.masked({name: text for name, text in texts.items() if name not in given})
     settings = re.sub(rf"(?m) = {re.escape(folder_there)}/(pooldeck_)", rf" = {folder}/\1", masked.get(SETTINGS, ""))
     databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", masked.get(DATABASES, ""))
-    lines = [f"{key} = {value}" for key, value in _instead(masked[MAIN], folder, user, port).items()]
+    lines = [f"{key} = {value}" for key, value in _overrides(masked[MAIN], folder, user, port).items()]
     main = render.INCLUDE.sub(lambda _: f"%include {folder}/{DATABASES}", masked[MAIN])
     return {
         **given,
         **masked,
         SETTINGS: settings + "\n".join([*lines, ""]),
         DATABASES: databases,
-        MAIN: _ending(main, folder),
+        MAIN: _with_settings_last(main, folder),
     }
 
 
@@ -153,7 +152,7 @@ def _with_copies(texts: Mapping[str, str], included: Mapping[str, str], folder: 
     """
     names = {path: f"included-{number}-{PurePosixPath(path).name}" for number, path in enumerate(included, start=1)}
 
-    def led(found: re.Match[str]) -> str:
+    def to_copy(found: re.Match[str]) -> str:
         return f"%include {folder}/{names[found[1]]}" if found[1] in names else found[0]
 
     copies = {names[path]: OF_THE_REAL_ONE.sub("", text) for path, text in included.items()}
@@ -161,11 +160,11 @@ def _with_copies(texts: Mapping[str, str], included: Mapping[str, str], folder: 
     return {
         USERLIST: "",
         **texts,
-        **{name: INCLUDE.sub(led, text) for name, text in (main | render.masked(copies)).items()},
+        **{name: INCLUDE.sub(to_copy, text) for name, text in (main | render.masked(copies)).items()},
     }
 
 
-def _ending(main: str, folder: str) -> str:
+def _with_settings_last(main: str, folder: str) -> str:
     """Append the settings, and their overrides, to the [pgbouncer] section of pgbouncer.ini.
 
     Below an include of the operator's their lines come after the overrides, so the real one's files and sockets are
@@ -182,7 +181,7 @@ def _ending(main: str, folder: str) -> str:
     return above + line + OF_THE_REAL_ONE.sub("", below)
 
 
-def _instead(main: str, folder: str, user: str, port: int) -> dict[str, str]:
+def _overrides(main: str, folder: str, user: str, port: int) -> dict[str, str]:
     settings = {
         "listen_addr": "127.0.0.1",
         "listen_port": str(port),
@@ -201,7 +200,7 @@ def _instead(main: str, folder: str, user: str, port: int) -> dict[str, str]:
 def _run(argv: list[str], folder: Path, config_dir: str, owner: os.stat_result) -> str:
     """Return its errors before it ended; empty once it is up (then it is killed)."""
     with subprocess.Popen(
-        [*handed_over(folder, owner), *argv],
+        [*hand_over(folder, owner), *argv],
         cwd=config_dir,
         env=program_trust.environment(SEARCH_PATH),
         stdin=subprocess.DEVNULL,

@@ -19,38 +19,40 @@ def faults(pooler: Pooler, pem: str) -> list[str]:
     if pooler.host.startswith(("/", "@")):
         return []  # a socket has no TLS
     try:
-        shown = _shown(*deliveries.of(pooler).address_of(pooler, pooler.port))
+        shown = _presented(*deliveries.of(pooler).address_of(pooler, pooler.port))
     except OSError as error:
         return [_("the pooler does not offer an encrypted connection: %(error)s") % {"error": error}]
-    return [] if shown == _first(pem) else [_("the pooler presents another certificate than the given one to clients")]
+    if shown == _first_certificate(pem):
+        return []
+    return [_("the pooler presents another certificate than the given one to clients")]
 
 
-def _shown(host: str, port: int) -> bytes | None:
+def _presented(host: str, port: int) -> bytes | None:
     """Return the certificate of an encrypted connection, in DER; None where the pooler offers no encryption."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is compared, byte for byte
-    with _line(host, port) as line:
-        line.sendall(SSL_REQUEST)
-        if line.recv(1) != b"S":
+    with _connect(host, port) as connection:
+        connection.sendall(SSL_REQUEST)
+        if connection.recv(1) != b"S":
             return None
-        with context.wrap_socket(line) as encrypted:
+        with context.wrap_socket(connection) as encrypted:
             shown = encrypted.getpeercert(binary_form=True)
             with suppress(OSError):
                 encrypted.unwrap()
             return shown
 
 
-def _line(host: str, port: int) -> socket.socket:
+def _connect(host: str, port: int) -> socket.socket:
     """Connect to the pooler, or to the socket of a tunnel that leads there."""
     if not host.startswith("/"):
         return socket.create_connection((host, port), timeout=TIMEOUT_S)
-    line = socket.socket(socket.AF_UNIX)
-    line.settimeout(TIMEOUT_S)
-    line.connect(f"{host}/.s.PGSQL.{port}")
-    return line
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(TIMEOUT_S)
+    connection.connect(f"{host}/.s.PGSQL.{port}")
+    return connection
 
 
-def _first(pem: str) -> bytes:
+def _first_certificate(pem: str) -> bytes:
     begin = pem.index("-----BEGIN CERTIFICATE-----")
     end = pem.index("-----END CERTIFICATE-----", begin) + len("-----END CERTIFICATE-----")
     return ssl.PEM_cert_to_DER_cert(pem[begin:end])

@@ -84,7 +84,7 @@ def _refused(pooler: Pooler, taking: Iterable[console.Console], refusals: Iterab
     here = local_process.pids(pooler, PROGRAM)
     own_ports = {_own_port(one) for one in taking}
     refusing = [pid for pid in here if not own_ports & _ports_of_clients(pid)]
-    names = [named(pid, pooler.port) for pid in refusing] or [_("one of them, which can't be seen from here")]
+    names = [process_label(pid, pooler.port) for pid in refusing] or [_("one of them, which can't be seen from here")]
     return refused(pooler, names, refusals)
 
 
@@ -112,7 +112,7 @@ def _ports_of_clients(pid: int) -> set[int]:
     return set()
 
 
-def named(pid: int, port: int) -> str:
+def process_label(pid: int, port: int) -> str:
     """Return a process with its pid, main file and socket, as far as they can be seen."""
     sockets = [f"{folder}/.s.PGSQL.{port}" for folder in local_process.socket_folders(pid, port)]
     with suppress(psutil.Error, OSError):

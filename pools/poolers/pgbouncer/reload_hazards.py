@@ -88,18 +88,20 @@ class Hazards:
         pools, users = (console.rows(connection, word) for word in ("pools", "users"))
         leaving = database_entries.losing_their_user(forced, wanted)
         known = {str(row["name"]) for row in users}
-        deadly = database_entries.deadly(self.drafted.version, pools, forced, wanted, known, listed(contents))
+        crashing = database_entries.crashing_entries(
+            self.drafted.version, pools, forced, wanted, known, listed(contents)
+        )
         fixed = {entry.name for entry in wanted if entry.user and forced.get(entry.name)}  # one for another, in place
-        if own := {one for one in deadly if one[0] not in fixed and self._is_operators(one[0])}:
-            self._refuse_death(own)
-        return leaving | {name for name, _user in deadly}
+        if own := {one for one in crashing if one[0] not in fixed and self._is_operators(one[0])}:
+            self._refuse_crash(own)
+        return leaving | {name for name, _user in crashing}
 
     def _is_operators(self, name: str) -> bool:
         """Return whether a name goes on being served while the panel's entry of it is absent for one reload."""
         operators = self.drafted.operators
         return operators.serves_any or name in operators.entries or name not in self.names
 
-    def _refuse_death(self, own: Collection[Login]) -> None:
+    def _refuse_crash(self, own: Collection[Login]) -> None:
         """Raise `Rejected` for the pools that bring users whom the operator's entries have looked up."""
         names, users = ({one[at] for one in own} for at in (0, 1))
         blamed = [pool.pk for pool, entry in self.drafted.asked if entry.name in names or entry.role in users]

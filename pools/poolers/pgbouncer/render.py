@@ -9,6 +9,7 @@ from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.global_settings import FILES as PROGRAM_FILES
 from pools.poolers.pgbouncer.global_settings import SETTINGS, Limits, users_section
 from pools.poolers.session import Files
+from pools.poolers.shown_secrets import MASK
 
 DATABASES, USERLIST, MAIN = "pooldeck.ini", "userlist.txt", "pgbouncer.ini"
 FILES = (*PROGRAM_FILES, USERLIST, DATABASES, MAIN)  # each after those it leads to: a crash between is whole
@@ -18,7 +19,6 @@ KEPT = (
 )
 PEERS_HEADER = "[peers]"
 HEAD = "; Pooldeck writes this file and replaces it with each apply; entries of your own belong in pgbouncer.ini.\n"
-DOTS = "••••"
 USER = re.compile(r'^\s*"((?:[^"\n]|"")*)"\s+"((?:[^"\n]|"")*)"', re.MULTILINE)
 INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(DATABASES)}\s*$", re.MULTILINE)
 SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$", re.MULTILINE)
@@ -164,13 +164,13 @@ def ours(name: str, text: str) -> str:
 def _masked(name: str, text: str) -> str:
     if name == USERLIST:
         return "\n".join(map(_masked_user, text.split("\n")))
-    return PRIVATE_KEY.sub(rf"\g<1>\n{DOTS}\n\g<2>", SECRETS.sub(rf"\g<1>{DOTS}", text))
+    return PRIVATE_KEY.sub(rf"\g<1>\n{MASK}\n\g<2>", SECRETS.sub(rf"\g<1>{MASK}", text))
 
 
 def _masked_user(line: str) -> str:
     if found := USER.match(line):
-        return f'"{found[1]}" "{DOTS}"'
-    return line if '"' not in line else DOTS
+        return f'"{found[1]}" "{MASK}"'
+    return line if '"' not in line else MASK
 
 
 def _user_lines(secrets: Mapping[str, str]) -> str:

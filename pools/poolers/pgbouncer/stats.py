@@ -23,7 +23,7 @@ COUNTERS = {
 }
 
 
-def take(pooler: Pooler) -> ConsoleSample:
+def sample(pooler: Pooler) -> ConsoleSample:
     """Poll the console of each process, without its own pool. Raises `PoolerUnreachable`."""
     if not pooler.shares_its_port:
         with console.open(pooler) as connection:

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pools.models import Pool
 from pools.poolers.pgbouncer import database_entries, releases, values
 from pools.poolers.pgbouncer.database_entries import LOOSE_PAIR, Entry, Found, quoted
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 
 ALL_DEFAULTS = f"port={database_entries.DEFAULT_PORT}"  # in place of an empty line, which means the same
-SETTINGS = {name for one in CATALOGUE if one.scope == Scope.POOL for name in (one.name, *one.also)}
+SETTINGS = {name for one in CATALOG if one.scope == Scope.POOL for name in (one.name, *one.also)}
 Config = Mapping[str, str]  # SHOW CONFIG
 
 
@@ -28,8 +28,8 @@ def mode_of(pairs: Mapping[str, str], config: Config) -> str:
 
 
 def settings_of(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Return what an entry says of settings that a pool has, by the catalogue's names."""
-    named = {other: one.name for one in CATALOGUE if one.scope == Scope.POOL for other in (one.name, *one.also)}
+    """Return what an entry says of settings that a pool has, by the catalog's names."""
+    named = {other: one.name for one in CATALOG if one.scope == Scope.POOL for other in (one.name, *one.also)}
     return {named[key]: value for key, value in pairs.items() if key in named}
 
 

@@ -65,7 +65,11 @@ def _counting(entry: Entry, pairs: Mapping[str, str]) -> Iterator[tuple[str, str
 
 def _hidden(user: str, operators: Operators, config: Mapping[str, str], version: Version) -> str:
     unread = operators.reading.unread
-    params = {"user": user, "files": ", ".join(map(shortened, unread)), "why": "; ".join(dict.fromkeys(unread.values()))}
+    params = {
+        "user": user,
+        "files": ", ".join(map(shortened, unread)),
+        "why": "; ".join(dict.fromkeys(unread.values())),
+    }
     if shown := _shown(operators.shown_users[user], config, version):
         params["limits"] = ", ".join(f"{name} {value}" for name, value in shown.items())
         text = _(

@@ -83,7 +83,7 @@ def _live(role: str, of_entry: str, kept: Mapping[str, str], before: Mapping[str
     return of_entry if of_entry and (not listed or is_verifier(listed)) else listed or kept.get(role, "")
 
 
-def remembered(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:
+def still_listed(known: Iterable[str], clusters: Iterable[Cluster]) -> Secrets:
     """Return roles that PgBouncer has had in userlist.txt since its start (`known`), with their passwords.
 
     Taken out of the file, a user stays in its memory without a password, and auth_query is never asked for it
@@ -193,10 +193,10 @@ def _ask(cluster: Cluster, roles: list[str]) -> dict[str, tuple[str | None, str]
     except (ClusterUnreachable, psycopg.Error) as error:
         logger.info("cluster %s was not asked for the verifiers of %s: %s", cluster.pk, ", ".join(roles), error)
         return {}
-    return {role: _judged(secret, cluster) for role, secret in stored.items()}
+    return {role: _verifier_or_reason(secret, cluster) for role, secret in stored.items()}
 
 
-def _judged(secret: str | None, cluster: Cluster) -> tuple[str | None, str]:
+def _verifier_or_reason(secret: str | None, cluster: Cluster) -> tuple[str | None, str]:
     if secret and SHAPE.fullmatch(secret):
         return secret, ""
     if secret:

@@ -82,7 +82,7 @@ def log_in(pooler: Pooler, pool: Pool, role: str, password: str, *, moved: bool)
             connection.pgconn.send_query(b"SELECT 1")
             if _answers(connection, SOON_S):
                 return through
-            if excuse := _excuse(pooler, pool):
+            if excuse := _waiting_note(pooler, pool):
                 return excuse % {"user": role, "pool": pool.name, "size": pool.size}
             if _answers(connection, LOGIN_TIMEOUT_S):
                 return through
@@ -120,7 +120,7 @@ def probe(pooler: Pooler, pool: Pool, role: str, password: str) -> None:
         if first_query.run(partial(_connect, pooler, pool, role, password, first_query.WITHIN_S), query):
             return
     except psycopg.Error as error:
-        if excuse := _excuse(pooler, pool):
+        if excuse := _waiting_note(pooler, pool):
             raise Unproved(excuse % {"user": role, "pool": pool.name, "size": pool.size}) from None
         raise Rejected(reason_of(error), pool.pk) from None
     text = _("%(role)s has no function to look up inbound users with in database %(database)s")
@@ -171,7 +171,7 @@ def _answers(connection: psycopg.Connection[tuple[object, ...]], within_s: float
     return True
 
 
-def _excuse(pooler: Pooler, pool: Pool) -> str:
+def _waiting_note(pooler: Pooler, pool: Pool) -> str:
     """Return a step's text, with placeholders, of a pool that keeps a query waiting: it is paused or full; else ''."""
     if shut := _shut(pooler, pool):
         return str(WAITING[shut])

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from pools.models import Pooler
 from pools.poolers.pgpool import pcp
 
-SIGNALLED_S = 0.3  # PCP answers before the program has told its children, and nothing says when it has
+SIGNALED_S = 0.3  # PCP answers before the program has told its children, and nothing says when it has
 MOST_RELOADS = 5
 
 
@@ -28,7 +28,7 @@ def reload(pooler: Pooler, behind: Collection[str]) -> frozenset[str]:
         if not any(before[child].waits for child in left):
             break
         pcp.reload_config(pooler)
-        time.sleep(SIGNALLED_S)
+        time.sleep(SIGNALED_S)
         after = pcp.children(pooler)
         left = frozenset(
             child for child in left if child in after and not (before[child].waits and before[child] == after[child])

@@ -14,11 +14,11 @@ from pools.poolers.pgpool import backends, hba_access, pcp, render, verify
 from pools.poolers.pgpool.backends import Backend
 from pools.poolers.pgpool.hba_access import Access
 from pools.poolers.pgpool.render import FILES, HBA, MAIN, PASSWD, PCP
-from pools.poolers.pgpool.settings_catalog import CATALOGUE, RULES, by_name
+from pools.poolers.pgpool.settings_catalog import CATALOG, RULES, by_name
 from pools.poolers.session import Draft, Files
 from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
-GIVEN = {f"pooldeck_{one.name}.pem": one.name for one in CATALOGUE if one.type == Type.FILE and one.name != RULES}
+GIVEN = {f"pooldeck_{one.name}.pem": one.name for one in CATALOG if one.type == Type.FILE and one.name != RULES}
 ALL_FILES = (*FILES, *GIVEN)
 BACKEND_SETTINGS = ("backend_weight", "backend_flag")
 ON_OFF = {"1": "on", "True": "on", "0": "off", "False": "off"}
@@ -58,7 +58,10 @@ class Drafting:
         gone = frozenset(name for name in GIVEN if name in settled and name not in texts)
         old = {name: self._before(name, trust_disk) for name in (*texts, *gone)}
         # the panel's login at the PCP port stays, or nobody could have the old files read
-        back = {MAIN: self._bringing_back(old[MAIN], texts[MAIN]), PCP: texts[PCP].encode(errors="surrogateescape")}
+        back = {
+            MAIN: self._with_restored_settings(old[MAIN], texts[MAIN]),
+            PCP: texts[PCP].encode(errors="surrogateescape"),
+        }
         return Draft(
             texts=texts,
             before=old | back,
@@ -82,15 +85,15 @@ class Drafting:
         kept = self._kept(name)
         return kept.encode(errors="surrogateescape") if self.disk[name] is not None else None
 
-    def _bringing_back(self, old: bytes | None, new: str) -> bytes:
+    def _with_restored_settings(self, old: bytes | None, new: str) -> bytes:
         """Return the old pgpool.conf, with the live values of settings that only the new one has."""
         text = (old or b"").decode(errors="surrogateescape")
         only_new = set(render.values_in(render.ours(new))) - set(render.values_in(text))
-        values = {name: self.live[name] for name in sorted(only_new) if self._comes_back(name)}
+        values = {name: self.live[name] for name in sorted(only_new) if self._is_restorable(name)}
         text = text if render.MARK in text or not values else render.file(text, "")
-        return (text + render.taken_out(values)).encode(errors="surrogateescape")
+        return (text + render.restoring_settings(values)).encode(errors="surrogateescape")
 
-    def _comes_back(self, name: str) -> bool:
+    def _is_restorable(self, name: str) -> bool:
         """Whether a reload can set what was live of it."""
         return name in self.live and "'" not in self.live[name] and not verify.waits_for_restart(name, self.known)
 
@@ -157,13 +160,14 @@ class Drafting:
         if len(servers) > 1 and self.live.get("backend_clustering_mode") == "raw":
             managed["backend_clustering_mode"] = "streaming_replication"  # in raw mode standbys are never asked
         own = {name: value for name, value in values.items() if not name.startswith(BACKEND_SETTINGS)}
-        return text + render.settings(managed | own | self._paths()) + render.taken_out(self._defaults_of_gone(own))
+        restored = render.restoring_settings(self._defaults_of_gone(own))
+        return text + render.settings(managed | own | self._paths()) + restored
 
     def _desired(self) -> Settings:
         """Return the requested settings while they are pending, else the live ones."""
         if self.pooler.settings_state != PoolState.PENDING:
             return self._settled_values()
-        problems = settings_schema.problems(CATALOGUE, Scope.PROGRAM, self.pooler.settings, self.version)
+        problems = settings_schema.problems(CATALOG, Scope.PROGRAM, self.pooler.settings, self.version)
         for _name, problem in problems:
             raise Rejected(problem, settings=True)
         return {name: rendered(self.known[name], value) for name, value in self.pooler.settings.items()}

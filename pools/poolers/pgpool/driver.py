@@ -47,7 +47,7 @@ class Pgpool(Driver):
     main_file = render.MAIN
     immediate_shutdown = "pgpool -m fast stop"
     usual_mode = Mode.SESSION
-    catalogue: tuple[Setting, ...] = settings_catalog.CATALOGUE
+    catalog: tuple[Setting, ...] = settings_catalog.CATALOG
     words: tuple[str, ...] = sql.WORDS
     columns: Mapping[str, Column] = COLUMNS
     servers = HeldServers(

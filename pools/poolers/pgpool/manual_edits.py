@@ -15,13 +15,13 @@ from pools.poolers.adoption import Adoption
 from pools.poolers.pgpool import hba_access, render, verify
 from pools.poolers.pgpool.config_builder import GIVEN
 from pools.poolers.pgpool.render import HBA, MAIN, PASSWD, PCP
-from pools.poolers.pgpool.settings_catalog import CATALOGUE, RULES
+from pools.poolers.pgpool.settings_catalog import CATALOG, RULES
 from pools.poolers.settings_schema import Setting, Type
 
 Texts = Mapping[str, str]
 Lines = list[tuple[int, str]]
 
-KNOWN: dict[str, Setting] = {setting.name: setting for setting in CATALOGUE}  # of any release: the rules are stricter
+KNOWN: dict[str, Setting] = {setting.name: setting for setting in CATALOG}  # of any release: the rules are stricter
 
 
 def adoption(settled: Texts, found: Texts) -> Adoption:

@@ -45,9 +45,9 @@ def reload_config(pooler: Pooler) -> None:
 
 def children(pooler: Pooler) -> dict[str, Child]:
     """Each child by its process and start, which no later one has; takes none of them. Raises `PoolerUnreachable`."""
-    with _session(pooler) as line:
-        _send(line, PROCESSES, _words(ALL))
-        return dict(_children(pooler, line))
+    with _session(pooler) as connection:
+        _send(connection, PROCESSES, _words(ALL))
+        return dict(_children(pooler, connection))
 
 
 def attach_node(pooler: Pooler, node: int) -> None:
@@ -72,15 +72,15 @@ def stored(password: str) -> str:
 
 
 def _command(pooler: Pooler, kind: bytes, text: bytes) -> None:
-    with _session(pooler) as line:
-        _send(line, kind, text)
-        _expect(pooler, line, kind.lower())
+    with _session(pooler) as connection:
+        _send(connection, kind, text)
+        _expect(pooler, connection, kind.lower())
 
 
-def _children(pooler: Pooler, line: socket.socket) -> Iterator[tuple[str, Child]]:
+def _children(pooler: Pooler, connection: socket.socket) -> Iterator[tuple[str, Child]]:
     """Out of messages with a word for each column of SHOW POOL_POOLS, several for one child."""
     while True:
-        what, *words = _expect(pooler, line, PROCESSES.lower()).split(b"\0")
+        what, *words = _expect(pooler, connection, PROCESSES.lower()).split(b"\0")
         if what == OVER:
             return
         if what == OF_CHILD:
@@ -98,39 +98,39 @@ def _session(pooler: Pooler) -> Iterator[socket.socket]:
         )
     refuse_forbidden(pooler, pooler.pcp_port)
     try:
-        with _connected(pooler.host, pooler.pcp_port) as line:
-            _authenticate(pooler, line)
-            yield line
-            _send(line, b"X")
+        with _connect(pooler.host, pooler.pcp_port) as connection:
+            _authenticate(pooler, connection)
+            yield connection
+            _send(connection, b"X")
     except OSError as error:
         reason = f"{pooler.host} port {pooler.pcp_port}: {error.strerror or error}"
         text = _("the PCP port of pooler %(pooler)s can't be reached at %(reason)s")
         raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason}) from None
 
 
-def _connected(host: str, port: int) -> socket.socket:
+def _connect(host: str, port: int) -> socket.socket:
     if not host.startswith("/"):
         return socket.create_connection((host, port), TIMEOUT_S)
-    line = socket.socket(socket.AF_UNIX)
-    line.settimeout(TIMEOUT_S)
-    line.connect(f"{host}/.s.PGSQL.{port}")
-    return line
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(TIMEOUT_S)
+    connection.connect(f"{host}/.s.PGSQL.{port}")
+    return connection
 
 
-def _authenticate(pooler: Pooler, line: socket.socket) -> None:
+def _authenticate(pooler: Pooler, connection: socket.socket) -> None:
     try:
         password = pooler.admin_password
     except SealBroken:
         raise PoolerUnreachable(
             _("the stored password of pooler %(pooler)s can't be decrypted: enter it again") % {"pooler": pooler}
         ) from None
-    _send(line, b"M")
-    salt = _expect(pooler, line, b"m")[:4]
+    _send(connection, b"M")
+    salt = _expect(pooler, connection, b"m")[:4]
     user = pooler.admin_user
     of_user = _md5(stored(password).encode() + user.encode())
-    _send(line, b"R", _words(user, _md5(of_user.encode() + salt)))
+    _send(connection, b"R", _words(user, _md5(of_user.encode() + salt)))
     try:
-        answer = _expect(pooler, line, b"r")
+        answer = _expect(pooler, connection, b"r")
     except Rejected as error:
         raise PoolerUnreachable.at(pooler, _refusal(pooler, str(error))) from None
     if not answer.startswith(b"AuthenticationOK"):
@@ -147,14 +147,14 @@ def _refusal(pooler: Pooler, words: str) -> str:
     }
 
 
-def _send(line: socket.socket, kind: bytes, text: bytes = b"") -> None:
-    line.sendall(kind + struct.pack("!I", len(text) + 4) + text)
+def _send(connection: socket.socket, kind: bytes, text: bytes = b"") -> None:
+    connection.sendall(kind + struct.pack("!I", len(text) + 4) + text)
 
 
-def _expect(pooler: Pooler, line: socket.socket, wanted: bytes) -> bytes:
+def _expect(pooler: Pooler, connection: socket.socket, wanted: bytes) -> bytes:
     """Return the text of an answer of that kind; raises `Rejected` for an error of Pgpool-II."""
     while True:
-        kind, text = _receive(line)
+        kind, text = _receive(connection)
         if kind == b"E":
             raise Rejected(_error_in(text))
         if kind == wanted:
@@ -164,18 +164,18 @@ def _expect(pooler: Pooler, line: socket.socket, wanted: bytes) -> bytes:
             raise PoolerUnreachable.at(pooler, reason % {"pcp_port": pooler.pcp_port, "pooler": pooler})
 
 
-def _receive(line: socket.socket) -> tuple[bytes, bytes]:
-    head = _read(line, 5)
+def _receive(connection: socket.socket) -> tuple[bytes, bytes]:
+    head = _read(connection, 5)
     size = struct.unpack("!I", head[1:])[0] - 4
     if not 0 <= size <= LARGEST_BYTES:
         raise OSError(_("its answer is not PCP's"))
-    return head[:1], _read(line, size)
+    return head[:1], _read(connection, size)
 
 
-def _read(line: socket.socket, size: int) -> bytes:
+def _read(connection: socket.socket, size: int) -> bytes:
     found = b""
     while len(found) < size:
-        part = line.recv(size - len(found))
+        part = connection.recv(size - len(found))
         if not part:
             raise OSError(_("it closed the connection"))
         found += part

@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from pools.models import Pooler
 from pools.poolers import local_process, program_trust, settings_schema
 from pools.poolers.base import Rejected
-from pools.poolers.local_process import SEARCH_PATH, handed_over
+from pools.poolers.local_process import SEARCH_PATH, hand_over
 from pools.poolers.pgpool import render, settings_catalog, sql, verify
 from pools.poolers.pgpool.render import HBA, MAIN, PCP
 from pools.poolers.settings_schema import Version
@@ -49,8 +49,7 @@ def start(program: str, version: Version, texts: Mapping[str, str], config_dir: 
         ) from error
     if trial_error:
         raise Rejected(
-            _("Pgpool-II would not start on these files, so they were not written: %(error)s")
-            % {"error": trial_error},
+            _("Pgpool-II would not start on these files, so they were not written: %(error)s") % {"error": trial_error},
             settings=True,
         )
 
@@ -59,7 +58,7 @@ def _trial_error(program: str, version: Version, texts: Mapping[str, str], confi
     """Return the program's error where it would not start on these texts, else ''; raises `OSError`."""
     with tempfile.TemporaryDirectory(prefix="pooldeck-preflight-") as name:
         folder, owner = Path(name), Path(config_dir).stat()
-        for file_name, text in _moved(render.masked(texts), folder, version).items():
+        for file_name, text in _redirected(render.masked(texts), folder, version).items():
             (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
         return _run(_command(program, folder), folder, owner).replace(f"{folder}/", "")
 
@@ -69,7 +68,7 @@ def _command(program: str, folder: Path) -> list[str]:
     return [program, "-n", "-D", *(word for flag, name in files.items() for word in (flag, str(folder / name)))]
 
 
-def _moved(texts: Mapping[str, str], folder: Path, version: Version) -> dict[str, str]:
+def _redirected(texts: Mapping[str, str], folder: Path, version: Version) -> dict[str, str]:
     """Redirect everything that would reach the real program or a server; a later setting overrides."""
     with _free_port() as port, _free_port() as pcp_port:
         settings = {
@@ -101,7 +100,7 @@ def _free_port() -> socket.socket:
 def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
     """Return its errors before it ended; empty once it is up (then it is stopped)."""
     with subprocess.Popen(
-        [*handed_over(folder, owner), *argv],
+        [*hand_over(folder, owner), *argv],
         cwd=folder,
         env=program_trust.environment(SEARCH_PATH),
         stdin=subprocess.DEVNULL,

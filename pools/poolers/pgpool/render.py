@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from pools.poolers.pgpool.hba_access import PLACES, Access, quoted
+from pools.poolers.shown_secrets import MASK
 
 MAIN, PASSWD, HBA, PCP = "pgpool.conf", "pool_passwd", "pool_hba.conf", "pcp.conf"
 FILES = (PASSWD, HBA, PCP, MAIN)
@@ -12,7 +13,6 @@ MARK = "# ---- Pooldeck replaces what follows with each apply; what stands above
 # A reload leaves alone what no longer stands in the file, so what was taken out is said as it was.
 AS_IT_WAS = "# what was taken out, as it was before:\n"
 GIVEN_RULES = "# rules given in Pooldeck:\n"
-DOTS = "••••"
 SETTING = re.compile(r"^[ \t]*(\w+)[ \t]*=?[ \t]*(?:'([^'\n]*)'|([^\s#']+))", re.MULTILINE)
 SECRETS = re.compile(r"^(\s*\w*(?:password|authkey)\w*\s*=?\s*)(?:'[^'\n]*'?|\S+)", re.IGNORECASE | re.MULTILINE)
 WORDS = re.compile(r"(?:\\.|[^\\:])+")  # between colons; a backslash takes the next character along
@@ -46,7 +46,7 @@ def settings(values: Mapping[str, str]) -> str:
     return "".join(f"{name} = {_literal(value)}\n" for name, value in values.items())
 
 
-def taken_out(values: Mapping[str, str]) -> str:
+def restoring_settings(values: Mapping[str, str]) -> str:
     """Lines at the end of the panel's part that bring settings back."""
     return AS_IT_WAS + settings(values) if values else ""
 
@@ -90,10 +90,10 @@ def masked(texts: Mapping[str, str]) -> dict[str, str]:
 
 def _masked(name: str, text: str) -> str:
     if name in (PASSWD, PCP):
-        return re.sub(r"(?m)^(?!#)((?:[^:\n\\]|\\.)*:).+$", rf"\g<1>{DOTS}", text)
+        return re.sub(r"(?m)^(?!#)((?:[^:\n\\]|\\.)*:).+$", rf"\g<1>{MASK}", text)
     if name.endswith(".pem"):
-        return DOTS
-    return SECRETS.sub(rf"\g<1>{DOTS}", text)
+        return MASK
+    return SECRETS.sub(rf"\g<1>{MASK}", text)
 
 
 def _literal(value: str) -> str:

@@ -59,7 +59,7 @@ RULES = "pool_hba"  # no setting of the program: further rules of its pool_hba.c
 POOLS, BALANCE, BACKENDS = _("Connections"), _("Load balancing"), _("Backends")
 REPLICATION, HEALTH, FAILOVER = _("Streaming replication"), _("Health check"), _("Failover and recovery")
 TLS, LOG, CACHE = _("TLS"), _("Log"), _("Query cache")
-CATALOG, NATIVE, LOGINS = _("Catalog cache"), _("Native replication"), _("Logins")
+RELCACHE, NATIVE, LOGINS = _("Catalog cache"), _("Native replication"), _("Logins")
 
 BEFORE_AND_SINCE_4_6: tuple[dict[str, Any], ...] = ({"until": (4, 6), "restart": True}, {"since": (4, 6)})
 
@@ -77,7 +77,7 @@ def _collector(**times: Any) -> tuple[Setting, ...]:
     )
 
 
-CATALOGUE: tuple[Setting, ...] = (
+CATALOG: tuple[Setting, ...] = (
     _choice(
         POOLS,
         "backend_clustering_mode",
@@ -322,25 +322,25 @@ CATALOGUE: tuple[Setting, ...] = (
     _text(CACHE, "cache_safe_memqcache_table_list", "", _("Tables and views to keep answers of, comma separated")),
     _text(CACHE, "cache_unsafe_memqcache_table_list", "", _("Tables not to keep answers of, comma separated")),
     _number(
-        CATALOG,
+        RELCACHE,
         "relcache_expire",
         "0",
         _("What is known of tables is asked anew after; 0 never"),
         unit="s",
         restart=True,
     ),
-    _number(CATALOG, "relcache_size", "256", _("Tables remembered by each child"), restart=True),
-    _flag(CATALOG, "enable_shared_relcache", "1", _("Children share it, in 130 MB of shared memory"), restart=True),
+    _number(RELCACHE, "relcache_size", "256", _("Tables remembered by each child"), restart=True),
+    _flag(RELCACHE, "enable_shared_relcache", "1", _("Children share it, in 130 MB of shared memory"), restart=True),
     _choice(
-        CATALOG,
+        RELCACHE,
         "relcache_query_target",
         "primary",
         _("The backend queried about tables"),
         "primary",
         "load_balance_node",
     ),
-    _choice(CATALOG, "check_temp_table", "catalog", _("How to detect temporary tables"), "catalog", "trace", "none"),
-    _flag(CATALOG, "check_unlogged_table", "1", _("Send reads of unlogged tables to the primary")),
+    _choice(RELCACHE, "check_temp_table", "catalog", _("How to detect temporary tables"), "catalog", "trace", "none"),
+    _flag(RELCACHE, "check_unlogged_table", "1", _("Send reads of unlogged tables to the primary")),
     _flag(NATIVE, "replicate_select", "0", _("Send reads to all backends, in native replication")),
     _flag(NATIVE, "insert_lock", "1", _("Lock the table at INSERT so that serials agree")),
     _text(NATIVE, "lobj_lock_table", "", _("Table locked to make large objects agree")),
@@ -373,4 +373,4 @@ CATALOGUE: tuple[Setting, ...] = (
 
 def by_name(version: Version) -> dict[str, Setting]:
     """Return the settings that a release knows, by name."""
-    return {setting.name: setting for setting in CATALOGUE if setting.known_to(version)}
+    return {setting.name: setting for setting in CATALOG if setting.known_to(version)}

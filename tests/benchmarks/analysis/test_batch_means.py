@@ -1,4 +1,4 @@
-"""The interval of a run's mean: classic for independent samples, wider where neighbours are alike."""
+"""The interval of a run's mean: classic for independent samples, wider where neighbors are alike."""
 
 import random
 from math import sqrt
@@ -39,7 +39,7 @@ def test_batches_grow_with_the_run(count):
 
 
 def test_by_hand():
-    """Neighbours differ more than others here, so that only the batches count: means of 10 and 20, Student's t of 7."""
+    """Neighbors differ more than others here, so that only the batches count: means of 10 and 20, Student's t of 7."""
     samples = ([0.0, 20.0] * 4 + [10.0, 30.0] * 4) * 4
     assert batch_means.batches(samples) == [10.0, 20.0] * 4
     assert batch_means.half_width_percent(samples) == pytest.approx(
@@ -63,7 +63,7 @@ def test_independent_samples_have_about_the_classic_interval():
 
 @pytest.mark.parametrize("count", [60, 300])
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.8])
-def test_the_interval_contains_the_truth_however_alike_neighbours_are(count, share):
+def test_the_interval_contains_the_truth_however_alike_neighbors_are(count, share):
     """At 95 %, fewer than 182 of 200 are a matter of one in a hundred; the classic interval holds 96 at 0.8."""
     assert held(count, share) >= 182
 

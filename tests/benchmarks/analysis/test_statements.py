@@ -40,7 +40,7 @@ def test_what_only_one_run_has_stays_empty_in_the_others():
     ]
 
 
-def test_runs_that_may_not_be_compared_get_no_judgement_and_zero_no_ratio():
+def test_runs_that_may_not_be_compared_get_no_judgment_and_zero_no_ratio():
     found = compare([[row("A;", 0.0)], [row("A;", 2.0)], [row("A;", None)]])
     assert found[0].cells[1:] == (StatementCell(2.0, 2.0), StatementCell(None))
 

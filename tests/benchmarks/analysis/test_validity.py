@@ -319,10 +319,10 @@ def test_a_dataset_counts_when_it_is_finished() -> None:
     )
 
 
-SUMMARISED = [path for path in captured.paths() if read_output(captured.read(path).stdout).has_summary]
+SUMMARIZED = [path for path in captured.paths() if read_output(captured.read(path).stdout).has_summary]
 
 
-@pytest.mark.parametrize("path", SUMMARISED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", SUMMARIZED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_real_tps_line_after_an_abort_never_makes_a_valid_run(path: Path) -> None:
     taken = captured.read(path)
     verdict, _ = judge(read_output(taken.stdout, taken.stderr), options={}, exit_code=taken.exit_code)

@@ -225,7 +225,7 @@ def test_no_other_kind_of_report(reader):
         ({"repeats": 51}, 400, "repeats"),
         ({"minutes": 0}, 400, "minutes"),
         ({"arms": ["10-none"]}, 400, "arms"),
-        ({"colour": "red"}, 400, "colour"),
+        ({"color": "red"}, 400, "color"),
     ],
 )
 def test_bad_input_is_named(dba, change, status, field):
@@ -291,7 +291,7 @@ def test_advice_takes_scripts_by_weight(dba):
     ("change", "field"),
     [
         ({"cluster": None}, "pool"),
-        ({"question": "colour"}, "question"),
+        ({"question": "color"}, "question"),
         ({"minutes": 0}, "minutes"),
         ({"pool": str(uuid.uuid4())}, "pool"),
         ({"workload": {"protocol": "smoke"}}, "protocol"),

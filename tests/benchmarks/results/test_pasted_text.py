@@ -70,7 +70,7 @@ PREFIXES: dict[str, Callable[[int], str]] = {
     "gh run view": lambda number: f"bench\tRun pgbench\t2024-05-01T10:00:{10 + number}.1234567Z ",
     "kubectl": lambda number: f"2024-05-01T10:00:{10 + number}{'.5' * (number % 2)}Z ",
     "Compose": lambda _: "pgbench-1  | ",
-    "Compose, coloured": lambda _: "\x1b[36mpgbench-1  |\x1b[0m ",
+    "Compose, colored": lambda _: "\x1b[36mpgbench-1  |\x1b[0m ",
     "Jenkins": lambda number: f"[2024-05-01T10:00:{10 + number},{number:03}Z] ",
     "journald": lambda number: f"May 01 10:0{number % 10}:59 db1 bench[4711]: ",
     "stern": lambda _: "[pod/bench-7d9f/pgbench] ",

@@ -353,10 +353,10 @@ def test_the_heat_map_shows_each_cell_and_what_was_not_measured(staff, queued: N
     rows = dict(heat.rows)
     assert rows[4] == (
         HeatCell(2, is_possible=False),
-        HeatCell(8, 260.5, pytest.approx(8000 / 260.5, rel=0.01), colour=4, is_recommended=True),
-        HeatCell(16, 240.0, 10.0, colour=4, is_best=True),
+        HeatCell(8, 260.5, pytest.approx(8000 / 260.5, rel=0.01), color=4, is_recommended=True),
+        HeatCell(16, 240.0, 10.0, color=4, is_best=True),
     )
-    assert [cell.colour for cell in rows[2]] == [4, 1, None]
+    assert [cell.color for cell in rows[2]] == [4, 1, None]
     assert [cell.is_best for cell in rows[8]] == [False, True, False]
     page = page_of(staff.get(f"/experiments/{experiment.pk}/"))
     for part in ("A dash is a pool with more connections than clients", "“Not measured” is a cell", "recommended"):

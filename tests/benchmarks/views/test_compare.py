@@ -57,7 +57,7 @@ def repeats(way_fields, *values):
     return [a_finished_run(summary=one, **way_fields) for one in figures]
 
 
-def test_repeats_are_one_arm_with_a_verdict_in_words_and_colour(staff):
+def test_repeats_are_one_arm_with_a_verdict_in_words_and_color(staff):
     direct, pooled = repeats({}, 1000.0, 1010.0, 990.0), repeats({"pooled": True}, 3000.0, 3030.0, 2970.0)
     answer = staff.get(COMPARE, {"run": [run.pk for run in (*direct, *pooled)]})
     text = page_of(answer)

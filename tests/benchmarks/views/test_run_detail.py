@@ -90,7 +90,7 @@ def test_a_finished_run_shows_its_figures_with_the_exact_value_in_the_tooltip(st
     assert "vacuum is off" in text
 
 
-def test_a_stopped_run_keeps_partial_figures_labelled_so(staff):
+def test_a_stopped_run_keeps_partial_figures_labeled_so(staff):
     text = page(staff, a_finished_run(3, status=Status.CANCELLED, validity=Validity.INCOMPLETE, summary={}))
     assert '<span class="status status-orange">partial</span>' in text
     assert '<dd title="200.0 tps">200 ' in text

@@ -17,7 +17,7 @@ def test_a_postgresql_database_comes_back_as_it_was(postgres: PostgresServer, tm
             copy = backups.save(login, tmp_path / "backup")
             session.execute("UPDATE kept SET word = 'after'")
         assert copy.stat().st_mode & 0o077 == 0
-        backups.bring_back(login, tmp_path / "backup")
+        backups.restore(login, tmp_path / "backup")
         with postgres.connect("kept") as session:
             assert session.execute("SELECT word FROM kept").fetchall() == [("before",)]
     finally:

@@ -39,12 +39,12 @@ def test_a_copy_holds_what_the_write_ahead_log_does_and_comes_back(live, tmp_pat
     copy = backups.save(database(path), tmp_path / "backup")
     session.execute("UPDATE kept SET word = 'after'")
     assert (words(copy), copy.stat().st_mode & 0o077) == (["before"], 0)
-    backups.bring_back(database(path), tmp_path / "backup")
+    backups.restore(database(path), tmp_path / "backup")
     assert words(path) == ["before"]
     with pytest.raises(backups.BackupFailed, match="already exists"):
         backups.save(database(path), tmp_path / "backup")
     with pytest.raises(backups.BackupFailed, match="there is no"):
-        backups.bring_back(database(path), tmp_path / "nothing")
+        backups.restore(database(path), tmp_path / "nothing")
 
 
 def test_a_backup_that_failed_leaves_no_part_and_can_be_tried_again(live, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_the_keys_are_written_apart_and_only_when_asked_for(live, tmp_path: Path
 def test_a_restored_panel_is_paused(monkeypatch, tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="--yes"):
         call_command("restore", tmp_path)
-    monkeypatch.setattr(backups, "bring_back", lambda *_: None)
+    monkeypatch.setattr(backups, "restore", lambda *_: None)
     monkeypatch.setattr(backups, "refuse_in_use", lambda *_: None)
     monkeypatch.setattr("panel.management.commands.restore.connections.close_all", lambda: None)
     call_command("restore", tmp_path, yes=True)

@@ -25,7 +25,7 @@ def test_what_there_is_is_left_out():
     gc.unfreeze()  # what another test left
     before = gc.get_freeze_count()
     try:
-        gc_tuning.leave_out_what_there_is()
+        gc_tuning.freeze_existing()
         assert gc.get_freeze_count() > before + 10_000
     finally:
         gc.unfreeze()

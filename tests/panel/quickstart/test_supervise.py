@@ -215,10 +215,10 @@ def test_one_that_ignores_its_signal_is_killed_at_the_deadline(home: Home) -> No
 
 def test_waiting_ends_at_its_deadline_with_what_was_waited_for(home: Home) -> None:
     with (
-        pytest.raises(ProgramFailed, match=r"not so after 0 s: the moon is blue \(it is grey\)"),
+        pytest.raises(ProgramFailed, match=r"not so after 0 s: the moon is blue \(it is gray\)"),
         Supervisor(home) as supervisor,
     ):
-        supervisor.wait_for("the moon is blue", 0.1, lambda: False, lambda: "it is grey")
+        supervisor.wait_for("the moon is blue", 0.1, lambda: False, lambda: "it is gray")
 
 
 def test_the_log_of_the_last_start_is_kept(home: Home) -> None:

@@ -44,7 +44,7 @@ def test_strangers_and_missing_clusters(admin, cluster, method, path):
         ("databases/", "owner, connection_limit, name, encoding, template"),
     ],
 )
-def test_a_misspelt_field_is_refused_before_anything_is_made(admin, cluster, path, names):
+def test_a_misspelled_field_is_refused_before_anything_is_made(admin, cluster, path, names):
     answer = admin.post(f"/api/v1/clusters/{cluster.pk}/{path}", {"name": "shop", "login": False})
     assert (answer.status_code, answer.json()) == (400, {"login": [f"there is no such field: use {names}"]})
 

@@ -94,7 +94,7 @@ def test_bad_values_are_named_by_field(admin, answers):
         ({"user": "%h"}, "user"),
         ({"jump": str(behind.pk)}, "jump"),
         ({"jump": str(host.pk)}, "jump"),
-        ({"colour": "red"}, "colour"),
+        ({"color": "red"}, "color"),
     ):
         answer = admin.patch(url_of(host), change)
         assert (answer.status_code, list(answer.json())) == (400, [field]), change

@@ -34,7 +34,7 @@ def test_every_body_that_the_description_names_knows_its_fields() -> None:
 
 @pytest.mark.parametrize("verb", ["post", "put", "patch"])
 @pytest.mark.parametrize("noun", ["clusters", "poolers", "pools"])
-def test_a_misspelt_field_is_refused_with_those_there_are(admin, cluster, pooler, pool, noun, verb):
+def test_a_misspelled_field_is_refused_with_those_there_are(admin, cluster, pooler, pool, noun, verb):
     subject = {"clusters": cluster, "poolers": pooler, "pools": pool}[noun]
     url = f"/api/v1/{noun}/" if verb == "post" else f"/api/v1/{noun}/{subject.pk}/"
     pool_set = admin.get(f"/api/v1/{noun}/{subject.pk}/").json() if verb == "put" else {}
@@ -70,7 +70,7 @@ def test_what_is_read_can_be_sent_back(admin, pool, pooler):
         assert "there is no such field" not in answer.content.decode()
 
 
-def test_a_note_of_a_run_is_spelt_right_or_refused(admin):
+def test_a_note_of_a_run_is_spelled_right_or_refused(admin):
     run = a_run()
     answer = admin.patch(f"/api/v1/runs/{run.pk}/", {"notes": "x"})
     assert (answer.status_code, answer.json()) == (400, {"notes": ["there is no such field: use name, note, tags"]})

@@ -95,7 +95,7 @@ def test_settings_are_not_taken_before_the_release_is_known(admin):
     assert not Pooler.objects.exists()
 
 
-def test_the_catalogue_of_its_release_is_listed_with_what_is_given(admin, pooler):
+def test_the_catalog_of_its_release_is_listed_with_what_is_given(admin, pooler):
     admin.patch(url_of(pooler), {"settings": {"verbose": 1}}, "json")
     read = admin.get(url_of(pooler, "settings/?page_size=200")).json()
     found = {(one["scope"], one["name"]): one for one in read["results"]}

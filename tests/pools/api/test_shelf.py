@@ -43,7 +43,7 @@ def test_bad_values_are_named_by_field(admin, cluster, pool, entry):
         ({"size": "no space"}, "size"),
         ({"region": ""}, "region"),
         ({"region": "NYC1"}, "region"),
-        ({"colour": "red"}, "colour"),
+        ({"color": "red"}, "color"),
     ):
         answer = admin.patch(url_of(entry), change)
         assert (answer.status_code, list(answer.json())) == (400, [field])

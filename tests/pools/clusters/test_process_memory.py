@@ -8,7 +8,7 @@ from pools.clusters import process_memory
 from pools.clusters.process_memory import Measured, Session, Why
 
 SESSION = Session(10, "panel", "postgres", 40001)
-# of a PostgreSQL 15 on Linux 6.18, whose session had read the catalogue
+# of a PostgreSQL 15 on Linux 6.18, whose session had read the catalog
 ROLLUP = """\
 55b0c1a00000-7ffd5d3f2000 ---p 00000000 00:00 0                          [rollup]
 Rss:               34924 kB

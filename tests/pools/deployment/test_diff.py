@@ -25,7 +25,7 @@ def test_files_that_are_alike_do_not_differ() -> None:
     assert diff.of_files({"a.ini": "x\n"}, {"a.ini": "x\n"}, plain) == []
 
 
-def test_a_changed_line_stands_between_its_neighbours_with_both_numbers() -> None:
+def test_a_changed_line_stands_between_its_neighbors_with_both_numbers() -> None:
     (found,) = diff.of_files({"a.ini": NUMBERED}, {"a.ini": NUMBERED.replace("line 10", "other")}, plain)
     assert (found.change, found.added, found.removed, len(found.hunks)) == ("changed", 1, 1, 1)
     assert found.hunks[0].header == "@@ -7,7 +7,7 @@"

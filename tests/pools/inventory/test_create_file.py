@@ -49,7 +49,7 @@ def test_every_key_is_read() -> None:
         ("[[create]\n", "not TOML"),
         ("", "line 1, create: 'create' is a required property"),
         ('[[create]]\nregion = "nyc1"\ncommand = ["make"]\n', "line 1, create.0: 'size' is a required property"),
-        (f'[[create]]\n{LEAST}colour = "red"\n', "line 1, create.0: Additional properties"),
+        (f'[[create]]\n{LEAST}color = "red"\n', "line 1, create.0: Additional properties"),
         ('[[create]]\nsize = "Small"\nregion = "nyc1"\ncommand = ["make"]\n', "line 2, create.0.size: 'Small'"),
         ('[[create]]\nsize = "s"\nregion = "nyc1"\ncommand = "make"\n', "line 4, create.0.command: 'make'"),
         ('[[create]]\nsize = "s"\nregion = "nyc1"\ncommand = []\n', "line 4, create.0.command: []"),

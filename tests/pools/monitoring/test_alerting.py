@@ -91,7 +91,7 @@ def test_two_judges_open_one_event_and_have_it_told_once(monkeypatch):
     real = alerting._open
     monkeypatch.setattr(alerting, "_open", lambda *words: (real(*words), real(*words)))
     alerting.judge_values([waiting(pool, 6)], rule)
-    alerting._brew(rule[EventKind.WAITING], waiting(pool, 6), timezone.now())
+    alerting._note_crossing(rule[EventKind.WAITING], waiting(pool, 6), timezone.now())
     assert (Event.objects.count(), described()) == (1, [(pool.name, "opened")])
 
 

@@ -58,11 +58,11 @@ def test_a_whole_pooler_sums_its_pools_and_weights_their_times():
     busy = rates.reading(PoolFigures(cl_active=3, maxwait_ms=70), RATES)
     slow = rates.reading(PoolFigures(cl_active=1, maxwait_ms=90), Rates(300.0, 75.0, 1.0, 2.0, 6.0, 8.0, 2.0))
     new = rates.reading(PoolFigures(sv_idle=1), None)
-    whole = rates.whole([busy, slow, new])
+    whole = rates.total([busy, slow, new])
     assert (whole["cl_active"], whole["sv_idle"], whole["maxwait_ms"]) == (4, 1, 90)
     assert (whole["queries_per_s"], whole["received_bytes_per_s"]) == (400.0, 1001.0)
     assert (whole["query_ms"], whole["transaction_ms"], whole["wait_ms"]) == (5.0, 7.0, 1.75)
 
 
 def test_a_pooler_without_pools_is_idle():
-    assert rates.whole([]) == {name: 0 if name in rates.GAUGES else None for name in rates.FIGURES}
+    assert rates.total([]) == {name: 0 if name in rates.GAUGES else None for name in rates.FIGURES}

@@ -18,7 +18,7 @@ from pools.poolers.pgbouncer.settings_catalog import (
 )
 from pools.poolers.settings_schema import Setting
 
-CATALOGUE: tuple[Setting, ...] = (
+CATALOG: tuple[Setting, ...] = (
     *pooling.SETTINGS,
     *timeouts.SETTINGS,
     *servers.SETTINGS,

@@ -248,7 +248,7 @@ def test_the_error_in_one_line_names_the_options() -> None:
     assert str(InvalidOptions({"clients": ["too many"], "rate": ["too fast"]})) == "clients: too many; rate: too fast"
 
 
-def test_the_catalogue_can_be_shown() -> None:
+def test_the_catalog_can_be_shown() -> None:
     assert [field.name for field in FIELDS if not (field.label and field.help and field.flag.startswith("-"))] == []
     assert len({(field.purpose, field.flag) for field in FIELDS}) == len(FIELDS)
     for purpose in (LOAD, PREPARE):

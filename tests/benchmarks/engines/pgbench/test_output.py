@@ -141,9 +141,9 @@ def test_every_number_of_a_summary_is_read_and_none_is_added(path: Path) -> None
 
 
 @pytest.mark.parametrize("path", PATHS, ids=case_id)
-def test_every_line_of_stdout_is_recognised(path: Path) -> None:
+def test_every_line_of_stdout_is_recognized(path: Path) -> None:
     stdout = captured.read(path).stdout
-    assert read_output(stdout).recognised == len(stdout.splitlines())
+    assert read_output(stdout).recognized == len(stdout.splitlines())
 
 
 def test_the_versions_are_those_that_ran() -> None:
@@ -204,7 +204,7 @@ def test_an_abort_glued_to_a_sample_is_counted_with_it() -> None:
     assert (len(output.progress), output.aborted_clients) == (1, {3})
 
 
-def test_colours_copied_from_a_terminal_are_nothing() -> None:
+def test_colors_copied_from_a_terminal_are_nothing() -> None:
     error = "pgbench: \x1b[01;31merror: \x1b[0mclient 3 script 0 aborted in command 0 query 0: ERROR:  no"
     output = read_output(error)
     assert (output.aborted_clients, output.errors) == (

@@ -127,7 +127,7 @@ def test_a_preparation_counts_where_nothing_went_wrong(case: str, verdict: Valid
 def test_streams_may_be_merged_and_nothing_is_not_sysbenchs() -> None:
     text = taken("read-only")
     assert read_output("", text.stdout).summary == read_output(text.stdout).summary
-    assert (read_output("").recognised, read_output("tps = 5 (without initial connection time)").recognised) == (0, 0)
+    assert (read_output("").recognized, read_output("tps = 5 (without initial connection time)").recognized) == (0, 0)
 
 
 @pytest.mark.parametrize("path", OUTPUTS, ids=lambda path: path.stem)

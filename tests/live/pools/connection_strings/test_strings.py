@@ -92,8 +92,8 @@ def test_the_pgbench_command_of_a_pool_runs(cluster: Cluster, pooler: Pooler, tm
     pool = pools.create(values)
     deployment.apply_pooler(pooler)
     command = connection_strings.render(endpoints.of_pool(pool), "pgbench", reveal=True)
-    initialise = command.replace("-n -S -c 10 -T 30 -P 1", "-i -q")
-    assert "scale" not in answer(initialise, tmp_path)
+    initialize = command.replace("-n -S -c 10 -T 30 -P 1", "-i -q")
+    assert "scale" not in answer(initialize, tmp_path)
     assert "tps =" in answer(command.replace("-T 30", "-t 10"), tmp_path)
 
 

@@ -191,7 +191,7 @@ def test_a_reload_that_was_half_applied_is_rolled_back(
     make_pool()
     deployment.apply_pooler(pgpool_pooler)
     refused = own_pgpool.log.count("FATAL")  # by children that had not taken the new user yet
-    # as a release would whose catalogue is wrong about a range: no trial instance is there to report it
+    # as a release would whose catalog is wrong about a range: no trial instance is there to report it
     monkeypatch.setattr("pools.poolers.pgpool.preflight.find", lambda *_: None)
     monkeypatch.setattr("pools.poolers.settings_schema.problems", lambda *_: iter(()))
     spec(pgpool_pooler, log_statement="1", client_idle_limit=99_999_999_999, log_client_messages="1")

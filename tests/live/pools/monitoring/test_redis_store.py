@@ -23,28 +23,28 @@ def short_lease(shared_redis: RedisServer, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_a_block_is_entered_once_until_it_is_left() -> None:
-    with redis_store.alone(KEY, 60) as first, redis_store.alone(KEY, 60) as second:
+    with redis_store.exclusive(KEY, 60) as first, redis_store.exclusive(KEY, 60) as second:
         assert (first, second) == (True, False)
-        with redis_store.alone(KEY, 60) as third:
+        with redis_store.exclusive(KEY, 60) as third:
             assert not third
-    with redis_store.alone(KEY, 60) as later:
+    with redis_store.exclusive(KEY, 60) as later:
         assert later
 
 
 def test_who_took_too_long_ends_nobody_elses_block() -> None:
-    with redis_store.alone(KEY, 0.2) as slow:
+    with redis_store.exclusive(KEY, 0.2) as slow:
         assert slow
         until(lambda: redis_store.claim(KEY, 60), 5)
     assert not redis_store.claim(KEY, 60)
 
 
 def is_free() -> bool:
-    with redis_store.alone(KEY, 60) as is_mine:
+    with redis_store.exclusive(KEY, 60) as is_mine:
         return is_mine
 
 
 def test_a_block_that_lasts_longer_than_its_lease_is_kept_to_its_end() -> None:
-    with redis_store.alone(KEY, 60) as is_mine:
+    with redis_store.exclusive(KEY, 60) as is_mine:
         time.sleep(LEASE_S * 2)
         assert (is_mine, is_free()) == (True, False)
     assert is_free()
@@ -55,7 +55,7 @@ def test_a_process_that_was_killed_in_the_block_keeps_it_for_a_lease() -> None:
     child = os.fork()
     if child == 0:
         redis_client.forget_shared()
-        with redis_store.alone(KEY, 60):
+        with redis_store.exclusive(KEY, 60):
             os.write(writer, b"1")
             time.sleep(60)
         os._exit(0)

@@ -156,7 +156,7 @@ def test_a_role_that_may_not_connect_any_more_is_found_by_the_next_login_through
 ) -> None:
     alter("REVOKE CONNECT ON DATABASE shop FROM PUBLIC, shopper")
     tasks.check_everything()
-    assert state_of(shop) == (PoolState.APPLIED, "")  # no catalogue says it
+    assert state_of(shop) == (PoolState.APPLIED, "")  # no catalog says it
     Pool.objects.update(proved_at=timezone.now() - pool_logins.EVERY_IDLE)
     tasks.prove_pools()
     address = f"{shop.cluster.host}:{shop.cluster.port}"

@@ -1,4 +1,4 @@
-"""The catalogue against PGPOOL SHOW ALL of the program: names, defaults, and what a reload takes."""
+"""The catalog against PGPOOL SHOW ALL of the program: names, defaults, and what a reload takes."""
 
 import pytest
 
@@ -57,7 +57,7 @@ def test_defaults_are_the_programs(known: dict[str, Setting], live: dict[str, st
     assert verify.differences(live, wanted, known) == {}
 
 
-def test_what_waits_for_a_restart_is_what_the_catalogue_says(
+def test_what_waits_for_a_restart_is_what_the_catalog_says(
     known: dict[str, Setting], live: dict[str, str], own_pgpool: PgpoolServer, pgpool_pooler: Pooler
 ) -> None:
     wanted = {name: another(known[name], live[name]) for name in known if name in live}

@@ -61,7 +61,7 @@ def test_any_name_is_created_listed_and_dropped_as_it_is(
     )
     assert names_in(session) == before | {name}
     assert databases.find(cluster, name) == made
-    assert [one.name for one in databases.listed(cluster) if one.name == name] == [name]
+    assert [one.name for one in databases.list_all(cluster) if one.name == name] == [name]
     assert name in [one["name"] for one in Cluster.objects.get().status.databases]
     databases.drop(cluster, name)
     assert names_in(session) == before
@@ -133,9 +133,9 @@ def test_a_database_in_use_is_not_dropped_and_it_says_by_whom(
             "database 'shop' can't be dropped: 2 sessions of 'app' in 'shop' with application 'till' from 127.0.0.1 "
             "(end them there first)"
         )
-        assert [one.connections for one in databases.listed(cluster) if one.name == "shop"] == [2]
+        assert [one.connections for one in databases.list_all(cluster) if one.name == "shop"] == [2]
     # a server process ends a moment after its client
-    until(lambda: [one.connections for one in databases.listed(cluster) if one.name == "shop"] == [0])
+    until(lambda: [one.connections for one in databases.list_all(cluster) if one.name == "shop"] == [0])
     databases.drop(cluster, "shop")
     assert "shop" not in names_in(session)
 

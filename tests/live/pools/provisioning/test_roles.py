@@ -158,7 +158,7 @@ def test_a_login_that_is_no_superuser_makes_and_drops_them_all_the_same(
         databases.drop(cluster, "shop")
         databases.drop(cluster, "other")
         roles.drop(cluster, "till")
-        assert [role.name for role in roles.listed(cluster)] == ["dba", "postgres"]
+        assert [role.name for role in roles.list_all(cluster)] == ["dba", "postgres"]
 
 
 @pytest.mark.parametrize(

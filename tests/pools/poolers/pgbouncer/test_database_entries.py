@@ -192,7 +192,7 @@ def test_where_none_is_possible_none_is_found(
 ) -> None:
     found = {
         *database_entries.losing_their_user(forced, wanted),
-        *database_entries.deadly(version, pools, forced, wanted, listed, USERS),
+        *database_entries.crashing_entries(version, pools, forced, wanted, listed, USERS),
     }
     assert database_entries.may_have_to_leave(version, wanted) or not found
 
@@ -205,5 +205,5 @@ def test_an_entry_that_shall_have_no_fixed_user_has_to_leave_first(user: str, lo
 @pytest.mark.parametrize(("version", "dies"), [((1, 18), True), ((1, 23), True), ((1, 24), False)])
 def test_a_user_with_a_pool_must_not_be_found_otherwise_before_1_24(version: tuple[int, int], dies: bool) -> None:
     rows = [{"database": "orders", "user": "app"}]
-    found = database_entries.deadly(version, rows, {"orders": None}, [known("orders", "app")], set(), set())
+    found = database_entries.crashing_entries(version, rows, {"orders": None}, [known("orders", "app")], set(), set())
     assert found == ({("orders", "app")} if dies else set())

@@ -38,7 +38,7 @@ def test_the_later_of_two_equal_settings_counts() -> None:
 
 
 def test_what_only_brings_settings_back_is_no_lasting_part() -> None:
-    text = render.file("", "a = 1\n" + render.taken_out({"b": "5min"}))
+    text = render.file("", "a = 1\n" + render.restoring_settings({"b": "5min"}))
     assert render.lasting(text) == "a = 1\n"
     assert render.values_in(render.ours(text)) == {"a": "1", "b": "5min"}
 

@@ -105,13 +105,13 @@ def test_a_connection_cut_in_any_step_is_no_apply_and_the_next_one_is(
 
 def step_limit_once(proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let new logins through after a connection was cut at the limit."""
-    usual = kept._new
+    usual = kept._log_in
 
     def new(*args: object) -> object:
         proxy.limit = None
         return usual(*args)
 
-    monkeypatch.setattr(kept, "_new", new)
+    monkeypatch.setattr(kept, "_log_in", new)
 
 
 def test_a_host_with_another_key_is_named_and_nothing_is_written(

@@ -1,11 +1,11 @@
-"""What property tests draw: names, passwords, pools and settings of the catalogue, with its edges."""
+"""What property tests draw: names, passwords, pools and settings of the catalog, with its edges."""
 
 from hypothesis import strategies as st
 
 from pools.models import identifiers
 from pools.poolers import settings_schema
 from pools.poolers.pgbouncer import global_settings
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
 CHARACTERS = st.characters(exclude_characters="\0\r\n\ufeff", exclude_categories=["Cs"])
@@ -70,7 +70,7 @@ USUAL_TEXTS = {
 
 
 def value_of(setting: Setting) -> st.SearchStrategy[object]:
-    """Values that the catalogue takes, its edges among them."""
+    """Values that the catalog takes, its edges among them."""
     low, high = int(setting.minimum or 0), int(setting.maximum or settings_schema.LARGEST)
     if setting.type == Type.NUMBER:
         return st.sampled_from([low, low + 1, high]) | st.integers(low, high)
@@ -89,7 +89,7 @@ def settings_of(
     scope: Scope, version: Version, without: frozenset[str] = frozenset()
 ) -> st.SearchStrategy[dict[str, object]]:
     """Some settings of a scope that the validator accepts for this release."""
-    offered = [one for one in settings_schema.offered(CATALOGUE, scope, version) if one.type != Type.FILE]
+    offered = [one for one in settings_schema.offered(CATALOG, scope, version) if one.type != Type.FILE]
     known = [one for one in offered if one.name not in without]
     drawn = st.fixed_dictionaries({}, optional={one.name: value_of(one) for one in known})
     return drawn.map(lambda values: _accepted(scope, values, version))
@@ -99,5 +99,5 @@ def _accepted(scope: Scope, values: dict[str, object], version: Version) -> dict
     if scope == Scope.PROGRAM:
         refused = {name for name, _ in global_settings.problems(values, {}, version)}
     else:
-        refused = {name for name, _ in settings_schema.problems(CATALOGUE, scope, values, version)}
+        refused = {name for name, _ in settings_schema.problems(CATALOG, scope, values, version)}
     return {name: value for name, value in values.items() if name not in refused}

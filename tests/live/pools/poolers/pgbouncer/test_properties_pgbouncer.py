@@ -14,7 +14,7 @@ from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import settings_schema
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 from tests.live.pools.poolers.pgbouncer.drawn import ELSEWHERE, IDENTIFIERS, PASSWORDS, POOL_NAMES, USERS, settings_of
 
@@ -146,6 +146,6 @@ MISREAD = [
 def test_what_the_validator_refuses_the_program_misreads(
     name: str, value: str, misread: Callable[[str, str], bool], version: Version
 ) -> None:
-    assert dict(settings_schema.problems(CATALOGUE, Scope.PROGRAM, {name: value}, version))
+    assert dict(settings_schema.problems(CATALOG, Scope.PROGRAM, {name: value}, version))
     assert misread(name, value)
     CASES["refused"] += 1

@@ -10,7 +10,7 @@ from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools import deployment
 from pools.models import Cluster, ClusterNode, Pooler, PoolState
 from pools.poolers import settings_schema
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 from tests.live.pools.conftest import LogIn, MakePool
 from tests.live.standbys import StandbyServer, until
@@ -40,7 +40,7 @@ def test_a_release_is_given_no_setting_that_it_does_not_know(
     pooler: Pooler, make_pool: MakePool, pgbouncer: PgBouncerServer, version: Version
 ) -> None:
     newer = {"max_prepared_statements": 10, "transaction_timeout": 5}
-    unknown = [name for name, _ in settings_schema.problems(CATALOGUE, Scope.PROGRAM, newer, version)]
+    unknown = [name for name, _ in settings_schema.problems(CATALOG, Scope.PROGRAM, newer, version)]
     pooler.edit(None, settings=newer, settings_state=PoolState.PENDING)
     make_pool(settings={"query_wait_timeout": 3})
     deployment.apply_pooler(pooler)
@@ -57,7 +57,7 @@ def test_every_program_setting_offered_to_a_release_is_one_it_shows(
 ) -> None:
     with pgbouncer.connect() as console:
         live = {row[0] for row in console.execute(b"SHOW CONFIG")}
-    assert {setting.name for setting in settings_schema.shown(CATALOGUE, Scope.PROGRAM, version)} == live
+    assert {setting.name for setting in settings_schema.shown(CATALOG, Scope.PROGRAM, version)} == live
 
 
 def test_a_pool_leads_to_the_standbys(

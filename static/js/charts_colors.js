@@ -1,18 +1,18 @@
-/** The style sheet's colours as a canvas understands them. */
+/** The style sheet's colors as a canvas understands them. */
 
 const probe = document.createElement("i");
-const colours = new Map();
+const colors = new Map();
 probe.hidden = true;
 document.body.append(probe);
 
 /** A token, mixed with that much of nothing; the probe resolves light-dark() for the theme shown. */
-export function colour(name, opacity = "100%") {
+export function color(name, opacity = "100%") {
   const key = `${name} ${opacity}`;
-  if (!colours.has(key)) {
+  if (!colors.has(key)) {
     probe.style.color = mixed(name, opacity);
-    colours.set(key, getComputedStyle(probe).color);
+    colors.set(key, getComputedStyle(probe).color);
   }
-  return colours.get(key);
+  return colors.get(key);
 }
 
 /** The same for a style. */
@@ -20,10 +20,10 @@ export function mixed(name, opacity) {
   return `color-mix(in srgb, var(${name}) ${opacity}, transparent)`;
 }
 
-/** Call back when the theme changes: colours are to be asked for anew. */
+/** Call back when the theme changes: colors are to be asked for anew. */
 export function onTheme(repaint) {
   const react = () => {
-    colours.clear();
+    colors.clear();
     repaint();
   };
   new MutationObserver(react).observe(document.documentElement, { attributeFilter: ["data-bs-theme"] });

@@ -1,35 +1,35 @@
-"""The catalogue of PgBouncer: one record a release, and the answers its checks give."""
+"""The catalog of PgBouncer: one record a release, and the answers its checks give."""
 
 import pytest
 
 from pools.poolers import settings_schema
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Type
 
 RELEASES = [(1, minor) for minor in range(18, 27)]
 
 
 def faults(scope, values, version=(1, 25)):
-    return dict(settings_schema.problems(CATALOGUE, scope, values, version))
+    return dict(settings_schema.problems(CATALOG, scope, values, version))
 
 
 @pytest.mark.parametrize("version", RELEASES)
 @pytest.mark.parametrize("scope", Scope)
 def test_a_release_has_one_record_of_a_name(scope, version):
-    names = [setting.name for setting in settings_schema.shown(CATALOGUE, scope, version)]
+    names = [setting.name for setting in settings_schema.shown(CATALOG, scope, version)]
     assert names
     assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("version", RELEASES)
 def test_every_default_is_a_value_its_release_takes(version):
-    for setting in CATALOGUE:
+    for setting in CATALOG:
         if setting.default and setting.known_to(version) and not setting.fixed:
             assert settings_schema.fault_of(setting, setting.default) == ""
 
 
 def test_every_setting_is_said_in_plain_words():
-    for setting in CATALOGUE:
+    for setting in CATALOG:
         assert setting.label
         assert setting.group
         assert setting.fixed or setting.help
@@ -38,7 +38,7 @@ def test_every_setting_is_said_in_plain_words():
 
 def test_defaults_that_changed_have_a_record_for_each_time():
     def default(name, version):
-        (one,) = [one for one in settings_schema.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name]
+        (one,) = [one for one in settings_schema.shown(CATALOG, Scope.PROGRAM, version) if one.name == name]
         return one.default
 
     assert [default("max_prepared_statements", (1, minor)) for minor in (21, 23, 24)] == ["0", "0", "200"]
@@ -98,8 +98,8 @@ def test_a_setting_of_another_release_names_it():
 
 
 def test_needs_name_settings_that_are_there():
-    names = {setting.name for setting in CATALOGUE if setting.scope == Scope.PROGRAM}
-    for setting in CATALOGUE:
+    names = {setting.name for setting in CATALOG if setting.scope == Scope.PROGRAM}
+    for setting in CATALOG:
         for value, others in setting.needs:
             assert set(others) <= names
             assert value == "" or value in setting.choices

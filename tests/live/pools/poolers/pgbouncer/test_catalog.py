@@ -1,10 +1,10 @@
-"""The catalogue against the programs themselves: every name, default and need of a restart that SHOW CONFIG tells."""
+"""The catalog against the programs themselves: every name, default and need of a restart that SHOW CONFIG tells."""
 
 import psycopg
 
 from pools.poolers import settings_schema
 from pools.poolers.pgbouncer.database_entries import quoted
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.pgbouncer.settings_catalog.authentication import EXPIRY_HEEDED
 from pools.poolers.settings_schema import Scope, Type
 
@@ -54,8 +54,8 @@ def reload_with(pgbouncer, *lines):
     return ""
 
 
-def test_every_setting_of_the_program_is_in_the_catalogue_as_the_program_has_it(pgbouncer, version):
-    known = {setting.name: setting for setting in settings_schema.shown(CATALOGUE, Scope.PROGRAM, version)}
+def test_every_setting_of_the_program_is_in_the_catalog_as_the_program_has_it(pgbouncer, version):
+    known = {setting.name: setting for setting in settings_schema.shown(CATALOG, Scope.PROGRAM, version)}
     live = {row["key"]: row for row in rows(pgbouncer, "CONFIG")}
     assert set(live) == set(known)
     restart = {name for name, row in live.items() if row["changeable"] == "no"}
@@ -65,8 +65,8 @@ def test_every_setting_of_the_program_is_in_the_catalogue_as_the_program_has_it(
 
 
 def test_a_pool_takes_every_setting_of_its_release_and_none_of_a_later_one(pgbouncer, version):
-    offered = settings_schema.offered(CATALOGUE, Scope.POOL, version)
-    later = [one for one in CATALOGUE if one.scope == Scope.POOL and not one.known_to(version)]
+    offered = settings_schema.offered(CATALOG, Scope.POOL, version)
+    later = [one for one in CATALOG if one.scope == Scope.POOL and not one.known_to(version)]
     assert reload_with(pgbouncer, "[databases]", f"whole = host=/nowhere {pairs(offered)}") == ""
     assert "whole" in {row["name"] for row in rows(pgbouncer, "DATABASES")}
     for one in later:
@@ -75,8 +75,8 @@ def test_a_pool_takes_every_setting_of_its_release_and_none_of_a_later_one(pgbou
 
 
 def test_a_user_takes_every_limit_of_its_release_and_none_of_a_later_one(pgbouncer, version):
-    offered = settings_schema.offered(CATALOGUE, Scope.USER, version)
-    later = [one for one in CATALOGUE if one.scope == Scope.USER and not one.known_to(version)]
+    offered = settings_schema.offered(CATALOG, Scope.USER, version)
+    later = [one for one in CATALOG if one.scope == Scope.USER and not one.known_to(version)]
     assert reload_with(pgbouncer, "[users]", f"whole = {pairs(offered)}") == ""
     assert "whole" in {row["name"] for row in rows(pgbouncer, "USERS")}
     for one in later:
