@@ -27,7 +27,7 @@ from pools.inventory import budget
 from pools.inventory import pools as pool_changes
 from pools.models import LIVE_STATES, Cluster, Pool, Pooler, PoolerKind, PoolState
 from pools.provisioning import databases, roles
-from pools.provisioning.ddl import changing
+from pools.provisioning.ddl import session
 
 log = logging.getLogger(__name__)
 
@@ -153,7 +153,7 @@ def _hash_by_md5(experiment: Experiment, cluster: Cluster, name: str, password: 
     """
     digest = hashlib.md5((password + name).encode()).hexdigest()  # noqa: S324 (PostgreSQL's own scheme)
     role, owner = sql.Identifier(name), sql.Identifier(role_of(experiment, SCRAM))
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         connection.execute(sql.SQL("ALTER ROLE {} PASSWORD {}").format(role, sql.Literal(f"md5{digest}")))
         connection.execute(sql.SQL("GRANT {} TO {}").format(owner, role))
     endpoint = endpoints.as_role(endpoints.of_cluster(cluster), cluster, name, password)
@@ -187,17 +187,18 @@ def _make_pool(experiment: Experiment, need: Need) -> Any:
     if pooler is None:
         raise BenchmarksError(_no_pooler(need.values["kind"], cluster))
     wanted = need.values["size"]
-    values = {
+    size = wanted if need.values["kind"] == "pgpool" else size_within_budget(cluster, wanted, pooler)
+    values: pool_changes.PoolValues = {
         "name": need.name,
         "pooler": pooler,
         "cluster": cluster,
         "database": database_of(experiment),
         "user": need.values["user"],
         "mode": need.values["mode"],
-        "size": wanted if need.values["kind"] == "pgpool" else size_within_budget(cluster, wanted, pooler),
+        "size": size,
     }
-    _require_room(cluster, pooler, values)
-    note_smaller_size(experiment, wanted, values["size"])
+    _require_room(cluster, pooler, size)
+    note_smaller_size(experiment, wanted, size)
     return pool_changes.create(values, experiment.author, made_for=f"experiment {experiment.number}").pk
 
 
@@ -209,7 +210,7 @@ MAKERS = {
 }
 
 
-def _require_room(cluster: Cluster, pooler: Pooler, values: Mapping[str, Any]) -> None:
+def _require_room(cluster: Cluster, pooler: Pooler, size: int) -> None:
     """Raise `BenchmarksError` with what to free where a Pgpool-II may open more connections than are left.
 
     Its children take as many, whatever the size of the pool: with a part of them the arm would measure something else.
@@ -217,7 +218,7 @@ def _require_room(cluster: Cluster, pooler: Pooler, values: Mapping[str, Any]) -
     if pooler.kind != PoolerKind.PGPOOL:
         return
     free = budget.of_cluster(cluster).free
-    needed = budget.needed_by(Pool(pooler=pooler, cluster=cluster, size=values["size"]))
+    needed = budget.needed_by(Pool(pooler=pooler, cluster=cluster, size=size))
     if free is not None and needed > free:
         text = _(
             "%(pooler)s may open %(needed)s connections, and the budget of %(cluster)s has %(free)s left: free "
@@ -363,7 +364,7 @@ def _remove_database(experiment: Experiment, row: ExperimentResource) -> bool:
         return experiment.cluster is None
     # before the drop, which raises where the database is gone already: the tables are nobody else's either way
     Dataset.objects.filter(cluster=experiment.cluster, database=row.name).delete()
-    with changing(experiment.cluster) as connection:
+    with session(experiment.cluster) as connection:
         connection.execute(_SESSIONS, (row.name,))  # all of them are this experiment's: the database is its own
     databases.drop(experiment.cluster, row.name, experiment.author)
     return True

@@ -161,7 +161,9 @@ class WithScripts(Typed):
     def add_errors(self, errors: Mapping[str, list[str]]) -> None:
         """Add the errors; leave out that of `scripts` if a row already shows it."""
         shown_by_row = any(name.startswith("mix_") for name in self.errors)
-        super().add_errors({name: messages for name, messages in errors.items() if name != "scripts" or not shown_by_row})
+        super().add_errors(
+            {name: messages for name, messages in errors.items() if name != "scripts" or not shown_by_row}
+        )
 
 
 class _LinesField(forms.CharField):

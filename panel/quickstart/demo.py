@@ -3,7 +3,7 @@
 Each part is created once and remembered by its id, so that a part that a person deleted does not come back.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from django.contrib.auth.models import User
@@ -57,24 +57,44 @@ class Demo:
     def _register_cluster(self) -> Cluster:
         postgres = self.servers.postgres
         postgres.create_owner_and_database(DEMO_ROLE, self.servers.role_password, DATABASE)
-        values = {"name": CLUSTER, "host": postgres.host, "port": postgres.port, "sslmode": "disable"}
-        values |= {"admin_user": postgres.superuser, "admin_password": postgres.password, "protected": False}
+        values: clusters.ClusterValues = {
+            "name": CLUSTER,
+            "host": postgres.host,
+            "port": postgres.port,
+            "sslmode": "disable",
+            "admin_user": postgres.superuser,
+            "admin_password": postgres.password,
+            "protected": False,
+        }
         return clusters.register(values, author=self.author)[0]
 
-    def _pgbouncer_login(self) -> dict[str, str]:
+    def _pgbouncer_login(self) -> poolers.PoolerValues:
         server = self.servers.pgbouncer
-        login = {"admin_user": server.admin_user, "admin_password": server.admin_password}
-        return {**login, "config_dir": str(server.config_dir)}
+        return {
+            "admin_user": server.admin_user,
+            "admin_password": server.admin_password,
+            "config_dir": str(server.config_dir),
+        }
 
-    def _pgpool_login(self) -> dict[str, Any]:
+    def _pgpool_login(self) -> poolers.PoolerValues:
         backend, server = self.servers.postgres, self.servers.pgpool
-        login = {"admin_user": backend.superuser, "admin_password": backend.password}
-        return {**login, "config_dir": str(server.config_dir), "pcp_port": server.pcp_port}
+        return {
+            "admin_user": backend.superuser,
+            "admin_password": backend.password,
+            "config_dir": str(server.config_dir),
+            "pcp_port": server.pcp_port,
+        }
 
-    def _pooler(self, kind: PoolerKind, server: Server, login: Mapping[str, Any]) -> Pooler | None:
-        values = {"name": kind.value, "kind": kind.value, "host": server.host, "port": server.port, **login}
+    def _pooler(self, kind: PoolerKind, server: Server, login: poolers.PoolerValues) -> Pooler | None:
+        values: poolers.PoolerValues = {
+            **login,
+            "name": kind.value,
+            "kind": kind.value,
+            "host": server.host,
+            "port": server.port,
+        }
         pooler = self._once(Pooler, kind.value, lambda: poolers.register(values, author=self.author)[0])
-        self._follow(poolers.change, pooler, server, login["admin_password"])
+        self._follow(poolers.change, pooler, server, login["admin_password"] or "")
         self._follow_folder(pooler, login["config_dir"])
         return pooler
 
@@ -107,8 +127,16 @@ class Demo:
         self.home.keep("demo", "port of pcp", now)
 
     def _make_pool(self, cluster: Cluster, pooler: Pooler) -> Pool:
-        values = {"name": POOL, "pooler": pooler, "cluster": cluster, "database": DATABASE, "user": DEMO_ROLE}
-        values |= {"mode": Mode.TRANSACTION, "size": POOL_SIZE, "user_password": self.servers.role_password}
+        values: pools.PoolValues = {
+            "name": POOL,
+            "pooler": pooler,
+            "cluster": cluster,
+            "database": DATABASE,
+            "user": DEMO_ROLE,
+            "mode": Mode.TRANSACTION,
+            "size": POOL_SIZE,
+            "user_password": self.servers.role_password,
+        }
         return pools.create(values, author=self.author)
 
     def wait_for_pool(self, supervisor: Supervisor) -> str:

@@ -1,6 +1,6 @@
 """The REST API of hosts that are reached by SSH; all of it needs the scope `admin`."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -136,9 +136,11 @@ class HostViewSet(ModelViewSet[Host]):
 
     def perform_update(self, serializer: serializers.BaseSerializer[Host]) -> None:
         """Change a host unless it was edited since `version`; its confirmed key stays the only one accepted."""
-        values = dict(serializer.validated_data)
+        values: dict[str, Any] = {**serializer.validated_data}
         version = expected_version(self.request, values)
-        serializer.instance = hosts.change(self.get_object(), values, version, person(self.request.user))
+        serializer.instance = hosts.change(
+            self.get_object(), cast(hosts.HostValues, values), version, person(self.request.user)
+        )
 
     def perform_destroy(self, instance: Host) -> None:
         """Remove a host's record, and the panel's key with it; 409 while something needs it."""

@@ -1,6 +1,6 @@
 """The REST API of the shelf."""
 
-from typing import Any
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
@@ -48,8 +48,10 @@ class ShelfViewSet(ModelViewSet[ShelfEntry]):
 
     def perform_create(self, serializer: serializers.BaseSerializer[ShelfEntry]) -> None:
         """Put a registered cluster without pools on the shelf."""
-        values = dict(serializer.validated_data)
-        serializer.instance = shelf.put(values.pop("cluster"), values, person(self.request.user))
+        values: dict[str, Any] = {**serializer.validated_data}
+        serializer.instance = shelf.put(
+            values.pop("cluster"), cast(shelf.ShelfValues, values), person(self.request.user)
+        )
 
     def perform_update(self, serializer: serializers.BaseSerializer[ShelfEntry]) -> None:
         """Change what clients ask for, the pooler, or what a return drops."""

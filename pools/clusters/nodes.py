@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Model
@@ -28,7 +28,15 @@ class InvalidNode(InvalidValues):
     """The values given for a node are not valid."""
 
 
-def add(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> ClusterNode:
+class NodeValues(TypedDict, total=False):
+    """What `add` takes."""
+
+    host: str
+    port: int
+    admin_password: str | None  # of the cluster, once more: it never goes to a new address unasked
+
+
+def add(cluster: Cluster, values: NodeValues, author: Model | None = None) -> ClusterNode:
     """Save another server of the cluster (`host`, `port`) after logging in there with the cluster's own login.
 
     A stored password never goes to a new address unasked, so it is given again as `admin_password`. Raises

@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from panel.installation import pausing
 from pools.deployment import retries
 from pools.errors import PoolsError
-from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision, RevisionState
+from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision, RevisionState, WaitingSetting
 from pools.poolers.base import ClusterBusy, Route
 from pools.poolers.session import Draft, Session
 
@@ -210,7 +210,7 @@ class Attempt:
                 % {"pooler": self.pooler, "revision": self.revision}
             )
 
-    def settle(self, needs_restart: list[dict[str, str]]) -> None:
+    def settle(self, needs_restart: list[WaitingSetting]) -> None:
         """Mark everything as applied in one transaction. Pools edited since the attempt began stay pending."""
         self.renew()
         with transaction.atomic():

@@ -14,7 +14,17 @@ from pools.config_files import deliveries, folder_owner
 from pools.deployment import live_files
 from pools.errors import HostUnreachable, PoolerUnreachable
 from pools.hosts.base import UnsafeFolder
-from pools.models import LIVE_STATES, Pool, Pooler, PoolerState, PoolState, Revision, RevisionState
+from pools.models import (
+    LIVE_STATES,
+    Difference,
+    Pool,
+    Pooler,
+    PoolerState,
+    PoolState,
+    Revision,
+    RevisionState,
+    WaitingSetting,
+)
 from pools.poolers import KINDS
 
 logger = logging.getLogger(__name__)
@@ -23,7 +33,6 @@ PROVED = (PoolState.APPLIED, PoolState.DRIFTED)
 LIVE = live_files.LIVE
 MOST_KEPT = 50
 _preflights: dict[UUID, tuple[str, str]] = {}  # pooler → digest of its files, and the error of a start on them
-Finding = dict[str, str]  # {"where": a file's name or LIVE, "what": sentence}; "by" of an edit outside the panel's part
 OPERATOR = "operator"
 
 
@@ -39,7 +48,7 @@ class _Live:
 
     pools: dict[UUID, str]
     program: list[str]
-    restarts: list[dict[str, str]]
+    restarts: list[WaitingSetting]
 
 
 def check(pooler: Pooler) -> None:
@@ -62,7 +71,7 @@ def check(pooler: Pooler) -> None:
     _record(pooler, changed, live)
 
 
-def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
+def _compare_files(pooler: Pooler, last: Revision) -> list[Difference] | None:
     """List the differences in its folder; None where this worker is not the one to report them.
 
     Where no generator is named, that is the one that applied last. Once it is silent another may take over that finds
@@ -82,7 +91,7 @@ def _compare_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
     changed = live_files.differences(pooler, texts, last)
     if changed if owner.generator else not live_files.has_panel_part(pooler, texts):
         return None
-    folder_owner.take_over(last, owner)
+    folder_owner.claim(last, owner)
     return _findings(changed)
 
 
@@ -98,7 +107,7 @@ def _compare_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
         return None
 
 
-def _changed_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
+def _changed_files(pooler: Pooler, last: Revision) -> list[Difference] | None:
     try:
         texts = live_files.on_disk(pooler)
     except UnsafeFolder as error:
@@ -109,7 +118,7 @@ def _changed_files(pooler: Pooler, last: Revision) -> list[Finding] | None:
     return [*_findings(live_files.differences(pooler, texts, last)), *_pending_effects(pooler, texts)]
 
 
-def _pending_effects(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
+def _pending_effects(pooler: Pooler, texts: dict[str, str]) -> list[Difference]:
     """List the effects that an edit outside the panel's part will have at the next reload or start."""
     kind = KINDS[pooler.kind]
     digest = hashlib.sha256(repr(sorted(texts.items())).encode(errors="replace")).hexdigest()
@@ -124,15 +133,15 @@ def _pending_effects(pooler: Pooler, texts: dict[str, str]) -> list[Finding]:
         return [one for one in pooler.drift if one.get("by")]
 
 
-def _edit(where: str, what: str) -> Finding:
+def _edit(where: str, what: str) -> Difference:
     return {"where": where, "what": what, "by": OPERATOR}
 
 
-def _findings(changed: dict[str, str]) -> list[Finding]:
+def _findings(changed: dict[str, str]) -> list[Difference]:
     return [{"where": name, "what": what} for name, what in changed.items()]
 
 
-def _restarts_left(pooler: Pooler) -> list[dict[str, str]]:
+def _restarts_left(pooler: Pooler) -> list[WaitingSetting]:
     """List the settings that still wait for a restart, each with its live value."""
     waiting = {one["name"]: one for one in pooler.needs_restart}
     rows = KINDS[pooler.kind].show(pooler, "config") if waiting else []
@@ -151,7 +160,7 @@ def _record_pools(pooler: Pooler, faults: dict[UUID, str]) -> None:
             same.update(state=state, state_reason=reason)
 
 
-def _record_reach(pooler: Pooler, changed: list[Finding]) -> None:
+def _record_reach(pooler: Pooler, changed: list[Difference]) -> None:
     """Record that the folder was read, which clears the error of an earlier check that could not read it."""
     same = Pooler.objects.filter(pk=pooler.pk)
     same.update(files_checked_at=timezone.now())
@@ -165,7 +174,7 @@ def _record_program(pooler: Pooler, live: _Live) -> None:
     proved.update(settings_state=state, settings_reason="; ".join(live.program))
 
 
-def _record(pooler: Pooler, changed: list[Finding] | None, live: _Live | None) -> None:
+def _record(pooler: Pooler, changed: list[Difference] | None, live: _Live | None) -> None:
     """Write the findings; `drift_seen_at` stays for as long as there are any."""
     if changed is None:
         changed = live_files.file_findings(pooler)

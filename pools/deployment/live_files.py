@@ -8,7 +8,7 @@ from panel.installation import pausing
 from pools.config_files import deliveries, folder_owner, pooler_files
 from pools.errors import HostUnreachable
 from pools.hosts.base import UnsafeFolder
-from pools.models import Pooler, Revision
+from pools.models import Difference, Pooler, Revision
 from pools.poolers import KINDS
 
 LIVE = "live"  # the place of a difference that is in no file
@@ -79,7 +79,7 @@ def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"name": name, "content": content} for name, content in shown]
 
 
-def file_findings(pooler: Pooler) -> list[dict[str, str]]:
+def file_findings(pooler: Pooler) -> list[Difference]:
     """List the differences that the last check of its folder found."""
     return [one for one in pooler.drift if one["where"] != LIVE]
 

@@ -1,6 +1,6 @@
 """The form of a host."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -44,6 +44,6 @@ class HostForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
     def validate_unique(self) -> None:
         """Do nothing: the verb refuses a duplicate, and its message names the remedy."""
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> hosts.HostValues:
         """Return the values that `hosts.register` and `hosts.change` take."""
-        return {name: self.cleaned_data[name] for name in hosts.FIELDS}
+        return cast(hosts.HostValues, {name: self.cleaned_data[name] for name in hosts.FIELDS})

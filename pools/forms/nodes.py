@@ -1,11 +1,12 @@
 """Form of a further node of a cluster."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from pools.clusters import nodes
 from pools.forms.base import Typed, password_field
 from pools.models import Cluster
 
@@ -32,6 +33,6 @@ class NodeForm(Typed):
         stored = gettext("The password stored for %(host)s:%(port)s; the panel logs in to the node with it")
         password.help_text = stored % {"host": cluster.host, "port": cluster.port}
 
-    def values(self) -> dict[str, Any]:
-        """Return the keyword arguments of `nodes.add`."""
-        return dict(self.cleaned_data)
+    def values(self) -> nodes.NodeValues:
+        """Return the values that `nodes.add` takes."""
+        return cast(nodes.NodeValues, dict(self.cleaned_data))

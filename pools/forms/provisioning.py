@@ -1,6 +1,6 @@
 """Forms of a cluster's databases and roles; the verbs in `pools.provisioning` validate further."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.functional import Promise
@@ -8,9 +8,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.forms.base import Typed
-from pools.provisioning.databases import ENCODINGS, NO_LIMIT, Choices, Database
+from pools.provisioning.databases import ENCODINGS, NO_LIMIT, Choices, Database, DatabaseValues
 from pools.provisioning.grants import Access
-from pools.provisioning.roles import Role
+from pools.provisioning.roles import Role, RoleValues
 
 MONO = {"class": "pd-mono", "spellcheck": "false", "autocomplete": "off", "autocapitalize": "none"}
 
@@ -37,16 +37,16 @@ def picker(names: list[str], empty: str | Promise) -> forms.Select:
     return forms.Select(choices=[("", empty), *((name, name) for name in names)])
 
 
-class Holding(Typed):
+class ConnectionLimitForm(Typed):
     """Base of the forms whose empty fields are left out; an empty connection limit means no limit."""
 
-    def values(self) -> dict[str, Any]:
-        """Return the keyword arguments of the verbs."""
+    def given(self) -> dict[str, Any]:
+        """Return the values of the fields that are filled in."""
         given = {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
         return {"connection_limit": NO_LIMIT} | given
 
 
-class DatabaseForm(Holding):
+class DatabaseForm(ConnectionLimitForm):
     """Form of a new database; its pickers list the roles and databases that the cluster has now."""
 
     name = name_field()
@@ -73,8 +73,12 @@ class DatabaseForm(Holding):
             names = [*choices.templates, *choices.databases]
             self.fields["template"].widget = picker(names, _("template1, the default"))
 
+    def values(self) -> DatabaseValues:
+        """Return the values that `databases.create` takes."""
+        return cast(DatabaseValues, self.given())
 
-class DatabaseChangeForm(Holding):
+
+class DatabaseChangeForm(ConnectionLimitForm):
     """Form of an existing database: its owner and connection limit."""
 
     owner = forms.CharField(label=_("Owner"), strip=False)
@@ -85,8 +89,12 @@ class DatabaseChangeForm(Holding):
         super().__init__(*args, initial={"owner": database.owner, "connection_limit": limit}, **kwargs)
         self.fields["owner"].widget = forms.Select(choices=[(name, name) for name in choices.roles])
 
+    def values(self) -> DatabaseValues:
+        """Return the values that `databases.change` takes."""
+        return cast(DatabaseValues, self.given())
 
-class RoleChangeForm(Holding):
+
+class RoleChangeForm(ConnectionLimitForm):
     """Form of an existing role: login, connection limit and expiry of the password."""
 
     can_login = forms.BooleanField(label=_("Can log in"), required=False, initial=True)
@@ -106,9 +114,9 @@ class RoleChangeForm(Holding):
             kwargs["initial"] = current | (kwargs.get("initial") or {})
         super().__init__(*args, **kwargs)
 
-    def values(self) -> dict[str, Any]:
-        """Return the keyword arguments of the verbs; an empty expiry becomes None, which means never."""
-        return {"valid_until": None} | super().values()
+    def values(self) -> RoleValues:
+        """Return the values of the verbs; an empty expiry becomes None, which means never."""
+        return cast(RoleValues, {"valid_until": None} | self.given())
 
 
 class RoleForm(RoleChangeForm):
@@ -128,7 +136,9 @@ class RoleForm(RoleChangeForm):
         if choices.databases:
             self.fields["database"].widget = picker(choices.databases, _("None for now"))
 
-    def values(self) -> dict[str, Any]:
-        """Return the keyword arguments of `roles.create`; the access is left out without a database."""
+    def values(self) -> RoleValues:
+        """Return the values that `roles.create` takes; the access is left out without a database."""
         values = super().values()
-        return values if values.get("database") else {name: value for name, value in values.items() if name != "access"}
+        if not values.get("database"):
+            values.pop("access", None)
+        return values

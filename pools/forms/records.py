@@ -1,7 +1,7 @@
 """Forms of clusters, poolers and pools: they parse the input; the verbs in `pools.inventory` validate it."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.conf import settings
@@ -14,6 +14,8 @@ from pools.config_files import deliveries
 from pools.forms.base import ENCRYPTED, Typed, password_field
 from pools.forms.setting_fields import field_of, written
 from pools.inventory import clusters, pool_validation, pooler_settings_validation
+from pools.inventory.poolers import PoolerValues
+from pools.inventory.pools import PoolValues
 from pools.models import Cluster, Delivery, Mode, NodeRole, Pool, Pooler
 from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
@@ -69,9 +71,10 @@ class ClusterForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
     def validate_unique(self) -> None:
         """Do nothing: the verb refuses a duplicate, and its message names the remedy."""
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> clusters.ClusterValues:
         """Return the values that `clusters.register` and `clusters.change` take."""
-        return {name: self.cleaned_data[name] for name in (*clusters.FIELDS, "admin_password")}
+        typed = {name: self.cleaned_data[name] for name in (*clusters.FIELDS, "admin_password")}
+        return cast(clusters.ClusterValues, typed)
 
 
 class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
@@ -159,9 +162,10 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
     def validate_unique(self) -> None:
         """Do nothing: the verb refuses a duplicate, and its message names the remedy."""
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> PoolerValues:
         """Return the values that `poolers.register` and `poolers.change` take."""
-        return {name: self.cleaned_data[name] for name in (*self.Meta.fields, "admin_password")}
+        typed = {name: self.cleaned_data[name] for name in (*self.Meta.fields, "admin_password")}
+        return cast(PoolerValues, typed)
 
 
 class PoolForm(Typed):
@@ -332,7 +336,7 @@ class PoolForm(Typed):
         user = self["user"].value()
         return bool(user and self.chosen_cluster and self.chosen_cluster.password_of(user) is None)
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> PoolValues:
         """Return the values that `pools.create` and `pools.change` take; settings without a field here are kept."""
         own = {name: value for name, value in self.cleaned_data.items() if not name.startswith(FURTHER)}
         del own["version"]
@@ -342,7 +346,7 @@ class PoolForm(Typed):
         given = {
             name: pooler_settings_validation.typed(self.further[name], value) for name, value in typed.items() if value
         }
-        return own | {"settings": kept | given}
+        return cast(PoolValues, own | {"settings": kept | given})
 
 
 def _pooler_of(chosen: Any) -> Pooler | None:

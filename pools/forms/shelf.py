@@ -1,6 +1,6 @@
 """Forms of the shelf: which cluster is put there, and what clients ask for to get it."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -45,6 +45,6 @@ class ShelfEntryForm(Typed):
         unused = Cluster.objects.filter(shelf_entry=None, pools=None).order_by("name")
         self.fields["cluster"].queryset = unused  # type: ignore[attr-defined]
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> shelf.ShelfValues:
         """Return the values that `shelf.put` and `shelf.change` take."""
-        return {name: self.cleaned_data[name] for name in shelf.FIELDS}
+        return cast(shelf.ShelfValues, {name: self.cleaned_data[name] for name in shelf.FIELDS})

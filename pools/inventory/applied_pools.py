@@ -1,13 +1,14 @@
 """Creates and changes pools for clients that wait for the apply: what is not applied in time is undone."""
 
 import logging
-from typing import Any
+from typing import cast
 
 from django.db import models
 from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed, NotThere, PoolsError
 from pools.inventory import pools, settlement
+from pools.inventory.pools import PoolValues
 from pools.inventory.sql_settings import SqlRight
 from pools.models import Pool, PoolState
 
@@ -20,7 +21,7 @@ class NotAppliedInTime(PoolsError):
     status = 503
 
 
-def create(values: dict[str, Any], author: models.Model | None, right: SqlRight, seconds: float) -> Pool:
+def create(values: PoolValues, author: models.Model | None, right: SqlRight, seconds: float) -> Pool:
     """Create a pool and wait at most `seconds` until it is applied; else remove it again.
 
     Raises what `pools.create` raises, `ApplyFailed` with the reason of a refusal, and `NotAppliedInTime`.
@@ -36,12 +37,13 @@ def create(values: dict[str, Any], author: models.Model | None, right: SqlRight,
     raise failure
 
 
-def change(pool: Pool, values: dict[str, Any], author: models.Model | None, right: SqlRight, seconds: float) -> Pool:
+def change(pool: Pool, values: PoolValues, author: models.Model | None, right: SqlRight, seconds: float) -> Pool:
     """Change a pool and wait at most `seconds` until that is applied; else restore the values from before.
 
     Raises what `pools.change` raises, and the same errors as `create`.
     """
-    before = {name: getattr(pool, name) for name in values} | {"over_budget_confirm": _confirmed(pool)}
+    stored = {name: getattr(pool, name) for name in values}
+    before = cast(PoolValues, stored | {"over_budget_confirm": _confirmed(pool)})
     changed = pools.change(pool, values, None, author, right)
     settled = settlement.wait_for_pool(changed, seconds)
     if settled is None:
@@ -73,7 +75,7 @@ def _confirmed(pool: Pool) -> str:
     return pool.cluster.name if pool.over_budget_by else ""
 
 
-def _restore(settled: Pool, before: dict[str, Any], author: models.Model | None, right: SqlRight) -> None:
+def _restore(settled: Pool, before: PoolValues, author: models.Model | None, right: SqlRight) -> None:
     try:
         pools.change(settled, before, settled.version, author, right)
     except PoolsError as error:  # edited by somebody else since, or the old values are not valid any more

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 from django.conf import settings
@@ -46,8 +46,26 @@ class InvalidCluster(InvalidValues):
     """The values for a cluster are invalid."""
 
 
+class ClusterValues(TypedDict, total=False):
+    """What `register` and `change` take; what is not given stays, or has its default."""
+
+    name: str
+    host: str
+    port: int
+    admin_user: str
+    admin_password: str | None  # empty: the stored one stays
+    maintenance_database: str
+    sslmode: str
+    sslrootcert: str
+    memory_mb: int | None
+    vcpus: int | None
+    disk_gb: int | None
+    set_aside_connections: int
+    protected: bool
+
+
 def register(
-    values: dict[str, Any], *, author: Model | None = None, must_log_in: bool = False
+    values: ClusterValues, *, author: Model | None = None, must_log_in: bool = False
 ) -> tuple[Cluster, ClusterStatus]:
     """Save a new cluster (the contract's fields, with `admin_password`) after trying to log in.
 
@@ -61,9 +79,10 @@ def register(
     return cluster, save_new(cluster, found, author)
 
 
-def new(values: dict[str, Any], key: UUID | None = None) -> Cluster:
+def new(values: ClusterValues, key: UUID | None = None) -> Cluster:
     """Return an unsaved cluster of these values, with that id where one is given; raises `InvalidCluster`."""
-    given = {name: values[name] for name in FIELDS if name in values} | ({"id": key} if key else {})
+    given: dict[str, Any] = {name: value for name, value in values.items() if name in FIELDS}
+    given |= {"id": key} if key else {}
     cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | given))
     InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
     cluster.admin_password = values.get("admin_password") or ""
@@ -83,7 +102,7 @@ def save_new(cluster: Cluster, found: dict[str, Any], author: Model | None = Non
 
 def change(
     cluster: Cluster,
-    values: dict[str, Any],
+    values: ClusterValues,
     expected_version: int | None,
     *,
     author: Model | None = None,
@@ -107,7 +126,7 @@ def change(
         desired.admin_password = password
     found = health_check.inspect(desired)
     _refuse_unreachable(desired, found, must_log_in)
-    with _one_of_its_name(desired), transaction.atomic():
+    with _unique_name(desired), transaction.atomic():
         written = {name: getattr(desired, name) for name in (*FIELDS, "sealed_admin_password")}
         cluster.edit(expected_version, **written)
         _render_pools_again(before, cluster, author)
@@ -197,7 +216,7 @@ def _name_taken(cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def _one_of_its_name(cluster: Cluster) -> Iterator[None]:
+def _unique_name(cluster: Cluster) -> Iterator[None]:
     """Raise the same `InvalidCluster` when the name was taken while the server was queried."""
     try:
         yield

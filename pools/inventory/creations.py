@@ -14,8 +14,9 @@ from pools import task_queue
 from pools.clusters import health_check
 from pools.errors import ClusterUnreachable, IllegalTransition
 from pools.inventory import clusters, create_file, shelf
+from pools.inventory.clusters import ClusterValues
 from pools.inventory.create_file import CreateEntry
-from pools.inventory.shelf import NameTaken, NoneFits, Wanted
+from pools.inventory.shelf import NameTaken, NoneFits, ShelfValues, Wanted
 from pools.models import Cluster, ClusterCreation, ClusterState, CreationState, Pooler, identifiers
 
 logger = logging.getLogger(__name__)
@@ -84,13 +85,13 @@ def entry_of(creation: ClusterCreation) -> CreateEntry | None:
     return create_file.offering(creation.size, creation.region, creation.version)
 
 
-def complete(creation: ClusterCreation, entry: CreateEntry, values: dict[str, Any]) -> Cluster | None:
+def complete(creation: ClusterCreation, entry: CreateEntry, values: ClusterValues) -> Cluster | None:
     """Register the created cluster under the creation's id, claimed by its client; None where the lease was lost.
 
     `values` are those of `clusters.register` without the name. Raises `ClusterUnreachable` where the login fails, and
     `InvalidCluster`; then nothing is saved.
     """
-    cluster = clusters.new(values | {"name": _free_name(creation)}, creation.pk)
+    cluster = clusters.new({**values, "name": _free_name(creation)}, creation.pk)
     found = health_check.inspect(cluster)
     if found["state"] != ClusterState.ONLINE:
         raise ClusterUnreachable(found["error"])
@@ -103,7 +104,7 @@ def complete(creation: ClusterCreation, entry: CreateEntry, values: dict[str, An
     return cluster
 
 
-def _shelf_values(entry: CreateEntry, creation: ClusterCreation) -> dict[str, Any]:
+def _shelf_values(entry: CreateEntry, creation: ClusterCreation) -> ShelfValues:
     pooler = Pooler.objects.filter(name=entry.pooler).first() if entry.pooler else None
     if entry.pooler and pooler is None:
         logger.warning("cluster %s: there is no pooler %r, which its table names", creation.pk, entry.pooler)

@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.db.models import ProtectedError
@@ -32,23 +32,33 @@ class InvalidHost(InvalidValues):
     """The values for a host are invalid."""
 
 
-def register(values: Mapping[str, Any], author: Any = None) -> Host:
+class HostValues(TypedDict, total=False):
+    """What `register` and `change` take; what is not given stays, or has its default."""
+
+    name: str
+    address: str
+    port: int
+    user: str
+    jump: Host | None  # the host over which the login goes
+
+
+def register(values: HostValues, author: Any = None) -> Host:
     """Save a new host with a key of its own, and see which key it offers. Raises `InvalidHost`."""
     fields = _validated(Host(), values)
     host = Host(**fields)
     host.private_key, host.public_key = keys.new_pair()
-    with _names_kept_apart(host.name):
+    with _unique_name(host.name):
         host.save(force_insert=True)
     logger.info("host %s (%s) registered by %s", host.pk, host, author)
     check(host)
     return host
 
 
-def change(host: Host, values: Mapping[str, Any], expected_version: int | None = None, author: Any = None) -> Host:
+def change(host: Host, values: HostValues, expected_version: int | None = None, author: Any = None) -> Host:
     """Change some fields, then check the host; its key stays pinned. Raises `InvalidHost`, `Stale`."""
     fields = _validated(host, values)
     moved = any(fields[name] != getattr(host, name) for name in PLACE)
-    with _names_kept_apart(fields["name"]):
+    with _unique_name(fields["name"]):
         host.edit(expected_version, **fields)
     logger.info("host %s (%s) changed by %s", host.pk, host, author)
     if moved:
@@ -84,7 +94,7 @@ def check(host: Host) -> None:
     """Log in and find the programs; record the result. A host whose key nobody confirmed is only asked for it."""
     try:
         if not host.is_confirmed:
-            _see_key(host)
+            _record_offered_key(host)
             return
         with ssh.connected(host) as connection:
             programs = _programs(connection)
@@ -107,7 +117,7 @@ def discover(host: Host) -> list[running.FoundPooler]:
     return found
 
 
-def _see_key(host: Host) -> None:
+def _record_offered_key(host: Host) -> None:
     offered = ssh_client.offered_key(ssh_client.hops_to(host))
     host.mark(HostState.UNCONFIRMED, offered_host_key=offered)
 
@@ -131,7 +141,7 @@ def _programs(connection: HostConnection) -> dict[str, dict[str, str]]:
 
 
 @contextmanager
-def _names_kept_apart(name: str) -> Iterator[None]:
+def _unique_name(name: str) -> Iterator[None]:
     """Raise `InvalidHost` where two registrations at once take the same name, as the database reports."""
     try:
         with transaction.atomic():
@@ -144,8 +154,8 @@ def _name_taken_message(name: str) -> str:
     return _("a host named %(name)r is already registered: choose another name") % {"name": name}
 
 
-def _validated(host: Host, values: Mapping[str, Any]) -> dict[str, Any]:
-    given = {name: values[name] for name in FIELDS if name in values}
+def _validated(host: Host, values: HostValues) -> dict[str, Any]:
+    given = {name: value for name, value in values.items() if name in FIELDS}
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
     fields = {name: getattr(host, name) for name in FIELDS} | trimmed
     InvalidHost.refuse((name, problem) for name, problem in _problems(host, fields) if problem)
@@ -164,10 +174,10 @@ def _problems(host: Host, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]
         yield "address", addresses.refusal(address, port)
     if not USER.fullmatch(user):
         yield "user", _("%(user)r is not the name of an account: use letters, digits, and _ . -") % {"user": user}
-    yield "jump", _loop(host, fields["jump"])
+    yield "jump", _jump_problem(host, fields["jump"])
 
 
-def _loop(host: Host, jump: Host | None) -> str:
+def _jump_problem(host: Host, jump: Host | None) -> str:
     """Return why the way over another host would lead back, or is too long; empty where it is fine."""
     seen = 0
     while jump:

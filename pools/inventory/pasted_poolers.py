@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
 from django.utils.translation import gettext as _
@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from pools.clusters.cluster_index import ClusterIndex
 from pools.errors import InvalidValues
 from pools.inventory import poolers
-from pools.inventory.poolers import InvalidPooler, PoolerCheck
+from pools.inventory.poolers import InvalidPooler, PoolerCheck, PoolerValues
 from pools.models import Entry, Pooler, PoolerKind
 
 logger = logging.getLogger(__name__)
@@ -131,13 +131,14 @@ def _draft(line: Line, login: Mapping[str, Any]) -> Pooler | Outcome:
         return Outcome(line, error=line.problem)
     if known := Pooler.objects.filter(host=line.host, port=line.port).first():
         return _with_counts(Outcome(line, known, is_known=True))
-    values = {"kind": PoolerKind.PGBOUNCER, **login, "host": line.host, "port": line.port, "name": _free_name(line)}
+    own = {"host": line.host, "port": line.port, "name": _free_name(line)}
+    values = cast(PoolerValues, {"kind": PoolerKind.PGBOUNCER, **login, **own})
     if line.user:
         values["admin_user"] = line.user
     if line.password:
         values["admin_password"] = line.password
     try:
-        return poolers.drafted(values)
+        return poolers.new(values)
     except InvalidPooler as error:
         return Outcome(line, error=str(error))
 

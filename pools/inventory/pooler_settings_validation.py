@@ -1,4 +1,4 @@
-"""Validates settings, limits and files of a pooler against the catalogue of its kind and its detected release."""
+"""Validates settings, limits and files of a pooler against the catalog of its kind and its detected release."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -34,12 +34,12 @@ def release_of(pooler: Pooler) -> Version:
 
 
 def offered(pooler: Pooler, scope: Scope) -> dict[str, Setting]:
-    """Return the settings that this pooler's release accepts, by name, in the catalogue's order."""
-    found = settings_schema.offered(KINDS[pooler.kind].catalogue, scope, release_of(pooler))
+    """Return the settings that this pooler's release accepts, by name, in the catalog's order."""
+    found = settings_schema.offered(KINDS[pooler.kind].catalog, scope, release_of(pooler))
     return {setting.name: setting for setting in found}
 
 
-def strays(pooler: Pooler, scope: Scope, values: Values) -> list[Setting]:
+def unknown_settings(pooler: Pooler, scope: Scope, values: Values) -> list[Setting]:
     """Return a record for each stored value that the pooler's release does not know, so that it can be emptied."""
     known, line = offered(pooler, scope), _("this release does not accept it: empty it, or nothing is applied")
     return [Setting(name, scope, Type.TEXT, "", line, str(OF_ANOTHER_RELEASE)) for name in values if name not in known]
@@ -50,7 +50,7 @@ def files_offered(pooler: Pooler) -> dict[str, Setting]:
     return {name: setting for name, setting in offered(pooler, Scope.PROGRAM).items() if setting.type == Type.FILE}
 
 
-def takes_away(setting: Setting | None, value: Any) -> bool:
+def removes(setting: Setting | None, value: Any) -> bool:
     """Return whether a value removes its setting: null does, and an empty text where it can't be a value."""
     meant = setting is not None and setting.may_be_empty
     return value is None or (isinstance(value, str) and not value.strip() and not meant)
@@ -68,10 +68,10 @@ def typed(setting: Setting, value: Any) -> Any:
 
 def value_problems(pooler: Pooler, scope: Scope, values: Values) -> Problems:
     """Yield (name, message) for values that the release would refuse or misread, or that are given as files."""
-    catalogued, files = KINDS[pooler.kind].catalogue, files_offered(pooler)
+    catalogd, files = KINDS[pooler.kind].catalog, files_offered(pooler)
     paths = {name for name in values if scope == Scope.PROGRAM and name in files}
     rest = {name: value for name, value in values.items() if name not in paths}
-    yield from settings_schema.problems(catalogued, scope, rest, release_of(pooler))
+    yield from settings_schema.problems(catalogd, scope, rest, release_of(pooler))
     for name in paths:
         text = _("%(setting)s is the path of a file: give the file itself, and the panel writes and names it")
         yield name, text % {"setting": name}

@@ -2,11 +2,11 @@
 
 import copy
 import logging
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
@@ -17,7 +17,7 @@ from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, folder_owner
 from pools.errors import ApplyFailed, IllegalTransition, InvalidValues, PoolerUnreachable
 from pools.inventory import entries, pooler_validation
-from pools.models import AS_APPLIED, Host, Pooler, PoolerState, PoolState
+from pools.models import AS_APPLIED, Host, Pooler, PoolerState, PoolState, ProcessRow
 from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.console_sample import FoundEntry, PoolFigures
 
@@ -51,7 +51,7 @@ class PoolerCheck:
     version: str = ""
     reason: str | None = ""
     facts: dict[str, int] = field(default_factory=dict)
-    processes: list[dict[str, object]] = field(default_factory=list)
+    processes: list[ProcessRow] = field(default_factory=list)
     entries: list[FoundEntry] | None = None
     refused: str = ""
 
@@ -60,14 +60,35 @@ class InvalidPooler(InvalidValues):
     """The values for a pooler are invalid."""
 
 
-def register(values: Mapping[str, Any], author: Any = None) -> tuple[Pooler, str]:
+class PoolerValues(TypedDict, total=False):
+    """What `register` and `change` take; what is not given stays, or has its default."""
+
+    name: str
+    kind: str
+    host: str
+    port: int
+    pcp_port: int | None
+    admin_user: str
+    admin_password: str | None  # empty: the stored one stays
+    config_dir: str
+    config_file: str
+    delivery: str
+    generator: str
+    client_host: str
+    client_port: int | None
+    stats_address: str
+    ssh_host: Host | None
+    desired_processes: int
+
+
+def register(values: PoolerValues, author: Any = None) -> tuple[Pooler, str]:
     """Save a new pooler and return it with the reason it can't be reached, or an empty text. Raises `InvalidPooler`."""
-    pooler = drafted(values)
+    pooler = new(values)
     admit(pooler, _check(pooler, folder_owner.FolderOwner(pooler.generator)), ClusterIndex.read(), author)
     return pooler, pooler.error
 
 
-def drafted(values: Mapping[str, Any]) -> Pooler:
+def new(values: PoolerValues) -> Pooler:
     """Return an unsaved pooler of valid values, with its console's password. Raises `InvalidPooler`."""
     fields = _validated(Pooler(), values)
     password = str(values.get("admin_password") or "")
@@ -88,14 +109,14 @@ def inspect_all(poolers: Iterable[Pooler]) -> list[PoolerCheck]:
 
 def admit(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex, author: Any = None) -> None:
     """Save a new pooler with what its check found. Raises `InvalidPooler` where its name was taken meanwhile."""
-    with _names_kept_apart(pooler.name):
+    with _unique_name(pooler.name):
         pooler.save(force_insert=True)
     logger.info("pooler %s (%s) registered by %s", pooler.pk, pooler, author)
     _record(pooler, found_by_check, index)
 
 
 def change(
-    pooler: Pooler, values: Mapping[str, Any], expected_version: int | None = None, author: Any = None
+    pooler: Pooler, values: PoolerValues, expected_version: int | None = None, author: Any = None
 ) -> tuple[Pooler, str]:
     """Change some fields, then check the pooler; return as `register` does.
 
@@ -117,7 +138,7 @@ def change(
         raise InvalidPooler({"config_dir": [_("its files were taken over where they lie: let the pooler go first")]})
     if is_resized := fields["desired_processes"] != pooler.desired_processes:
         fields |= {"settings_state": PoolState.PENDING, "settings_reason": ""}
-    with _names_kept_apart(fields["name"]):
+    with _unique_name(fields["name"]):
         pooler.edit(expected_version, **fields)
         if elsewhere:
             pooler.pools.filter(state__in=AS_APPLIED).update(state=PoolState.PENDING)
@@ -204,7 +225,7 @@ def pool_figures(pooler: Pooler) -> dict[str, PoolFigures]:
 
 
 @contextmanager
-def _names_kept_apart(name: str) -> Iterator[None]:
+def _unique_name(name: str) -> Iterator[None]:
     """Raise `InvalidPooler` where two registrations at once take the same name, as the database reports."""
     try:
         with transaction.atomic():
@@ -258,9 +279,9 @@ def _record(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex) ->
         entries.record(pooler, found_by_check.entries, index)
 
 
-def _validated(pooler: Pooler, values: Mapping[str, Any]) -> dict[str, Any]:
+def _validated(pooler: Pooler, values: PoolerValues) -> dict[str, Any]:
     """Return the given fields, trimmed and typed, and the pooler's others. Raises `InvalidPooler`."""
-    given = {name: values[name] for name in FIELDS if name in values}
+    given = {name: value for name, value in values.items() if name in FIELDS}
     trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
     fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
     fields["config_dir"], fields["config_file"] = _normal(fields["config_dir"]), _normal(fields["config_file"])

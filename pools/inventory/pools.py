@@ -3,7 +3,8 @@
 import logging
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
+from uuid import UUID
 
 from django.core.exceptions import ValidationError
 from django.db import models, transaction
@@ -45,26 +46,41 @@ class InvalidPool(InvalidValues):
     """The values for a pool are invalid."""
 
 
+class PoolValues(TypedDict, total=False):
+    """What `create` and `change` take; what is not given stays, or has its default."""
+
+    name: str
+    pooler: Pooler | UUID | str | None  # the record or its id
+    cluster: Cluster | UUID | str | None  # the record or its id
+    through: Pooler | UUID | str | None  # the Pgpool-II of a chain, or its id
+    target: str
+    database: str
+    user: str  # empty: the inbound user
+    mode: str
+    size: int | None
+    allowed_users: str | list[str] | None  # a list, or one a line
+    settings: dict[str, Any] | None
+    user_password: str | None  # where the panel does not know it
+    over_budget_confirm: str | None  # the cluster's name, where the pool may exceed the budget
+
+
 def create(
-    values: dict[str, Any],
+    values: PoolValues,
     author: models.Model | None = None,
     right: SqlRight = SqlRight.ANY,
     made_for: str = "",
 ) -> Pool:
     """Save a new pool as pending and request its apply.
 
-    `values`: name, pooler, cluster (records or their ids), database, user (empty: the inbound user), mode, size,
-    allowed_users (a list, or one a line), settings, user_password where the panel doesn't know it, and
-    over_budget_confirm (the cluster's name) where the pool may exceed the budget. `right`: which SQL and which roles
-    the author may set. `made_for`: the experiment that makes it for itself. Raises `InvalidPool` and `NotAllowed`, with
-    nothing changed.
+    `right`: which SQL and which roles the author may set. `made_for`: the experiment that makes it for itself. Raises
+    `InvalidPool` and `NotAllowed`, with nothing changed.
     """
-    pool, confirmed = _spec(values), values.get("over_budget_confirm") or ""
+    pool, confirmed = _unsaved(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
     InvalidPool.refuse(pool_validation.problems(pool))
     sql_settings.refuse_for_pool(pool, None, right)
     InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))  # before any server is queried
-    InvalidPool.refuse(_claims(pool))
+    InvalidPool.refuse(_entry_conflicts(pool))
     InvalidPool.refuse(pool_validation.server_problems(pool, password))
     sql_settings.refuse_powerful(pool, None, right)
     with transaction.atomic():
@@ -83,7 +99,7 @@ def create(
 
 def change(
     pool: Pool,
-    values: dict[str, Any],
+    values: PoolValues,
     expected_version: int | None,
     author: models.Model | None = None,
     right: SqlRight = SqlRight.ANY,
@@ -95,12 +111,13 @@ def change(
     """
     existing = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
     _refuse_if_leaving(existing)
-    spec = _spec({name: getattr(existing, name) for name in (*FIELDS, *FIXED)} | values)
+    before = {name: getattr(existing, name) for name in (*FIELDS, *FIXED)}
+    spec = _unsaved(cast(PoolValues, {**before, **values}))
     spec.pk = existing.pk
     password = _typed_password(spec, values)
-    InvalidPool.refuse(chain(_moved(existing, spec), pool_validation.problems(spec)))
+    InvalidPool.refuse(chain(_changed_fixed_fields(existing, spec), pool_validation.problems(spec)))
     sql_settings.refuse_for_pool(spec, existing, right)
-    InvalidPool.refuse(_claims(spec) if spec.name != existing.name else ())
+    InvalidPool.refuse(_entry_conflicts(spec) if spec.name != existing.name else ())
     InvalidPool.refuse(pool_validation.server_problems(spec, password, existing))
     sql_settings.refuse_powerful(spec, existing, right)
     with transaction.atomic():
@@ -145,7 +162,7 @@ def _refresh(pool: Pool) -> None:
         raise NotThere(_("pool %(pool)s was removed in the meantime") % {"pool": pool}) from None
 
 
-def _spec(values: dict[str, Any]) -> Pool:
+def _unsaved(values: PoolValues) -> Pool:
     """Return an unsaved pool of the given values. Raises `InvalidPool` where its pooler or cluster does not exist."""
     pooler, cluster = _found(Pooler, values.get("pooler")), _found(Cluster, values.get("cluster"))
     if pooler is None or cluster is None:
@@ -177,7 +194,7 @@ def _chosen_through(given: Any) -> Pooler | None:
     return found
 
 
-def _typed_password(spec: Pool, values: dict[str, Any]) -> str:
+def _typed_password(spec: Pool, values: PoolValues) -> str:
     """Return the given password of the user; the inbound user has none."""
     return (values.get("user_password") or "") if spec.user else ""
 
@@ -197,7 +214,7 @@ def _refuse_if_leaving(pool: Pool) -> None:
         raise IllegalTransition(_("pool %(pool)s is being removed: create a new one of that name") % {"pool": pool})
 
 
-def _moved(existing: Pool, spec: Pool) -> Problems:
+def _changed_fixed_fields(existing: Pool, spec: Pool) -> Problems:
     for field in FIXED:
         before, after = getattr(existing, field), getattr(spec, field)
         if before != after:
@@ -223,7 +240,7 @@ def _clashes(spec: Pool) -> Problems:
         yield "name", text % {"name": spec.name, "pooler": spec.pooler}
 
 
-def _claims(spec: Pool) -> Problems:
+def _entry_conflicts(spec: Pool) -> Problems:
     """Yield a problem where the pooler has an entry of that name which the panel does not manage, its last check says.
 
     What is gone meanwhile, or is an automatic database of `*`, may become a pool.

@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
 from django.db.models import Model, Q
@@ -25,6 +25,15 @@ _SLUG = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")  # Terraform compares regions i
 
 class InvalidEntry(InvalidValues):
     """The values for an entry of the shelf are invalid."""
+
+
+class ShelfValues(TypedDict, total=False):
+    """What `put` and `change` take; what is not given stays, or has its default."""
+
+    size: str
+    region: str
+    pooler: Pooler | None
+    drop_on_return: bool
 
 
 class NameTaken(InvalidValues):
@@ -50,12 +59,12 @@ class Wanted:
     storage_mib: int | None = None
 
 
-def put(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> ShelfEntry:
+def put(cluster: Cluster, values: ShelfValues, author: Model | None = None) -> ShelfEntry:
     """Put a registered cluster on the shelf: `size` and `region`, optionally `pooler` and `drop_on_return`.
 
     Raises `InvalidEntry`, also for a cluster that has pools, or is on the shelf already.
     """
-    entry = ShelfEntry(cluster=cluster, name=cluster.name, **{name: values[name] for name in FIELDS if name in values})
+    entry = ShelfEntry(cluster=cluster, name=cluster.name, **_fields(values))
     InvalidEntry.refuse(_problems(entry))
     with transaction.atomic():
         InvalidEntry.refuse(_not_free(cluster))
@@ -64,15 +73,19 @@ def put(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -
     return entry
 
 
-def change(entry: ShelfEntry, values: dict[str, Any], author: Model | None = None) -> ShelfEntry:
+def change(entry: ShelfEntry, values: ShelfValues, author: Model | None = None) -> ShelfEntry:
     """Write the given fields over the entry's, claimed or not. Raises `InvalidEntry`."""
-    given = {name: values[name] for name in FIELDS if name in values}
+    given = _fields(values)
     for name, value in given.items():
         setattr(entry, name, value)
     InvalidEntry.refuse(_problems(entry))
     entry.save(update_fields=list(given))
     logger.info("shelf entry of cluster %s changed by %s", entry.pk, author)
     return entry
+
+
+def _fields(values: ShelfValues) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name in FIELDS}
 
 
 def take_off(entry: ShelfEntry, author: Model | None = None) -> None:
@@ -102,7 +115,7 @@ def claim(wanted: Wanted, author: Model | None = None) -> ShelfEntry:
     return entry
 
 
-def put_claimed(cluster: Cluster, creation: ClusterCreation, values: dict[str, Any]) -> ShelfEntry:
+def put_claimed(cluster: Cluster, creation: ClusterCreation, values: ShelfValues) -> ShelfEntry:
     """Put a cluster that was created for a client on the shelf, claimed by that client; `values` as for `put`.
 
     Its name there is not its client's, who may want that name again after a return.

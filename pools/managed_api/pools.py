@@ -1,7 +1,7 @@
 """`/v2/databases/ID/pools`: connection pools; a change is answered once it is applied or refused."""
 
 import logging
-from typing import Any
+from typing import Literal
 
 from django.http import Http404
 from django.utils.translation import gettext as _
@@ -13,7 +13,7 @@ from panel.accounts.permissions import person
 from panel.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
 from pools.inventory import applied_pools, pooler_choice
-from pools.inventory.pools import InvalidPool
+from pools.inventory.pools import InvalidPool, PoolValues
 from pools.managed_api import shapes
 from pools.managed_api.base import ClusterView, paged
 from pools.managed_api.body import Body
@@ -23,7 +23,12 @@ from pools.models import Pool, Pooler
 logger = logging.getLogger(__name__)
 
 APPLIED_WITHIN_S = 20.0
-TEXTS = {"user": "user", "db": "database", "mode": "mode"}  # the provider's key: the panel's field
+TextField = Literal["user", "database", "mode"]
+TEXTS: dict[str, TextField] = {
+    "user": "user",
+    "db": "database",
+    "mode": "mode",
+}  # the provider's key, the panel's field
 
 
 class PoolsView(ClusterView):
@@ -40,16 +45,18 @@ class PoolsView(ClusterView):
     def post(self, request: Request, pk: str) -> Response:
         """Create a pool; 409 for a name that is taken, 422 for bad values and a pool that the pooler refused."""
         given = Body.of(request)
-        values = _required(given) | {"name": given.text("name", required=True), "user": given.text("user")}
-        values["pooler"] = pooler = pooler_choice.of_cluster(self.cluster)
-        self._refuse_taken(pooler, values["name"])
+        name, pooler = given.text("name", required=True), pooler_choice.of_cluster(self.cluster)
+        values: PoolValues = {"name": name, "pooler": pooler, "cluster": self.cluster, "user": given.text("user")}
+        for key, field in TEXTS.items():
+            if field != "user":
+                values[field] = given.text(key, required=True)
+        values["size"] = given.number("size", required=True)
+        self._refuse_taken(pooler, name)
         try:
             with place_of(request):
-                made = applied_pools.create(
-                    values | {"cluster": self.cluster}, person(request.user), sql_right(request), APPLIED_WITHIN_S
-                )
+                made = applied_pools.create(values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
         except InvalidPool:
-            self._refuse_taken(pooler, values["name"])  # by a request that came at the same moment
+            self._refuse_taken(pooler, name)  # by a request that came at the same moment
             raise
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
         return Response({"pool": shapes.pool(made, passwords)}, status=201)
@@ -96,17 +103,17 @@ class PoolView(ClusterView):
         return found
 
 
-def _required(given: Body) -> dict[str, Any]:
-    texts = {field: given.text(key, required=True) for key, field in TEXTS.items() if key != "user"}
-    return texts | {"size": given.number("size", required=True)}
+def _changed(given: Body) -> PoolValues:
+    values: PoolValues = {}
+    for key, field in TEXTS.items():
+        if given.has(key):
+            values[field] = given.text(key)
+    if given.has("size"):
+        values["size"] = given.number("size")
+    return values
 
 
-def _changed(given: Body) -> dict[str, Any]:
-    values: dict[str, Any] = {field: given.text(key) for key, field in TEXTS.items() if given.has(key)}
-    return values | ({"size": given.number("size")} if given.has("size") else {})
-
-
-def _log_mode(pool: Pool, values: dict[str, Any], request: Request) -> None:
+def _log_mode(pool: Pool, values: PoolValues, request: Request) -> None:
     """Record a changed mode: clients of a session pool may break in transaction mode."""
     if (mode := values.get("mode", pool.mode)) != pool.mode:
         words = (pool.pk, pool, pool.mode, mode, request.user)

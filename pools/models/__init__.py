@@ -13,6 +13,7 @@ from pools.models.events import (
     SubjectType,
     Threshold,
 )
+from pools.models.findings import Difference, ProcessRow, Step, WaitingSetting
 from pools.models.hosts import Host, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
@@ -36,6 +37,7 @@ __all__ = [
     "ClusterStatus",
     "CreationState",
     "Delivery",
+    "Difference",
     "Entry",
     "EntryMinute",
     "Event",
@@ -58,6 +60,7 @@ __all__ = [
     "PoolerKind",
     "PoolerMinute",
     "PoolerState",
+    "ProcessRow",
     "ProcessState",
     "Revision",
     "RevisionContent",
@@ -67,8 +70,10 @@ __all__ = [
     "ShelfEntry",
     "Specs",
     "SslMode",
+    "Step",
     "SubjectType",
     "TakeOver",
     "TakeOverState",
     "Threshold",
+    "WaitingSetting",
 ]

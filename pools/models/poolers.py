@@ -1,7 +1,7 @@
 """Poolers: running PgBouncers and Pgpool-IIs with their console login, configuration directory and files."""
 
 import uuid
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 
 from django.conf import settings
@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 from panel.lib import crypto, database_clock
 from pools.errors import IllegalTransition
 from pools.models.base import Server
+from pools.models.findings import Difference, ProcessRow, WaitingSetting
 from pools.models.hosts import Host
 from pools.models.states import PoolState
 
@@ -62,7 +63,7 @@ class Delivery(models.TextChoices):
     PULL = "pull", _("its host fetches them")
 
 
-def taking_clients(processes: Iterable[Mapping[str, object]], desired: int = 1) -> int:
+def taking_clients(processes: Iterable[ProcessRow], desired: int = 1) -> int:
     """Return how many of a pooler's processes take clients, or are asked for; 1 where none is known."""
     return max(1, desired, sum(one["state"] != ProcessState.STOPPED for one in processes))
 
@@ -134,17 +135,19 @@ class Pooler(Server):
         help_text=_("How many processes of a managed PgBouncer share its port, for as many cores"),
     )
     generator = models.CharField(max_length=63, default="", blank=True, help_text=_("The worker that can write there"))
-    settings = models.JSONField(default=dict, blank=True)  # of the whole program, by the catalogue's names
+    settings = models.JSONField(default=dict, blank=True)  # of the whole program, by the catalog's names
     user_settings = models.JSONField(default=dict, blank=True)  # {user: {setting: value}}
 
     settings_state = models.CharField(
         max_length=12, choices=PoolState.choices, default=PoolState.APPLIED, editable=False
     )
     settings_reason = models.TextField(default="", editable=False)
-    needs_restart = models.JSONField(default=list, editable=False)  # [{"name", "live", "wanted"}]
+    needs_restart: "models.JSONField[list[WaitingSetting], list[WaitingSetting]]" = models.JSONField(
+        default=list, editable=False
+    )
     spec_cause = models.CharField(max_length=100, default="", editable=False)  # of what waits; see Revision.cause
     children_behind = models.JSONField(default=list, editable=False)  # see `leave_behind`
-    drift = models.JSONField(default=list, editable=False)  # [{"where": a file or "live", "what": sentence}]
+    drift: "models.JSONField[list[Difference], list[Difference]]" = models.JSONField(default=list, editable=False)
     drift_seen_at = models.DateTimeField(null=True, editable=False)  # when the current drift was first seen
     files_checked_at = models.DateTimeField(null=True, editable=False)  # for drift, by a worker that has its folder
     state = models.CharField(max_length=12, choices=PoolerState.choices, default=PoolerState.UNKNOWN, editable=False)
@@ -155,7 +158,9 @@ class Pooler(Server):
     commands_refused = models.TextField(
         default="", editable=False
     )  # why its console login may only read; empty where it may send commands
-    processes = models.JSONField(default=list, editable=False)  # that share its port, see Driver.processes
+    processes: "models.JSONField[list[ProcessRow], list[ProcessRow]]" = models.JSONField(
+        default=list, editable=False
+    )  # that share its port, see Driver.processes
     applied_processes = models.JSONField(
         default=list, editable=False
     )  # the numbers of those that the last apply read back, see Session.processes_read_back
@@ -255,7 +260,7 @@ class Pooler(Server):
     @property
     def silent_processes(self) -> list[str]:
         """Names of processes that shared its port and did not answer at the last check."""
-        return [str(one["name"]) for one in self.processes if one["state"] == ProcessState.UNREACHABLE]
+        return [one["name"] for one in self.processes if one["state"] == ProcessState.UNREACHABLE]
 
     @property
     def processes_note(self) -> str:
@@ -274,7 +279,7 @@ class Pooler(Server):
         server_version: str = "",
         error: str = "",
         facts: dict[str, int] | None = None,
-        processes: list[dict[str, object]] | None = None,
+        processes: list[ProcessRow] | None = None,
         refused: str | None = None,
     ) -> None:
         """Save the result of a check, unless the pooler was edited or removed in the meantime."""

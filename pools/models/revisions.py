@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 
 from panel.lib import crypto
 from pools.errors import IllegalTransition
+from pools.models.findings import Step
 from pools.models.poolers import Pooler
 
 if sys.version_info >= (3, 14):
@@ -143,7 +144,7 @@ class Revision(models.Model):
     number = models.PositiveIntegerField()
     state = models.CharField(max_length=12, choices=RevisionState.choices, default=RevisionState.PENDING)
     reason = models.TextField(default="")
-    steps = models.JSONField(default=list)  # [{"at": ISO time, "step": word, "detail": sentence}]
+    steps: "models.JSONField[list[Step], list[Step]]" = models.JSONField(default=list)
     cause = models.CharField(max_length=100, default="")  # such as "rollback to 12"; empty: a change
     summary = models.CharField(max_length=300, default="")  # what it changes, in one line without secrets
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)

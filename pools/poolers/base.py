@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools.errors import ApplyFailed, ConsoleRefused
-from pools.models import Mode, Pool, Pooler, ProcessState
+from pools.models import Mode, Pool, Pooler, ProcessRow, ProcessState
 from pools.poolers import local_process
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
@@ -86,7 +86,7 @@ class Driver(ABC):
     program: str  # the name of its processes
     port_setting = ""  # of its main file, as `port_setting = 6432`; empty where it has none
     usual_mode: Mode
-    catalogue: tuple[Setting, ...]  # of all releases; see `settings_schema.offered`
+    catalog: tuple[Setting, ...]  # of all releases; see `settings_schema.offered`
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
     columns: Mapping[str, Column]  # the meaning of their columns, where that is known
     verbs: tuple[str, ...] = ()  # console commands on one pool that its pages offer; none where it has none
@@ -210,15 +210,24 @@ class Driver(ABC):
         """Return whether a process of it, which served before, takes no new clients. Raises `psutil.Error`."""
         return not local_process.listens(process)
 
-    def processes(self, pooler: Pooler, version_text: str) -> list[dict[str, object]]:
-        """Return `{name, main_file, pid, socket, peer_id, version, state}` of each process that shares its port.
+    def processes(self, pooler: Pooler, version_text: str) -> list[ProcessRow]:
+        """Return each process that shares its port.
 
         One that distributes clients among its own children is one, by the pid of their parent; None where that can't be
         seen from here. Raises `PoolerUnreachable`.
         """
         main, pid = self.main_path(pooler), local_process.parent(pooler, self.program)
-        process = {"name": PurePosixPath(main).name or self.program, "main_file": main, "pid": pid, "socket": ""}
-        return [{**process, "peer_id": None, "version": version_text, "state": ProcessState.ONLINE.value}]
+        return [
+            {
+                "name": PurePosixPath(main).name or self.program,
+                "main_file": main,
+                "pid": pid,
+                "socket": "",
+                "peer_id": None,
+                "version": version_text,
+                "state": ProcessState.ONLINE.value,
+            }
+        ]
 
     def take_over_obstacle(self, pooler: Pooler) -> str:
         """Return why a running one can't be taken over, whatever its files; empty where it can."""

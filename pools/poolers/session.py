@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from pools.models import PoolSet
+from pools.models import PoolSet, WaitingSetting
 
 Files = Mapping[str, bytes | None]
 
@@ -73,7 +73,7 @@ class Session(Protocol):
     def start_processes(self, progress: Progress) -> None:
         """Start the processes that are asked for and don't run, where the panel may; a step says which, or why not."""
 
-    def restarts_needed(self) -> list[dict[str, str]]:
+    def restarts_needed(self) -> list[WaitingSetting]:
         """Return `{"name", "live", "wanted"}` of each changed setting that the program reads only at its start.
 
         Called after `go_live`; such a setting is no failure. Raises `PoolerUnreachable`.

@@ -54,7 +54,7 @@ class Command:
     def __init__(self, creation: ClusterCreation, entry: CreateEntry) -> None:
         """Start it; raises `HookFailed`."""
         self.creation, self.entry = creation, entry
-        self.values: dict[str, Any] = {}  # of the created cluster, once the command has ended
+        self.values: clusters.ClusterValues = {}  # of the created cluster, once the command has ended
         self._renewed = self._next_login = time.monotonic()
         self._login_until = 0.0
         is_create = creation.state == CreationState.CREATING

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db.models import Model
 from django.utils.functional import Promise
@@ -21,7 +21,7 @@ from pools.models import Cluster, Pool, identifiers
 from pools.poolers import driver
 from pools.provisioning import auth_query, blockers, ddl, ownership
 from pools.provisioning.blockers import DropBlocked, Obstacle
-from pools.provisioning.ddl import changing
+from pools.provisioning.ddl import session
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +56,21 @@ _UNDROPPABLE: Promise = gettext_lazy("%(reason)s: it can't be dropped here")
 
 class InvalidDatabase(InvalidValues):
     """The values for a database are invalid."""
+
+
+class LimitValues(TypedDict, total=False):
+    """What databases and roles have in common."""
+
+    connection_limit: int | None  # -1: none
+
+
+class DatabaseValues(LimitValues, total=False):
+    """What `create` takes; `change` takes the owner and the limit of it."""
+
+    name: str
+    owner: str | None
+    encoding: str | None
+    template: str | None
 
 
 @dataclass(frozen=True)
@@ -93,40 +108,40 @@ class Choices:
     roles: list[str] = field(default_factory=list)
 
 
-def listed(cluster: Cluster) -> list[Database]:
+def list_all(cluster: Cluster) -> list[Database]:
     """Return all databases except templates, by name, with the pools that lead to each. Raises `ClusterUnreachable`."""
     leading = _pools_by_database(cluster)
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         found = _found(connection, NOT_TEMPLATES)
     return [replace(database, pools=tuple(leading[database.name])) for database in found]
 
 
 def find(cluster: Cluster, name: str) -> Database:
     """Return one database, even a template, with the pools that lead to it. Raises `NotThere`, `ClusterUnreachable`."""
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         return _find(cluster, connection, name)
 
 
 def choices(cluster: Cluster) -> Choices:
     """Return the names that forms offer. Raises `ClusterUnreachable`."""
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         rows = connection.execute("SELECT datname, datistemplate FROM pg_database ORDER BY 1").fetchall()
         roles = connection.execute(r"SELECT rolname FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY 1").fetchall()
     databases = [name for name, is_template in rows if not is_template]
     return Choices(databases, [name for name, is_template in rows if is_template], [name for (name,) in roles])
 
 
-def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> Database:
+def create(cluster: Cluster, values: DatabaseValues, author: Model | None = None) -> Database:
     """Create a database: `name`, and optionally `owner`, `encoding`, `template`, `connection_limit`.
 
-    Raises `InvalidDatabase` or what `ddl.changing` raises; an encoding without a template uses template0,
+    Raises `InvalidDatabase` or what `ddl.session` raises; an encoding without a template uses template0,
     and the locale C where it is not the server's usual one.
     """
     InvalidDatabase.refuse(_problems(values))
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         InvalidDatabase.refuse(_missing(cluster, connection, values))
-        if values.get("owner"):
-            ownership.join(connection, values["owner"])
+        if owner := values.get("owner"):
+            ownership.join(connection, owner)
         try:
             connection.execute(_create(values, _usual_encoding(connection)))
         except errors.ObjectInUse:
@@ -142,16 +157,16 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
     return made
 
 
-def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | None = None) -> Database:
+def change(cluster: Cluster, name: str, values: DatabaseValues, author: Model | None = None) -> Database:
     """Write `owner` and `connection_limit`, where given. Raises `InvalidDatabase`, `NotThere`, `IllegalTransition`."""
     InvalidDatabase.refuse(limit_problems(values))
-    with changing(cluster, field="owner") as connection:
+    with session(cluster, field="owner") as connection:
         database = _find(cluster, connection, name)
         _refuse_guarded(cluster, database, _UNCHANGEABLE)
         InvalidDatabase.refuse(chain(_missing(cluster, connection, values), _too_low(connection, database, values)))
         with connection.transaction():
-            if values.get("owner"):
-                ownership.join(connection, values["owner"])
+            if owner := values.get("owner"):
+                ownership.join(connection, owner)
             for statement in _changes(database, values):
                 connection.execute(statement)
         changed = _find(cluster, connection, name)
@@ -162,7 +177,7 @@ def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | 
 def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
     """Return what blocks a drop: the pools that lead there, then the sessions."""
     pools = duplicates.pools_of(cluster).filter(database=name)
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         return [*blockers.of_leading_pools(pools), *blockers.in_database(cluster, connection, name)]
 
 
@@ -171,7 +186,7 @@ def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
 
     Raises `NotThere`, `DropBlocked` (with the blockers), `IllegalTransition` for a template or maintenance database.
     """
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         _refuse_guarded(cluster, _find(cluster, connection, name), _UNDROPPABLE)
         _refuse_held(cluster, name)
         try:
@@ -182,7 +197,7 @@ def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     _report(cluster, name, "dropped", author)
 
 
-def guarded(cluster: Cluster, database: Database) -> str:
+def protection_of(cluster: Cluster, database: Database) -> str:
     """Return why the panel does not change this database, or an empty text."""
     if database.name == cluster.maintenance_database:
         text = _("database %(database)r is the panel's maintenance database on cluster %(cluster)s")
@@ -194,7 +209,7 @@ def guarded(cluster: Cluster, database: Database) -> str:
 
 
 def _refuse_guarded(cluster: Cluster, database: Database, refusal: Promise) -> None:
-    if (reason := guarded(cluster, database)) and (refusal is _UNDROPPABLE or database.is_template):
+    if (reason := protection_of(cluster, database)) and (refusal is _UNDROPPABLE or database.is_template):
         raise IllegalTransition(refusal % {"reason": reason})
 
 
@@ -226,7 +241,7 @@ def _pools_by_database(cluster: Cluster) -> dict[str, list[Pool]]:
     return leading
 
 
-def _problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _problems(values: DatabaseValues) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for what is invalid without asking the server."""
     if message := identifiers.new_name_problem(values.get("name") or ""):
         yield "name", message
@@ -239,7 +254,7 @@ def _problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from limit_problems(values)
 
 
-def limit_problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def limit_problems(values: LimitValues) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for an invalid connection limit."""
     limit = values.get("connection_limit")
     if limit is not None and not NO_LIMIT <= limit <= LARGEST:
@@ -247,7 +262,7 @@ def limit_problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "connection_limit", text % {"limit": limit, "largest": LARGEST, "no_limit": NO_LIMIT}
 
 
-def _missing(cluster: Cluster, connection: connect.Connection, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _missing(cluster: Cluster, connection: connect.Connection, values: DatabaseValues) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for an owner or a template that does not exist."""
     owner, template = values.get("owner") or "", values.get("template") or ""
     if owner and not _exists(connection, "SELECT FROM pg_roles WHERE rolname = {}", owner):
@@ -258,7 +273,7 @@ def _missing(cluster: Cluster, connection: connect.Connection, values: dict[str,
         yield "template", text % {"database": template, "cluster": cluster}
 
 
-def _too_low(connection: connect.Connection, database: Database, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _too_low(connection: connect.Connection, database: Database, values: DatabaseValues) -> Iterator[tuple[str, str]]:
     """Yield a problem where a new limit is below what a pool opens; superusers are not held to it."""
     limit = values.get("connection_limit")
     if limit is not None and limit != database.connection_limit:
@@ -277,7 +292,7 @@ def _usual_encoding(connection: connect.Connection) -> str:
     return str(encoding)
 
 
-def _create(values: dict[str, Any], usual_encoding: str) -> sql.Composed:
+def _create(values: DatabaseValues, usual_encoding: str) -> sql.Composed:
     encoding, limit = values.get("encoding"), values.get("connection_limit")
     template = values.get("template") or (PLAIN_TEMPLATE if encoding else "")
     parts = [sql.SQL("CREATE DATABASE {}").format(sql.Identifier(values["name"]))]
@@ -293,7 +308,7 @@ def _create(values: dict[str, Any], usual_encoding: str) -> sql.Composed:
     return sql.SQL(" ").join(parts)
 
 
-def _changes(database: Database, values: dict[str, Any]) -> Iterator[sql.Composed]:
+def _changes(database: Database, values: DatabaseValues) -> Iterator[sql.Composed]:
     name, owner, limit = sql.Identifier(database.name), values.get("owner"), values.get("connection_limit")
     if owner and owner != database.owner:
         yield sql.SQL("ALTER DATABASE {} OWNER TO {}").format(name, sql.Identifier(owner))
@@ -301,7 +316,7 @@ def _changes(database: Database, values: dict[str, Any]) -> Iterator[sql.Compose
         yield sql.SQL("ALTER DATABASE {} CONNECTION LIMIT {}").format(name, sql.Literal(limit))
 
 
-def _template_in_use(values: dict[str, Any], held: list[Obstacle]) -> str:
+def _template_in_use(values: DatabaseValues, held: list[Obstacle]) -> str:
     params = {"template": values.get("template") or "template1", "blockers": blockers.joined(held)}
     if held:
         return _("template %(template)r is in use, so it can't be copied: %(blockers)s") % params

@@ -7,9 +7,11 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from django.utils.translation import gettext as _
+
+from pools.inventory.clusters import ClusterValues
 
 MOST_BYTES = 1024 * 1024
 LONGEST_REASON = 500
@@ -88,7 +90,7 @@ class HookCommand:
         self._stderr.close()
 
 
-def created(output: bytes) -> dict[str, Any]:
+def created(output: bytes) -> ClusterValues:
     """Read the answer of a command that created a cluster into the values of `clusters.register`.
 
     Raises `HookFailed`, whose message quotes no value: the answer holds a password.
@@ -105,7 +107,8 @@ def created(output: bytes) -> dict[str, Any]:
             raise HookFailed(_("%(name)s in the command's answer is no text") % {"name": name})
     if not isinstance(port := found.get("port"), int) or isinstance(port, bool):
         raise HookFailed(_("%(name)s in the command's answer is no whole number") % {"name": "port"})
-    return {name: found[name] for name in (*TEXTS, "port", *OPTIONAL) if found.get(name) is not None}
+    given = {name: found[name] for name in (*TEXTS, "port", *OPTIONAL) if found.get(name) is not None}
+    return cast(ClusterValues, given)
 
 
 def environment() -> dict[str, str]:

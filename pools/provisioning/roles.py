@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
-from typing import Any
+from typing import cast
 
 from django.db import transaction
 from django.db.models import Model, Q, QuerySet
@@ -26,7 +26,7 @@ from pools.models import Cluster, Pool, identifiers
 from pools.poolers import kinds_that
 from pools.provisioning import blockers, databases, grants, ownership, passwords
 from pools.provisioning.blockers import DropBlocked, Obstacle
-from pools.provisioning.ddl import changing
+from pools.provisioning.ddl import session
 from pools.provisioning.grants import Access
 from pools.provisioning.ownership import Owned
 
@@ -58,6 +58,16 @@ _UNDROPPABLE: Promise = gettext_lazy("%(reason)s: it can't be dropped here, use 
 
 class InvalidRole(InvalidValues):
     """The values for a role are invalid."""
+
+
+class RoleValues(databases.LimitValues, total=False):
+    """What `create` takes; `change` takes the login, the limit and the end of the password of it."""
+
+    name: str
+    can_login: bool
+    valid_until: datetime | None  # None: no end
+    database: str | None  # to which it gets the access
+    access: str | None
 
 
 @dataclass(frozen=True)
@@ -95,37 +105,37 @@ class Role:
         return [word for word, holds in held.items() if holds]
 
 
-def listed(cluster: Cluster) -> list[Role]:
+def list_all(cluster: Cluster) -> list[Role]:
     """Return all roles except PostgreSQL's own, with what each owns and its pools. Raises `ClusterUnreachable`."""
     using = _pools_by_user(cluster)
-    with changing(cluster) as connection:
-        found, owned = _found(connection, ALL), ownership.counted(connection)
+    with session(cluster) as connection:
+        found, owned = _found(connection, ALL), ownership.by_role(connection)
     return [replace(role, owns=owned.get(role.name, ()), pools=tuple(using[role.name])) for role in found]
 
 
 def find(cluster: Cluster, name: str) -> Role:
     """Return one role, with what it owns and the pools that log in with it. Raises `NotThere`, `ClusterUnreachable`."""
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         return _find(cluster, connection, name)
 
 
-def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None) -> tuple[Role, str]:
+def create(cluster: Cluster, values: RoleValues, author: Model | None = None) -> tuple[Role, str]:
     """Create a role and return it with its new password, which is empty where it can't log in.
 
     `values`: name, can_login (default true), connection_limit (-1: none), valid_until, and with a `database` the
     `access` to it (default connect). All of it or nothing. The panel keeps the password, so that pools can log in
-    with it. Raises `InvalidRole` or what `ddl.changing` raises.
+    with it. Raises `InvalidRole` or what `ddl.session` raises.
     """
     InvalidRole.refuse(_problems(values))
     name, can_login = values["name"], values.get("can_login", True)
     password = passwords.generate() if can_login else ""
     InvalidRole.refuse(_missing_database(cluster, values))
     rendered = list(_rendered_with(cluster, name))
-    with changing(cluster, values.get("database") or None) as connection:
+    with session(cluster, values.get("database") or None) as connection:
         with connection.transaction():
             connection.execute(_create(values, passwords.hashed(connection, name, password) if password else ""))
-            if values.get("database"):
-                _grant(connection, values["database"], name, Access(values.get("access") or Access.CONNECT))
+            if database := values.get("database"):
+                _grant(connection, database, name, Access(values.get("access") or Access.CONNECT))
             if password:
                 cluster.keep_password(name, password)
         made = _find(cluster, connection, name)
@@ -135,13 +145,13 @@ def create(cluster: Cluster, values: dict[str, Any], author: Model | None = None
     return made, password
 
 
-def change(cluster: Cluster, name: str, values: dict[str, Any], author: Model | None = None) -> Role:
+def change(cluster: Cluster, name: str, values: RoleValues, author: Model | None = None) -> Role:
     """Write `can_login`, `connection_limit` and `valid_until` (None: no end), where given.
 
     Raises `InvalidRole`, `NotThere`, and `IllegalTransition` for a guarded role.
     """
     InvalidRole.refuse(chain(_limit_problems(values), _lockouts(cluster, name, values)))
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         role = _find(cluster, connection, name)
         refuse_guarded(cluster, role, _UNCHANGEABLE)
         if (limit := values.get("connection_limit")) != role.connection_limit:
@@ -161,9 +171,9 @@ def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> 
     can't log in, or whose password is shared with another cluster behind the same pooler.
     """
     password = passwords.generate()
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         role = _find(cluster, connection, name)
-        if reason := password_guarded(cluster, role):
+        if reason := password_protection_of(cluster, role):
             text = _("%(reason)s: its password can't be reset here, use psql")
             raise IllegalTransition(text % {"reason": reason})
         _refuse_reset(cluster, role, password)
@@ -180,9 +190,9 @@ def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> 
 def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
     """Return what blocks a drop: pools, sessions, and what the role owns, by database."""
     pools = duplicates.pools_of(cluster).filter(user=name)
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         held = blockers.of_role(cluster, connection, name)
-        owned = ownership.counted(connection).get(name, ())
+        owned = ownership.by_role(connection).get(name, ())
     return [*blockers.of_pools_of_role(pools), *held, *ownership.obstacles(cluster, name, owned)]
 
 
@@ -191,21 +201,21 @@ def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
 
     Raises `NotThere`, `DropBlocked` (with the blockers), `IllegalTransition` for a guarded role.
     """
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         refuse_guarded(cluster, _find(cluster, connection, name), _UNDROPPABLE)
         if held := blocking(cluster, name):
             raise DropBlocked.role(name, held)
         places = ownership.privileged_in(connection, name)
     for place in places:
-        with changing(cluster, place) as connection, connection.transaction():
+        with session(cluster, place) as connection, connection.transaction():
             _take_back(connection, place, name)
-    with changing(cluster) as connection:
+    with session(cluster) as connection:
         connection.execute(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
     cluster.role_passwords.filter(role=name).delete()
     _report(cluster, name, "dropped", author)
 
 
-def guarded(cluster: Cluster, role: Role) -> str:
+def protection_of(cluster: Cluster, role: Role) -> str:
     """Return why the panel does not change this role, or an empty text."""
     params = {"role": role.name, "cluster": cluster}
     if role.name == cluster.admin_user:
@@ -218,14 +228,14 @@ def guarded(cluster: Cluster, role: Role) -> str:
     return ""
 
 
-def password_guarded(cluster: Cluster, role: Role) -> str:
+def password_protection_of(cluster: Cluster, role: Role) -> str:
     """Return why the panel does not reset this role's password; that of the lookup role it does."""
-    return "" if role.name == cluster.auth_role else guarded(cluster, role)
+    return "" if role.name == cluster.auth_role else protection_of(cluster, role)
 
 
 def refuse_guarded(cluster: Cluster, role: Role, refusal: Promise) -> None:
     """Raise `IllegalTransition` for a guarded role."""
-    if reason := guarded(cluster, role):
+    if reason := protection_of(cluster, role):
         raise IllegalTransition(refusal % {"reason": reason})
 
 
@@ -263,11 +273,11 @@ def _find(cluster: Cluster, connection: connect.Connection, name: str) -> Role:
     if "\0" in name or not (found := _found(connection, BY_NAME.format(sql.Literal(name)))):
         text = _("there is no role %(role)r on cluster %(cluster)s")
         raise NotThere(text % {"role": name, "cluster": cluster})
-    owned = ownership.counted(connection).get(name, ())
+    owned = ownership.by_role(connection).get(name, ())
     return replace(found[0], owns=owned, pools=tuple(pools_of(cluster, name)))
 
 
-def _problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _problems(values: RoleValues) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for what is invalid without asking the server."""
     name, database, access = values.get("name") or "", values.get("database") or "", values.get("access") or ""
     if message := identifiers.new_name_problem(name):
@@ -284,7 +294,7 @@ def _problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from _limit_problems(values)
 
 
-def _limit_problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _limit_problems(values: RoleValues) -> Iterator[tuple[str, str]]:
     yield from databases.limit_problems(values)
     until = values.get("valid_until")
     if until is not None and until <= timezone.now():
@@ -292,14 +302,14 @@ def _limit_problems(values: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "valid_until", text % {"time": until.isoformat()}
 
 
-def _missing_database(cluster: Cluster, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _missing_database(cluster: Cluster, values: RoleValues) -> Iterator[tuple[str, str]]:
     database = values.get("database") or ""
     if database and database not in (there := databases.choices(cluster).databases):
         text = _("there is no database %(database)r on cluster %(cluster)s (it has %(existing)s): create it first")
         yield "database", text % {"database": database, "cluster": cluster, "existing": ", ".join(there)}
 
 
-def _lockouts(cluster: Cluster, name: str, values: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _lockouts(cluster: Cluster, name: str, values: RoleValues) -> Iterator[tuple[str, str]]:
     """Yield a problem where a role of pools is to lose its login: they would fail at the next connection."""
     using = list(pools_of(cluster, name)) if values.get("can_login") is False else []
     if using:
@@ -307,14 +317,15 @@ def _lockouts(cluster: Cluster, name: str, values: dict[str, Any]) -> Iterator[t
         yield "can_login", text % {"role": name, "pools": ", ".join(pool.name for pool in using)}
 
 
-def _create(values: dict[str, Any], verifier: str) -> sql.Composed:
-    desired = {"can_login": True, "connection_limit": NO_LIMIT} | values
+def _create(values: RoleValues, verifier: str) -> sql.Composed:
+    given = {key: value for key, value in values.items() if value is not None}
+    desired = cast(RoleValues, {"can_login": True, "connection_limit": NO_LIMIT} | given)
     password = [sql.SQL("PASSWORD {}").format(sql.Literal(verifier))] if verifier else []
-    options = [*_options({key: value for key, value in desired.items() if value is not None}), *password]
+    options = [*_options(desired), *password]
     return sql.SQL("CREATE ROLE {} {}").format(sql.Identifier(values["name"]), sql.SQL(" ").join(options))
 
 
-def _options(values: dict[str, Any]) -> Iterator[sql.SQL | sql.Composed]:
+def _options(values: RoleValues) -> Iterator[sql.SQL | sql.Composed]:
     if (can_login := values.get("can_login")) is not None:
         yield sql.SQL("LOGIN" if can_login else "NOLOGIN")
     if (limit := values.get("connection_limit")) is not None:
@@ -341,13 +352,13 @@ def _refuse_reset(cluster: Cluster, role: Role, password: str) -> None:
 def _grant(connection: connect.Connection, database: str, role: str, access: Access) -> None:
     if access == Access.OWN:
         ownership.join(connection, role)
-    for statement in grants.given(database, role, access, *_schemas_and(connection, sql.SQL(grants.MAKERS))):
+    for statement in grants.grant_statements(database, role, access, *_schemas_and(connection, sql.SQL(grants.MAKERS))):
         connection.execute(statement)
 
 
 def _take_back(connection: connect.Connection, database: str, role: str) -> None:
     makers = sql.SQL(grants.GRANTED_MAKERS).format(role=sql.Literal(sql.Identifier(role).as_string(connection)))
-    for statement in grants.taken_back(database, role, *_schemas_and(connection, makers)):
+    for statement in grants.revoke_statements(database, role, *_schemas_and(connection, makers)):
         connection.execute(statement)
 
 

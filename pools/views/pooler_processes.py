@@ -61,9 +61,11 @@ def pooler_processes(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _asked(request: HttpRequest, pooler: Pooler, form: ProcessesForm) -> bool:
     """Ask for the number; tell beside the field why that can't be."""
     try:
-        poolers.change(pooler, form.cleaned_data, author=person(request.user))
+        poolers.change(
+            pooler, {"desired_processes": form.cleaned_data["desired_processes"]}, author=person(request.user)
+        )
     except InvalidValues as error:
-        form.take(error.errors)
+        form.add_errors(error.errors)
         return False
     messages.info(request, _("A worker writes the files of %(pooler)s.") % {"pooler": pooler})
     return True

@@ -58,7 +58,7 @@ def test_steps_of_before_get_the_present_word_for_a_preflight() -> None:
     tried.note("preflight passed", "1 login")
     written = tried.steps
     try:
-        rows = migrated(("pools", "0031_poolers_by_ssh")).get_model("pools", "Revision").objects
+        rows = migrated(("pools", "0032_desired_processes")).get_model("pools", "Revision").objects
         before = [step["step"] for step in rows.get(pk=tried.pk).steps]
     finally:
         migrated(*MigrationExecutor(connection).loader.graph.leaf_nodes())

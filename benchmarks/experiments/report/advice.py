@@ -16,6 +16,7 @@ from benchmarks.experiments.report.heat_map import HeatMap
 from benchmarks.experiments.report.knee import KneeChart
 from benchmarks.experiments.results import ArmResult, Result
 from benchmarks.models import Experiment
+from pools.inventory.pools import PoolValues
 from pools.models import Pool
 
 RESERVE = "reserve_pool"
@@ -57,7 +58,7 @@ class Advice:
         return values(self.found, self.pool) == {"size": self.pool.size, "settings": dict(self.pool.settings)}
 
 
-def values(found: Mapping[str, Any], pool: Pool) -> dict[str, Any]:
+def values(found: Mapping[str, Any], pool: Pool) -> PoolValues:
     """Return the fields of the pool that a recommendation sets; its other settings stay."""
     return {"size": found["size"], "settings": {**pool.settings, RESERVE: str(found["reserve"])}}
 

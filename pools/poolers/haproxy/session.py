@@ -19,12 +19,12 @@ from django.utils.translation import gettext as _
 from pools.clusters import endpoints, topology
 from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable
-from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState
+from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState, WaitingSetting
 from pools.poolers import direct_login, first_query, local_process, settings_schema
 from pools.poolers.base import ClusterBusy, Rejected, Unproved
 from pools.poolers.haproxy import preflight, render, stats_socket
 from pools.poolers.haproxy.render import Address, Entry
-from pools.poolers.haproxy.settings_catalog import CATALOGUE, addresses_in
+from pools.poolers.haproxy.settings_catalog import CATALOG, addresses_in
 from pools.poolers.haproxy.stats_socket import MAIN
 from pools.poolers.pooler_login import reason_of
 from pools.poolers.session import Draft, Files, Progress
@@ -82,7 +82,7 @@ class HAProxySession:
         for pool in moved[:MOST_LOGINS]:
             progress.renew()
             self._log_in_directly(pool)
-        progress.step("preflight passed", f"{direct_login.counted(len(moved))}; {self._checked(draft)}")
+        progress.step("preflight passed", f"{direct_login.login_count(len(moved))}; {self._checked(draft)}")
 
     def _refuse_large(self, maxconn: int) -> None:
         if maxconn > self.most:
@@ -143,9 +143,9 @@ class HAProxySession:
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
             self._log_in(pool)
-            progress.step("logged in", direct_login.through(pool))
+            progress.step("logged in", direct_login.logged_in_through(pool))
         if len(changed) > MOST_LOGINS:
-            progress.step("read back only", direct_login.left_out(len(changed) - MOST_LOGINS))
+            progress.step("read back only", direct_login.skipped_note(len(changed) - MOST_LOGINS))
         progress.step("health checks", ", ".join(self._health()) or _("no servers"))
 
     def processes_read_back(self) -> list[int]:
@@ -155,7 +155,7 @@ class HAProxySession:
     def start_processes(self, progress: Progress) -> None:
         """Start none."""
 
-    def restarts_needed(self) -> list[dict[str, str]]:
+    def restarts_needed(self) -> list[WaitingSetting]:
         """Return nothing: a new worker reads all that the panel writes."""
         return []
 
@@ -163,7 +163,7 @@ class HAProxySession:
         """Return the requested settings while they are pending, else the live ones."""
         if self.pooler.settings_state != PoolState.PENDING:
             return render.settings_in(settled.get(MAIN, ""))
-        for _name, problem in settings_schema.problems(CATALOGUE, Scope.PROGRAM, self.pooler.settings, self.version):
+        for _name, problem in settings_schema.problems(CATALOG, Scope.PROGRAM, self.pooler.settings, self.version):
             raise Rejected(problem, settings=True)
         return {name: str(value) for name, value in self.pooler.settings.items()}
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pools.config_files import deliveries, pooler_files
-from pools.models import Mode, Pool, Pooler
+from pools.models import Mode, Pool, Pooler, ProcessRow
 from pools.poolers import settings_schema
 from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
@@ -45,7 +45,7 @@ from pools.poolers.pgbouncer.admin_commands import VERBS, PgBouncerControls
 from pools.poolers.pgbouncer.columns import COLUMNS
 from pools.poolers.pgbouncer.process_controls import SharedControls
 from pools.poolers.pgbouncer.session import PgBouncerSession
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Scope, Setting, Version
 
@@ -69,7 +69,7 @@ class PgBouncer(Driver):
     main_file = render.MAIN
     immediate_shutdown = "SIGQUIT"
     usual_mode = Mode.TRANSACTION
-    catalogue: tuple[Setting, ...] = CATALOGUE
+    catalog: tuple[Setting, ...] = CATALOG
     words: tuple[str, ...] = tuple(word for word in console.WORDS if word != "version")
     columns: Mapping[str, Column] = COLUMNS
     verbs: tuple[str, ...] = VERBS
@@ -115,7 +115,7 @@ class PgBouncer(Driver):
     def problems(self, spec: Pool) -> Problems:
         """Yield settings that its release does not take, or that would break their line."""
         version = releases.version_of(spec.pooler.server_version)
-        for _name, message in settings_schema.problems(CATALOGUE, Scope.POOL, spec.settings, version):
+        for _name, message in settings_schema.problems(CATALOG, Scope.POOL, spec.settings, version):
             yield "settings", message
         for message in pool_limits.problems(spec):
             yield "settings", message
@@ -156,7 +156,7 @@ class PgBouncer(Driver):
 
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """Read SHOW POOLS, SHOW STATS and SHOW DATABASES."""
-        return stats.take(pooler)
+        return stats.sample(pooler)
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         rows = [[row.get(column) for column in LIVE_COLUMNS] for row in sample.rows.get("pools", [])]
@@ -257,7 +257,7 @@ class PgBouncer(Driver):
         """Return nothing: its files can be taken over."""
         return ""
 
-    def processes(self, pooler: Pooler, version_text: str) -> list[dict[str, object]]:
+    def processes(self, pooler: Pooler, version_text: str) -> list[ProcessRow]:
         """Find those that share its port by so_reuseport, and main files of such ones that do not answer."""
         with processes.opened(pooler) as found:
             return process_files.rows(pooler, found)

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from django.utils.translation import gettext as _
 
 from panel.lib.crypto import SealBroken
-from pools.models import Cluster, Pooler
+from pools.models import Cluster, Pooler, WaitingSetting
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import values
 from pools.poolers.pgbouncer.database_entries import pairs_of, quoted
-from pools.poolers.pgbouncer.settings_catalog import CATALOGUE
+from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
 SETTINGS = "pooldeck_settings.ini"
@@ -94,11 +94,11 @@ def problems(
     settings: Mapping[str, object], user_settings: Mapping[str, Mapping[str, object]], version: Version
 ) -> Iterator[tuple[str, str]]:
     """Yield (name, message) for each setting that this release would refuse or misread, or that locks the panel out."""
-    yield from settings_of.problems(CATALOGUE, Scope.PROGRAM, settings, version)
+    yield from settings_of.problems(CATALOG, Scope.PROGRAM, settings, version)
     for user, own in user_settings.items():
         if message := user_problem(user):
             yield user, message
-        for name, message in settings_of.problems(CATALOGUE, Scope.USER, own, version):
+        for name, message in settings_of.problems(CATALOG, Scope.USER, own, version):
             yield f"{user}.{name}", _("user %(user)s: %(message)s") % {"user": user, "message": message}
 
 
@@ -138,14 +138,14 @@ def restarts_needed(
     own: Mapping[str, str],
     touched: Iterable[str],
     version: Version,
-) -> list[dict[str, str]]:
-    """`{"name", "live", "wanted"}` of settings whose file says what only a start would bring.
+) -> list[WaitingSetting]:
+    """List the settings whose file says what only a start would bring.
 
     `own` is what the operator's pgbouncer.ini says, `touched` are names that the panel set before: one that is gone
     goes back to the operator's value or the default, but some that have no default keep theirs through a reload
     (auth_dbname, auth_ident_file, the TLS 1.3 ciphers, verbose: src/main.c gives them NULL).
     """
-    found = []
+    found: list[WaitingSetting] = []
     for row in rows:
         name, setting = str(row["key"]), setting_of(str(row["key"]), version)
         if name not in wanted and name not in touched:
@@ -230,8 +230,8 @@ def _given(pooler: Pooler, folder: str) -> tuple[dict[str, str], dict[str, str]]
 
 
 def setting_of(name: str, version: Version) -> Setting:
-    """Return its record for that release; a text setting where the catalogue has none."""
-    found = (one for one in settings_of.shown(CATALOGUE, Scope.PROGRAM, version) if one.name == name)
+    """Return its record for that release; a text setting where the catalog has none."""
+    found = (one for one in settings_of.shown(CATALOG, Scope.PROGRAM, version) if one.name == name)
     return next(found, Setting(name, Scope.PROGRAM, Type.TEXT, "", "", ""))
 
 

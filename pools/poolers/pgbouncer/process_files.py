@@ -9,16 +9,14 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
-from pools.models import Delivery, Pooler, ProcessState
+from pools.models import Delivery, Pooler, ProcessRow, ProcessState
 from pools.poolers.pgbouncer import global_settings, operators_config, sharing
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.render import SETTINGS_INCLUDE
 
-Row = dict[str, object]
 
-
-def rows(pooler: Pooler, found: Sequence[Process]) -> list[Row]:
+def rows(pooler: Pooler, found: Sequence[Process]) -> list[ProcessRow]:
     """Return what to tell of each process: of those that answer, then of main files with which none answers."""
     return [*(one.row() for one in found), *_silent(pooler, found)]
 
@@ -36,17 +34,17 @@ def require_all(pooler: Pooler, found: Sequence[Process]) -> None:
     raise PoolerUnreachable(text % params)
 
 
-def _process_label(row: Row) -> str:
+def _process_label(row: ProcessRow) -> str:
     params = {"file": row["main_file"], "socket": row["socket"] or _("none")}
     return _("the one of %(file)s (socket %(socket)s)") % params
 
 
-def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[Row]:
+def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
     """Yield a row for each main file beside theirs that names the same port, and with which none of them runs."""
     if found[0].config.get("so_reuseport") != "1" or (folder := _folder(pooler, found)) is None:
         return
     taken = {one.name for one in found}
-    seen = {str(one["name"]) for one in pooler.processes if one["state"] != ProcessState.STOPPED}
+    seen = {one["name"] for one in pooler.processes if one["state"] != ProcessState.STOPPED}
     surplus = set(sharing.names_of(pooler)[max(0, pooler.desired_processes - 1) :])  # which end as they were asked to
     for path in sorted(folder.glob("*.ini")):
         own = {} if path.name in taken else _settings(pooler, path)

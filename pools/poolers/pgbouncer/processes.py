@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
-from pools.models import Pooler, ProcessState
+from pools.models import Pooler, ProcessRow, ProcessState
 from pools.poolers import local_process
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, operators_config, process_search
@@ -50,7 +50,7 @@ class Process:
             return console.open(pooler, host=self.folder)
         return process_search.another(pooler, self.console)
 
-    def row(self) -> dict[str, object]:
+    def row(self) -> ProcessRow:
         """Return it as a row of the pooler's list of processes."""
         return {
             "name": self.name,
@@ -98,7 +98,7 @@ def by_their_sockets(pooler: Pooler, stack: ExitStack) -> list[Process]:
         try:
             opened = stack.enter_context(closing(console.open(pooler, host=folder)))
         except PoolerUnreachable as error:
-            refusing[process_search.named(pid, pooler.port)] = str(error)
+            refusing[process_search.process_label(pid, pooler.port)] = str(error)
             continue
         if _pid_of(opened) != pid:  # the path leads to another process, as from another container
             return []
@@ -120,7 +120,7 @@ def known(pooler: Pooler) -> Iterator[tuple[list[Process], dict[str, str]]]:
         missing: dict[str, str] = {}
         elsewhere: dict[tuple[str, str], str] = {}
         for row in pooler.processes:
-            name, folder = str(row["name"]), str(row["socket"])
+            name, folder = row["name"], row["socket"]
             if _is_here(folder, pooler.port):
                 try:
                     one = _opened_at(pooler, stack, folder)
@@ -161,9 +161,9 @@ def _opened_at(pooler: Pooler, stack: ExitStack, folder: str = "") -> Process:
     return Process(opened, _config(opened), _pid_of(opened) if folder else None, folder)
 
 
-def _key(row: Mapping[str, object]) -> tuple[str, str]:
+def _key(row: ProcessRow) -> tuple[str, str]:
     """Return what tells one process from the others: no two have the same socket."""
-    return str(row["main_file"]), str(row["socket"])
+    return row["main_file"], row["socket"]
 
 
 def _key_of(process: Process) -> tuple[str, str]:

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
-from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionState
+from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionState, WaitingSetting
 from pools.poolers import local_process
 from pools.poolers.base import Rejected
-from pools.poolers.direct_login import counted, left_out
+from pools.poolers.direct_login import login_count, skipped_note
 from pools.poolers.pgbouncer import (
     console,
     database_entries,
@@ -134,8 +134,8 @@ class PgBouncerSession:
         if self.is_fetched:
             fetched.refuse_two_reloads(leaving | drafted.rehashed, self.version_text)
         if draft.settings_changed:
-            self._call_canary_pools(logins, draft, progress)
-        progress.step("preflight passed", f"{counted(tried)}; {where}")
+            self._log_in_to_canary_pools(logins, draft, progress)
+        progress.step("preflight passed", f"{login_count(tried)}; {where}")
         for note in drafted.notes():
             progress.step("noted", note)
         if len(self.processes) > 1:
@@ -212,7 +212,7 @@ class PgBouncerSession:
         for pool in changed[:MOST_LOGINS]:
             self._prove(pool, progress, moved=pool.key in draft.moved)
         if len(changed) > MOST_LOGINS:
-            progress.step("read back only", left_out(len(changed) - MOST_LOGINS))
+            progress.step("read back only", skipped_note(len(changed) - MOST_LOGINS))
         if len(self.processes) > 1 and changed:
             self._log_in_to_each(changed[0])
         for pool in self.canary_pools:
@@ -237,7 +237,7 @@ class PgBouncerSession:
         """Start what is missing by its units."""
         process_units.start(self.pooler, self._drafted.sharing, self.processes_read_back(), progress)
 
-    def restarts_needed(self) -> list[dict[str, str]]:
+    def restarts_needed(self) -> list[WaitingSetting]:
         """List settings whose value in the files waits for a restart."""
         wanted = global_settings.written(text_of(self.written, SETTINGS))
         touched = {str(one["name"]) for one in self.pooler.needs_restart}
@@ -290,7 +290,7 @@ class PgBouncerSession:
         closed = [text % {"file": operators_config.shortened(file), "why": why} for file, why in unread.items()]
         return [*self._drafted.placement.set_again(wanted), *closed]
 
-    def _call_canary_pools(self, logins: Direct, draft: Draft, progress: Progress) -> None:
+    def _log_in_to_canary_pools(self, logins: Direct, draft: Draft, progress: Progress) -> None:
         """Find one unchanged pool of each cluster that admits its user now, and so must with new settings."""
         live = [pool for pool in self._drafted.pool_set if pool.key not in draft.changed]
         one_each = {pool.cluster_id: pool for pool in live if pool.state == PoolState.APPLIED}

@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 
 from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable, PoolerUnreachable
-from pools.models import Pool, Pooler
+from pools.models import Pool, Pooler, WaitingSetting
 from pools.poolers import direct_login, local_process
 from pools.poolers.base import ClusterBusy, Rejected
 from pools.poolers.pgpool import backends, child_processes, pcp, preflight, render, sql, verify
@@ -68,7 +68,7 @@ class PgpoolSession:
             tried = local_process.trial_started(program)
         else:
             tried = local_process.no_trial(self.pooler, "pgpool", self.version_text)
-        progress.step("preflight passed", f"{direct_login.counted(len(moved))}; {tried}")
+        progress.step("preflight passed", f"{direct_login.login_count(len(moved))}; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:
         """Write the files, reload, and attach the backends that are new in them."""
@@ -77,7 +77,7 @@ class PgpoolSession:
         pcp.reload_config(self.pooler)
         progress.renew()
         if self.new_passwords:
-            self._have_them_read(progress)
+            self._reload_children(progress)
         self._attach_new(contents, progress)
 
     def read_back(self, contents: Files) -> None:
@@ -86,7 +86,7 @@ class PgpoolSession:
         Whichever child answers, for a while.
         """
         expected = _expected(_text(contents, MAIN))
-        if late := _still_wrong(lambda: _once_up(lambda: self._late(expected)), STEADY_S):
+        if late := _still_wrong(lambda: _retry_until_up(lambda: self._outdated(expected)), STEADY_S):
             raise Rejected(_("after the reload: %(faults)s") % {"faults": _words(late)}, settings=True)
         pcp.log_in(self.pooler)
 
@@ -96,9 +96,9 @@ class PgpoolSession:
         for pool in changed[:MOST_LOGINS]:
             progress.renew()
             self._log_in(pool, steady_s=STEADY_S if pool is changed[0] else 0)
-            progress.step("logged in", direct_login.through(pool))
+            progress.step("logged in", direct_login.logged_in_through(pool))
         if len(changed) > MOST_LOGINS:
-            progress.step("read back only", direct_login.left_out(len(changed) - MOST_LOGINS))
+            progress.step("read back only", direct_login.skipped_note(len(changed) - MOST_LOGINS))
 
     def processes_read_back(self) -> list[int]:
         """Return none: it starts its own processes."""
@@ -107,11 +107,11 @@ class PgpoolSession:
     def start_processes(self, progress: Progress) -> None:
         """Start none."""
 
-    def restarts_needed(self) -> list[dict[str, str]]:
+    def restarts_needed(self) -> list[WaitingSetting]:
         """List the settings that, by the last read-back, wait for a restart."""
         return [{"name": name, "live": live, "wanted": wanted} for name, (live, wanted) in self.waiting.items()]
 
-    def _have_them_read(self, progress: Progress) -> None:
+    def _reload_children(self, progress: Progress) -> None:
         """Reload each idle child; the others are left for beat."""
         all_of_them = pcp.children(self.pooler).keys()
         behind = child_processes.reload(self.pooler, all_of_them)
@@ -124,7 +124,7 @@ class PgpoolSession:
             )
             progress.step("passwords not read yet", text % {"count": len(behind), "all": len(all_of_them)})
 
-    def _late(self, expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    def _outdated(self, expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
         """Return what a child would still take from a reload: name → (live, written)."""
         with sql.open(self.pooler) as session:
             live = sql.settings(session)
@@ -165,7 +165,7 @@ class PgpoolSession:
         new = {number for number in wanted if f"backend_hostname{number}" not in known}
         deadline = time.monotonic() + UP_WITHIN_S
         while new:
-            nodes = _once_up(lambda: sql.show(self.pooler, "pool_nodes"))
+            nodes = _retry_until_up(lambda: sql.show(self.pooler, "pool_nodes"))
             for node in nodes:
                 if str(node["node_id"]) in new and str(node["status"]) in DOWN:
                     new.discard(str(node["node_id"]))
@@ -256,7 +256,7 @@ def _still_wrong(snapshot: Callable[[], T | None], steady_s: float) -> T | None:
         time.sleep(RETRY_EVERY_S)
 
 
-def _once_up(snapshot: Callable[[], T]) -> T:
+def _retry_until_up(snapshot: Callable[[], T]) -> T:
     """Retry a query for a while: attaching a node ends its children and starts new ones (4.3)."""
     deadline = time.monotonic() + SEEN_WITHIN_S
     while True:

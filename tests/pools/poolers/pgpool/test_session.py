@@ -70,7 +70,7 @@ def read_back(monkeypatch: pytest.MonkeyPatch, letters: str) -> list[str]:
     monkeypatch.setattr(session, "RETRY_EVERY_S", 0.01)
     monkeypatch.setattr(session, "SEEN_WITHIN_S", 0.3)
     monkeypatch.setattr(session, "STEADY_S", 0.05)
-    monkeypatch.setattr(PgpoolSession, "_late", late)
+    monkeypatch.setattr(PgpoolSession, "_outdated", late)
     monkeypatch.setattr(session.pcp, "log_in", lambda *_: reported.append("pcp"))
     PgpoolSession(Pooler(name="edge"), (4, 3), "4.3", {}).read_back({})
     return reported

@@ -19,6 +19,6 @@ def backwards(apps, schema_editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("pools", "0031_poolers_by_ssh")]
+    dependencies = [("pools", "0032_desired_processes")]
 
     operations = [migrations.RunPython(forwards, backwards)]

@@ -1,0 +1,39 @@
+"""What checks and applies write down of a pooler: the JSON in columns of `Pooler` and `Revision`."""
+
+from typing import NotRequired, TypedDict
+
+
+class Difference(TypedDict):
+    """A difference from what was applied."""
+
+    where: str  # the name of a file, or `live` for the console
+    what: str  # a sentence
+    by: NotRequired[str]  # `operator` of an edit outside the panel's part
+
+
+class WaitingSetting(TypedDict):
+    """A changed setting that the program reads only at its start."""
+
+    name: str
+    live: str
+    wanted: str
+
+
+class ProcessRow(TypedDict):
+    """One of the processes that take a pooler's clients, as the last check found it."""
+
+    name: str
+    main_file: str
+    pid: int | None  # None where it can't be seen from the panel
+    socket: str  # the folder of its Unix socket
+    peer_id: int | None
+    version: str
+    state: str  # of `ProcessState`
+
+
+class Step(TypedDict):
+    """A step of an apply."""
+
+    at: str  # ISO 8601
+    step: str  # a word of the API
+    detail: str  # a sentence
