@@ -16,7 +16,7 @@ from benchmarks.errors import Refused
 from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
 from benchmarks.targets import dataset_facts
 from benchmarks.targets.dataset_facts import DatasetFacts
-from benchmarks.targets.resolve import Target
+from benchmarks.targets.resolve import OpenSession, Target, cluster_of
 from panel.lib.addresses import is_local
 from pools.clusters import connect
 from pools.models import Cluster, Pool
@@ -65,30 +65,39 @@ def facts(cluster: Cluster, database: str, wanted: Tables | None = None) -> Data
 
     Raises `ClusterUnreachable`.
     """
-    wanted = wanted or engine(DEFAULT_ENGINE).prepared_tables({})
     with _session(cluster, database) as connection:
-        owner = _one(connection, _OWNER)
-        known = DatasetFacts(database, cluster.protected, owner, wanted, free_bytes=_free_bytes(cluster, connection))
-        found = connection.execute(_FOUND, (list(wanted.names),)).fetchall()
-        return _with_tables(known, cluster, connection, found) if found else known
+        return _facts(connection, cluster, database, wanted or engine(DEFAULT_ENGINE).prepared_tables({}))
 
 
 @contextmanager
 def _session(cluster: Cluster, database: str, user: str | None = None) -> Iterator[connect.Connection]:
-    """Open a session that does not wait for locks; what the server refuses in it becomes `Refused`."""
-    with connect.connect(cluster, database=database, user=user) as connection:
-        try:
-            connection.execute(f"SET lock_timeout = {LOCK_TIMEOUT_MS}; SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
-            yield connection
-        except psycopg.errors.LockNotAvailable:
-            raise Refused(
-                _("tables of %(database)s are locked by another session: try again later") % {"database": database}
-            ) from None
-        except psycopg.Error as error:
-            raise Refused(
-                _("%(database)s on %(cluster)s refused: %(error)s")
-                % {"database": database, "cluster": cluster.name, "error": str(error).splitlines()[0]}
-            ) from None
+    """Open a session for `_asking`."""
+    with connect.connect(cluster, database=database, user=user) as connection, _asking(connection, cluster, database):
+        yield connection
+
+
+@contextmanager
+def _asking(connection: connect.Connection, cluster: Cluster, database: str) -> Iterator[None]:
+    """Keep the session from waiting for locks; what the server refuses in it becomes `Refused`."""
+    try:
+        connection.execute(f"SET lock_timeout = {LOCK_TIMEOUT_MS}; SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
+        yield
+    except psycopg.errors.LockNotAvailable:
+        raise Refused(
+            _("tables of %(database)s are locked by another session: try again later") % {"database": database}
+        ) from None
+    except psycopg.Error as error:
+        raise Refused(
+            _("%(database)s on %(cluster)s refused: %(error)s")
+            % {"database": database, "cluster": cluster.name, "error": str(error).splitlines()[0]}
+        ) from None
+
+
+def _facts(connection: connect.Connection, cluster: Cluster, database: str, wanted: Tables) -> DatasetFacts:
+    owner = _one(connection, _OWNER)
+    known = DatasetFacts(database, cluster.protected, owner, wanted, free_bytes=_free_bytes(cluster, connection))
+    found = connection.execute(_FOUND, (list(wanted.names),)).fetchall()
+    return _with_tables(known, cluster, connection, found) if found else known
 
 
 def _with_tables(
@@ -152,12 +161,27 @@ def _free_bytes(cluster: Cluster, connection: connect.Connection) -> int | None:
     return disk.f_bavail * disk.f_frsize
 
 
-def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str = "") -> Target:
-    """Return the target to prepare, with the role that should own the tables; raise `Refused` where data would be lost.
+def guard_prepare(target: Target, wanted: Tables, confirm: str, session: OpenSession) -> Target:
+    """Return the target with the role that should own the tables made there; raise `Refused` where data would be lost.
 
-    The database's owner makes the tables where its password is known, so that its pools may use them.
+    The database's owner makes the tables where its password is known, so that its pools may use them. `session` is one
+    of the panel's admin with that database.
     """
-    found = facts(cluster, database, wanted)
+    cluster, database = cluster_of(target), target.database
+    with _asking(session(), cluster, database):
+        found = _facts(session(), cluster, database, wanted)
+        _refuse_losses(found, cluster, wanted, confirm)
+        if wanted.alone and not wanted.dropped:
+            _refuse_company(session(), database, wanted)
+        maker = found.table_owner or found.database_owner
+        known = maker != cluster.admin_user and cluster.password_of(maker) is not None
+        _refuse_tablespaces(session(), cluster, wanted, maker if known else cluster.admin_user)
+    return Target(cluster, database, role=maker if known else "")
+
+
+def _refuse_losses(found: DatasetFacts, cluster: Cluster, wanted: Tables, confirm: str) -> None:
+    """Refuse to drop what others refer to or made, and to fill the disk."""
+    database = found.database
     if found.dependents:
         text = _(
             "other tables of %(database)s refer to its %(kind)s tables by foreign keys (%(dependents)s), and "
@@ -172,38 +196,29 @@ def guard_prepare(cluster: Cluster, database: str, wanted: Tables, confirm: str 
         )
         sizes = {"needed": _mb(wanted.takes_bytes), "free": _mb(found.free_bytes or 0)}
         raise Refused(text % (sizes | {"size": wanted.of_size(wanted.size), "cluster": cluster.name}))
-    if wanted.alone and not wanted.dropped:
-        _refuse_company(cluster, database, wanted)
     if confirm != database and (reason := dataset_facts.why_confirm(found, cluster.name)):
         raise Refused(reason)
-    maker = found.table_owner or found.database_owner
-    known = maker != cluster.admin_user and cluster.password_of(maker) is not None
-    _refuse_tablespaces(cluster, database, wanted, maker if known else cluster.admin_user)
-    return Target(cluster, database, role=maker if known else "")
 
 
-def _refuse_tablespaces(cluster: Cluster, database: str, wanted: Tables, maker: str) -> None:
+def _refuse_tablespaces(connection: connect.Connection, cluster: Cluster, wanted: Tables, maker: str) -> None:
     """Refuse unusable tablespaces, which the program would find only after it has dropped the old tables."""
     if not wanted.tablespaces:
         return
-    with _session(cluster, database) as connection:
-        for name, exists, may in connection.execute(_TABLESPACES, (maker, list(wanted.tablespaces))):
-            if not exists:
-                raise Refused(
-                    _("%(cluster)s has no tablespace %(tablespace)s for tables: choose another, or leave it out")
-                    % {"cluster": cluster.name, "tablespace": name}
-                )
-            if not may:
-                raise Refused(
-                    _("role %(role)s may not make tables in tablespace %(tablespace)s: GRANT it CREATE there")
-                    % {"role": maker, "tablespace": name}
-                )
+    for name, exists, may in connection.execute(_TABLESPACES, (maker, list(wanted.tablespaces))):
+        if not exists:
+            raise Refused(
+                _("%(cluster)s has no tablespace %(tablespace)s for tables: choose another, or leave it out")
+                % {"cluster": cluster.name, "tablespace": name}
+            )
+        if not may:
+            raise Refused(
+                _("role %(role)s may not make tables in tablespace %(tablespace)s: GRANT it CREATE there")
+                % {"role": maker, "tablespace": name}
+            )
 
 
-def _refuse_company(cluster: Cluster, database: str, wanted: Tables) -> None:
-    with _session(cluster, database) as connection:
-        name = _one(connection, _ANY_TABLE)
-    if name is not None:
+def _refuse_company(connection: connect.Connection, database: str, wanted: Tables) -> None:
+    if (name := _one(connection, _ANY_TABLE)) is not None:
         raise Refused(
             _(
                 "%(database)s holds table %(name)s, and the %(kind)s tables are made in an empty database only: drop "
@@ -217,19 +232,21 @@ def _mb(size: int) -> str:
     return f"{size / 1024 / 1024:,.0f} MB"
 
 
-def guard_load(target: Target, wanted: Tables, confirm: str = "") -> None:
+def guard_load(target: Target, wanted: Tables, confirm: str, session: OpenSession) -> None:
     """Refuse a load that lacks its tables, or writes to a protected cluster unconfirmed; raise `Refused`.
 
     Nothing is known of a server that is not registered: there the load itself fails where tables are missing.
+    `session` is one of the panel's admin with the target's database.
     """
     if wanted.writes and target.is_protected and confirm != target.database:
         raise Refused(_why_unasked(target, wanted))
     if target.cluster is None:
         return
-    found = facts(target.cluster, target.database, wanted)
-    if fault := dataset_facts.fault(found):
-        raise Refused(fault)
-    _admit(target.cluster, target, found, "UPDATE" if wanted.writes else "SELECT")
+    with _asking(session(), target.cluster, target.database):
+        found = _facts(session(), target.cluster, target.database, wanted)
+        if fault := dataset_facts.fault(found):
+            raise Refused(fault)
+        _admit(session(), target.cluster, target, found, "UPDATE" if wanted.writes else "SELECT")
 
 
 def _why_unasked(target: Target, wanted: Tables) -> str:
@@ -247,12 +264,13 @@ def _why_unasked(target: Target, wanted: Tables) -> str:
     return text % (names | {"script": wanted.writes, "sparing": wanted.sparing})
 
 
-def _admit(cluster: Cluster, target: Target, found: DatasetFacts, privilege: str) -> None:
+def _admit(
+    connection: connect.Connection, cluster: Cluster, target: Target, found: DatasetFacts, privilege: str
+) -> None:
     """Ensure that the role may use the tables: grant it our own; others' tables are left as they are."""
-    with _session(cluster, target.database) as connection:
-        may = "SELECT bool_and(has_table_privilege(%s, to_regclass(t), %s)) FROM unnest(%s::text[]) AS t"
-        if _one(connection, may, target.login, privilege, list(found.wanted.names)):
-            return
+    may = "SELECT bool_and(has_table_privilege(%s, to_regclass(t), %s)) FROM unnest(%s::text[]) AS t"
+    if _one(connection, may, target.login, privilege, list(found.wanted.names)):
+        return
     if not found.ours:
         text = _(
             "role %(role)s may not %(privilege)s in the %(kind)s tables of %(database)s, which the panel did not "

@@ -1,8 +1,9 @@
 """Targets of runs: found, validated, and resolved to the endpoint that the program logs in to."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import UUID
 
@@ -257,6 +258,25 @@ def session(target: Target) -> Iterator[connect.Connection]:
         raise InvalidTarget({"cluster": [_("the cluster of %(label)s was removed") % {"label": target.label}]})
     with opened as connection:
         yield connection
+
+
+OpenSession = Callable[[], connect.Connection]
+
+
+@contextmanager
+def admin_session(target: Target, database: str | None) -> Iterator[OpenSession]:
+    """Yield a function that returns one session of the panel's admin; its first call logs in, the end closes it.
+
+    All checks of a request share it. `database` is the cluster's maintenance database where None. The function raises
+    `ClusterUnreachable` (of the pools app), and `InvalidTarget` where no cluster is registered behind the target.
+    """
+    with ExitStack() as stack:
+
+        @cache
+        def session() -> connect.Connection:
+            return stack.enter_context(connect.connect(cluster_of(target), database=database))
+
+        yield session
 
 
 def cluster_of(target: Target) -> Cluster:

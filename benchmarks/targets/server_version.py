@@ -10,7 +10,7 @@ from benchmarks.models import ExternalEndpoint, Run
 from panel.lib.crypto import SealBroken
 from pools.clusters import connect
 from pools.errors import PoolsError
-from pools.models import Cluster, ClusterStatus
+from pools.models import ClusterStatus
 
 ANSWER_WITHIN_S = 2
 
@@ -41,12 +41,10 @@ def _reported_through(external: ExternalEndpoint) -> str:
         return ""
 
 
-def refuse_unmakeable(cluster: Cluster, engine: str, options: dict[str, Any], program: tuple[int, int]) -> None:
-    """Refuse to prepare what this version of the program would fail to make there.
-
-    Raises `InvalidOptions`, and `ClusterUnreachable` (of the pools app).
-    """
-    with connect.connect(cluster) as connection:
-        major = connection.info.server_version // 10_000
+def refuse_unmakeable(
+    connection: connect.Connection, engine: str, options: dict[str, Any], program: tuple[int, int]
+) -> None:
+    """Refuse to prepare what this version of the program would fail to make on that server; raise `InvalidOptions`."""
+    major = connection.info.server_version // 10_000
     if errors := engines.engine(engine).server_refuses(options, program, major):
         raise InvalidOptions(errors)

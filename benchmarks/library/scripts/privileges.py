@@ -14,7 +14,8 @@ from psycopg import sql
 from benchmarks.errors import Refused
 from benchmarks.models import Run
 from benchmarks.targets import resolve
-from benchmarks.targets.resolve import Target
+from benchmarks.targets.resolve import OpenSession, Target
+from pools.clusters import connect
 
 REACHING_THE_HOST = ("pg_execute_server_program", "pg_read_server_files", "pg_write_server_files")
 CREATEROLE_TAMED = 160_000  # since 16 a role with CREATEROLE can't make itself a member of those
@@ -41,10 +42,11 @@ _MAKES_ITSELF_MEMBER = gettext_lazy(
 )
 
 
-def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
+def guard(target: Target, options: dict[str, Any], confirm: str, session: OpenSession) -> None:
     """Refuse a run with a user's script that could reach the server's host, or write without confirmation.
 
-    Raises `Refused`, and `ClusterUnreachable` (of the pools app).
+    `session` is one of the panel's admin; an external endpoint is asked through itself. Raises `Refused`, and
+    `ClusterUnreachable` (of the pools app).
     """
     if not _is_users(options):
         return
@@ -60,7 +62,10 @@ def guard(target: Target, options: dict[str, Any], confirm: str = "") -> None:
                 "type the database's name, %(database)s, to go on"
             )
         raise Refused(text % {"place": target.place, "database": target.database})
-    refuse_reaching(target)
+    if target.external is not None:
+        return refuse_reaching(target)
+    if refusal := _why_reaching(target, session()):
+        raise Refused(refusal)
 
 
 def guard_started(run: Run) -> None:
@@ -76,33 +81,34 @@ def _is_users(options: dict[str, Any]) -> bool:
 
 def refuse_reaching(target: Target) -> None:
     """Raise `Refused` where SQL of this role could start programs or read and write files on the server's host."""
-    if refusal := _why_reaching(target):
+    with resolve.session(target) as connection:
+        refusal = _why_reaching(target, connection)
+    if refusal:
         raise Refused(refusal)
 
 
-def _why_reaching(target: Target) -> str:
+def _why_reaching(target: Target, connection: connect.Connection) -> str:
     """Return what the role that the load is on the server could do there; empty where nothing."""
     login = target.login
-    with resolve.session(target) as connection:
-        try:
-            if target.external is not None:  # a pooler may log in as another role than it was asked for
-                row = connection.execute("SELECT current_user").fetchone()
-                login = row[0] if row else login
-            else:  # through a pooler it would be left to the next client
-                connection.execute(sql.SQL("SET statement_timeout = {}").format(STATEMENT_TIMEOUT_MS))
-            reached = connection.execute(_REACHED, {"reaching": list(REACHING_THE_HOST), "login": login}).fetchone()
-            makes = connection.execute(_MAKES_ROLES, (login,)).fetchone()
-        except psycopg.errors.UndefinedObject:
-            raise Refused(
-                _("there is no role %(login)s on %(place)s: choose another") % {"login": login, "place": target.place}
-            ) from None
-        except psycopg.Error as error:
-            raise Refused(
-                _("the rights of role %(role)s on %(place)s can't be read: %(error)s")
-                % {"place": target.place, "role": login, "error": str(error).splitlines()[0]}
-            ) from None
-        text, right = _rights(login, reached, makes, connection.info.server_version)
-        return str(text) % {"role": login, "right": right, "place": target.place}
+    try:
+        if target.external is not None:  # a pooler may log in as another role than it was asked for
+            row = connection.execute("SELECT current_user").fetchone()
+            login = row[0] if row else login
+        else:  # through a pooler it would be left to the next client
+            connection.execute(sql.SQL("SET statement_timeout = {}").format(STATEMENT_TIMEOUT_MS))
+        reached = connection.execute(_REACHED, {"reaching": list(REACHING_THE_HOST), "login": login}).fetchone()
+        makes = connection.execute(_MAKES_ROLES, (login,)).fetchone()
+    except psycopg.errors.UndefinedObject:
+        raise Refused(
+            _("there is no role %(login)s on %(place)s: choose another") % {"login": login, "place": target.place}
+        ) from None
+    except psycopg.Error as error:
+        raise Refused(
+            _("the rights of role %(role)s on %(place)s can't be read: %(error)s")
+            % {"place": target.place, "role": login, "error": str(error).splitlines()[0]}
+        ) from None
+    text, right = _rights(login, reached, makes, connection.info.server_version)
+    return str(text) % {"role": login, "right": right, "place": target.place}
 
 
 def _rights(

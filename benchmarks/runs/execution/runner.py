@@ -37,7 +37,7 @@ from benchmarks.targets import datasets, partial_datasets, resolve, sessions
 from benchmarks.targets import server_version as versions
 from panel.lib.crypto import SealBroken
 from panel.lib.errors import DomainError
-from pools.clusters import login_errors
+from pools.clusters import connect, login_errors
 from pools.clusters.endpoints import Endpoint
 
 log = logging.getLogger(__name__)
@@ -146,7 +146,8 @@ def _prepared_on(machine: Machine, run: Run, recorder: Recorder) -> Iterator[Set
     named = program.version_text.removeprefix(f"{program_engine.terms.program} ")
     recorder.state(client_version=named[:VERSION_CHARACTERS])
     if run.purpose == Purpose.PREPARE and run.cluster is not None:
-        versions.refuse_unmakeable(run.cluster, run.engine, run.options, program.version)
+        with connect.connect(run.cluster) as connection:
+            versions.refuse_unmakeable(connection, run.engine, run.options, program.version)
     endpoint = resolve.endpoint_of(run)
     machines.guard_address(run, endpoint)
     without_samples = sampled.mask(run.options, sampled.opened(run, run.options))

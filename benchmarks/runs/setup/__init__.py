@@ -20,7 +20,7 @@ from benchmarks.runs.setup.idle_connections import with_idle_connections
 from benchmarks.runs.setup.options import CLUSTER
 from benchmarks.runs.setup.provenance import recorded
 from benchmarks.runs.setup.warm_up import with_warm_up
-from benchmarks.targets.resolve import Target
+from benchmarks.targets.resolve import OpenSession, Target
 from benchmarks.targets.round_trip import pinged
 
 CONDITIONS: tuple[Callable[[SetupContext], AbstractContextManager[None]], ...] = (
@@ -36,14 +36,14 @@ OF_PARTS = (pinged, served)
 NEED_CLUSTER = ("checkpoint", "vacuum", "settings_profile")
 
 
-def guard(target: Target, options: dict[str, Any], confirm: str = "", *, is_admin: bool) -> None:
+def guard(target: Target, options: dict[str, Any], confirm: str, session: OpenSession, *, is_admin: bool) -> None:
     """Refuse what no server would take, or a protected one must not be given; raise `InvalidOptions` and `Refused`.
 
-    The cluster is queried for a profile or a checkpoint only.
+    The cluster is queried for a profile or a checkpoint only, the latter by this session of the panel's admin.
     """
     if target.cluster is None:
         return _refuse_without_cluster(target, options)
-    if options.get("checkpoint") and (why_not := vacuum_checkpoint.why_no_checkpoint(target.cluster)):
+    if options.get("checkpoint") and (why_not := vacuum_checkpoint.why_no_checkpoint(target.cluster, session())):
         raise InvalidOptions({"checkpoint": [why_not]})
     if name := options.get("settings_profile"):
         settings_profile.guard(target, target.cluster, name, confirm, is_admin=is_admin)

@@ -11,8 +11,7 @@ from benchmarks import engines
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import SettingsProfile
 from benchmarks.runs.setup.options import CLUSTER
-from benchmarks.targets.resolve import Target
-from pools.clusters import connect
+from benchmarks.targets.resolve import OpenSession, Target
 from pools.errors import PoolsError
 from pools.models import PoolerKind
 from pools.poolers.pgbouncer import console
@@ -24,11 +23,11 @@ _LIMITS = """
 """
 
 
-def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
+def guard(target: Target, engine: str, options: dict[str, Any], session: OpenSession) -> None:
     """Raise `InvalidOptions` where the held connections exceed the server's limit, even with nobody else connected.
 
     Connections through a pool are not checked: they are the pooler's clients, and the pool's size bounds what the
-    server sees. Also raises `ClusterUnreachable`.
+    server sees. `session` is one of the panel's admin, and raises `ClusterUnreachable`.
     """
     if target.cluster is None:
         return
@@ -39,8 +38,7 @@ def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
     _guard_pooler(target, options)
     if not reserved_by_run:
         return
-    with connect.connect(target.cluster) as connection:
-        limits = dict(connection.execute(_LIMITS).fetchall()) | _of_profile(options)
+    limits = dict(session().execute(_LIMITS).fetchall()) | _of_profile(options)
     most = limits.pop("max_connections", 0)
     reserved = sum(limits.values())
     if sum(reserved_by_run.values()) > most - reserved:

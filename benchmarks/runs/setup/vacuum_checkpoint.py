@@ -69,12 +69,11 @@ def _tables(context: SetupContext, connection: connect.Connection) -> list[tuple
     return [(schema, table) for schema, table, _may in found]
 
 
-def why_no_checkpoint(cluster: Cluster) -> str:
-    """Return why the panel's role may not CHECKPOINT; empty where it may. Raises `ClusterUnreachable`."""
-    with connect.connect(cluster, application_name="pooldeck-conditions") as connection:
-        granted = "OR pg_has_role('pg_checkpoint', 'USAGE')"
-        asked = granted if connection.info.server_version >= CHECKPOINT_ROLE_SINCE else ""
-        row = connection.execute(f"SELECT current_setting('is_superuser') = 'on' {asked}").fetchone()
+def why_no_checkpoint(cluster: Cluster, connection: connect.Connection) -> str:
+    """Return why the panel's role, whose session this is, may not CHECKPOINT; empty where it may."""
+    granted = "OR pg_has_role('pg_checkpoint', 'USAGE')"
+    asked = granted if connection.info.server_version >= CHECKPOINT_ROLE_SINCE else ""
+    row = connection.execute(f"SELECT current_setting('is_superuser') = 'on' {asked}").fetchone()
     if row and row[0]:
         return ""
     if asked:

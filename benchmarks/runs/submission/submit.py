@@ -120,7 +120,7 @@ def _checked_after_restart(request: RunRequest) -> tuple[Target, dict[str, Any]]
 
 
 def _check_request(request: RunRequest) -> tuple[Target, dict[str, Any]]:
-    engine, purpose, place, confirm = request.engine, request.purpose, request.place, request.confirm
+    engine, purpose, place = request.engine, request.purpose, request.place
     if engine not in ENGINES:
         text = _("%(engine)s is no engine here: use one of %(engines)s")
         raise InvalidOptions({"engine": [text % {"engine": repr(engine), "engines": ", ".join(ENGINES)}]})
@@ -135,22 +135,31 @@ def _check_request(request: RunRequest) -> tuple[Target, dict[str, Any]]:
         prepared.guard(target, engine, checked)
     program = options.check_program_version(engine, checked, place.generators)
     host_files.check(engine, checked, place.generators)
-    wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
     try:
-        privileges.guard(target, checked, confirm)
-        if program and purpose == Purpose.PREPARE:
-            server_version.refuse_unmakeable(resolve.cluster_of(target), engine, checked, program)
-        if wanted is not None and purpose == Purpose.PREPARE:
-            return datasets.guard_prepare(resolve.cluster_of(target), target.database, wanted, confirm), checked
-        connection_headroom.guard(target, engine, checked)
-        if wanted is not None:
-            datasets.guard_load(target, wanted, confirm)
-        setup.guard(target, checked, confirm, is_admin=request.is_admin)
+        return _allowed_by_server(request, target, checked, program), checked
     except ClusterUnreachable as error:
         if error.cause == Cause.NO_DATABASE:
             raise InvalidTarget({"database": [str(error)]}) from None
         raise
-    return target, checked
+
+
+def _allowed_by_server(
+    request: RunRequest, target: Target, checked: dict[str, Any], program: load_options.Version | None
+) -> Target:
+    """Return the target as the run has it, once the server has been asked, in one session, what it would refuse."""
+    engine, purpose, confirm = request.engine, request.purpose, request.confirm
+    wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
+    with resolve.admin_session(target, target.database if wanted else None) as session:
+        privileges.guard(target, checked, confirm, session)
+        if program and purpose == Purpose.PREPARE:
+            server_version.refuse_unmakeable(session(), engine, checked, program)
+        if wanted is not None and purpose == Purpose.PREPARE:
+            return datasets.guard_prepare(target, wanted, confirm, session)
+        connection_headroom.guard(target, engine, checked, session)
+        if wanted is not None:
+            datasets.guard_load(target, wanted, confirm, session)
+        setup.guard(target, checked, confirm, session, is_admin=request.is_admin)
+    return target
 
 
 def _enqueue(

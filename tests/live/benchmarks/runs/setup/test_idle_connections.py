@@ -11,6 +11,7 @@ from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.setup import connection_headroom
 from benchmarks.runs.setup import idle_connections as idle_module
 from benchmarks.runs.submission import cancel
+from benchmarks.targets import resolve
 from benchmarks.targets.resolve import Target
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.conftest import execute, has_samples, wait_for
@@ -76,12 +77,13 @@ def test_more_than_the_server_takes_are_refused_before_they_take_all_it_has(subm
 
 def test_those_that_the_runs_own_settings_profile_makes_room_for_are_not_refused(cluster):
     SettingsProfile.objects.create(name="many", values={"max_connections": "1200"})
-    target = Target(cluster, "app")
-    with pytest.raises(InvalidOptions, match="200 connections are more than the 97"):
-        connection_headroom.guard(target, "pgbench", {"idle_connections": 200})
-    connection_headroom.guard(target, "pgbench", {"idle_connections": 1000, "settings_profile": "many"})
-    with pytest.raises(InvalidOptions, match=r"1,200 connections are more than the 1,197 .*max_connections 1,200"):
-        connection_headroom.guard(target, "pgbench", {"idle_connections": 1200, "settings_profile": "many"})
+    target, many = Target(cluster, "app"), {"settings_profile": "many"}
+    with resolve.admin_session(target, None) as session:
+        with pytest.raises(InvalidOptions, match="200 connections are more than the 97"):
+            connection_headroom.guard(target, "pgbench", {"idle_connections": 200}, session)
+        connection_headroom.guard(target, "pgbench", {"idle_connections": 1000} | many, session)
+        with pytest.raises(InvalidOptions, match=r"1,200 connections are more than the 1,197 .*max_connections 1,200"):
+            connection_headroom.guard(target, "pgbench", {"idle_connections": 1200} | many, session)
 
 
 def test_those_to_the_cluster_are_its_own_and_those_to_a_pool_the_poolers(pool, submit, in_this_process):

@@ -10,6 +10,7 @@ from benchmarks.models import Status
 from benchmarks.results import comparisons
 from benchmarks.runs.setup.vacuum_checkpoint import why_no_checkpoint
 from panel.quickstart.servers import PostgresServer
+from pools.clusters import connect
 from pools.models import Cluster
 from tests.live.benchmarks.conftest import execute
 
@@ -91,7 +92,8 @@ def test_a_checkpoint_that_the_role_may_not_do_is_refused_before_the_run(submit,
     }
     with postgres.connect() as session:
         session.execute(f"GRANT pg_checkpoint TO {plain}")
-    assert why_no_checkpoint(cluster) == ""
+    with connect.connect(cluster) as connection:
+        assert why_no_checkpoint(cluster, connection) == ""
 
 
 def test_a_vacuum_that_would_pass_over_the_tables_fails_the_run(submit, in_this_process, plain):
