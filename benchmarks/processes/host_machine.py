@@ -8,8 +8,9 @@ import logging
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from queue import Queue
@@ -18,6 +19,10 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError
 from benchmarks.processes.command import PASSFILE, ROOT_CERTIFICATE, Command
+from benchmarks.processes.host_helper import HostHelper
+from benchmarks.processes.host_logs import HostLogs
+from benchmarks.processes.host_processes import HostProcesses
+from benchmarks.processes.logs import LogSource
 from benchmarks.processes.machines import Home, Machine
 from benchmarks.processes.process import TERM_SECONDS, Lines, normalized_exit_code
 from benchmarks.processes.workdir import passfile_text
@@ -37,6 +42,7 @@ echo "processor=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo 2> /dev/null | 
 echo "kb=$(sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo 2> /dev/null)"
 """
 _PUT = 'umask 077; set -C; cat > "$1"'
+CLOCK_READINGS = 3
 
 
 class NoSandboxThere(BenchmarksError):
@@ -69,12 +75,29 @@ class HostMachine(Machine):
 
     @contextmanager
     def private_home(self, owner: str, password: str, certificate: str = "") -> Iterator[Home]:
-        with _Watchdog(self, owner) as watchdog, tempfile.TemporaryDirectory() as here:
-            home = HomeThere(self, watchdog, Path(here))
+        with (
+            _Watchdog(self, owner) as watchdog,
+            tempfile.TemporaryDirectory() as here,
+            ExitStack() as helpers,
+        ):
+            home = HomeThere(self, watchdog, Path(here), helpers)
             home.put(PASSFILE, passfile_text(password))
             if certificate:
                 home.put(ROOT_CERTIFICATE, certificate)
             yield home
+
+    def clock_ahead_s(self) -> float:
+        """Return by how much the clock there is ahead, from the quickest of some readings."""
+        return min(self._clock_reading() for _reading in range(CLOCK_READINGS))[1]
+
+    def _clock_reading(self) -> tuple[float, float]:
+        """Return how long a reading of the clock took, and by how much it was ahead in the middle of that time."""
+        began = time.time()
+        answer = self.answer(["date", "+%s.%N"])
+        ended = time.time()
+        seconds, _point, fraction = answer.split()[-1].partition(".")  # an account's shell may print other lines before
+        there = int(seconds) + (int(fraction) / 1e9 if fraction.isdecimal() else 0.5)  # busybox has no fraction
+        return ended - began, there - (began + ended) / 2
 
 
 class _Watchdog:
@@ -143,12 +166,14 @@ class _Watchdog:
 
 
 class HomeThere(Home):
-    """A private home on a host."""
+    """A private home on a host, and the helpers that were started in it."""
 
-    def __init__(self, machine: HostMachine, watchdog: _Watchdog, here: Path) -> None:
+    is_here = False
+
+    def __init__(self, machine: HostMachine, watchdog: _Watchdog, here: Path, helpers: ExitStack) -> None:
         self.machine, self.watchdog, self.here = machine, watchdog, here
         self.there = watchdog.home
-        self.why_no_log = _("the log of transactions stays on host %(host)s") % {"host": machine.name}
+        self._helpers = helpers
 
     def put(self, name: str, text: str) -> None:
         words = ["sh", "-c", _PUT, "put", str(self.there / name)]
@@ -165,6 +190,21 @@ class HomeThere(Home):
             )
             raise NoSandboxThere(text % {"host": self.machine.name})
         return command
+
+    def follow(self, pattern: str) -> LogSource:
+        helper = self._helper("follow_logs.sh", pattern)
+        return HostLogs(helper, pattern, self.machine.name, self.machine.clock_ahead_s())
+
+    def processes(self, names: Iterable[str]) -> HostProcesses:
+        return HostProcesses(self._helper("processes.sh", "|".join(names)))
+
+    def _helper(self, name: str, *words: str) -> HostHelper:
+        """Start a script in the home, which ends at the latest when the home is removed."""
+        argv = ["sh", "-c", _script(name), name, *words]
+        child = self.machine.connection.start(argv, folder=str(self.there), stdin=subprocess.PIPE)
+        helper = HostHelper(child)
+        self._helpers.callback(helper.close)
+        return helper
 
     def facts(self) -> dict[str, str | int | None]:
         found = dict(line.partition("=")[::2] for line in self.machine.answer(["sh", "-c", _FACTS]).splitlines())

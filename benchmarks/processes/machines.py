@@ -1,7 +1,7 @@
 """The machine that a load runs on, as the runner sees it: only here does it matter whether that is this one."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from queue import Queue
@@ -9,6 +9,8 @@ from typing import Protocol
 
 from benchmarks.processes import sandbox, workdir
 from benchmarks.processes.command import Command
+from benchmarks.processes.host_processes import HostProcesses
+from benchmarks.processes.logs import LogsHere, LogSource
 from benchmarks.processes.process import LoadProcess
 from pools.hosts.base import HostRefused
 from pools.hosts.worker import WorkerConnection
@@ -49,7 +51,7 @@ class Home(ABC):
 
     there: Path
     here: Path
-    why_no_log = ""  # why this process can't read what the load writes; empty: it can
+    is_here = True
 
     @abstractmethod
     def put(self, name: str, text: str) -> None:
@@ -58,6 +60,14 @@ class Home(ABC):
     @abstractmethod
     def confine(self, command: Command) -> Command:
         """Put the command into a sandbox where required, its `shown` words without it; raise `NoSandbox`."""
+
+    @abstractmethod
+    def follow(self, pattern: str) -> LogSource:
+        """Return the logs by this pattern of their names, before the load that writes them is started."""
+
+    def processes(self, names: Iterable[str]) -> HostProcesses | None:
+        """Return the times of the load on another machine, and of programs by name; None where it is this one."""
+        return None
 
     def facts(self) -> dict[str, str | int | None]:
         """Return host, kernel, processor, cores and memory of another machine, as far as it tells."""
@@ -108,6 +118,9 @@ class HomeHere(Home):
 
     def confine(self, command: Command) -> Command:
         return sandbox.confine(command, self.here)
+
+    def follow(self, pattern: str) -> LogSource:
+        return LogsHere(self.here, pattern)
 
     def start(self, command: Command, events: "Queue[object]") -> LoadProcess:
         return LoadProcess(command.argv, command.env, self.here, events)

@@ -19,6 +19,7 @@ django.setup()
 from benchmarks.analysis.latency.log_follower import Follower  # noqa: E402
 from benchmarks.analysis.latency.sampling import LINES_A_SECOND  # noqa: E402
 from benchmarks.engines.pgbench.transaction_log import log_files  # noqa: E402
+from benchmarks.processes.logs import LogsHere  # noqa: E402
 
 READS_A_SECOND = 3
 
@@ -33,7 +34,7 @@ def measure(home: Path, seconds: int) -> float:
     """Processor seconds that a second of log took."""
     files = log_files({"percentiles": True})
     assert files is not None
-    follower, taken_s = Follower(files, home), 0.0
+    follower, taken_s = Follower(files, LogsHere(home, files.pattern)), 0.0
     with (home / "pgbench_log.7").open("w") as one, (home / "pgbench_log.7.1").open("w") as two:
         for second in range(seconds):
             lines = lines_of(second * 1_000_000 + 1_700_000_000_000_000)

@@ -1,39 +1,34 @@
 """Follows the log of a load and stores its histogram, percentiles, and the intervals that late lines changed."""
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from django.db import transaction
-from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency import sampling
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.analysis.latency.intervals import Figures, Intervals
-from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
+from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines import engine
 from benchmarks.models import LatencyHistogram, Run, Sample
 from benchmarks.models.metrics import with_enough_behind
+from benchmarks.processes.machines import Home
 
 SERVICE = ("p50", "p95", "p99")  # percentiles kept of the time without the wait for the schedule
 
 
-def planned(run: Run, home: Path, why_no_log: str = "") -> tuple[dict[str, Any], Follower | None]:
+def planned(run: Run, home: Home) -> tuple[dict[str, Any], Follower | None]:
     """Return the options to start the load with, share to log included, and the follower of its log (None: no log).
 
-    Where the file system can't free what was read, nothing is logged, since a long load would fill the disk; the
-    follower then reads nothing, and its `broken` says why; so it is where the log can't be read (`why_no_log`).
+    Where the log can't be followed, or not be freed once it was read, nothing is logged, since a long load would fill
+    the disk; the follower then reads nothing, and its `broken` says why.
     """
     options = sampling.options_of(run)
     files = engine(run.engine).log_files(options)
     if files is None:
         return options, None
-    follower = Follower(files, home)
-    if not why_no_log and can_punch_holes(home):
-        return options, follower
-    text = _("the file system of %(folder)s can't free the parts of a log that were read")
-    follower.broken = why_no_log or text % {"folder": home.parent}
-    return options | {"percentiles": False, "sampling_rate": None}, follower
+    follower = Follower(files, home.follow(files.pattern))
+    return (options | {"percentiles": False, "sampling_rate": None} if follower.broken else options), follower
 
 
 def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-# Runs a program in the private folder, with its process group in a file for keep_home.sh. usage: load.sh PROGRAM...
+# Runs a program in the private folder, with its process group in a file beside it for keep_home.sh. usage: load.sh PROGRAM...
 umask 077
 trap : HUP INT TERM # not ignored, which the program would inherit; this shell outlives it to give its exit code
 read -r stat < /proc/$$/stat
@@ -9,7 +9,7 @@ if [ "$group" != "$$" ]; then
     echo "sshd did not start this command in a process group of its own" >&2
     exit 1
 fi
-echo "$group" > "$$.group" || exit 1
+echo "$group" > "../$$.group" || exit 1
 "$@" < /dev/null &
 child=$!
 while :; do

@@ -79,7 +79,7 @@ def _observed(context: SetupContext) -> Iterator["Queue[object]"]:
     events: Queue[object] = Queue(QUEUED_EVENTS)
     with (
         probes.opened(context.run) as around,
-        observers.watching(LoadContext(context.run, 0, context.home, events, around)),
+        observers.watching(LoadContext(context.run, 0, context.place, events, around)),
     ):
         yield events
 

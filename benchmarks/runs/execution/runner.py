@@ -123,7 +123,7 @@ def _run_load(run: Run, recorder: Recorder) -> Ending:
             context.note(partial_datasets.BEFORE, partial_datasets.before(run))
         with setup.steps(context):
             # ping and warm-up decide how much of the load to log
-            options, recorder.log_follower = store.planned(run, context.home, context.place.why_no_log)
+            options, recorder.log_follower = store.planned(run, context.place)
             exit_code, stop = _run_program(run, recorder, context.command(options), context)
     return _ending(run, recorder, exit_code, stop)
 
@@ -184,7 +184,7 @@ def _run_program(run: Run, recorder: Recorder, command: Command, context: SetupC
     stop: Stopped | None = None
     with probes.opened(run) as around, _started(recorder, context, command, events) as load:
         try:
-            with observers.watching(LoadContext(run, load.pid, context.home, events, around)):
+            with observers.watching(LoadContext(run, load.pid, context.place, events, around)):
                 _record_until_end(load, recorder, time.monotonic() + allowed_s(run))
             if load.lost:
                 raise HostLost(load.lost)

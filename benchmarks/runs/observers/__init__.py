@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 
 from benchmarks.models import Purpose, Run
-from benchmarks.runs.observers import generator, host, pool, server
+from benchmarks.runs.observers import generator, generator_host, host, pool, server
 from benchmarks.runs.observers.base import LoadContext
 
 OBSERVERS: tuple[Callable[[LoadContext], AbstractContextManager[None]], ...] = (
@@ -16,6 +16,7 @@ OBSERVERS: tuple[Callable[[LoadContext], AbstractContextManager[None]], ...] = (
     server.watching,
     host.watching,
     generator.watching,
+    generator_host.watching,
 )
 
 OF_THIS_MACHINE = (host.watching, generator.watching)  # which tell nothing of a load on another one

@@ -2,10 +2,10 @@
 
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from queue import Full, Queue
 
 from benchmarks.models import ObservationKind, Run
+from benchmarks.processes.machines import Home
 from benchmarks.runs.observers.probes import ServerProbe
 
 
@@ -27,7 +27,7 @@ class LoadContext:
 
     run: Run
     pid: int
-    home: Path
+    home: Home
     events: "Queue[object]"
     probe: ServerProbe = field(default_factory=ServerProbe)
 

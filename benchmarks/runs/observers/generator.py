@@ -49,7 +49,7 @@ class _Generator:
         self.context, self.cores = context, os.cpu_count() or 1
         self.pids: tuple[int, ...] = ()
         self.homes = contention.homes_of_parts(context.run)
-        self.service = _pid_in(context.home / SERVICE_PID)
+        self.service = _pid_in(context.home.here / SERVICE_PID)
         self.listed_at, self.observations = 0.0, 0
         self.before: Reading | None = None
         self.times: ProcessorTimes | None = None

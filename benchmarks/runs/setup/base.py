@@ -52,7 +52,7 @@ class SetupContext:
     @property
     def is_here(self) -> bool:
         """Whether its load runs on this machine."""
-        return not self.place.why_no_log
+        return self.place.is_here
 
     def report(self, words: str) -> None:
         """Publish to live viewers what is being done."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.analysis.latency import store
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status
+from benchmarks.processes import logs
 from pools.models import Cluster, Pool
 from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.conftest import Submit, execute, short
@@ -85,7 +85,7 @@ def test_a_run_without_percentiles_writes_no_log(submit: Submit) -> None:
 def test_where_the_disk_would_fill_the_run_goes_on_and_says_what_it_lacks(
     submit: Submit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(store, "can_punch_holes", lambda home: False)
+    monkeypatch.setattr(logs, "can_punch_holes", lambda home: False)
     run = execute(submit(duration=2))
     assert (run.status, run.error) == (Status.SUCCEEDED, "")
     assert "-l" not in run.command

@@ -6,14 +6,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.analysis.latency.log_follower import Follower, can_punch_holes
+from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines.base import LogFiles
 from benchmarks.engines.pgbench.transaction_log import TransactionLog
+from benchmarks.processes.logs import LogsHere, can_punch_holes
 
 pytestmark = pytest.mark.usefixtures("few_are_enough")
 
 
 FILES = LogFiles("pgbench_log.*", TransactionLog)
+
+
+def followed(home: Path, files: LogFiles = FILES) -> Follower:
+    return Follower(files, LogsHere(home, files.pattern))
 
 
 def line(latency_us: int) -> str:
@@ -22,7 +27,7 @@ def line(latency_us: int) -> str:
 
 
 def test_the_files_of_all_threads_are_read_as_they_come_and_grow(tmp_path: Path):
-    follower = Follower(FILES, tmp_path)
+    follower = followed(tmp_path)
     follower.read()
     with (tmp_path / "pgbench_log.7").open("w") as one, (tmp_path / "pgbench_log.7.1").open("w") as two:
         one.write(line(1_000) + line(3_000)[:9])
@@ -42,7 +47,7 @@ def test_the_files_of_all_threads_are_read_as_they_come_and_grow(tmp_path: Path)
 
 
 def test_a_sampled_log_is_complete_with_what_chance_leaves_of_it(tmp_path: Path):
-    follower = Follower(LogFiles("pgbench_log.*", TransactionLog, sampling_rate=0.1), tmp_path)
+    follower = followed(tmp_path, LogFiles("pgbench_log.*", TransactionLog, sampling_rate=0.1))
     (tmp_path / "pgbench_log.7").write_text(line(1_000) * 35)
     assert follower.end_interval(time.monotonic() + 0.01, 500)  # 50 are to be expected, give or take 20
     assert not follower.end_interval(time.monotonic() + 0.01, 500)
@@ -51,7 +56,7 @@ def test_a_sampled_log_is_complete_with_what_chance_leaves_of_it(tmp_path: Path)
 def test_a_log_that_was_read_takes_no_room_while_its_writer_goes_on(tmp_path: Path):
     if not can_punch_holes(tmp_path):
         pytest.skip("this file system can't give parts of a file back")
-    follower, path = Follower(FILES, tmp_path), tmp_path / "pgbench_log.7"
+    follower, path = followed(tmp_path), tmp_path / "pgbench_log.7"
     with path.open("w") as written:
         for _ in range(20):
             written.write(line(1_000) * 5_000)
@@ -71,7 +76,7 @@ def test_trying_the_file_system_leaves_nothing(tmp_path: Path):
 def test_a_log_that_can_not_be_read_ends_the_following_and_not_the_load(tmp_path: Path):
     (tmp_path / "elsewhere").write_text(line(1))
     (tmp_path / "pgbench_log.7").symlink_to("elsewhere")
-    follower = Follower(FILES, tmp_path)
+    follower = followed(tmp_path)
     follower.read()
     assert follower.end_interval(time.monotonic()) == {}
     follower.close()
@@ -82,14 +87,14 @@ def test_a_log_that_can_not_be_read_ends_the_following_and_not_the_load(tmp_path
 def test_files_are_let_go_of(tmp_path: Path):
     (tmp_path / "pgbench_log.7").write_text(line(1))
     before = len(list(Path("/proc/self/fd").iterdir()))
-    follower = Follower(FILES, tmp_path)
+    follower = followed(tmp_path)
     follower.read()
     follower.close()
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
 
 def test_a_folder_is_listed_again_only_when_it_has_changed(tmp_path: Path, monkeypatch):
-    follower = Follower(FILES, tmp_path)
+    follower = followed(tmp_path)
     (tmp_path / "pgbench_log.7").write_text(line(1))
     long_ago = time.time() - 60
     os.utime(tmp_path, (long_ago, long_ago))

@@ -11,6 +11,8 @@ from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines.base import Logged
 from benchmarks.errors import Fenced
 from benchmarks.models import LatencyHistogram, Run, Sample, Status
+from benchmarks.processes import logs
+from benchmarks.processes.machines import HomeHere
 from tests.benchmarks.records import a_run, the_options
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_are_enough")]
@@ -21,26 +23,26 @@ def running(**chosen: object) -> Run:
 
 
 def follower_of(run: Run, home: Path) -> Follower:
-    _, follower = store.planned(run, home)
+    _, follower = store.planned(run, HomeHere(home))
     assert follower is not None
     return follower
 
 
 def test_a_run_with_percentiles_is_started_with_its_share_and_followed(tmp_path: Path):
-    options, follower = store.planned(running(), tmp_path)
+    options, follower = store.planned(running(), HomeHere(tmp_path))
     assert follower is not None
     assert (options["sampling_rate"], follower.files.sampling_rate) == (0.1, 0.1)
 
 
 def test_a_run_without_them_is_not(tmp_path: Path):
     run = a_run(options=the_options(percentiles=False))
-    assert store.planned(run, tmp_path) == (run.options, None)
+    assert store.planned(run, HomeHere(tmp_path)) == (run.options, None)
 
 
 def test_nothing_is_logged_where_the_disk_would_fill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(store, "can_punch_holes", lambda home: False)
+    monkeypatch.setattr(logs, "can_punch_holes", lambda home: False)
     run = running()
-    options, follower = store.planned(run, tmp_path)
+    options, follower = store.planned(run, HomeHere(tmp_path))
     assert follower is not None
     assert (options["percentiles"], options["sampling_rate"]) == (False, None)
     assert follower.broken == f"the file system of {tmp_path.parent} can't free the parts of a log that were read"

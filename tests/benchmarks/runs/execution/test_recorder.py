@@ -9,6 +9,7 @@ from benchmarks.engines.base import LogFiles, Progress
 from benchmarks.engines.pgbench.transaction_log import TransactionLog
 from benchmarks.errors import Fenced
 from benchmarks.models import Observation, ObservationKind, PoolSample, Run, RunOutput, Sample, Status
+from benchmarks.processes.logs import LogsHere
 from benchmarks.runs.execution import recorder as recorder_module
 from benchmarks.runs.execution.recorder import Output, Recorder
 from benchmarks.runs.observers.base import ObservedFigures
@@ -44,7 +45,7 @@ def recorder(settings, described) -> Recorder:
 def test_a_late_progress_line_takes_no_latency_of_the_next_interval(recorder, tmp_path):
     began = time.monotonic() - 10.0
     log = tmp_path / "pgbench_log.1"
-    recorder.log_follower = Follower(LogFiles("pgbench_log.*", TransactionLog), tmp_path)
+    recorder.log_follower = Follower(LogFiles("pgbench_log.*", TransactionLog), LogsHere(tmp_path, "pgbench_log.*"))
     zero_us = round((time.time() - 10.0) * 1_000_000)
     at_us = zero_us + 2_500_000
     log.write_text(f"0 1 5000 0 {at_us // 1_000_000} {at_us % 1_000_000}\n" * 20)  # enough for a median

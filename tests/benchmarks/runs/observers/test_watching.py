@@ -6,6 +6,7 @@ from queue import Queue
 import pytest
 
 from benchmarks.models import Purpose, Run
+from benchmarks.processes.machines import HomeHere
 from benchmarks.runs import observers
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import LoadContext
@@ -22,7 +23,7 @@ def test_a_dataset_being_prepared_is_not_watched(monkeypatch, purpose, watched):
         return observers.ExitStack()
 
     monkeypatch.setattr(observers, "OBSERVERS", (watcher,))
-    with observers.watching(LoadContext(Run(purpose=purpose), 1, Path("/"), Queue())):
+    with observers.watching(LoadContext(Run(purpose=purpose), 1, HomeHere(Path("/")), Queue())):
         assert bool(entered) is watched
 
 

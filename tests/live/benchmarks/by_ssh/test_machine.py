@@ -14,7 +14,7 @@ from queue import Queue
 import pytest
 
 from benchmarks.processes.command import PASSFILE, Command
-from benchmarks.processes.host_machine import HomeThere, HostMachine, NoSandboxThere
+from benchmarks.processes.host_machine import HomeThere, HostMachine
 from benchmarks.processes.process import Line, drain
 from pools.hosts import ssh
 from pools.hosts.ssh_client import Hop
@@ -149,6 +149,32 @@ def test_a_host_that_hears_nothing_ends_it(host: Host, monkeypatch: pytest.Monke
         assert until(lambda: bool(load.lost) or load.exit_code() is not None)
 
 
-def test_a_script_of_ones_own_is_refused(host: Host) -> None:
-    with home_on(host) as home, pytest.raises(NoSandboxThere, match="needs a sandbox"):
-        home.confine(Command(["/usr/bin/true"], {}, confined=True))
+def test_the_clock_of_a_host_is_read(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    with ssh.connected(host) as connection:
+        machine = HostMachine(connection)
+        assert abs(machine.clock_ahead_s()) < 0.2
+        monkeypatch.setattr(machine, "answer", lambda argv: f"{time.time() + 7:.9f}")
+        assert machine.clock_ahead_s() == pytest.approx(7, abs=0.01)
+        monkeypatch.setattr(machine, "answer", lambda argv: f"{time.time() + 7:.0f}.%N")  # of busybox
+        assert machine.clock_ahead_s() == pytest.approx(7, abs=1.1)
+
+
+def test_helpers_end_with_the_home(host: Host) -> None:
+    with home_on(host) as home:
+        home.follow("pgbench_log.*")
+        home.processes(["postgres"])
+        top = home.there.parent
+        assert until(lambda: len(list(top.glob("*.helper"))) == 2)
+        groups = [int(file.read_text()) for file in top.glob("*.helper")]
+    assert not top.exists()
+    assert not any(Path(f"/proc/{group}").exists() for group in groups)
+
+
+def test_helpers_end_where_the_host_hears_nothing(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    with home_on(host) as home:
+        home.processes(["postgres"])
+        top = home.there.parent
+        assert until(lambda: len(list(top.glob("*.helper"))) == 1)
+        (group,) = (int(file.read_text()) for file in top.glob("*.helper"))
+        monkeypatch.setattr(home.watchdog, "send", lambda letter: None)
+        assert until(lambda: not Path(f"/proc/{group}").exists() and not top.exists())

@@ -5,17 +5,20 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.errors import InvalidGenerators
 from benchmarks.generators import heartbeats, registry
 from benchmarks.models import Generator, Run, Status
 from benchmarks.runs.submission.submit import Placement
+from benchmarks.targets import datasets
 from panel.lib.queues import WorkerKind
+from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.errors import IllegalTransition
 from pools.inventory import hosts
 from pools.models import Cluster, Host
 from tests.benchmarks.submitting import submit_one
 from tests.live.benchmarks.by_ssh.test_machine import until
 from tests.live.benchmarks.conftest import LASTING, execute
-from tests.live.conftest import APP_ROLE
+from tests.live.conftest import APP_PASSWORD, APP_ROLE
 from tests.live.pools.hosts.conftest import registered
 from tests.live.sshds import CuttingProxy, SshServer
 
@@ -54,7 +57,7 @@ def test_a_cancel_ends_it_there(cluster: Cluster, dataset: str, host: Host) -> N
     run = submitted(cluster, dataset, registry.add_host(host), **LONG)
     thread = in_thread(run)
     assert until(lambda: run.samples.exists())
-    assert [one.stat().st_mode & 0o777 for home in homes() for one in home.glob("pgpass")] == [0o600]
+    assert [one.stat().st_mode & 0o777 for home in homes() for one in home.glob("home/pgpass")] == [0o600]
     run.request_cancel()
     thread.join(20)
     run.refresh_from_db()
@@ -76,11 +79,28 @@ def test_a_cut_connection_fails_it_with_the_reason(cluster: Cluster, dataset: st
 
 
 @pytest.mark.usefixtures("in_this_process")
-def test_a_script_of_ones_own_is_refused_before_it_starts(cluster: Cluster, dataset: str, host: Host) -> None:
-    run = execute(
-        submitted(cluster, dataset, registry.add_host(host), **LASTING, user=APP_ROLE, scripts=[{"text": "SELECT 1;"}])
-    )
-    assert (run.status, run.command, "needs a sandbox" in run.error) == (Status.FAILED, [], True)
+def test_a_dataset_is_prepared_from_there(
+    cluster: Cluster, queue: RedisServer, postgres: PostgresServer, host: Host
+) -> None:
+    postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "prepared_by_ssh")
+    generator = registry.add_host(host)
+    heartbeats.beat("local", WorkerKind.ALL)
+    target = {"cluster": str(cluster.pk), "database": "prepared_by_ssh"}
+    place = Placement([generator.name])
+    run = execute(submit_one(target=target, options={"scale": 1}, author=None, purpose="prepare", place=place))
+    assert (run.status, run.error, run.generator, run.progress_percent) == (Status.SUCCEEDED, "", host.name, 100.0)
+    assert datasets.facts(cluster, "prepared_by_ssh").complete
+    assert homes() == []
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_a_load_is_not_spread_over_a_host(cluster: Cluster, dataset: str, host: Host) -> None:
+    registry.add_host(host)
+    heartbeats.beat("local", WorkerKind.ALL)
+    target = {"cluster": str(cluster.pk), "database": dataset}
+    place = Placement(["local", host.name])
+    with pytest.raises(InvalidGenerators, match="a load is spread over workers only: name a host that is reached by"):
+        submit_one(target=target, options=LONG, author=None, place=place)
 
 
 @pytest.mark.django_db

@@ -14,6 +14,7 @@ import psycopg
 import pytest
 
 from benchmarks.models import ObservationKind, Run
+from benchmarks.processes.machines import HomeHere
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers import server as watcher
 from benchmarks.runs.observers.base import LoadContext, ObservedFigures
@@ -53,7 +54,10 @@ def client(server: PostgresServer) -> "psycopg.Connection[Any]":
 def watched(run: Run) -> Iterator[Callable[[], dict[str, Any]]]:
     """Gives the next look's figures each time it is called."""
     events: Queue[object] = Queue()
-    with probes.opened(run) as around, watcher.watching(LoadContext(run, 1, Path("/nowhere"), events, around)):
+    with (
+        probes.opened(run) as around,
+        watcher.watching(LoadContext(run, 1, HomeHere(Path("/nowhere")), events, around)),
+    ):
 
         def following() -> dict[str, Any]:
             seen = events.get(timeout=30)
