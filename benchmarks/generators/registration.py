@@ -28,16 +28,19 @@ MEASURING_S = 20.0
 
 
 def register() -> Generator:
-    """Record this worker as just started."""
+    """Record this worker as just started; nothing is recorded of one named as a host by SSH."""
     started_at = timezone.now()
     generator = describe()
-    Generator.objects.filter(pk=generator.pk).update(started_at=started_at)
+    Generator.objects.filter(pk=generator.pk, ssh_host=None).update(started_at=started_at)
     return generator
 
 
 def describe() -> Generator:
-    """Update this worker's record; the first time registers it."""
+    """Update this worker's record; the first time registers it. That of a host by SSH of its name stays as it is."""
     known = Generator.objects.filter(name=settings.GENERATOR).first()
+    if known and known.ssh_host_id:
+        log.error("a host by SSH is named %s too: start this worker with another POOLDECK_GENERATOR", known.name)
+        return known
     found = {
         "host": socket.gethostname(),
         "cores": len(os.sched_getaffinity(0)),

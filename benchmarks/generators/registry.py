@@ -38,6 +38,7 @@ class Known:
     ssh_host: Host | None = None
     runs: tuple[Run, ...] = ()
     queued: int = 0
+    is_namesake: bool = False  # of a worker, beside a host by SSH
 
     @property
     def run(self) -> Run | None:
@@ -58,12 +59,17 @@ class Known:
     def fault(self) -> str:
         """Why its host can't be used, by the last check; empty where it can, and for workers."""
         host = self.ssh_host
-        if host is None or (host.state == HostState.ONLINE and self.engines):
+        if host is None:
             return ""
+        words = {"host": host.name, "state": host.get_state_display(), "reason": host.error or _("check it")}
+        if self.is_namesake:
+            text = _("a worker is named %(name)s too: start it with another POOLDECK_GENERATOR")
+            return text % {"name": self.name}
         if host.state != HostState.ONLINE:
-            words = {"host": host.name, "state": host.get_state_display(), "reason": host.error or _("check it")}
             return _("host %(host)s: %(state)s (%(reason)s)") % words
-        return _("host %(host)s has no pgbench: install postgresql-contrib there, then check it") % {"host": host.name}
+        if not self.engines:
+            return _("host %(host)s has no pgbench: install postgresql-contrib there, then check it") % words
+        return ""
 
     def lacks(self, engine: str) -> bool:
         """Test whether it reported that it has no such program."""
@@ -104,10 +110,12 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list
         beat, row = beats.get(name), rows.get(name)
         seen_at = max(one.last_seen_at for one in (beat, row) if one is not None)
         alive = (beat is not None and beat.is_alive(now)) if last_beats else None
+        runs, waiting = tuple(carried.get(name, ())), queued.get(name, 0)
+        is_namesake = bool(row and row.ssh_host and alive)
         if row and row.ssh_host and last_beats:
             alive = any(one.is_alive(now) for one in beats.values())
-        runs, waiting = tuple(carried.get(name, ())), queued.get(name, 0)
-        found.append(Known(name, seen_at, alive, **_own_account(row), runs=runs, queued=waiting))
+        described = _own_account(row) | {"is_namesake": is_namesake}
+        found.append(Known(name, seen_at, alive, **described, runs=runs, queued=waiting))
     return found
 
 
@@ -115,11 +123,11 @@ def _own_account(row: Generator | None) -> dict[str, Any]:
     names = ("host", "cores", "engines", "files", "round_trips", "started_at", "ssh_host")
     found = {name: getattr(row, name) for name in names} if row else {}
     if row and row.ssh_host:
-        found |= {"host": row.ssh_host.place, "cores": None, "engines": _engines_of(row.ssh_host)}
+        found |= {"host": row.ssh_host.place, "cores": None, "engines": engines_of(row.ssh_host)}
     return found
 
 
-def _engines_of(host: Host) -> dict[str, str]:
+def engines_of(host: Host) -> dict[str, str]:
     """Return the version of pgbench that the last check found there."""
     number = re.search(r"\d+(\.\d+)*", host.programs.get("pgbench", {}).get("version", ""))
     return {"pgbench": number[0]} if number else {}
@@ -175,7 +183,7 @@ def add_host(host: Host, name: str = "") -> Generator:
         errors["name"] = [_("there is a generator %(name)r already: choose another name") % {"name": name}]
     if Generator.objects.filter(ssh_host=host).exists():
         errors["ssh_host"] = [_("host %(host)s is a generator already") % {"host": host}]
-    elif fault := Known(name, timezone.now(), True, ssh_host=host, engines=_engines_of(host)).fault:
+    elif fault := Known(name, timezone.now(), True, ssh_host=host, engines=engines_of(host)).fault:
         errors["ssh_host"] = [fault]
     if errors:
         raise InvalidFields(errors)

@@ -148,8 +148,12 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         run = self.due().filter(pk=run_id, cancel_requested_at=None).first()
         if run is None:
             return 0
-        if Generator.objects.filter(name=run.generator, ssh_host__isnull=False).exists():
+        by_ssh = Generator.objects.filter(name__in=[run.generator, generator], ssh_host__isnull=False)
+        hosts = set(by_ssh.values_list("name", flat=True))
+        if run.generator in hosts:
             generator = run.generator  # any worker carries the run, and the host is the one that is busy with it
+        elif generator in hosts:
+            return 0  # a worker named as a host by SSH, which would be given the run
         if run.is_spread:  # coordinated by one of them: the others may lack its engine
             return self._start_with_parts(run) if generator in run.wanted_generators else 0
         busy = not run.alongside and Run.objects.filter(status__in=ACTIVE, generator=generator).exists()

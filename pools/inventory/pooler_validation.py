@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from panel.lib import addresses
 from pools.config_files import deliveries
 from pools.inventory import budget
-from pools.models import Pooler, PoolerKind, identifiers
+from pools.models import Host, Pooler, PoolerKind, identifiers
 from pools.models.poolers import MOST_PROCESSES
 from pools.poolers import KINDS
 
@@ -47,6 +47,8 @@ def problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, s
 
 def host_problems(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield why files can't reach the pooler as it says."""
+    if message := _generator_problem(fields["generator"]):
+        yield "generator", message
     delivery, host = deliveries.DELIVERIES.get(fields["delivery"]), fields["ssh_host"]
     if delivery is None:
         return
@@ -56,6 +58,18 @@ def host_problems(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "ssh_host", _("%(delivery)s needs no host: leave it empty, or choose the delivery ssh") % fields
     if delivery is not None and delivery.needs_host and not _is_reached_by_host(fields["kind"]):
         yield "delivery", _("the panel can't work on a %(kind)s by SSH yet: use a worker on its host") % fields
+
+
+def _generator_problem(name: str) -> str:
+    """Return why no worker of this name can write the files: it is a host by SSH, where none runs; else empty."""
+    host = Host.objects.filter(generator__name=name).first() if name else None
+    if host is None:
+        return ""
+    text = _(
+        "generator %(name)s is the host %(host)s, which is reached by SSH, and no worker: choose the delivery ssh with "
+        "this host, or name a worker that runs beside the pooler"
+    )
+    return text % {"name": name, "host": host}
 
 
 def _is_reached_by_host(kind: str) -> bool:

@@ -180,7 +180,12 @@ def checked_place(pooler: Pooler, delivery: str | None, host: Host | None, gener
         host if delivery else host or pooler.ssh_host,
         pooler.generator if generator is None else generator,
     )
-    fields = {"kind": pooler.kind, "delivery": place.delivery, "ssh_host": place.ssh_host}
+    fields = {
+        "kind": pooler.kind,
+        "delivery": place.delivery,
+        "ssh_host": place.ssh_host,
+        "generator": place.generator,
+    }
     named = {"ssh_host": "host"}  # the contract's name of the field
     InvalidPooler.refuse((named.get(name, name), problem) for name, problem in pooler_validation.host_problems(fields))
     return place
