@@ -243,6 +243,7 @@ CELERY_BEAT_SCHEDULER = "panel.beat:Scheduler"
 CELERY_BEAT_SCHEDULE_FILENAME = str(HOME / "celerybeat-schedule")
 CELERY_BEAT_SCHEDULE = {
     "check-everything": {"task": "pools.tasks.check_everything", "schedule": 60.0},
+    "check-hosts": {"task": "pools.tasks.check_hosts", "schedule": 60.0, "options": {"expires": 60}},
     "prove-pools": {"task": "pools.tasks.prove_pools", "schedule": 10.0, "options": {"expires": 10}},
     "look-for-drift": {"task": "pools.tasks.check_drift", "schedule": 30.0, "options": {"expires": 30}},
     "apply-what-waits": {"task": "pools.tasks.apply_what_waits", "schedule": 5.0, "options": {"expires": 5}},

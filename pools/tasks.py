@@ -11,7 +11,7 @@ from pools.clusters import health_check
 from pools.config_files import folder_owner
 from pools.console import commands
 from pools.deployment import drift, let_go, proofs, retries, take_over
-from pools.inventory import poolers
+from pools.inventory import hosts, poolers
 from pools.models import Pooler, PoolerState, TakeOver
 from pools.monitoring import notifications, pool_checks, pool_logins, recorder, redis_store
 from pools.provisioning import cluster_commands
@@ -20,6 +20,7 @@ from pools.provisioning import cluster_commands
 NEXT_APPLY_S = 5
 NEXT_CHECK_S = 30
 PROOFS_S = 300  # the longest round of them
+HOSTS_S = 300
 OVERWRITE_TRIES = 300  # one per second: the longest apply ends within that time
 
 
@@ -79,6 +80,14 @@ def check_everything() -> None:
     health_check.check_all()
     proofs.record_findings(pool_checks.compare())
     poolers.check_all()
+
+
+@shared_task
+def check_hosts() -> None:
+    """Check again the hosts that could not be reached by SSH."""
+    with redis_store.exclusive("hosts", HOSTS_S) as is_mine:
+        if is_mine:
+            hosts.check_again()
 
 
 @shared_task

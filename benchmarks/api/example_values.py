@@ -174,6 +174,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "kind": "worker",
         "ssh_host": None,
         "fault": "",
+        "script_fault": "",
         "last_seen_at": "2026-03-05T16:12:03Z",
         "alive": True,
         "started_at": "2026-03-05T08:00:00Z",

@@ -321,6 +321,9 @@ class GeneratorSerializer(serializers.Serializer[Any]):
     kind = serializers.SerializerMethodField(help_text=_("`worker`, or `ssh` for a host that workers reach by SSH"))
     ssh_host = serializers.UUIDField(source="ssh_host.pk", default=None, allow_null=True)
     fault = serializers.CharField(help_text=_("Why the host can't be used, by its last check; empty: it can"))
+    script_fault = serializers.CharField(
+        help_text=_("Why the host can't be given scripts of one's own, by its last check; empty: it can")
+    )
     last_seen_at = serializers.DateTimeField()
     alive = serializers.BooleanField(help_text=_("Whether its last heartbeat is less than 15 seconds old"))
     started_at = serializers.DateTimeField(allow_null=True)

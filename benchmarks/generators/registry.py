@@ -71,9 +71,28 @@ class Known:
             return _("host %(host)s has no pgbench: install postgresql-contrib there, then check it") % words
         return ""
 
+    @property
+    def script_fault(self) -> str:
+        """Why its host can't be given scripts of one's own, by the last check; empty where it can, and for workers."""
+        return _why_no_scripts(self.ssh_host) if self.ssh_host else ""
+
     def lacks(self, engine: str) -> bool:
         """Test whether it reported that it has no such program."""
         return self.engines is not None and engine not in self.engines
+
+
+def _why_no_scripts(host: Host) -> str:
+    sandbox = host.programs.get("bwrap")
+    if sandbox is None:
+        text = _("host %(host)s has no sandbox for scripts of one's own: install bubblewrap there, then check it")
+        return text % {"host": host.name}
+    if not sandbox.get("fault"):
+        return ""
+    text = _(
+        "bubblewrap, the sandbox for scripts of one's own, does not work on host %(host)s (%(reason)s): allow its "
+        "account user namespaces, then check the host"
+    )
+    return text % {"host": host.name, "reason": sandbox["fault"]}
 
 
 def known() -> list[Known]:

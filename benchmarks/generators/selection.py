@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.engines import ENGINES, missing
 from benchmarks.errors import InvalidGenerators
-from benchmarks.generators import registry
+from benchmarks.generators import host_checks, registry
 from benchmarks.generators.registry import Known
 from benchmarks.models import Purpose
 
@@ -50,7 +50,7 @@ def checked(names: Sequence[str], engine: str, purpose: str = Purpose.LOAD) -> l
     if not wanted or wanted == [ANY]:
         _check_any(engine)
         return []
-    known = registry.known()
+    known = host_checks.refreshed(registry.known(), wanted)
     if len(wanted) > 1 and any(one.ssh_host for one in known if one.name in wanted):
         text = _("a load is spread over workers only: name a host that is reached by SSH alone")
         raise InvalidGenerators([text])

@@ -17,7 +17,7 @@ from queue import Queue
 
 from django.utils.translation import gettext as _
 
-from benchmarks.errors import BenchmarksError
+from benchmarks.processes import host_sandbox
 from benchmarks.processes.command import PASSFILE, ROOT_CERTIFICATE, Command
 from benchmarks.processes.host_helper import HostHelper
 from benchmarks.processes.host_logs import HostLogs
@@ -43,12 +43,6 @@ echo "kb=$(sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo 2> /dev/nu
 """
 _PUT = 'umask 077; set -C; cat > "$1"'
 CLOCK_READINGS = 3
-
-
-class NoSandboxThere(BenchmarksError):
-    """A script of a user's own, which no sandbox confines on a host that is reached by SSH."""
-
-    status = 503
 
 
 @cache
@@ -183,13 +177,7 @@ class HomeThere(Home):
             raise HostRefused(text % {"path": self.there / name, "host": self.machine.name, "reason": done.words})
 
     def confine(self, command: Command) -> Command:
-        if command.confined:
-            text = _(
-                "a script of your own needs a sandbox, which the panel does not set up on host %(host)s: use a "
-                "generator that is a worker; built-in scripts run without"
-            )
-            raise NoSandboxThere(text % {"host": self.machine.name})
-        return command
+        return host_sandbox.confine(command, self.machine.connection, self.there) if command.confined else command
 
     def follow(self, pattern: str) -> LogSource:
         helper = self._helper("follow_logs.sh", pattern)

@@ -37,5 +37,5 @@ HOSTS: dict[str, dict[str, Any]] = {
     "FoundProcess": FOUND_POOLER["processes"][0],
     "Host": HOST,
     "HostKey": HOST["host_key"],
-    "InstalledProgram": HOST["programs"]["pgbouncer"],
+    "InstalledProgram": HOST["programs"]["pgbouncer"] | {"fault": ""},
 }

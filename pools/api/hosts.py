@@ -30,6 +30,7 @@ class InstalledProgramSerializer(serializers.Serializer[dict[str, str]]):
 
     path = serializers.CharField()
     version = serializers.CharField(allow_blank=True)
+    fault = serializers.CharField(required=False, help_text=_("Why it does not work there (bwrap, by a trial)"))
 
 
 class FoundProcessSerializer(serializers.Serializer[dict[str, Any]]):

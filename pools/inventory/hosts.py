@@ -3,10 +3,11 @@
 import logging
 import re
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypedDict
 
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connections, transaction
 from django.db.models import ProtectedError
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -25,7 +26,11 @@ PLACE = ("address", "port", "user", "jump")  # a change of these needs a new che
 ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,254}")
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,61}\$?")
 NEEDED = ("flock", "timeout", "sync")  # beside sh; of util-linux and coreutils, or of busybox
-SHOWN = ("pgbouncer", "pgpool", "haproxy", "pgbench", "psql")
+SHOWN = ("pgbouncer", "pgpool", "haproxy", "pgbench", "psql", "bwrap")
+# bubblewrap needs user namespaces, which many containers and some systems forbid to accounts
+SANDBOX_TRIAL = ("bwrap", "--unshare-all", "--share-net", "--cap-drop", "ALL", "--ro-bind", "/", "/", "true")
+CHECKS_AT_ONCE = 8
+Checked = dict[str, Any]  # what `Host.mark` takes
 
 
 class InvalidHost(InvalidValues):
@@ -92,21 +97,16 @@ def confirm_host_key(host: Host, fingerprint: str, author: Any = None) -> Host:
 
 def check(host: Host) -> None:
     """Log in and find the programs; record the result. A host whose key nobody confirmed is only asked for it."""
-    try:
-        if not host.is_confirmed:
-            _record_offered_key(host)
-            return
-        with ssh.connected(host) as connection:
-            programs = _programs(connection)
-    except ssh_client.KeyNotConfirmed as error:
-        _report_other_key(host, error)
-    except (HostUnreachable, HostRefused) as error:
-        host.mark(HostState.UNREACHABLE, str(error))
-    else:
-        missing = [name for name in NEEDED if name not in programs]
-        reason = _("%(programs)s: not installed there, so nothing can be written") % {"programs": ", ".join(missing)}
-        shown = {name: programs[name] for name in SHOWN if name in programs}
-        host.mark(HostState.ONLINE, reason if missing else "", programs=shown, offered_host_key="")
+    host.mark(**_checked(host))
+
+
+def check_again() -> None:
+    """Check the hosts that could not be reached, at once, so that one comes back without anybody's help."""
+    unreachable = Host.objects.filter(state=HostState.UNREACHABLE).exclude(host_key="")
+    asked = list(unreachable.select_related("jump__jump__jump__jump"))
+    with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
+        for host, found in zip(asked, threads.map(_checked_in_thread, asked), strict=True):
+            host.mark(**found)
 
 
 def discover(host: Host) -> list[running.FoundPooler]:
@@ -117,27 +117,49 @@ def discover(host: Host) -> list[running.FoundPooler]:
     return found
 
 
-def _record_offered_key(host: Host) -> None:
-    offered = ssh_client.offered_key(ssh_client.hops_to(host))
-    host.mark(HostState.UNCONFIRMED, offered_host_key=offered)
+def _checked_in_thread(host: Host) -> Checked:
+    try:
+        return _checked(host)
+    finally:
+        connections.close_all()
 
 
-def _report_other_key(host: Host, error: ssh_client.KeyNotConfirmed) -> None:
-    """Show which key the host has now, where it is this host whose key differs, and not one on the way."""
-    found: dict[str, str] = {}
+def _checked(host: Host) -> Checked:
+    try:
+        if not host.is_confirmed:
+            offered = ssh_client.offered_key(ssh_client.hops_to(host))
+            return {"state": HostState.UNCONFIRMED, "offered_host_key": offered}
+        with ssh.connected(host) as connection:
+            programs = _programs(connection)
+    except ssh_client.KeyNotConfirmed as error:
+        return {"state": HostState.UNREACHABLE, "error": str(error)} | _other_key(host, error)
+    except (HostUnreachable, HostRefused) as error:
+        return {"state": HostState.UNREACHABLE, "error": str(error)}
+    missing = [name for name in NEEDED if name not in programs]
+    reason = _("%(programs)s: not installed there, so nothing can be written") % {"programs": ", ".join(missing)}
+    shown = {name: programs[name] for name in SHOWN if name in programs}
+    found = {"error": reason if missing else "", "programs": shown, "offered_host_key": ""}
+    return {"state": HostState.ONLINE} | found
+
+
+def _other_key(host: Host, error: ssh_client.KeyNotConfirmed) -> Checked:
+    """Return which key the host has now, where it is this host whose key differs, and not one on the way."""
     if error.alias == ssh_client.alias_of(host):
         try:
-            found["offered_host_key"] = ssh_client.offered_key(ssh_client.hops_to(host))
+            return {"offered_host_key": ssh_client.offered_key(ssh_client.hops_to(host))}
         except HostUnreachable:
             logger.info("host %s did not show its other key", host.pk)
-    host.mark(HostState.UNREACHABLE, str(error), **found)
+    return {}
 
 
 def _programs(connection: HostConnection) -> dict[str, dict[str, str]]:
-    """Return path and version of the installed programs by name."""
+    """Return path and version of the installed programs by name, and the fault of one that does not work there."""
     printed = connection.script("programs.sh", *SHOWN, *NEEDED).stdout.decode(errors="replace")
     rows = [line.split("\t", 2) for line in printed.splitlines() if line.count("\t") >= 2]
-    return {name: {"path": path, "version": version} for name, path, version in rows}
+    found = {name: {"path": path, "version": version} for name, path, version in rows}
+    if (sandbox := found.get("bwrap")) and (tried := connection.run(SANDBOX_TRIAL)).exit_code:
+        sandbox["fault"] = tried.words or _("it ended with exit code %(code)s") % {"code": tried.exit_code}
+    return found
 
 
 @contextmanager

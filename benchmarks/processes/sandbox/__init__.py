@@ -77,13 +77,20 @@ def _why_not(mechanism: ModuleType, needs: Needs) -> str:
             return str(error)
         except (OSError, subprocess.SubprocessError) as error:
             return _("%(sandbox)s fails (%(error)s)") % {"sandbox": mechanism.NAME, "error": error}
-    if started.returncode:
-        reason = (started.stderr.strip().splitlines() or [_("no reason was given")])[-1]
-        text = _("%(sandbox)s does not start %(program)s (%(error)s)")
-        return text % {"sandbox": mechanism.NAME, "program": needs.program, "error": reason[:200]}
-    if shell.returncode:
-        return ""
-    return _("%(sandbox)s lets %(shell)s start") % {"sandbox": mechanism.NAME, "shell": SHELL}
+    lines = started.stderr.strip().splitlines()
+    refusal = (lines or [_("no reason was given")])[-1] if started.returncode else ""
+    return fault_of(mechanism, needs.program, refusal, shell_started=not shell.returncode)
+
+
+def fault_of(mechanism: ModuleType, program: str, refusal: str, *, shell_started: bool) -> str:
+    """Return what a trial showed to be wrong: it did not start the program, or it started a shell; empty for neither.
+
+    `refusal` is why it did not start the program (empty: it did).
+    """
+    words = {"sandbox": mechanism.NAME, "program": program, "error": refusal[:200], "shell": SHELL}
+    if refusal:
+        return _("%(sandbox)s does not start %(program)s (%(error)s)") % words
+    return _("%(sandbox)s lets %(shell)s start") % words if shell_started else ""
 
 
 def _run_trial(argv: list[str], home: Path) -> "subprocess.CompletedProcess[str]":

@@ -14,12 +14,17 @@ NAME = "bubblewrap"
 
 
 def words(needs: Needs, home: Path) -> list[str]:
-    """Return the words before the program's own; raise `NotConfinable` where bwrap is not installed.
+    """Return the words before the program's own; raise `NotConfinable` where bwrap is not installed."""
+    if not (bwrap := shutil.which("bwrap")):
+        raise NotConfinable(_("bubblewrap is not installed"))
+    return words_of(bwrap, needs, home)
+
+
+def words_of(bwrap: str, needs: Needs, home: Path) -> list[str]:
+    """Return the words before the program's own, which begin with this path of bwrap.
 
     Without --new-session: the load has a session of its own already, and a signal to its group must reach the program.
     """
-    if not (bwrap := shutil.which("bwrap")):
-        raise NotConfinable(_("bubblewrap is not installed"))
     seen = [path for path in (needs.program, needs.loader, *needs.readable) if path != PROC]
     own = ("--proc", PROC) if PROC in needs.readable else ()
     return [

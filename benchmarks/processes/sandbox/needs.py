@@ -23,6 +23,7 @@ SYSTEM_FILES = (
 )
 PROC = "/proc"  # among what is read: that of the sandbox itself, where it has one, and never the host's
 ASKED_S = 10.0
+LISTING_LIBRARIES = {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"}  # the environment in which a program lists them
 _LOADED = re.compile(r"(?:=> )?(?P<path>/\S+) \(0x[0-9a-f]+\)")
 _LOADER = re.compile(r"ld(?:-linux|64|-musl)?[^/]*\.so(?:\.[0-9]+)?")
 
@@ -53,14 +54,11 @@ def needs_of(program: str, sockets: tuple[str, ...] = (), reads: tuple[str, ...]
 
 @cache
 def _libraries(program: str) -> tuple[str, tuple[str, ...]]:
-    """Return the dynamic loader and the folders of its libraries, as the loader itself lists them (as ldd(1) does).
-
-    Whole folders, since the C library opens further libraries there when it resolves a name.
-    """
+    """Return the dynamic loader and the folders of its libraries."""
     try:
         listing = subprocess.run(
             [program],
-            env={"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"},
+            env=LISTING_LIBRARIES,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -71,10 +69,19 @@ def _libraries(program: str) -> tuple[str, tuple[str, ...]]:
         raise NotConfinable(
             _("the libraries of %(program)s can't be found out (%(error)s)") % {"program": program, "error": error}
         ) from error
+    try:
+        return libraries_in(listing, program)
+    except NotConfinable as error:
+        raise NotConfinable(_("%(error)s: set POOLDECK_PGBENCH to one") % {"error": error}) from error
+
+
+def libraries_in(listing: str, program: str) -> tuple[str, tuple[str, ...]]:
+    """Return the dynamic loader and the folders of its libraries, as the loader itself lists them (as ldd(1) does).
+
+    Whole folders, since the C library opens further libraries there when it resolves a name. Raises `NotConfinable`.
+    """
     loaded = [Path(found["path"]) for found in _LOADED.finditer(listing)]
     loader = next((path for path in loaded if _LOADER.fullmatch(path.name)), None)
     if loader is None:
-        raise NotConfinable(
-            _("%(program)s is no program with libraries of its own: set POOLDECK_PGBENCH to one") % {"program": program}
-        )
+        raise NotConfinable(_("%(program)s is no program with libraries of its own") % {"program": program})
     return str(loader), tuple(sorted({str(path.parent) for path in loaded if path != loader}))

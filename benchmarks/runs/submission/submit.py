@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
-from benchmarks.generators import host_files, selection
+from benchmarks.generators import host_checks, host_files, selection
 from benchmarks.library.scripts import dry_run, privileges
 from benchmarks.library.settings_profiles import shared
 from benchmarks.models import Experiment, Purpose, Run, ScriptVersion
@@ -135,6 +135,7 @@ def _check_request(request: RunRequest) -> tuple[Target, dict[str, Any]]:
         prepared.guard(target, engine, checked)
     program = options.check_program_version(engine, checked, place.generators)
     host_files.check(engine, checked, place.generators)
+    host_checks.check_scripts(checked, place.generators)
     try:
         return _allowed_by_server(request, target, checked, program), checked
     except ClusterUnreachable as error:

@@ -31,6 +31,7 @@ def test_a_generator_tells_what_it_has_and_what_it_runs(seen, cluster):
         "kind": "worker",
         "ssh_host": None,
         "fault": "",
+        "script_fault": "",
         "alive": True,
         "host": "near.example",
         "cores": 8,
