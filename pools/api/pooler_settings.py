@@ -36,7 +36,10 @@ class SettingSerializer(serializers.Serializer[Any]):
     type = serializers.ChoiceField([kind.value for kind in Type])
     group = serializers.CharField()
     label = serializers.CharField()  # type: ignore[assignment]  # the word for it, not the field's
-    help = serializers.CharField(allow_blank=True)
+    help = serializers.CharField()
+    manual_url = serializers.CharField(
+        allow_blank=True, help_text=_("The address of its explanation in the manual of the pooler's release")
+    )
     default = serializers.CharField(allow_blank=True)
     unit = serializers.CharField(allow_blank=True)
     minimum = serializers.FloatField(allow_null=True)
@@ -76,8 +79,9 @@ def setting_row(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> di
         "scope": setting.scope.value,
         "type": setting.type.value,
         "group": setting.group,
-        "label": setting.title,
+        "label": setting.label,
         "help": setting.help,
+        "manual_url": pooler_settings_validation.manual_url(pooler, setting),
         "default": setting.default,
         "unit": setting.unit,
         "minimum": setting.minimum,

@@ -175,7 +175,10 @@ class PoolForm(Typed):
     name = forms.CharField(
         label=_("Name"),
         max_length=200,
-        help_text=_("Clients give it as the database name. Letters, digits, underscore, dot, hyphen"),
+        help_text=_(
+            "Clients give this name as the database, and it is the pool's entry in [databases] of PgBouncer; it takes "
+            "letters, digits, underscores, dots and hyphens."
+        ),
     )
     pooler = forms.ModelChoiceField(Pooler.objects.managed(), empty_label=None, label=_("Pooler"))
     cluster = forms.ModelChoiceField(Cluster.objects.all(), empty_label=_("Choose a cluster"), label=_("Cluster"))
@@ -184,30 +187,40 @@ class PoolForm(Typed):
         required=False,
         empty_label=_("the cluster itself"),
         label=_("Routes to"),
-        help_text=_("A chain: this PgBouncer, then a Pgpool-II that accepts the same user for the same database"),
+        help_text=_(
+            "A chain leads from this PgBouncer to a Pgpool-II, which must accept the same user for the same database."
+        ),
     )
     target = forms.ChoiceField(
         choices=[(NodeRole.PRIMARY, _("the primary")), (NodeRole.STANDBY, _("a standby, to read only"))],
         required=False,
         label=_("Server"),
-        help_text=_("The pool follows that role when it moves to another node of the cluster"),
+        help_text=_("The pool follows that role when it moves to another node of the cluster."),
     )
-    database = forms.CharField(label=_("Database"))
-    user = forms.CharField(label=_("User"), required=False)
-    user_password = password_field(_("Password of that user"), _("Verified by a login before it is stored"))
+    database = forms.CharField(
+        label=_("Database"), help_text=_("The pool leads to this database of the cluster (dbname in PgBouncer).")
+    )
+    user = forms.CharField(
+        label=_("User"),
+        required=False,
+        help_text=_("The pool logs in to the cluster as this role (user in PgBouncer)."),
+    )
+    user_password = password_field(
+        _("Password of that user"), _("The panel verifies it by a login before it stores it.")
+    )
     allowed_users = forms.CharField(
         label=_("Who else may log in"),
         required=False,
         help_text=_(
-            "Roles that the pooler knows, with commas between; all work as the pool's user. Empty: only that user "
-            "itself. * lets in every user that the pooler knows"
+            "These roles may log in too, and work as the pool's user; commas separate them, and * lets in every user "
+            "that the pooler knows. An empty field lets in the pool's user only."
         ),
     )
     mode = forms.ChoiceField(label=_("Mode"), choices=Mode.choices, widget=forms.RadioSelect, initial=Mode.TRANSACTION)
     size = forms.IntegerField(
         label=_("Size"),
         initial=10,
-        help_text=_("The most server connections that the pool may hold"),
+        help_text=_("The pool holds at most this many server connections (pool_size in PgBouncer)."),
         widget=forms.NumberInput(attrs={"hx-preserve": "true"}),  # keeps the focus while htmx swaps the parts around it
     )
     over_budget_confirm = forms.CharField(
@@ -301,7 +314,10 @@ class PoolForm(Typed):
         if roles:
             self.fields["user"].widget = _picker(self["user"].value(), [("", str(INBOUND)), *roles])
         else:
-            self.fields["user"].help_text = gettext("Empty: the inbound user, each client logs in as itself")
+            self.fields["user"].help_text = gettext(
+                "The pool logs in to the cluster as this role (user in PgBouncer); an empty field means the inbound "
+                "user, so that each client logs in as itself."
+            )
 
     def _apply_pooler_limits(self) -> None:
         """Fix the fields that the pooler's kind decides: chain, mode, size, and their help texts."""

@@ -14,7 +14,7 @@ ON_OFF = tuple(SWITCHED.items())
 def field_of(setting: Setting) -> forms.CharField:
     """Return a text or select field for the setting; empty means the default."""
     return forms.CharField(
-        label=setting.title, required=False, help_text=setting.help, widget=_widget(setting), empty_value=""
+        label=setting.label, required=False, help_text=setting.help, widget=_widget(setting), empty_value=""
     )
 
 

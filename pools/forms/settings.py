@@ -111,9 +111,7 @@ class FilesForm(Typed):
         super().__init__(*args, **kwargs | {"initial": {"version": pooler.version} | (kwargs.get("initial") or {})})
         self.settings = pooler_settings_validation.files_offered(pooler)
         for name, setting in self.settings.items():
-            self.fields[name] = forms.CharField(
-                label=setting.title, required=False, strip=False, help_text=setting.help, widget=_text_area()
-            )
+            self.fields[name] = forms.CharField(label=setting.label, required=False, strip=False, widget=_text_area())
             self.fields[UPLOAD + name] = forms.FileField(
                 label=gettext("File for %(setting)s") % {"setting": name}, required=False, allow_empty_file=True
             )

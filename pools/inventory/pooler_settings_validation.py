@@ -33,6 +33,11 @@ def release_of(pooler: Pooler) -> Version:
     return KINDS[pooler.kind].version_of(pooler.server_version)
 
 
+def manual_url(pooler: Pooler, setting: Setting) -> str:
+    """Return the address of a setting in the manual of the pooler's release; empty where no manual has it."""
+    return settings_schema.manual_url(KINDS[pooler.kind].manual, setting, release_of(pooler))
+
+
 def offered(pooler: Pooler, scope: Scope) -> dict[str, Setting]:
     """Return the settings that this pooler's release accepts, by name, in the catalog's order."""
     found = settings_schema.offered(KINDS[pooler.kind].catalog, scope, release_of(pooler))
@@ -41,7 +46,7 @@ def offered(pooler: Pooler, scope: Scope) -> dict[str, Setting]:
 
 def unknown_settings(pooler: Pooler, scope: Scope, values: Values) -> list[Setting]:
     """Return a record for each stored value that the pooler's release does not know, so that it can be emptied."""
-    known, line = offered(pooler, scope), _("this release does not accept it: empty it, or nothing is applied")
+    known, line = offered(pooler, scope), _("This release does not accept the setting: empty it, or nothing is applied.")
     return [Setting(name, scope, Type.TEXT, "", line, str(OF_ANOTHER_RELEASE)) for name in values if name not in known]
 
 
@@ -92,7 +97,7 @@ def file_problems(pooler: Pooler, contents: Mapping[str, str]) -> Problems:
     files, release = files_offered(pooler), release_of(pooler)
     for name, content in contents.items():
         if name not in files:
-            text = _("%(setting)s is no file that this pooler accepts: use one of %(choices)s")
+            text = _("%(setting)s is not a file that this pooler accepts: choose one of %(choices)s")
             yield name, text % {"setting": name, "choices": ", ".join(files) or _("none")}
         elif not content.strip():
             yield name, _("%(setting)s is empty: give its content, or remove the file") % {"setting": name}

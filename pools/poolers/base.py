@@ -84,9 +84,10 @@ class Driver(ABC):
     service: str  # the systemd unit of Debian's package
     immediate_shutdown: str  # the signal or command that ends it whatever its clients do
     program: str  # the name of its processes
-    port_setting = ""  # of its main file, as `port_setting = 6432`; empty where it has none
+    port_setting = ""  # its main file has the port as `port_setting = 6432`; empty where it has none
     usual_mode: Mode
-    catalog: tuple[Setting, ...]  # of all releases; see `settings_schema.offered`
+    catalog: tuple[Setting, ...]  # the settings of all releases; see `settings_schema.offered`
+    manual: str  # the address of its manual; see `settings_schema.manual_url`
     words: tuple[str, ...]  # SHOW commands its pages offer, in order
     columns: Mapping[str, Column]  # the meaning of their columns, where that is known
     verbs: tuple[str, ...] = ()  # console commands on one pool that its pages offer; none where it has none
@@ -105,7 +106,7 @@ class Driver(ABC):
     is_fetchable = False  # its files can be fetched by somebody (delivery `pull`)
     fetched_names: Mapping[str, str] = {}  # the panel's name of a file → the one that it has where it is fetched
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most
-    process_plan: Callable[[Pooler, int], ProcessPlan] | None = None  # of one that can share its port
+    process_plan: Callable[[Pooler, int], ProcessPlan] | None = None  # None where it can't share its port
 
     def files_of(self, pooler: Pooler) -> tuple[str, ...]:
         """Return `files`, and those that depend on the number of its processes."""
@@ -160,7 +161,7 @@ class Driver(ABC):
 
     @abstractmethod
     def problems(self, spec: Pool) -> Problems:
-        """Yield what this program refuses of a pool, beyond the common rules (`pools.inventory.pool_validation`)."""
+        """Yield field and message for each value of a pool that this program refuses and `pool_validation` does not."""
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         """Return the published vulnerabilities of the release that `check` returned."""
@@ -309,7 +310,7 @@ class Driver(ABC):
         raise ConsoleRefused(_("pooler %(pooler)s has no console that reloads it") % {"pooler": pooler})
 
     def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
-        """Return what its files hold of a role's password, as a verifier or in clear; empty for nothing."""
+        """Return the verifier or the clear password that its files hold for a role; empty where they hold neither."""
         return ""
 
     @abstractmethod
@@ -334,7 +335,7 @@ class Driver(ABC):
 
     @abstractmethod
     def adoption(self, settled: Mapping[str, str], found: Mapping[str, str]) -> Adoption:
-        """Return what the given files ask for beyond those of the last applied revision."""
+        """Return the changes of records that the edits in `found` ask for; `settled` is the last applied revision."""
 
     @abstractmethod
     def open(self, pooler: Pooler) -> AbstractContextManager[Session]:

@@ -5,7 +5,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
+from urllib.parse import urljoin
 
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -53,6 +55,9 @@ class Type(StrEnum):
 class Setting:
     """One setting in one scope. `default`, `minimum`, `maximum` and values of `unit` are as the program takes them.
 
+    `help` is at least one whole sentence. `keyword` is its name in the program's manual where that differs from ours,
+    and `manual` its address relative to that of the manual; both are empty for a setting that no manual has.
+
     `since` is the first release that knows it, `until` the first that no longer does; a setting whose default or
     values changed with a release has a record for each span. `restart`: the program reads it only at its start.
     `pattern`: a regular expression that must match the whole text. `fixed`: why the panel only shows it. `needs`: for
@@ -68,7 +73,7 @@ class Setting:
     type: Type
     default: str
     help: "StrOrPromise"
-    heading: "StrOrPromise"  # of its group
+    heading: "StrOrPromise"  # the heading of its group
     since: Version = NO_VERSION
     until: Version | None = None
     minimum: float | None = None
@@ -77,7 +82,8 @@ class Setting:
     choices: tuple[str, ...] = ()
     pattern: str = ""
     restart: bool = False
-    label: "StrOrPromise" = ""
+    keyword: str = ""
+    manual: str = ""
     fixed: "StrOrPromise" = ""
     also: tuple[str, ...] = ()
     needs: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -95,13 +101,26 @@ class Setting:
         return str(self.heading)
 
     @property
-    def title(self) -> str:
-        """Its label, else its name in plain words."""
-        return str(self.label) or self.name.replace("_", " ").capitalize()
+    def label(self) -> str:
+        """The name that the program's manual has for it."""
+        return self.keyword or self.name
 
     def known_to(self, version: Version) -> bool:
         """Return whether that release takes it."""
         return self.since <= version and (self.until is None or version < self.until)
+
+
+def help_with_default(text: "StrOrPromise", type: Type, default: str) -> "StrOrPromise":
+    """Return a help with the default in place of `{default}`, where a boolean's is `on` or `off`."""
+    return format_lazy(text, default=SWITCHED.get(default, default) if type == Type.BOOLEAN else default)
+
+
+def manual_url(manual: str, setting: Setting, version: Version) -> str:
+    """Return the address of a setting in the manual of a release; empty for one that no manual has.
+
+    `manual` is the address of the manual, with `{0}` and `{1}` for the two numbers of the release.
+    """
+    return urljoin(manual.format(*version), setting.manual) if setting.manual else ""
 
 
 def offered(catalog: Iterable[Setting], scope: Scope, version: Version) -> tuple[Setting, ...]:
@@ -184,7 +203,7 @@ def changed_by(name: str, live: str, wanted: str, *, by_restart: bool) -> str:
     return _("a reload would change %(name)s from %(live)s to %(wanted)s") % params
 
 
-LARGEST = 2_147_483_647  # of a C int: a limit of the machine, not worth showing
+LARGEST = 2_147_483_647  # the largest C int: a limit of the machine, not worth showing
 
 
 def _fault_at(named: list[Setting], value: object, version: Version) -> str:
@@ -199,13 +218,15 @@ def _fault_at(named: list[Setting], value: object, version: Version) -> str:
 
 def _number_fault(setting: Setting, value: object) -> str:
     if isinstance(value, bool) or not re.fullmatch(r"-?[0-9]+", str(value)):
-        return _("%(name)s=%(value)r is not a whole number") % {"name": setting.name, "value": value}
+        text = _("%(name)s=%(value)r is not a whole number: enter one such as 10")
+        return text % {"name": setting.name, "value": value}
     return _range_fault(setting, int(str(value)))
 
 
 def _seconds_fault(setting: Setting, value: object) -> str:
     if isinstance(value, bool) or not re.fullmatch(r"-?[0-9]+(\.[0-9]+)?", str(value)):
-        return _("%(name)s=%(value)r is not a number of seconds") % {"name": setting.name, "value": value}
+        text = _("%(name)s=%(value)r is not a number of seconds: enter one such as 2.5")
+        return text % {"name": setting.name, "value": value}
     return _range_fault(setting, float(str(value)))
 
 
@@ -224,7 +245,8 @@ def _range_fault(setting: Setting, number: float) -> str:
 def _boolean_fault(setting: Setting, value: object) -> str:
     if str(value) in ("0", "1", "True", "False"):
         return ""
-    return _("%(name)s=%(value)r is neither 0 nor 1") % {"name": setting.name, "value": value}
+    text = _("%(name)s=%(value)r is neither 0 nor 1: enter 1 for on, or 0 for off")
+    return text % {"name": setting.name, "value": value}
 
 
 def _choice_fault(setting: Setting, value: object) -> str:
@@ -243,7 +265,7 @@ def _choice_fault(setting: Setting, value: object) -> str:
 def _text_fault(setting: Setting, value: object) -> str:
     if setting.pattern and not re.fullmatch(setting.pattern, str(value)):
         params = {"name": setting.name, "value": value, "help": setting.help}
-        return _("%(name)s=%(value)r does not have the required form: %(help)s") % params
+        return _("%(name)s=%(value)r does not have the required form. %(help)s") % params
     fault = setting.check(str(value), NO_VERSION) if setting.check else ""
     return f"{setting.name}: {fault}" if fault else ""
 

@@ -1,10 +1,12 @@
-"""Template tag that gives access to a pooler's driver."""
+"""Template tags that give access to a pooler's driver and to its manual."""
 
 from django import template
 
+from pools.inventory import pooler_settings_validation
 from pools.models import Pooler
 from pools.poolers import driver
 from pools.poolers.base import Driver
+from pools.poolers.settings_schema import Setting
 
 register = template.Library()
 
@@ -13,3 +15,9 @@ register = template.Library()
 def driver_of(pooler: Pooler) -> Driver:
     """Return the driver of the pooler's kind."""
     return driver(pooler)
+
+
+@register.inclusion_tag("pools/includes/manual_link.html")
+def manual_link(pooler: Pooler, setting: Setting) -> dict[str, str]:
+    """Link to a setting in the manual of the pooler's release; renders nothing where no manual has it."""
+    return {"label": setting.label, "url": pooler_settings_validation.manual_url(pooler, setting)}

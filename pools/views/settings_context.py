@@ -53,7 +53,7 @@ class Row:
     @property
     def words(self) -> str:
         """The text that the page's search matches."""
-        return f"{self.setting.name} {self.setting.title} {self.setting.help}".lower()
+        return f"{self.setting.name} {self.setting.label} {self.setting.help}".lower()
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,7 @@ def test_a_reserve_is_counted_as_it_is_typed(page: Page) -> None:
     left = page.locator("[data-budget-line] strong")
     before = int(left.inner_text())
     page.get_by_text("Further settings").click()
-    page.get_by_label("Reserve").fill("4")
+    page.get_by_label("reserve_pool").fill("4")
     expect(left).to_have_text(str(before - 4))
 
 

@@ -30,6 +30,7 @@ class HAProxy(Driver):
     immediate_shutdown = "SIGTERM"
     usual_mode = Mode.SESSION
     catalog = settings_catalog.CATALOG
+    manual = "https://docs.haproxy.org/{0}.{1}/configuration.html"
     words = tuple(stats_socket.WORDS)
     columns = COLUMNS
     uncounted = frozenset(

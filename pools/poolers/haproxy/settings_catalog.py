@@ -2,13 +2,14 @@
 
 import re
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from panel.lib import addresses
 from pools.models import identifiers
-from pools.poolers.settings_schema import Scope, Setting, Type, Version
+from pools.poolers.settings_schema import Scope, Setting, Type, Version, help_with_default
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -21,7 +22,7 @@ ADDRESS = re.compile(r"(?:\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<host>[^\s,\[\]:]+)):(?P
 
 
 def addresses_in(text: str) -> list[tuple[str, int]]:
-    """Parse `servers` into hosts and ports. Raises `ValueError` naming an entry that is no address."""
+    """Parse `servers` into hosts and ports. Raises `ValueError` with the first entry that is not an address."""
     found = []
     for entry in filter(None, (part.strip() for part in text.split(","))):
         match = ADDRESS.fullmatch(entry)
@@ -49,17 +50,30 @@ def _setting(
     name: str,
     type: Type,
     default: str,
-    label: "StrOrPromise",
     help: "StrOrPromise",
+    *,
+    manual: str,
     **more: Any,
 ) -> Setting:
-    return Setting(name, Scope.PROGRAM, type, default, help, group, label=label, since=OLDEST, **more)
+    """Build a record; `manual` is the section and keyword of the manual, such as `4.2-balance`."""
+    stated = help_with_default(help, type, default)
+    return Setting(name, Scope.PROGRAM, type, default, stated, group, since=OLDEST, manual=f"#{quote(manual)}", **more)
 
 
-def _seconds(name: str, default: str, label: "StrOrPromise", help: "StrOrPromise") -> Setting:
+def _timeout(side: str, default: str, help: "StrOrPromise") -> Setting:
+    keyword = f"timeout {side}"
     return _setting(
-        TIMEOUTS, name, Type.NUMBER, default, label, help, minimum=1, maximum=2_000_000, unit="s"
-    )  # HAProxy's timers hold 24 days
+        TIMEOUTS,
+        f"timeout_{side}",
+        Type.NUMBER,
+        default,
+        help,
+        keyword=keyword,
+        manual=f"4.2-{keyword}",
+        minimum=1,
+        maximum=2_000_000,  # HAProxy's timers hold 24 days
+        unit="s",
+    )
 
 
 CATALOG: tuple[Setting, ...] = (
@@ -68,11 +82,12 @@ CATALOG: tuple[Setting, ...] = (
         "servers",
         Type.TEXT,
         "",
-        gettext_lazy("PgBouncers behind it"),
         gettext_lazy(
-            "host:port of each PgBouncer to spread sessions over, separated by commas; without it, sessions go "
-            "to the servers of the pools' cluster"
+            "HAProxy spreads sessions over these PgBouncers, each as host:port, separated by commas; an empty field "
+            "means the servers of the pools' cluster."
         ),
+        keyword="server",
+        manual="4.2-server",
         check=_servers_fault,
     ),
     _setting(
@@ -80,12 +95,12 @@ CATALOG: tuple[Setting, ...] = (
         "balance",
         Type.CHOICE,
         "leastconn",
-        gettext_lazy("Balance"),
         gettext_lazy(
-            "Which server gets the next session: leastconn the one with the fewest, as the manual advises for "
-            "long sessions; roundrobin each in turn; source the same for the same client address; first fills "
-            "one after another"
+            "HAProxy chooses the server of a new session by this algorithm (default {default}): leastconn takes the "
+            "one with the fewest, as the manual recommends for long sessions, roundrobin takes each in turn, source "
+            "keeps to one for a client address, and first fills one after another."
         ),
+        manual="4.2-balance",
         choices=("leastconn", "roundrobin", "source", "first"),
     ),
     _setting(
@@ -93,10 +108,11 @@ CATALOG: tuple[Setting, ...] = (
         "maxconn",
         Type.NUMBER,
         str(USUAL_MAXCONN),
-        gettext_lazy("Most connections"),
         gettext_lazy(
-            "Sessions at once; more clients wait in the kernel's queue. Every pool of this HAProxy has this size"
+            "HAProxy accepts at most this many sessions (default {default}), and leaves further clients in the "
+            "kernel's queue; every pool of this HAProxy has this size."
         ),
+        manual="4.2-maxconn",
         minimum=1,
         maximum=100_000,
     ),
@@ -105,8 +121,10 @@ CATALOG: tuple[Setting, ...] = (
         "bind",
         Type.TEXT,
         "",
-        gettext_lazy("Bind address"),
-        gettext_lazy("Where it listens: an address of its host, or * for all; without it, the pooler's host"),
+        gettext_lazy(
+            "HAProxy listens on this address of its host, or on all with *; an empty field means the pooler's host."
+        ),
+        manual="4.2-bind",
         pattern=r"\*|[0-9A-Za-z_.:-]+",
     ),
     _setting(
@@ -114,11 +132,11 @@ CATALOG: tuple[Setting, ...] = (
         "check",
         Type.CHOICE,
         "pgsql-check",
-        gettext_lazy("Health check"),
         gettext_lazy(
-            "pgsql-check opens a PostgreSQL session as the console user and expects to be asked for a password; "
-            "tcp-check only connects"
+            "HAProxy checks servers by this method (default {default}): pgsql-check starts a PostgreSQL session as the "
+            "console user and expects to be asked for a password, and tcp-check only connects."
         ),
+        manual="4.2-option pgsql-check",
         choices=("pgsql-check", "tcp-check"),
     ),
     _setting(
@@ -126,8 +144,8 @@ CATALOG: tuple[Setting, ...] = (
         "inter",
         Type.NUMBER,
         "2",
-        gettext_lazy("Check interval"),
-        gettext_lazy("Between two checks"),
+        gettext_lazy("HAProxy waits this many seconds between two checks of a server (default {default})."),
+        manual="5.2-inter",
         minimum=1,
         maximum=3600,
         unit="s",
@@ -137,8 +155,8 @@ CATALOG: tuple[Setting, ...] = (
         "fall",
         Type.NUMBER,
         "3",
-        gettext_lazy("Fall"),
-        gettext_lazy("Failed checks until a server is down"),
+        gettext_lazy("HAProxy takes a server for down after this many failed checks in a row (default {default})."),
+        manual="5.2-fall",
         minimum=1,
         maximum=100,
     ),
@@ -147,8 +165,8 @@ CATALOG: tuple[Setting, ...] = (
         "rise",
         Type.NUMBER,
         "2",
-        gettext_lazy("Rise"),
-        gettext_lazy("Successful checks until it is up again"),
+        gettext_lazy("HAProxy takes a server for up again after this many good checks in a row (default {default})."),
+        manual="5.2-rise",
         minimum=1,
         maximum=100,
     ),
@@ -157,23 +175,27 @@ CATALOG: tuple[Setting, ...] = (
         "shutdown_sessions",
         Type.BOOLEAN,
         "1",
-        gettext_lazy("End sessions of a server that is down"),
         gettext_lazy(
-            "on-marked-down shutdown-sessions: clients see an error at once and reconnect, instead of waiting for TCP"
+            "HAProxy ends the sessions of a server that is down (default {default}), so that clients get an error at "
+            "once and reconnect, instead of waiting for TCP."
         ),
+        keyword="on-marked-down shutdown-sessions",
+        manual="5.2-on-marked-down",
     ),
-    _seconds("timeout_connect", "5", gettext_lazy("Connect timeout"), gettext_lazy("For a connection to a server")),
-    _seconds(
-        "timeout_client",
-        "86400",
-        gettext_lazy("Client timeout"),
-        gettext_lazy("A client that is silent for so long is disconnected"),
+    _timeout(
+        "connect",
+        "5",
+        gettext_lazy("HAProxy gives up a connection to a server after this many seconds (default {default})."),
     ),
-    _seconds(
-        "timeout_server",
+    _timeout(
+        "client",
         "86400",
-        gettext_lazy("Server timeout"),
-        gettext_lazy("A server that is silent for so long is disconnected"),
+        gettext_lazy("HAProxy ends a session whose client is silent for this many seconds (default {default})."),
+    ),
+    _timeout(
+        "server",
+        "86400",
+        gettext_lazy("HAProxy ends a session whose server is silent for this many seconds (default {default})."),
     ),
 )
 DEFAULTS = {one.name: one.default for one in CATALOG}

@@ -70,6 +70,7 @@ class PgBouncer(Driver):
     immediate_shutdown = "SIGQUIT"
     usual_mode = Mode.TRANSACTION
     catalog: tuple[Setting, ...] = CATALOG
+    manual = "https://www.pgbouncer.org/config.html"  # the site has the manual of the newest release alone
     words: tuple[str, ...] = tuple(word for word in console.WORDS if word != "version")
     columns: Mapping[str, Column] = COLUMNS
     verbs: tuple[str, ...] = VERBS

@@ -48,6 +48,7 @@ class Pgpool(Driver):
     immediate_shutdown = "pgpool -m fast stop"
     usual_mode = Mode.SESSION
     catalog: tuple[Setting, ...] = settings_catalog.CATALOG
+    manual = "https://www.pgpool.net/docs/{0}{1}/en/html/"
     words: tuple[str, ...] = sql.WORDS
     columns: Mapping[str, Column] = COLUMNS
     servers = HeldServers(

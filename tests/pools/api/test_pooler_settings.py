@@ -65,7 +65,10 @@ def test_limits_of_users_are_merged_and_an_empty_user_is_forgotten(admin, pooler
 @pytest.mark.parametrize(
     ("change", "reported"),
     [
-        ({"settings": {"max_client_conn": "many"}}, {"settings": ["max_client_conn='many' is not a whole number"]}),
+        (
+            {"settings": {"max_client_conn": "many"}},
+            {"settings": ["max_client_conn='many' is not a whole number: enter one such as 10"]},
+        ),
         (
             {"settings": {"transaction_timeout": 5}},
             {"settings": ["transaction_timeout came with 1.25, and this is 1.24: leave it out, or upgrade"]},

@@ -24,12 +24,6 @@ def test_every_kind_knows_what_an_apply_needs(kind: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_every_setting_has_a_label(kind: str) -> None:
-    bare = [one.name for one in KINDS[kind].catalog if not one.label]
-    assert bare == []
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_no_two_settings_of_a_group_look_alike(kind: str) -> None:
     named: dict[tuple[str, str, str], set[str]] = {}
     for one in KINDS[kind].catalog:

@@ -61,6 +61,17 @@ def test_since_stands_only_where_an_older_release_is_supported_that_does_not_kno
     assert page.count("<dt>Since</dt>") == sum(bool(row.since) for row in shown)
 
 
+def test_a_setting_has_its_own_name_a_sentence_and_its_place_in_the_manual(staff, pooler):
+    answer = staff.get(url_of(pooler))
+    page = page_of(answer)
+    row = page[page.index(">dns_max_ttl</label>") :]
+    sentence = "PgBouncer caches a DNS answer for at most this many seconds, whatever its own TTL (default 15)."
+    assert sentence in row
+    assert 'href="https://www.pgbouncer.org/config.html#dns_max_ttl"' in row
+    assert 'Manual<span class="visually-hidden">: dns_max_ttl</span>' in row
+    assert page.count('class="pd-manual"') == sum(len(group.rows) for group in answer.context["groups"])
+
+
 def test_what_belongs_to_the_installation_is_shown_with_the_reason(staff, pooler):
     answer = staff.get(url_of(pooler))
     assert row_of(answer, "listen_port").bound is None
@@ -131,7 +142,7 @@ def test_values_stand_there_as_people_write_them(staff, pooler, monkeypatch):
     page = page_of(staff.get(f"/poolers/{pooler.pk}/settings/"))
 
     def described(name: str) -> list[str]:
-        row = page[page.index(f'<code class="pd-flag">{name}</code>') :]
+        row = page[page.index(f">{name}</label>") :]
         return re.findall(r"<dt>(?:Now|Default)</dt><dd>([^<]*)</dd>", row)[:2]
 
     assert [described(name) for name in live] == [["off", "off"], ["on", "on"], ["0777", "0777"], ["1", "100"]]
@@ -158,7 +169,7 @@ def test_a_field_that_was_emptied_gives_the_default_again(staff, pooler, asked):
 def test_errors_stand_beside_their_fields_and_nothing_typed_is_lost(staff, pooler):
     answer = staff.post(url_of(pooler), {"version": 1, "max_client_conn": "many", "verbose": "2"})
     form = answer.context["form"]
-    assert form.errors == {"max_client_conn": ["max_client_conn='many' is not a whole number"]}
+    assert form.errors == {"max_client_conn": ["max_client_conn='many' is not a whole number: enter one such as 10"]}
     assert (form["max_client_conn"].value(), form["verbose"].value()) == ("many", "2")
     pooler.refresh_from_db()
     assert pooler.settings == {}

@@ -176,7 +176,7 @@ def test_a_form_half_filled_names_each_field(staff, place):
     assert answer.context["form"].errors == {
         "name": ["name is needed: enter it"],
         "database": ["database is needed: enter it"],
-        "size": ["size is a whole number, such as 10"],
+        "size": ["size must be a whole number: enter one such as 10"],
     }
     assert "3 fields need another value" in page_of(answer)
 
@@ -191,7 +191,7 @@ def test_values_that_no_pool_can_have_are_named_beside_the_missing_ones(staff, p
         "name": ["'or ders' can't name a pool: use 1 to 63 of the letters a-z A-Z, digits, and _ . -"],
         "database": ["database is needed: enter it"],
         "user": [f"'{'u' * 64}' is 64 bytes long: PostgreSQL's names have at most 63"],
-        "size": ["size 0 is no size of a pool: use 1 to 100000, within the cluster's budget"],
+        "size": ["0 is not a pool size: enter 1 to 100000, within the cluster's budget"],
     }
 
 
@@ -338,7 +338,7 @@ def test_further_settings_are_judged_beside_their_fields(staff):
     typed = {"version": 1, "database": "shop", "user": "app", "mode": "session", "size": "5"}
     answer = staff.post(f"/pools/{pool.pk}/edit/", typed | {"further_reserve_pool": "few"})
     form = answer.context["form"]
-    assert form.errors["further_reserve_pool"] == ["reserve_pool='few' is not a whole number"]
+    assert form.errors["further_reserve_pool"] == ["reserve_pool='few' is not a whole number: enter one such as 10"]
     assert form["further_reserve_pool"].value() == "few"
     assert "<details" in page_of(answer)
 
@@ -363,5 +363,5 @@ def test_further_settings_are_saved_typed_and_shown(staff, asked):
     assert form.is_valid(), form.errors
     assert form.values()["settings"] == {"odd": "kept", "reserve_pool": 3}
     page = page_of(staff.get(f"/pools/{pool.pk}/"))
-    assert "First query" in page
+    assert "<dt><code>connect_query</code></dt>" in page
     assert "unknown to this release" in page

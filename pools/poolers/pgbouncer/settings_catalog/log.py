@@ -8,13 +8,31 @@ FACILITIES = ("auth", "authpriv", "daemon", "user", *(f"local{number}" for numbe
 
 SETTINGS = of_group(
     _("Log"),
-    switch("log_connections", _("Logins"), "1", _("A line for each client that logs in")),
-    switch("log_disconnections", _("Disconnections"), "1", _("A line for each, with the reason")),
-    switch("log_pooler_errors", _("Errors sent to clients"), "1", _("A line for each")),
-    switch("log_stats", _("Statistics"), "1", _("A line every period of the averages")),
-    number("verbose", _("Verbosity"), "0", _("More with each step"), maximum=3),
-    switch("syslog", _("To syslog"), "0", _("Beside the log file")),
-    text("syslog_ident", _("Name in syslog"), "pgbouncer", _("What its lines begin with"), pattern=r"[A-Za-z0-9_.@-]+"),
-    choice("syslog_facility", _("Facility in syslog"), FACILITIES, "daemon", _("Where the system sorts them")),
-    text("logfile", _("Log file"), "", "", fixed=_("Read-only: it belongs to the installation, which rotates it.")),
+    switch("log_connections", "1", _("PgBouncer logs each successful login of a client (default {default}).")),
+    switch("log_disconnections", "1", _("PgBouncer logs each disconnection with its reason (default {default}).")),
+    switch(
+        "log_pooler_errors", "1", _("PgBouncer logs each error message that it sends to a client (default {default}).")
+    ),
+    switch(
+        "log_stats", "1", _("PgBouncer logs its aggregated statistics once every stats_period (default {default}).")
+    ),
+    number(
+        "verbose", "0", _("PgBouncer logs more detail with each level, from 0 to 3 (default {default})."), maximum=3
+    ),
+    switch("syslog", "0", _("PgBouncer sends its log to syslog, besides the log file (default {default}).")),
+    text(
+        "syslog_ident",
+        "pgbouncer",
+        _("PgBouncer uses this program name in syslog (default {default})."),
+        pattern=r"[A-Za-z0-9_.@-]+",
+    ),
+    choice(
+        "syslog_facility", FACILITIES, "daemon", _("PgBouncer logs to this facility of syslog (default {default}).")
+    ),
+    text(
+        "logfile",
+        "",
+        _("PgBouncer writes its log to this file (not set by default)."),
+        fixed=_("Read-only: it belongs to the installation, which rotates it."),
+    ),
 )

@@ -6,19 +6,31 @@ from pools.poolers.pgbouncer.settings_catalog.shapes import number, of_group, se
 
 DNS = of_group(
     _("DNS"),
-    seconds("dns_max_ttl", _("Keep answers for"), "15", _("Whatever the answer itself says")),
-    seconds("dns_nxdomain_ttl", _("Keep failures for"), "15", _("Names that are not there")),
+    seconds(
+        "dns_max_ttl",
+        "15",
+        _("PgBouncer caches a DNS answer for at most this many seconds, whatever its own TTL (default {default})."),
+    ),
+    seconds(
+        "dns_nxdomain_ttl",
+        "15",
+        _("PgBouncer caches a failed DNS lookup for this many seconds (default {default})."),
+    ),
     seconds(
         "dns_zone_check_period",
-        _("Check zones every"),
         "0",
-        _("A changed serial asks for its names anew; 0 never"),
+        _(
+            "PgBouncer compares the serials of its DNS zones at intervals of this many seconds, and looks up the names "
+            "of a changed zone anew (default {default}); 0 turns the check off."
+        ),
     ),
     text(
         "resolv_conf",
-        _("Resolver's file"),
         "",
-        _("The absolute path of a resolv.conf on its host; empty: the system's"),
+        _(
+            "PgBouncer reads its name servers from this file, an absolute path on its host; the system's own "
+            "configuration is the default."
+        ),
         pattern=r"/.+",
         restart=True,
     ),
@@ -26,43 +38,84 @@ DNS = of_group(
 SOCKETS = of_group(
     _("Network"),
     number(
-        "pkt_buf", _("Packet buffer"), "4096", _("Of each connection in use"), unit="bytes", minimum=64, restart=True
+        "pkt_buf",
+        "4096",
+        _("PgBouncer uses a buffer of this many bytes for the packets of each active connection (default {default})."),
+        unit="bytes",
+        minimum=64,
+        restart=True,
     ),
     number(
         "max_packet_size",
-        _("Largest packet"),
         "2147483647",
-        _("A query or a row beyond it ends its connection"),
+        _(
+            "PgBouncer passes on packets of at most this many bytes (default {default}); a longer query or row ends "
+            "its connection."
+        ),
         unit="bytes",
         minimum=1,
     ),
-    number("sbuf_loopcnt", _("Buffers in one go"), "5", _("Then another connection has its turn; 0 for no limit")),
-    switch("tcp_defer_accept", _("Wake for data only"), "1", _("The system's TCP_DEFER_ACCEPT")),
-    number("tcp_socket_buffer", _("Socket buffer"), "0", _("0 is the system's choice"), unit="bytes"),
-    switch("tcp_keepalive", _("Keepalive"), "1", _("Finds out about peers that are gone")),
+    number(
+        "sbuf_loopcnt",
+        "5",
+        _(
+            "PgBouncer processes this many packet buffers of one connection before it turns to the next "
+            "(default {default}); 0 means no limit."
+        ),
+    ),
+    switch(
+        "tcp_defer_accept",
+        "1",
+        _("The kernel wakes PgBouncer for a new connection only when data has arrived on it (default {default})."),
+    ),
+    number(
+        "tcp_socket_buffer",
+        "0",
+        _("The kernel gives each TCP socket a buffer of this many bytes (default {default}); 0 means its own choice."),
+        unit="bytes",
+    ),
+    switch(
+        "tcp_keepalive",
+        "1",
+        _("The kernel sends TCP keepalive probes, which find out about peers that are gone (default {default})."),
+    ),
     number(
         "tcp_keepcnt",
-        _("Keepalive probes"),
         "0",
-        _("Unanswered until the peer is given up; 0: the system's"),
+        _(
+            "The kernel gives a peer up after this many unanswered keepalive probes (default {default}); 0 means its "
+            "own choice."
+        ),
         maximum=127,
     ),
     number(
         "tcp_keepidle",
-        _("Keepalive after"),
         "0",
-        _("Of silence; 0 is the system's choice"),
+        _(
+            "The kernel sends the first keepalive probe after this many seconds of silence (default {default}); 0 "
+            "means its own choice."
+        ),
         unit="seconds",
         maximum=32767,
     ),
     number(
         "tcp_keepintvl",
-        _("Keepalive every"),
         "0",
-        _("Between probes; 0 is the system's choice"),
+        _(
+            "The kernel waits this many seconds between two keepalive probes (default {default}); 0 means its own "
+            "choice."
+        ),
         unit="seconds",
         maximum=32767,
     ),
-    number("tcp_user_timeout", _("Unanswered data"), "0", _("Then the peer is given up; 0: the system's"), unit="ms"),
+    number(
+        "tcp_user_timeout",
+        "0",
+        _(
+            "The kernel closes a connection whose data stays unacknowledged for this many milliseconds "
+            "(default {default}); 0 means its own choice."
+        ),
+        unit="ms",
+    ),
 )
 SETTINGS = DNS + SOCKETS

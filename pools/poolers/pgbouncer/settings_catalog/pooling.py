@@ -13,74 +13,122 @@ from pools.poolers.pgbouncer.settings_catalog.shapes import (
     text,
 )
 
+ENTRIES = _(
+    "PgBouncer opens at most this many server connections for each pair of database and user (default {default}), "
+    "where the entry has no size of its own, as every pool of the panel has."
+)
+ENTRIES_OR_ALL = _(
+    "PgBouncer opens at most this many server connections for each pair of database and user (default {default}), "
+    "where the entry has no size of its own, as every pool of the panel has; 0 means no limit."
+)
+PREPARED = _(
+    "PgBouncer keeps this many prepared statements on each server connection, so that clients can use them in "
+    "transaction and statement mode (default {default}); 0 turns that off."
+)
 SIZES = of_group(
     _("Pools and clients"),
-    number("max_client_conn", _("Client connections"), "100", _("Clients in all; more are refused at once")),
-    choice("pool_mode", _("Mode"), MODES, "session", _("Of entries without one; each pool made here has its own")),
     number(
-        "default_pool_size",
-        _("Pool size"),
-        "20",
-        _("Server connections of entries without a size; each pool made here has its own"),
-        minimum=1,
-        until=(1, 24),
+        "max_client_conn",
+        "100",
+        _("PgBouncer accepts at most this many client connections (default {default}), and refuses further ones."),
+    ),
+    choice(
+        "pool_mode",
+        MODES,
+        "session",
+        _(
+            "PgBouncer reuses a server connection after each session, transaction or statement (default {default}), "
+            "where the entry has no mode of its own, as every pool of the panel has."
+        ),
+    ),
+    number("default_pool_size", "20", ENTRIES, minimum=1, until=(1, 24)),
+    number("default_pool_size", "20", ENTRIES_OR_ALL, since=(1, 24)),
+    number(
+        "min_pool_size",
+        "0",
+        _("PgBouncer keeps at least this many server connections open in a pool that has clients (default {default})."),
+        until=(1, 21),
     ),
     number(
-        "default_pool_size",
-        _("Pool size"),
-        "20",
-        _("Server connections of entries without a size, 0 for no limit; each pool made here has its own"),
-        since=(1, 24),
+        "min_pool_size",
+        "0",
+        _(
+            "PgBouncer keeps at least this many server connections open in a pool that has clients or a fixed user "
+            "(default {default})."
+        ),
+        since=(1, 21),
     ),
-    number("min_pool_size", _("Smallest pool size"), "0", _("Server connections kept open even without clients")),
-    number("reserve_pool_size", _("Reserve"), "0", _("Of your own pools in pgbouncer.ini: one made here has its own")),
-    seconds("reserve_pool_timeout", _("Wait before the reserve"), "5", _("How long a client waits until it is used")),
-    number("max_db_connections", _("Server connections of an entry"), "0", _("Over all its users; 0 for no limit")),
+    number(
+        "reserve_pool_size",
+        "0",
+        _(
+            "PgBouncer may open this many more server connections in a pool whose clients wait too long "
+            "(default {default}); 0 turns the reserve off."
+        ),
+    ),
+    seconds(
+        "reserve_pool_timeout",
+        "5",
+        _(
+            "PgBouncer uses the reserve of a pool when a client has waited this many seconds (default {default}); 0 "
+            "turns the reserve off."
+        ),
+    ),
+    number(
+        "max_db_connections",
+        "0",
+        _(
+            "PgBouncer opens at most this many server connections for one database entry over all its users "
+            "(default {default}); 0 means no limit."
+        ),
+    ),
     number(
         "max_db_client_connections",
-        _("Clients of an entry"),
         "0",
-        _("Over all its users; 0 for no limit"),
+        _(
+            "PgBouncer accepts at most this many client connections for one database entry over all its users "
+            "(default {default}); 0 means no limit."
+        ),
         since=(1, 24),
     ),
-    number("max_user_connections", _("Server connections of a user"), "0", _("Over all its pools; 0 for no limit")),
+    number(
+        "max_user_connections",
+        "0",
+        _(
+            "PgBouncer opens at most this many server connections for one user over all its pools "
+            "(default {default}); 0 means no limit."
+        ),
+    ),
     number(
         "max_user_client_connections",
-        _("Clients of a user"),
         "0",
-        _("Over all entries; 0 for no limit"),
+        _(
+            "PgBouncer accepts at most this many client connections of one user over all entries (default {default}); "
+            "0 means no limit."
+        ),
         since=(1, 24),
     ),
     seconds(
         "pool_idle_timeout",
-        _("Forget an empty pool after"),
         "0",
-        _("With its statistics; 0 keeps all. For many users that seldom come"),
+        _(
+            "PgBouncer frees a pool that has had no connections for this many seconds, and forgets its statistics "
+            "(default {default}); 0 keeps every pool."
+        ),
         since=(1, 26),
     ),
 )
 SESSIONS = of_group(
     _("What clients get"),
-    number(
-        "max_prepared_statements",
-        _("Prepared statements"),
-        "0",
-        _("Kept on each server connection, so that they work in transaction mode; 0 switches that off"),
-        since=(1, 21),
-        until=(1, 24),
-    ),
-    number(
-        "max_prepared_statements",
-        _("Prepared statements"),
-        "200",
-        _("Kept on each server connection, so that they work in transaction mode; 0 switches that off"),
-        since=(1, 24),
-    ),
+    number("max_prepared_statements", "0", PREPARED, since=(1, 21), until=(1, 24)),
+    number("max_prepared_statements", "200", PREPARED, since=(1, 24)),
     text(
         "track_extra_parameters",
-        _("Parameters tracked"),
         "IntervalStyle",
-        _("Names with commas between: kept for each client in transaction mode, if PostgreSQL reports them"),
+        _(
+            "PgBouncer keeps the values of these parameters for each client in transaction mode, if PostgreSQL reports "
+            "them (default {default}); commas separate the names."
+        ),
         pattern=WORD_LIST,
         restart=True,
         since=(1, 20),
@@ -89,39 +137,69 @@ SESSIONS = of_group(
     ),
     text(
         "track_extra_parameters",
-        _("Parameters tracked"),
         "",
-        _("Names with commas between, beside those that PostgreSQL reports: kept for each client in transaction mode"),
+        _(
+            "PgBouncer keeps the values of these parameters for each client in transaction mode, besides those that "
+            "PostgreSQL reports (none by default); commas separate the names."
+        ),
         pattern=WORD_LIST,
         restart=True,
         since=(1, 26),
     ),
     text(
         "ignore_startup_parameters",
-        _("Startup parameters ignored"),
         "",
-        _("Names with commas between, such as extra_float_digits: a client that sends another is refused"),
+        _(
+            "PgBouncer ignores these startup parameters, such as extra_float_digits, where it would refuse the client "
+            "(none by default); commas separate the names."
+        ),
         pattern=WORD_LIST,
         may_be_empty=True,
     ),
-    switch("application_name_add_host", _("Client address in application_name"), "0", _("Tells who sends a bad query")),
-    switch("disable_pqexec", _("Refuse simple queries"), "0", _("Only the extended protocol passes"), restart=True),
-    switch("server_round_robin", _("Use servers in turn"), "0", _("Otherwise the one used last; for several hosts")),
+    switch(
+        "application_name_add_host",
+        "0",
+        _(
+            "PgBouncer adds the client's address and port to application_name at login, which tells who sends a bad "
+            "query (default {default})."
+        ),
+    ),
+    switch(
+        "disable_pqexec",
+        "0",
+        _("PgBouncer refuses the simple query protocol, and passes on only the extended one (default {default})."),
+        restart=True,
+    ),
+    switch(
+        "server_round_robin",
+        "0",
+        _(
+            "PgBouncer uses the server connections of a pool in turn, which suits several hosts behind one name, "
+            "instead of the one used last (default {default})."
+        ),
+    ),
     text(
         "login_notify_message",
-        _("Notice at login"),
         "",
-        _("A sentence each client gets when it logs in"),
+        _("PgBouncer sends this notice to each client that has logged in (none by default)."),
         since=(1, 26),
     ),
     number(
-        "stats_period", _("Averages over"), "60", _("The time that the averages in SHOW STATS span"), unit="seconds"
+        "stats_period",
+        "60",
+        _(
+            "PgBouncer takes the averages of SHOW STATS, and logs its statistics, over this many seconds "
+            "(default {default})."
+        ),
+        unit="seconds",
     ),
     number(
         "peer_id",
-        _("Number among its peers"),
         "0",
-        _("Of several processes behind one address, so that cancel requests find theirs; 0 for none"),
+        _(
+            "PgBouncer has this number among its peers, the processes behind one address, so that cancel requests find "
+            "the right one (default {default}); 0 means no peers."
+        ),
         maximum=16383,
         since=(1, 19),
     ),
