@@ -13,11 +13,11 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='event',
             name='kind',
-            field=models.CharField(choices=[('waiting', 'clients wait'), ('maxwait', 'a client waits long'), ('budget', 'connection budget exhausted'), ('pooler_down', 'pooler down'), ('cluster_down', 'cluster down'), ('not_applied', 'pools failed to apply'), ('drift', 'configuration drifted'), ('unseen', 'drift check overdue'), ('lag', 'standby lags'), ('restart', 'restart needed'), ('failing', 'pool failing')], max_length=12),
+            field=models.CharField(choices=[('waiting', 'clients waiting for a connection'), ('maxwait', 'maximum client wait exceeded'), ('budget', 'connection budget exhausted'), ('pooler_down', 'pooler down'), ('cluster_down', 'cluster down'), ('not_applied', 'pool configuration not applied'), ('drift', 'configuration drift'), ('unseen', 'configuration files not checked'), ('lag', 'replication lag'), ('restart', 'restart required'), ('failing', 'pool failing')], max_length=12),
         ),
         migrations.AlterField(
             model_name='threshold',
             name='kind',
-            field=models.CharField(choices=[('waiting', 'clients wait'), ('maxwait', 'a client waits long'), ('budget', 'connection budget exhausted'), ('pooler_down', 'pooler down'), ('cluster_down', 'cluster down'), ('not_applied', 'pools failed to apply'), ('drift', 'configuration drifted'), ('unseen', 'drift check overdue'), ('lag', 'standby lags'), ('restart', 'restart needed'), ('failing', 'pool failing')], max_length=12, unique=True),
+            field=models.CharField(choices=[('waiting', 'clients waiting for a connection'), ('maxwait', 'maximum client wait exceeded'), ('budget', 'connection budget exhausted'), ('pooler_down', 'pooler down'), ('cluster_down', 'cluster down'), ('not_applied', 'pool configuration not applied'), ('drift', 'configuration drift'), ('unseen', 'configuration files not checked'), ('lag', 'replication lag'), ('restart', 'restart required'), ('failing', 'pool failing')], max_length=12, unique=True),
         ),
     ]

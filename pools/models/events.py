@@ -12,16 +12,16 @@ from django.utils.translation import gettext_lazy as _
 class EventKind(models.TextChoices):
     """What is watched."""
 
-    WAITING = "waiting", _("clients wait")
-    MAXWAIT = "maxwait", _("a client waits long")
+    WAITING = "waiting", _("clients waiting for a connection")
+    MAXWAIT = "maxwait", _("maximum client wait exceeded")
     BUDGET = "budget", _("connection budget exhausted")
     POOLER_DOWN = "pooler_down", _("pooler down")
     CLUSTER_DOWN = "cluster_down", _("cluster down")
-    NOT_APPLIED = "not_applied", _("pools failed to apply")
-    DRIFT = "drift", _("configuration drifted")
-    UNSEEN = "unseen", _("drift check overdue")
-    LAG = "lag", _("standby lags")
-    RESTART = "restart", _("restart needed")
+    NOT_APPLIED = "not_applied", _("pool configuration not applied")
+    DRIFT = "drift", _("configuration drift")
+    UNSEEN = "unseen", _("configuration files not checked")
+    LAG = "lag", _("replication lag")
+    RESTART = "restart", _("restart required")
     FAILING = "failing", _("pool failing")
 
 

@@ -115,7 +115,7 @@ def _of_owner(pooler: Pooler, owner: folder_owner.FolderOwner | None) -> Iterato
     """Yield how long no worker has inspected the pooler's files, once something was applied."""
     if owner and owner.last_seen_at and not pooler.is_watched:
         subject = (SubjectType.POOLER, pooler.pk, pooler.name)
-        text = _("its files were not inspected for %(seconds)s s: %(reason)s")
+        text = _("its configuration files have not been checked for %(seconds)s s: %(reason)s")
         message = text % {"seconds": f"{owner.silence_s:.0f}", "reason": owner.reason}
         yield Value(EventKind.UNSEEN, *subject, owner.silence_s, message, pooler.pk)
 

@@ -55,7 +55,11 @@ WATCHES = {
         ),
         Watch(EventKind.DRIFT, Severity.WARNING, Rule(1, 1, 0), _("a pooler differs from what was applied"), "", False),
         Watch(
-            EventKind.UNSEEN, Severity.WARNING, Rule(120, 120, 60), _("time since a pooler's files were inspected"), "s"
+            EventKind.UNSEEN,
+            Severity.WARNING,
+            Rule(120, 120, 60),
+            _("time since a pooler's configuration files were checked"),
+            "s",
         ),
         Watch(
             EventKind.LAG,

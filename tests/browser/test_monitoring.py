@@ -89,7 +89,7 @@ def test_history_is_there_without_javascript(
 def test_thresholds_are_set_and_a_wrong_one_is_said_beside_its_field(page: Page) -> None:
     page.goto("/events/")
     page.get_by_role("link", name="Thresholds").click()
-    field = page.get_by_label("clients wait: closes below")
+    field = page.get_by_label("clients waiting for a connection: closes below")
     field.fill("50")
     page.get_by_role("button", name="Save the thresholds").click()
     expect(

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 URL = "/api/v1/events/thresholds/"
 WAITING = {
     "kind": "waiting",
-    "title": "clients wait",
+    "title": "clients waiting for a connection",
     "severity": "warning",
     "measures": "clients of a pool that wait",
     "unit": "clients",

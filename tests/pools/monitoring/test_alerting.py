@@ -151,7 +151,8 @@ def test_files_that_nobody_looks_at_open_an_event_that_names_whose_worker_is_mis
     pooler.revisions.create(number=1, state="applied", finished_at=timezone.now() - timedelta(seconds=600))
     found = of_kind(EventKind.UNSEEN)
     assert found.message == (
-        "its files were not inspected for 600 s: no worker of generator rack-2 checks its files; make sure that it runs"
+        "its configuration files have not been checked for 600 s: no worker of generator rack-2 checks its "
+        "files; make sure that it runs"
     )
     alerting.judge_values([found], thresholds.bounds())
     assert not Event.objects.ongoing().exists()  # a panel that was off looks within half a minute

@@ -144,7 +144,7 @@ def test_no_answer_leads_the_panel_elsewhere(receiver: Receiver) -> None:
 
 def test_an_address_where_nobody_listens_is_an_error_with_a_reason(settings: Settings) -> None:
     settings.WEBHOOK_URL = "http://127.0.0.1:1/"
-    assert notifications.test(Channel.WEBHOOK).startswith("the webhook did not answer: ")
+    assert notifications.test(Channel.WEBHOOK).startswith("the webhook did not answer within 5 s: ")
 
 
 def test_a_test_message_says_that_it_is_one(receiver: Receiver) -> None:
@@ -197,7 +197,7 @@ def test_the_same_is_told_by_mail(mail_server: Any) -> None:
     text = mail_server.text.decode()
     assert "Subject: Pooldeck: events opened: 2, closed: 0" in text
     assert "To: dba@example.org" in text
-    assert "clients wait: pool pool-of-1" in text
+    assert "clients waiting for a connection: pool pool-of-1" in text
     assert text.count("7 clients wait for one of the 10 server connections") == 2
 
 
