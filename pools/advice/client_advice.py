@@ -55,7 +55,7 @@ def advise(now: Situation) -> list[Advice]:
 
 
 def general(now: Situation) -> list[str]:
-    """Return what holds for any client, a sentence each."""
+    """Return the advice that holds for any client, a sentence each."""
     return [*_of_mode(now.mode), *_of_startup(now.limits), *_of_authentication(now.limits)]
 
 
@@ -73,7 +73,7 @@ def _of_mode(mode: str) -> Iterator[str]:
 
 
 def _of_startup(limits: ClientLimits) -> Iterator[str]:
-    """Yield what the pooler does with the parameters that clients send when they connect, in every mode.
+    """Yield sentences about the startup parameters that the pooler refuses or ignores, in every mode.
 
     Seen on 1.18.0, 1.24.1 and 1.26.1: one that is neither tracked nor ignored is refused (08P01), in `options` too.
     """

@@ -22,7 +22,7 @@ from pools.poolers.pgbouncer.userlist import IN_CLEAR, KEEPS_KEYS
 
 LOGINS, HANDSHAKES = 20, 5
 ANSWER_WITHIN_S = 5
-EXPENSIVE_MS = 1.0  # of processor time a login: a password was hashed, not only compared
+EXPENSIVE_MS = 1.0  # a login with more processor time hashed a password, and did not only compare it
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's manual, "Message Formats"
 
 
@@ -57,7 +57,7 @@ def client_auth_note(pool: Pool) -> str:
 
 
 def remedies_of(pool: Pool, login: Login) -> list[str]:
-    """Return what would reduce the cost of such a login through the pool."""
+    """Return the remedies against the cost of such a login through the pool, a sentence each."""
     spent = {"Client": login.client_cpu_ms, "Pooler": login.pooler_cpu_ms or 0.0, "TLS": login.tls_ms or 0.0}
     is_pgbouncer = pool.pooler.kind == PoolerKind.PGBOUNCER
     version = releases.version_of(pool.pooler.server_version) if is_pgbouncer else ()
@@ -136,7 +136,7 @@ def _handshake_s(address: str, port: int) -> float | None:
 
 
 def remedies(spent_ms: Mapping[str, float], pooler: str, version: tuple[int, ...]) -> Iterator[str]:
-    """Yield what would reduce the cost, a sentence each with its price.
+    """Yield the remedies against the cost of a login, a sentence each with its price.
 
     `spent_ms`: of "Client" and "Pooler" in processor time, of "TLS" on the clock; `pooler`: its name, empty where
     there is none; `version`: PgBouncer's, empty for another pooler.

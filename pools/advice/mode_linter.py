@@ -135,7 +135,7 @@ def _running(connection: connect.Connection, user: str) -> list[Statement]:
 
 
 def _held_locks(connection: connect.Connection, user: str) -> Iterator[Statement]:
-    """Yield what sessions hold now by a statement that may not be their last one, as that statement."""
+    """Yield the statements behind what sessions hold now, such as a lock; they may not be their last ones."""
     for source, query in HELD.items():
         yield from _statements(connection.execute(query, {"user": user, "most": MOST_STATEMENTS}), source)
 
@@ -146,7 +146,7 @@ def _statements(cursor: "psycopg.Cursor[tuple[object, ...]]", source: str) -> It
 
 
 def _tracked_by(connection: connect.Connection, pooler: ClientLimits) -> Callable[[str], bool]:
-    """Return what tells whether a SET stays with its client; the server's greeting has what it reports."""
+    """Return a predicate: whether the pooler keeps a SET of a parameter with its client, on this server."""
     reported_names = {name.lower() for name in SETTABLE_REPORTED if connection.info.parameter_status(name) is not None}
     return lambda parameter: pooler.keeps(parameter, reported=parameter in reported_names)
 

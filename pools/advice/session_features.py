@@ -17,7 +17,7 @@ STATEMENT = frozenset({Mode.STATEMENT})
 ONE_SETTING = re.compile(r"SET\s+(?:SESSION\s+)?(?P<name>[\w.]+)", re.IGNORECASE)
 # literals, quoted names and comments hold no statement of their own
 NOISE = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|/\*.*?\*/|\$(\w*)\$.*?\$\1\$""", re.DOTALL)
-# what every PgBouncer restores for each client (its config manual, track_extra_parameters)
+# Every PgBouncer restores these for each client (its config manual, track_extra_parameters).
 TRACKED = "client_encoding|datestyle|timezone|time\\s+zone|standard_conforming_strings|application_name|names"
 SAMPLE_LENGTH = 200
 LOCKS = "pg_locks"

@@ -20,7 +20,7 @@ ANY = "SELECT 1"
 
 def run(log_in: Callable[[], Session], query: str = ANY) -> int:
     """Log in and run a query; return the number of its rows. Raises `psycopg.Error`, also at the deadline."""
-    with closing(log_in()) as session:  # without `with`, whose commit waits behind an unanswered query
+    with closing(log_in()) as session:  # psycopg's own `with` would commit, which waits behind an unanswered query
         session.pgconn.send_query(query.encode())
         if not is_answered(session, WITHIN_S):
             raise psycopg.OperationalError(_("its first query got no answer in %(seconds)s s") % {"seconds": WITHIN_S})

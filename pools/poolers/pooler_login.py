@@ -12,7 +12,7 @@ from pools.config_files import deliveries
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 
-CLEARTEXT = ("plain", "pam", "ldap")  # of PgBouncer's auth_type: clients are asked for the password itself
+CLEARTEXT = ("plain", "pam", "ldap")  # these values of PgBouncer's auth_type ask clients for the password itself
 
 
 def refuse_forbidden(pooler: Pooler, port: int) -> None:

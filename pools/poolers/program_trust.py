@@ -15,7 +15,7 @@ from panel.lib import env
 
 ROOT = 0
 PROCESSES = Path("/proc")
-KEPT = ("LANG", "LC_ALL", "TZ")  # of the worker's environment, which holds the panel's keys
+KEPT = ("LANG", "LC_ALL", "TZ")  # the rest of the worker's environment holds the panel's keys
 
 
 def environment(search_path: str) -> dict[str, str]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 
-VALUES = ("value", "default")  # of PgBouncer's and Pgpool-II's rows
+VALUES = ("value", "default")  # PgBouncer's and Pgpool-II's rows have values in these columns
 MASK = "••••"
 NAMED = re.compile(r"(?i)password|passwd|authkey|secret")
 WITHIN = re.compile(r"""(?i)(\w*(?:passw(?:or)?d|authkey|secrets?)["']?\s*[=:]\s*)("[^"]*"?|'[^']*'?|\S+)""")

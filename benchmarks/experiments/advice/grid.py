@@ -15,18 +15,18 @@ from benchmarks.experiments import order
 Cell = tuple[int, int]  # pool size, clients
 
 ROUNDS, BLOCKS = 3, 2
-KEPT_IN_ROUND = 0.5  # of the cells, the better half goes on (successive halving)
+KEPT_IN_ROUND = 0.5  # the better half of the cells goes on (successive halving)
 FEWEST = 3
-ABOVE_COUNTS = 2.5  # times as much as a gap between two sizes
+ABOVE_COUNTS = 2.5  # the gap above the largest size counts so many times one between two sizes
 LEAST_S, MOST_S = 2, 120
 WANTED_S = 3  # a shorter load says little: cells are given up before
-LOGIN_S = 0.01  # of one client by SCRAM through a pooler on a small host
-LOGINS_SHARE = 0.10  # of the duration; where logins take more of it, much of the time is spent on no load
-SET_UP_S = 1.5  # of a run, beside its load
-# Before each run, since `resources` takes the server connections of all pools first: each size starts equally warm
+LOGIN_S = 0.01  # one client needs so long to log in by SCRAM through a pooler on a small host
+LOGINS_SHARE = 0.10  # logins that take more of the duration leave too little of it for the load
+SET_UP_S = 1.5  # a run takes so long beside its load
+# Each run warms up first, since `resources` takes the server connections of all pools: each size starts equally warm.
 WARM_UP_S = 1
 FRAME_S, FRAME_S_OF_SCALE = 15, 0.2  # making and removing database, tables and pools
-ENDING_S = 5  # of these for removing them
+ENDING_S = 5  # removing them takes so many of these seconds
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,11 @@ from psycopg import sql
 
 from pools.clusters.connect import Connection
 
-MARK = "/* pooldeck */"  # in queries of the panel as the pool's role, which are counted as well
+MARK = "/* pooldeck */"  # marks the panel's own queries as the pool's role, which are counted as well
 INTEGERS = ("smallint", "integer", "bigint")
 MOST_VALUES, MOST_CHARACTERS = 20, 200
 LIMIT, OFFSET = "10", "0"
-LOW, HIGH = 1, 1000  # of an integer that no column says more of
+LOW, HIGH = 1, 1000  # the range of an integer that no column says more of
 # Literals of the types that have no statistics; any other type gets NULL.
 DEFAULTS = {
     "boolean": "true",
@@ -41,7 +41,7 @@ _COMPARED = re.compile(
 _ROWS = re.compile(r"\b(?P<word>limit|offset|fetch\s+first|fetch\s+next)\s+\$(?P<number>\d+)", re.IGNORECASE)
 _RANGE = re.compile(r"\bbetween\s+\$(\d+)\s+and\s+\$(\d+)", re.IGNORECASE)
 _WHOLE = re.compile(r"-?[0-9]+")
-_MISREAD = re.compile(r"[\\\r]|:[^\W\d]")  # by pgbench, in literals too
+_MISREAD = re.compile(r"[\\\r]|:[^\W\d]")  # pgbench misreads these, in literals too
 _TYPES = "SELECT /* pooldeck */ parameter_types::text[] FROM pg_prepared_statements WHERE name = 'pooldeck_recorded'"
 _STATISTICS = """
     SELECT /* pooldeck */ DISTINCT ON (attname) attname, coalesce(histogram_bounds::text::text[], '{}'),
@@ -137,7 +137,7 @@ def _is_usable(sample: str) -> bool:
 
 
 def _value(number: int, kind: str, samples: list[str]) -> _Value:
-    """Return what stands for a placeholder of this type, beside a column with these values."""
+    """Return the expression for a placeholder of this type that is compared with a column of these values."""
     if kind.endswith("[]"):
         element = _value(number, kind.removesuffix("[]"), samples)
         return _Value(f"ARRAY[{element.expression}]::{kind}", element.low, element.high)

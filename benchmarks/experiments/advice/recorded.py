@@ -66,7 +66,7 @@ class RecordedMix:
     since: str
 
     def as_json(self, pool: Pool) -> dict[str, Any]:
-        """Return what the experiment keeps of it beside its scripts, as JSON."""
+        """Return the mix's origin and counts as the experiment stores them beside its scripts, as JSON."""
         origin = {"user": pool.user, "database": pool.database, "since": self.since}
         return origin | {"queries": len(self.scripts), "share": self.share, "left_out": dict(self.left_out)}
 
@@ -171,7 +171,7 @@ def _invalid(message: str) -> InvalidExperiment:
 
 
 def in_words(kept: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what an advice was measured with, and what of it was left out, in sentences; `kept` is of `as_json`."""
+    """Yield sentences about the mix behind an advice, and about its gaps; `kept` comes from `as_json`."""
     names = {**kept, "share": f"{100 * kept['share']:.0f}", "view": EXTENSION}
     if kept["since"]:
         text = _(

@@ -31,9 +31,9 @@ MOST_SIZES = 7
 MODES = ("session", "transaction")
 SIZE, MODE, POOLING = "size", "mode", "pooling"
 QUESTIONS = (SIZE, MODE, POOLING)
-REPEATS = grid.BLOCKS * grid.ROUNDS  # of the two arms of the other questions
+REPEATS = grid.BLOCKS * grid.ROUNDS  # each of the two arms of the other questions runs so often
 
-Summary = Mapping[str, Any]  # of a run
+Summary = Mapping[str, Any]  # the summary of a run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +118,7 @@ def _login_to_existing(request: AdviceRequest) -> dict[str, str]:
 
 
 def _stored_question(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
-    """Return what the sweep has to know of the question later, as JSON."""
+    """Return the question as the experiment stores it for later rounds and for the answer, as JSON."""
     found = {"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1}
     of_size = {"rounds": swept.rounds, "clients": request.load.clients} if swept else {}
     if request.question == POOLING:
@@ -241,7 +241,7 @@ def _cell_figures(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
 
 
 def unseen(experiment: Experiment) -> list[str]:
-    """Return what the sweep could not see, in sentences."""
+    """Return the limits of the answer, a sentence each: loads that the sweep did not measure."""
     return [
         *_other_clients(experiment),
         *_blocks_left(experiment),
@@ -251,7 +251,7 @@ def unseen(experiment: Experiment) -> list[str]:
 
 
 def _of_tables(experiment: Experiment) -> list[str]:
-    """Return what tables and scripts of the sweep's own say little about; nothing where it loaded yours by yours."""
+    """Return how the measured tables and transactions may differ from the application's own, a sentence each."""
     if kept := experiment.advice.get("recorded"):
         return list(recorded.in_words(kept))
     if scale := experiment.dataset.get("scale"):
@@ -283,7 +283,10 @@ def _other_clients(experiment: Experiment) -> list[str]:
 
 
 def _left_of_budget(experiment: Experiment, taken: int) -> int | None:
-    """Return what is free once the pool has its size, and once the sweep's own pools are gone."""
+    """Return the connections left of the budget once the pool takes `taken` and the sweep's own pools are gone.
+
+    None where the cluster was removed, or its budget is unknown.
+    """
     if experiment.cluster is None:
         return None
     pool = Pool.objects.filter(pk=experiment.advice.get("pool")).first() if experiment.advice.get("pool") else None
@@ -315,7 +318,7 @@ def sizes(request: AdviceRequest) -> list[int]:
 
 
 def _free(request: AdviceRequest) -> int | None:
-    """Return what the budget leaves for the sizes of pools; each process that shares a port opens as many."""
+    """Return the connections that the budget leaves for each process of the pooler; None where it is unknown."""
     free, pooler = budget.of_cluster(request.cluster).free, _pooler(request)
     return free // pooler.process_count if free is not None and pooler else free
 
@@ -325,7 +328,7 @@ def _pooler(request: AdviceRequest) -> Pooler | None:
 
 
 def _grid(request: AdviceRequest) -> Grid:
-    """Return what is swept; raises `InvalidExperiment` where the budget leaves fewer than two sizes."""
+    """Return the cells to measure; raises `InvalidExperiment` where the budget leaves fewer than two sizes."""
     found = sizes(request)
     if len(found) < 2:
         message = _("the budget of %(cluster)s leaves too few connections to compare sizes: free some first")

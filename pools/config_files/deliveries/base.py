@@ -38,7 +38,7 @@ class FileDelivery(ABC):
 
     @abstractmethod
     def place_of(self, pooler: Pooler) -> str:
-        """Return what tells the host of its folder from others, where the same path is another folder."""
+        """Return a key of the host that its folder lies on: the same path is another folder on another host."""
 
     @abstractmethod
     def connected(self, pooler: Pooler) -> AbstractContextManager[HostConnection | None]:

@@ -25,9 +25,9 @@ METHODS = {
     "trust": "trust",
     "cert": "cert",
     "ldap": "ldap",
-}  # by auth_type
-PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is no address before 1.23
-BY_TLS = (("hostssl", "0.0.0.0/0 "), ("hostssl", "::/0 "))  # where a certificate can be shown
+}  # the keys are values of auth_type
+PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is not an address before 1.23
+BY_TLS = (("hostssl", "0.0.0.0/0 "), ("hostssl", "::/0 "))  # only TLS lets a client show a certificate
 POOL = re.compile(r"^# pool ([0-9a-f-]{36}) (\S+): (.+)$", re.MULTILINE)
 OWN = re.compile(r"^# own (\w+) = (.*)$", re.MULTILINE)
 UNUSED = re.compile(r"^# not in use: (.*)$", re.MULTILINE)
@@ -67,7 +67,7 @@ def read(text: str) -> dict[str, Admission]:
 
 
 def own_in(text: str) -> dict[str, str]:
-    """Return what the operator's own set-up was when `render` wrote the file."""
+    """Return the operator's own settings, as they were when `render` wrote the file."""
     return dict(OWN.findall(text))
 
 

@@ -9,7 +9,7 @@ from pools.poolers.admin_commands import Column
 
 COUNTS = "count"
 COLUMNS: dict[str, Column] = {
-    # whose row it is
+    # These columns tell whose row it is.
     "name": Column(_("The pool's or the user's name")),
     "key": Column(_("The setting's name, or whether the pooler is in that state")),
     "list": Column(_("What PgBouncer keeps a list of")),
@@ -20,7 +20,7 @@ COLUMNS: dict[str, Column] = {
     "user": Column(_("The role it logged in as")),
     "application_name": Column(_("What the client calls itself")),
     "state": Column(_("What it does now")),
-    # what is out of the ordinary
+    # These columns show what is out of the ordinary.
     "paused": Column(_("1: clients are held back by PAUSE or KILL until RESUME"), alarms=True),
     "disabled": Column(_("1: new clients are refused until ENABLE"), alarms=True),
     "cl_waiting": Column(_("Clients that have sent a query and wait for a server connection"), COUNTS, alarms=True),

@@ -54,7 +54,7 @@ class Drafting:
     operators: Operators = field(default_factory=Operators)
     found: Found = field(default_factory=Found)
     reader: database_entries.Reader = field(default_factory=database_entries.Reader)
-    further_mains: tuple[str, ...] = ()  # in config_dir, the operator's own of processes that share the port
+    further_mains: tuple[str, ...] = ()  # the operator's own main files in config_dir
     sharing: Sharing = field(default_factory=Sharing)
 
     @cached_property
@@ -236,7 +236,7 @@ class Drafting:
     def verifiers(self) -> Verifiers:
         """What stands in userlist.txt in the place of passwords; asks the clusters of the pools that are asked for."""
         is_of_use = userlist.verifiers_are_of_use(self.version, self.access.auth_type)
-        if not is_of_use or self.inbound or self.operators.uses_auth_query:  # which may be on a server with other salts
+        if not is_of_use or self.inbound or self.operators.uses_auth_query:  # its server may have other salts
             return Verifiers()
         homes: dict[str, set[tuple[UUID, bool]]] = {}
         wanted = Pool.objects.wanted().filter(pooler=self.pooler).exclude(user="")

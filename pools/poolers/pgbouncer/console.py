@@ -143,7 +143,7 @@ def reload(connection: Console) -> None:
 
 def _table(connection: Console, word: str) -> Table:
     cursor = _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S)
-    cursor.row_factory = tuple_row  # type: ignore[assignment]  # of the rows that are fetched from here on
+    cursor.row_factory = tuple_row  # type: ignore[assignment]  # the rows fetched from here on are tuples
     rows: list[tuple[object, ...]] = cursor.fetchall()  # type: ignore[assignment]
     return Table(tuple(column.name for column in cursor.description or ()), rows)
 

@@ -25,8 +25,8 @@ from pools.poolers.pgbouncer import auth_query, releases, values
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 
-# The second part is just what `Entry.line` writes of an entry without settings and without a quote in a value, as most
-# of ten thousand are: it is taken apart by one match, and need not be written anew. Any other is read pair by pair.
+# The second part is just what `Entry.line` writes of an entry without settings and without a quote in a value. Most of
+# ten thousand are like that: one match takes it apart, and it need not be written anew. Any other is read pair by pair.
 LINES = re.compile(
     r"; pool (([0-9a-f-]{36})\n(\S+) = (?:"
     r"host='([^'\n]*)' port=(0|[1-9]\d*) dbname='([^'\n]*)'(?: user='([^'\n]+)' password='([^'\n]*)')?"
@@ -34,7 +34,7 @@ LINES = re.compile(
     re.ASCII | re.MULTILINE,
 )
 PAIR = re.compile(r"(\w+)=(?:'((?:[^']|'')*)'|(\S+))")
-LOOSE_PAIR = re.compile(r"(\w+)\s*=\s*(?:'((?:[^']|'')*)'|(\S+))")  # as people write them, with blanks
+LOOSE_PAIR = re.compile(r"(\w+)\s*=\s*(?:'((?:[^']|'')*)'|(\S+))")  # people write them with blanks
 TAKEN = re.compile(r"; pool (([0-9a-f-]{36}), taken over\n(\S+) = ([^\n]*))", re.ASCII)
 START = "; pool "
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
@@ -238,7 +238,7 @@ class Reader:
     def __init__(self) -> None:
         self._texts: dict[str, list[Entry]] = {}
         self._lines: dict[str, Entry] = {}
-        self._written: dict[int, str] = {}  # by the id of an entry, which `_lines` keeps from being given away
+        self._written: dict[int, str] = {}  # the keys are ids of entries, which `_lines` keeps alive
 
     def read(self, text: str) -> list[Entry]:
         """Parse the entries of a file that this module wrote; other lines are skipped."""
@@ -331,7 +331,7 @@ def _sound(pool: Pool, what: str, value: str) -> str:
 
 
 def _settings_of(pool: Pool, version: Version) -> Mapping[str, str]:
-    if pool.user and not pool.settings:  # as most of ten thousand
+    if pool.user and not pool.settings:  # most of ten thousand pools end here
         return NO_SETTINGS
     for _name, fault in settings_schema.problems(CATALOG, Scope.POOL, pool.settings, version):
         raise Rejected(_("pool %(pool)s: %(fault)s") % {"pool": pool, "fault": fault}, pool.pk)

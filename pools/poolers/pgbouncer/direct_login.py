@@ -33,8 +33,11 @@ from pools.poolers.session import Progress
 MODE, AUTHORITY, CERTIFICATE, KEY = (f"server_tls_{part}" for part in ("sslmode", "ca_file", "cert_file", "key_file"))
 NAMES = (MODE, AUTHORITY, CERTIFICATE, KEY)
 VERIFYING = ("verify-ca", "verify-full")
-WHERE_OFFERED = ("allow", "prefer")  # alike to PgBouncer, which asks each server for TLS and never tries both ways
-# what a server, or the look at its certificate, can have against one encryption and not against another
+WHERE_OFFERED = (
+    "allow",
+    "prefer",
+)  # PgBouncer treats both alike: it asks each server for TLS, and never tries both ways
+# A server, or its certificate, may refuse one encryption for these causes and accept another.
 OF_ENCRYPTION = frozenset(
     {Cause.HBA, Cause.TLS_NOT_OFFERED, Cause.CERTIFICATE, Cause.CA, Cause.TLS, Cause.CLOSED, Cause.OTHER}
 )
@@ -224,7 +227,7 @@ def _one_each(pools: Collection[Pool], moved: Collection[str], *, only_moved: bo
     if not only_moved:
         known = {cluster for cluster, *_ in found}
         live = [one for one in pools if one.state == PoolState.APPLIED and one.cluster_id not in known]
-        found |= {(pool.cluster_id,): pool for pool in live}  # by what is read of settled pools, for they are many
+        found |= {(pool.cluster_id,): pool for pool in live}  # settled pools are many, so one of each cluster is tried
     return list(found.values())
 
 

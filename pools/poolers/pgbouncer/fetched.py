@@ -75,7 +75,7 @@ def preflight_files(pooler: Pooler, version_text: str, texts: Mapping[str, str])
     if path is None:
         return local_process.no_trial(pooler, "pgbouncer", version_text)
     with tempfile.TemporaryDirectory(prefix=preflight.PREFIX) as folder:
-        if os.geteuid() == 0:  # as which PgBouncer does not start
+        if os.geteuid() == 0:  # PgBouncer does not start as root
             nobody = pwd.getpwnam("nobody")
             os.chown(folder, nobody.pw_uid, nobody.pw_gid)
         preflight.start_here(path, texts, folder, pooler.config_dir)

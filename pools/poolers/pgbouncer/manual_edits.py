@@ -48,7 +48,7 @@ def detached(settled: Texts, found: Texts) -> dict[str, str]:
 
 
 def adoption(settled: Texts, found: Texts) -> Adoption:
-    """Return what the files ask for beyond those of the last applied revision."""
+    """Return the changes of records that the edits in `found` ask for; `settled` is the last applied revision."""
     made = Adoption()
     for name, why in detached(settled, found).items():
         made.refuse(name, 0, _("%(fault)s: restore it, since no pool of the panel is live without it") % {"fault": why})
@@ -73,7 +73,7 @@ def _adopt_databases(made: Adoption, settled: str, found: str) -> None:
     names = {line.name for line in lines}
     for line in lines:
         renamed = ids.get(line.pool) if line.pool else None
-        # what was put between a pool's comment and its entry is no new name of the pool
+        # A line that was put between a pool's comment and its entry is not a new name of the pool.
         old = before.get(line.name) or (renamed if renamed and renamed.name not in names else None)
         if old is None or old.pool is None:
             made.fresh.append(_fields(made, line, {}) | {key: line.pairs.get(key, "") for key in OF_CLUSTER})

@@ -108,7 +108,7 @@ class Reading:
         return all(self.goes_on(one["include"].rstrip(), depth + 1) for one in found if one["include"] is not None)
 
     def with_main(self, main: str, ours: Mapping[str, str]) -> "Reading":
-        """Return what another main file reads, of the same included files."""
+        """Return the reading of another main file that includes the same files."""
 
         def load(path: str) -> str:
             if path in self.files:
@@ -282,7 +282,7 @@ def _included(reading: Reading, path: str, ours: Mapping[str, str], load: Load, 
 
 
 def _tokens(text: str) -> Iterator[tuple[int, re.Match[str]]]:
-    """Yield what cfparser.c tells apart, with the number of its line, up to the line at which it would stop."""
+    """Yield the tokens of cfparser.c with their line numbers, up to the line at which it would stop."""
     at, number = 0, 1
     while found := TOKEN.match(text, at):
         number += text.count("\n", at, found.end())

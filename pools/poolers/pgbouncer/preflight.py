@@ -27,7 +27,7 @@ from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 START_TIMEOUT_S = 10
 PREFIX = ".pooldeck-preflight-"
-PORTS, PORTS_TRIED = range(20_000, 30_000), 5  # of a trial instance on another host; below those given to clients
+PORTS, PORTS_TRIED = range(20_000, 30_000), 5  # a trial on another host uses these, below those given to clients
 INCLUDE = re.compile(r"^[ \t]*%include[ \t]+([^\n]*?)[ \t\r]*$", re.MULTILINE)
 OF_THE_REAL_ONE = re.compile(
     r"^[ \t]*(?:listen_addr|listen_port|unix_socket_dir|logfile|pidfile|auth_file|so_reuseport|syslog|user)[ \t]*=.*$",
@@ -89,7 +89,7 @@ def _trial_error_here(
     # a private key has to be there: in the folder that it belongs to
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=config_dir if _holds_key(texts) else None) as name:
         folder, owner = Path(name), Path(config_dir).stat()
-        # by a relative path, since only the panel may be let into the folders above config_dir
+        # The path is relative, since only the panel may be let into the folders above config_dir.
         path_there = folder.name if folder.parent == Path(config_dir) else name
         moved = _redirected(texts, path_there, folder_there, pwd.getpwuid(owner.st_uid).pw_name, _free_port())
         for file_name, text in _with_copies(moved, included, path_there).items():

@@ -17,7 +17,7 @@ from pools.poolers.pgbouncer.render import SETTINGS_INCLUDE
 
 
 def rows(pooler: Pooler, found: Sequence[Process]) -> list[ProcessRow]:
-    """Return what to tell of each process: of those that answer, then of main files with which none answers."""
+    """Return a row for each process that answers, then one for each main file with which none answers."""
     return [*(one.row() for one in found), *_silent(pooler, found)]
 
 
@@ -74,7 +74,7 @@ def _folder(pooler: Pooler, found: Sequence[Process]) -> Path | None:
 
 
 def _settings(pooler: Pooler, path: Path) -> Mapping[str, str]:
-    """Return what a main file, with all that it includes, sets; nothing where it can't be read."""
+    """Return the settings of a main file with all that it includes; empty where it can't be read."""
 
     def load(included: str) -> str:
         return pooler_files.text_at(pooler, str(Path(path.parent, included)))

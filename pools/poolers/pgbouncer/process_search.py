@@ -18,7 +18,7 @@ from pools.models import Pooler
 from pools.poolers import local_process
 from pools.poolers.pgbouncer import console
 
-TRIES = 24  # for each process found so far: one of N that get an equal share is missed once in e^24
+TRIES = 24  # tries for each process found so far: one of N with equal shares is missed once in e^24
 MOST_CONSOLES = 400
 PROGRAM = "pgbouncer"
 

@@ -23,7 +23,7 @@ def summed(word: str, shown: Iterable[Iterable[Row]]) -> list[dict[str, object]]
 
 
 def figures_of(name: str, pid: int | None, pools: Iterable[Row]) -> ProcessFigures:
-    """Return what one process does now, all its pools taken together."""
+    """Return the sums of clients and server connections over all pools of one process."""
     rows = list(pools)
 
     def total(column: str) -> int:

@@ -162,7 +162,7 @@ def _opened_at(pooler: Pooler, stack: ExitStack, folder: str = "") -> Process:
 
 
 def _key(row: ProcessRow) -> tuple[str, str]:
-    """Return what tells one process from the others: no two have the same socket."""
+    """Return main file and socket folder, which no two processes have in common."""
     return row["main_file"], row["socket"]
 
 

@@ -24,7 +24,7 @@ OTHERS = (
 )  # settings that name files whose bytes nobody else has to see
 
 
-Load = Callable[[str], PlacedFile | None]  # by an absolute path; raises OSError
+Load = Callable[[str], PlacedFile | None]  # takes an absolute path; raises OSError
 
 
 class Unreadable(PoolsError):

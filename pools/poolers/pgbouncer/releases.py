@@ -5,7 +5,7 @@ import re
 from pools.poolers.settings_schema import Version
 
 OLDEST: Version = (1, 18)
-RENAMED = {"reserve_pool": ((1, 24), "reserve_pool_size")}  # of [databases] entries
+RENAMED = {"reserve_pool": ((1, 24), "reserve_pool_size")}  # keys of [databases] entries
 
 
 def version_of(text: str) -> Version:

@@ -68,7 +68,7 @@ class Hazards:
             raise Rejected.each(reasons)
 
     def kept_until_restart(self, wanted: list[Entry], old: Files) -> Iterator[str]:
-        """Yield what PgBouncer keeps of removed pools under whose names the operator has entries: those came back."""
+        """Yield a sentence for each entry of the operator that is served again and inherits from a removed pool."""
         operators, secrets = self.drafted.operators, render.users(text_of(old, USERLIST))
         before = {entry.name: entry for entry in self.drafted.reader.read(text_of(old, DATABASES))}
         removed = before.keys() - {entry.name for entry in wanted}

@@ -25,8 +25,8 @@ SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$",
 SETTINGS_COMMENT = "; settings made in Pooldeck"
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
 PEERS = re.compile(rf"(?m)^{re.escape(PEERS_HEADER)}\n(?:\d+ = .*\n)*")
-END = re.compile(r"^\s*(?:\[\w+\]|%include[ \t]+(?P<path>[^\n]*?)[ \t\r]*$)", re.MULTILINE)  # of what is one section
-GoesOn = Callable[[str], bool]  # by the path in a line that includes a file
+END = re.compile(r"^\s*(?:\[\w+\]|%include[ \t]+(?P<path>[^\n]*?)[ \t\r]*$)", re.MULTILINE)  # where a section ends
+GoesOn = Callable[[str], bool]  # takes the path in a line that includes a file
 SECRETS = re.compile(
     # a set of first letters, and not a word that begins anywhere: six times as fast
     r"""([pP](?i:assw(?:(?<!\w.....)ord|d))\s*=\s*)(?:'(?:[^'\n]|'')*(?:'|$)|"[^"\n]*(?:"|$)|\S+)""",
@@ -140,7 +140,7 @@ def with_last_lines(main: str, *lines: str, goes_on: GoesOn = lambda _path: Fals
         body.pop()
     at = after + len("".join(body))
     if (end := re.compile(r"\r?\n").match(main, at)) and not main[:at].endswith("\n"):
-        at = end.end()  # of the header's own line
+        at = end.end()  # the header's own line ends first
     return "\n".join([main[:at].removesuffix("\n"), *lines, ""]) + main[at:]
 
 

@@ -44,7 +44,7 @@ from pools.poolers.session import Draft, Files, Progress
 
 MOST_LOGINS = 200
 MOST_CANARY_POOLS = 20
-LOGINS_EACH = 8  # of each process that shares the port, on average
+LOGINS_EACH = 8  # the average for each process that shares the port
 PGPOOL_RELOADS_S = 1.0  # each child of a Pgpool-II between reads new passwords when it comes to it (seen on 4.3)
 
 
@@ -59,7 +59,7 @@ class PgBouncerSession:
         self.drafting: Drafting | None = None
         self.reader = database_entries.Reader()
         self.trust_disk = False
-        self.names: set[str] = set()  # of entries that the panel has or had in pooldeck.ini
+        self.names: set[str] = set()  # names of entries that the panel has or had in pooldeck.ini
         self.canary_pools: list[Pool] = []  # pools that are not changed and let their users through before
         self.written: Files = {}
         self.is_fetched = not deliveries.of(pooler).writes
@@ -284,7 +284,7 @@ class PgBouncerSession:
             raise Rejected(_("after RELOAD: %(faults)s") % {"faults": "; ".join(faults)}, settings=True)
 
     def _causes(self, wanted: Mapping[str, str]) -> list[str]:
-        """Return what of the operator's files may be why settings are not live."""
+        """Return sentences about the operator's files that may keep settings from being live."""
         unread = self._drafted.operators.reading.unread
         text = _("%(file)s can't be read from here (%(why)s), and may set it again after the panel's settings are read")
         closed = [text % {"file": operators_config.shortened(file), "why": why} for file, why in unread.items()]
@@ -352,7 +352,7 @@ class PgBouncerSession:
         return role, password
 
     def _operators(self, drafting: Drafting) -> Operators:
-        """Return what is the operator's; entries are listed only where a pool asks for a name of its own."""
+        """Return the operator's part; its entries are listed only where a new pool could clash with one."""
         texts = {name: text_of(drafting.disk, name) for name in (DATABASES, SETTINGS)}
         reading = operators_config.of_folder(self.pooler, drafting.main, texts, drafting.folder)
         asked = {pool.name for pool in drafting.pool_set.others if not stays(pool)} - self.names

@@ -20,8 +20,8 @@ from pools.poolers.pgbouncer.operators_config import ANY, Operators
 from pools.poolers.pgbouncer.render import DATABASES, MAIN
 from pools.poolers.pgbouncer.stats import OWN, number
 
-ANY_USER = "any"  # of auth_type: whoever logs in to the console is an admin (admin_pre_login of admin.c)
-OWNER = "pgbouncer"  # over a Unix socket the account that runs PgBouncer is an admin by this name
+ANY_USER = "any"  # this auth_type makes everybody in the console an admin (admin_pre_login of admin.c)
+OWNER = "pgbouncer"  # the account that runs PgBouncer is an admin by this name over a Unix socket
 
 
 def read(pooler: Pooler) -> list[FoundEntry]:
@@ -84,7 +84,7 @@ def claim_on(pooler: Pooler, name: str) -> str:
 
 
 def _operators(pooler: Pooler, rows: Iterable[Row]) -> Operators:
-    """Return what the operator has in files; nothing where they are elsewhere, or not safe to read."""
+    """Return the operator's entries and settings; empty where their files are elsewhere, or not safe to read."""
     try:
         disk = pooler_files.read(pooler, [MAIN, DATABASES, SETTINGS])
     except (PoolsError, OSError):

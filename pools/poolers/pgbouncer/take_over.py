@@ -24,7 +24,7 @@ from pools.poolers.pgbouncer.read_files import FileSet, Placed, Unreadable
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 
-MARKER = "; taken over by Pooldeck: "  # before a line whose entry became a pool; what follows it is the operator's
+MARKER = "; taken over by Pooldeck: "  # marks a line whose entry became a pool; the rest of the line is the operator's
 VOLATILE = ("current_connections", "current_client_connections")
 COMPARED = {"databases": "name", "config": "key", "users": "name"}  # word of SHOW → the column that names its rows
 IDENTITY = b"SELECT system_identifier::text, pg_is_in_recovery() FROM pg_control_system()"
@@ -144,7 +144,7 @@ class Running:
                 yield text % {"path": path}
 
     def _not_live(self) -> Iterator[str]:
-        """Yield what the next RELOAD would change, whoever asks for it."""
+        """Yield a sentence that names the changes of the next RELOAD, where there are any."""
         changed = [*self._entries_not_live(), *self._settings_not_live()]
         if changed:
             text = _("its files differ from what PgBouncer runs with (%(changed)s): RELOAD it, or restore them")
@@ -250,7 +250,7 @@ def without(text: str, places: Iterable[Placed]) -> str:
 
 
 def appended_to(main: str, folder: str) -> str:
-    """Return what a take-over adds at the end of the main file."""
+    """Return the lines that a take-over adds at the end of the main file."""
     break_line = "" if main.endswith("\n") or not main else "\n"
     return f"{break_line}; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
 

@@ -12,7 +12,7 @@ from pools.poolers.pgbouncer.database_entries import LOOSE_PAIR, Entry, Found, q
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 
-ALL_DEFAULTS = f"port={database_entries.DEFAULT_PORT}"  # in place of an empty line, which means the same
+ALL_DEFAULTS = f"port={database_entries.DEFAULT_PORT}"  # an empty line means the same, but is hard to see
 SETTINGS = {name for one in CATALOG if one.scope == Scope.POOL for name in (one.name, *one.also)}
 Config = Mapping[str, str]  # SHOW CONFIG
 
@@ -28,7 +28,7 @@ def mode_of(pairs: Mapping[str, str], config: Config) -> str:
 
 
 def settings_of(pairs: Mapping[str, str]) -> dict[str, str]:
-    """Return what an entry says of settings that a pool has, by the catalog's names."""
+    """Return the pairs of an entry that are settings of a pool, by their names in the catalog."""
     named = {other: one.name for one in CATALOG if one.scope == Scope.POOL for other in (one.name, *one.also)}
     return {named[key]: value for key, value in pairs.items() if key in named}
 

@@ -27,7 +27,7 @@ PLAIN = attrgetter("host", "port", "database", "user", "size", "mode", "size")  
 RESERVE_COLUMNS = {"reserve_pool": "reserve_pool_size", "reserve_pool_size": "reserve_pool"}  # renamed in 1.24
 
 
-# by the column of SHOW DATABASES
+# The keys are columns of SHOW DATABASES: a pool with a 1 in one of them admits no login.
 SHUT = {
     "disabled": gettext_lazy("the pool %(pool)s was only read back: it is disabled at the console and admits no login"),
     "paused": gettext_lazy("the pool %(pool)s was only read back: it is paused at the console and admits no login"),
@@ -61,7 +61,7 @@ def faults(shown: console.Table, entries: Iterable[Entry]) -> dict[UUID, str]:
     found = {}
     for entry in entries:
         row = live.get(entry.name)
-        if row and compared(row) == PLAIN(entry) and not entry.settings:  # as most of ten thousand
+        if row and compared(row) == PLAIN(entry) and not entry.settings:  # most of ten thousand pools end here
             continue
         if fault := _difference(shown.row(row) if row else None, entry):
             found[UUID(entry.pool)] = fault

@@ -125,7 +125,7 @@ class Drafting:
                 pending = pool.state == PoolState.PENDING
                 self._add(secrets, pool, role, _password(pool, role) if pending else was.get(role, ""))
         if cluster and cluster.admin_password and not hba_access.password_problem(cluster.admin_password):
-            secrets.setdefault(cluster.admin_user, cluster.admin_password)  # for the health check
+            secrets.setdefault(cluster.admin_user, cluster.admin_password)  # the health check logs in with it
         kept = render.users_in(self._kept(PASSWD))
         return {role: secret for role, secret in secrets.items() if role not in kept and secret}
 
@@ -158,7 +158,7 @@ class Drafting:
         if cluster:
             managed |= {"health_check_user": cluster.admin_user, "sr_check_user": cluster.admin_user}
         if len(servers) > 1 and self.live.get("backend_clustering_mode") == "raw":
-            managed["backend_clustering_mode"] = "streaming_replication"  # in raw mode standbys are never asked
+            managed["backend_clustering_mode"] = "streaming_replication"  # raw mode never asks standbys
         own = {name: value for name, value in values.items() if not name.startswith(BACKEND_SETTINGS)}
         restored = render.restoring_settings(self._defaults_of_gone(own))
         return text + render.settings(managed | own | self._paths()) + restored

@@ -21,11 +21,12 @@ from pools.poolers.settings_schema import Setting, Type
 Texts = Mapping[str, str]
 Lines = list[tuple[int, str]]
 
-KNOWN: dict[str, Setting] = {setting.name: setting for setting in CATALOG}  # of any release: the rules are stricter
+# The release does not matter here: the rules below are stricter.
+KNOWN: dict[str, Setting] = {setting.name: setting for setting in CATALOG}
 
 
 def adoption(settled: Texts, found: Texts) -> Adoption:
-    """Return what the files ask for beyond those of the last applied revision."""
+    """Return the changes of records that the edits in `found` ask for; `settled` is the last applied revision."""
     made = Adoption()
     for name, adopt in PARTS.items():
         before, after = (render.lasting(texts.get(name, "")) for texts in (settled, found))

@@ -24,8 +24,8 @@ LARGEST_BYTES = 1024 * 1024
 RELOAD, PROCESSES, ATTACH, DETACH = b"Z", b"P", b"C", b"D"
 HERE = b"l"  # this Pgpool-II only, not the whole watchdog cluster
 ALL = "0"  # children
-OF_CHILD, OVER = b"ProcessInfo", b"CommandComplete"  # of the messages that answer PROCESSES
-USER_AND_DATABASE = 4  # of the words after the first three: they are the clients'
+OF_CHILD, OVER = b"ProcessInfo", b"CommandComplete"  # the messages that answer PROCESSES
+USER_AND_DATABASE = 4  # these words after the first three are the clients'
 WAITS = b"Wait for connection"
 NOTICES = (b"N", b"n")
 

@@ -15,7 +15,7 @@ AS_IT_WAS = "# what was taken out, as it was before:\n"
 GIVEN_RULES = "# rules given in Pooldeck:\n"
 SETTING = re.compile(r"^[ \t]*(\w+)[ \t]*=?[ \t]*(?:'([^'\n]*)'|([^\s#']+))", re.MULTILINE)
 SECRETS = re.compile(r"^(\s*\w*(?:password|authkey)\w*\s*=?\s*)(?:'[^'\n]*'?|\S+)", re.IGNORECASE | re.MULTILINE)
-WORDS = re.compile(r"(?:\\.|[^\\:])+")  # between colons; a backslash takes the next character along
+WORDS = re.compile(r"(?:\\.|[^\\:])+")  # words stand between colons; a backslash takes the next character along
 BARE = re.compile(r"-?\d+|on|off")
 
 

@@ -40,7 +40,7 @@ class PgpoolSession:
         self.pooler, self.version, self.version_text, self.live = pooler, version, version_text, live
         self.known = by_name(version)
         self.pools: dict[UUID, Pool] = {}
-        self.waiting: dict[str, tuple[str, str]] = {}  # for a restart: name → (live, written)
+        self.waiting: dict[str, tuple[str, str]] = {}  # settings that wait for a restart: name → (live, written)
         self.settled_passwords, self.new_passwords = "", False
 
     def draft(self, pools: Collection[Pool], settled: Mapping[str, str], trust_disk: bool) -> Draft:
@@ -125,7 +125,7 @@ class PgpoolSession:
             progress.step("passwords not read yet", text % {"count": len(behind), "all": len(all_of_them)})
 
     def _outdated(self, expected: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-        """Return what a child would still take from a reload: name → (live, written)."""
+        """Return the settings that a child has not taken from the reload yet: name → (live, written)."""
         with sql.open(self.pooler) as session:
             live = sql.settings(session)
         wrong = verify.differences(live, expected, self.known)
@@ -243,7 +243,7 @@ def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
 
 
 def _still_wrong(snapshot: Callable[[], T | None], steady_s: float) -> T | None:
-    """Return what is still wrong at the deadline; None once polls found nothing for `steady_s` seconds."""
+    """Return the last finding of `snapshot` at the deadline; None once it found nothing for `steady_s` seconds."""
     deadline = time.monotonic() + SEEN_WITHIN_S
     since: float | None = None
     while True:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from pools.poolers.settings_schema import Setting, Type
 
-# of a backend that is there already; 4.6 takes the flag ALWAYS_PRIMARY with a reload, but drops it at a start only
+# A reload changes none of these of a known backend; 4.6 takes ALWAYS_PRIMARY with it, but drops it at a start only.
 AT_START = re.compile(r"backend_(hostname|port|flag)\d+")
 HIDDEN = re.compile(r"\*+")
 FACTORS: dict[str, dict[str, float]] = {
@@ -19,7 +19,7 @@ QUANTITY = re.compile(r"(-?\d+(?:\.\d+)?)\s*([A-Za-z]*)")
 TRUE, FALSE = ("on", "true", "yes", "1"), ("off", "false", "no", "0")
 
 
-Known = Mapping[str, Setting]  # by name, for the release at hand
+Known = Mapping[str, Setting]  # the settings of the release at hand, by name
 
 
 def differences(live: Mapping[str, str], written: Mapping[str, str], known: Known) -> dict[str, tuple[str, str]]:
