@@ -192,7 +192,7 @@ class Gate:
         try:
             return cls(metric or default, bound, float(number))
         except ValueError:
-            raise click.UsageError(f"{text!r} is no limit: use METRIC=NUMBER, such as tps=1000") from None
+            raise click.UsageError(f"{text!r} is not a limit: use METRIC=NUMBER, such as tps=1000") from None
 
     @classmethod
     def of(cls, threshold: Record) -> "Gate":
@@ -261,7 +261,7 @@ def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> Reco
 def _option(text: str) -> tuple[str, Any]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise click.UsageError(f"{text!r} is no option: use NAME=JSON, such as rate=500")
+        raise click.UsageError(f"{text!r} is not an option: use NAME=JSON, such as rate=500")
     try:
         return name, json.loads(value)
     except ValueError:

@@ -101,7 +101,7 @@ def comparisons(request: Request) -> HttpResponse | Response:
     try:
         found = run_comparisons.compare(_runs(asked), baseline=asked.get("baseline", ""), metric=metric)
     except KeyError as error:
-        text = gettext("%(key)r is no arm of these runs") % {"key": error.args[0]}
+        text = gettext("%(key)r is not an arm of these runs: send a key of arms") % {"key": error.args[0]}
         raise ValidationError({"baseline": [text]}) from None
     return _answer(found, kind)
 
@@ -136,7 +136,8 @@ def _key(text: str, name: str) -> UUID:
     try:
         return UUID(text.strip())
     except ValueError:
-        raise ValidationError({name: [gettext("%(text)r is no id") % {"text": text[:40]}]}) from None
+        message = gettext("%(text)r is not an id: send one as the list of runs has it") % {"text": text[:40]}
+        raise ValidationError({name: [message]}) from None
 
 
 def _one_of(value: str, words: Any, name: str) -> str:

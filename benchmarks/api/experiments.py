@@ -356,7 +356,7 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
         """
         kind = request.query_params.get("as", "html")
         if kind not in files.MAKERS:
-            message = _("%(kind)s is no kind of report: use one of %(kinds)s")
+            message = _("%(kind)s is not a kind of report: choose one of %(kinds)s")
             values = {"kind": repr(kind[:40]), "kinds": ", ".join(files.MAKERS)}
             raise serializers.ValidationError({"as": [message % values]})
         experiment = self.get_object()

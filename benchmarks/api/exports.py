@@ -31,6 +31,6 @@ class ExportsOfRun(GenericViewSet[Run]):
         """Return the run as a file: `csv` samples, `json` full record, `html` page, `log` program output."""
         kind = request.query_params.get("as", "json")
         if kind not in formats.MAKERS:
-            text = gettext("%(format)r is no export format: use one of %(choices)s")
+            text = gettext("%(format)r is not an export format: choose one of %(choices)s")
             raise ValidationError({"as": [text % {"format": kind, "choices": ", ".join(formats.MAKERS)}]})
         return formats.answer(self.get_object(), kind, request._request)

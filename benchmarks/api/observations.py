@@ -58,7 +58,7 @@ class ObservationsOfRun(GenericViewSet[Run]):
         rows: Any = Observation.objects.filter(run=self.get_object())
         if kind := request.query_params.get("kind"):
             if kind not in ObservationKind.values:
-                text = gettext("%(kind)r is no kind of observation: use one of %(choices)s")
+                text = gettext("%(kind)r is not a kind of observation: choose one of %(choices)s")
                 raise ValidationError({"kind": [text % {"kind": kind, "choices": ", ".join(ObservationKind.values)}]})
             rows = rows.filter(kind=kind)
         return self.get_paginated_response(ObservationSerializer(self.paginate_queryset(rows), many=True).data)

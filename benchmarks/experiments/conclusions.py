@@ -309,7 +309,7 @@ def _tuning_notes(result: Result) -> Iterator[str]:
         yield text % {"waits": f"{waits:.3f}", "fast": f"{does_not:.3f}"}
         if does_not > STILL_WAITS * waits:
             yield _("It waits for a processor or for locks here, hardly for the disk, which that setting spares.")
-    yield _("synchronous_commit=off may lose the commits of the last moments at a crash: it is no tuning to copy.")
+    yield _("synchronous_commit=off may lose the commits of the last moments at a crash: it is not a setting to copy.")
 
 
 def _app_pool(result: Result) -> Iterator[Claim]:
@@ -352,7 +352,7 @@ def _app_notes(result: Result) -> Iterator[str]:
         text = _("%(arm)s: %(count)s requests failed; only those answered are counted in the rate.")
         yield text % {"arm": one.spec.label, "count": f"{one.value('failed') or 0:,.0f}"}
     yield _(
-        "The published rates of new and shared connections count requests that failed fast: they are no throughput."
+        "The published rates of new and shared connections count requests that failed fast: they are not throughput."
     )
 
 

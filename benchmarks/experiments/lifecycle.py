@@ -98,7 +98,8 @@ def _set_up(experiment: Experiment) -> bool:
         return False
     if waited < APPLIED_WITHIN and resources.retry_refused_pools(experiment, refused):
         return False
-    refused |= {key: _("its pool was not applied in time") for key in pending}
+    late = _("its pool was not applied within %(seconds)d s") % {"seconds": APPLIED_WITHIN.total_seconds()}
+    refused |= dict.fromkeys(pending, late)
     _skip(experiment, {arm.key: refused[key] for arm in arms if (key := resources.pool_key(arm)) in refused})
     left = [arm for arm in arms if arm.key not in experiment.skipped]
     if len(left) < 2:

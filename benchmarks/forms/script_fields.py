@@ -220,7 +220,7 @@ def _number(line: int, typed: str) -> int | float:
     try:
         return int(typed) if re.fullmatch(r"[+-]?[0-9]{1,20}", typed) else float(typed)
     except ValueError:
-        text = _("line %(number)s: %(typed)r is no number: put text in single quotes")
+        text = _("line %(number)s: %(typed)r is not a number: put text in single quotes")
         raise ValueError(text % {"number": line, "typed": typed}) from None
 
 

@@ -197,7 +197,7 @@ def add_host(host: Host, name: str = "") -> Generator:
     name = name.strip() or host.name
     errors: dict[str, list[str]] = {}
     if not GENERATOR_NAME.fullmatch(name):
-        errors["name"] = [_("%(name)r is no name of a generator: use letters, digits, and _ . -") % {"name": name}]
+        errors["name"] = [_("%(name)r is not a generator name: use letters, digits, and _ . -") % {"name": name}]
     elif name == ANY or any(one.name == name for one in known_or_remembered()[0]):
         errors["name"] = [_("there is a generator %(name)r already: choose another name") % {"name": name}]
     if Generator.objects.filter(ssh_host=host).exists():

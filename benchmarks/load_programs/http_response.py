@@ -36,7 +36,7 @@ class Answer:
         try:
             self._parser.feed_data(received)
         except httptools.HttpParserError as error:
-            raise NotHttp(f"the answer is no HTTP/1: {error}") from None
+            raise NotHttp(f"the answer is not HTTP/1: {error}") from None
 
     def closed(self) -> None:
         """End a body without a length, since the other side closed; an answer with one was truncated."""

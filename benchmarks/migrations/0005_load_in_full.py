@@ -31,7 +31,7 @@ class Migration(migrations.Migration):
             name='Ceiling',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('holder', models.CharField(choices=[('everyone', 'everyone'), ('staff', 'staff who are no superusers')], default='everyone', max_length=10)),
+                ('holder', models.CharField(choices=[('everyone', 'everyone'), ('staff', 'staff who are not superusers')], default='everyone', max_length=10)),
                 ('clients', models.PositiveIntegerField(blank=True, null=True)),
                 ('threads', models.PositiveIntegerField(blank=True, null=True)),
                 ('duration', models.PositiveIntegerField(blank=True, null=True)),

@@ -12,7 +12,7 @@ class Holder(models.TextChoices):
     """Whom a ceiling applies to."""
 
     EVERYONE = "everyone", _("everyone")
-    STAFF = "staff", _("staff who are no superusers")
+    STAFF = "staff", _("staff who are not superusers")
 
 
 class Ceiling(models.Model):

@@ -115,7 +115,7 @@ def _fault(one: Any) -> str:
     if not isinstance(one, Mapping):
         return _('use {"metric": …, "at_least": …} or {"metric": …, "at_most": …}')
     if one.get("metric") not in THRESHOLDS:
-        return _("%(metric)s is no metric here: use one of %(thresholds)s") % {
+        return _("%(metric)s is not a metric here: choose one of %(thresholds)s") % {
             "metric": repr(one.get("metric")),
             "thresholds": ", ".join(THRESHOLDS),
         }

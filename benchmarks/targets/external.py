@@ -100,7 +100,7 @@ def _problems(found: dict[str, str]) -> list[str]:
     if "," in found.get("host", "") + found.get("port", ""):
         problems.append(_("name one host: a run loads one endpoint"))
     elif not found.get("port", "5432").isdecimal() or not 0 < int(found.get("port", "5432")) < 65536:
-        problems.append(_("%(port)s is no port: use 1 to 65535") % {"port": found["port"]})
+        problems.append(_("%(port)s is not a port: enter a number from 1 to 65535") % {"port": found["port"]})
     if found.get("sslmode", "prefer") not in SslMode.values:
         problems.append(
             _("sslmode %(sslmode)s is not taken: use %(values)s")

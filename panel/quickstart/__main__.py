@@ -41,7 +41,7 @@ def port_number(word: str) -> int:
     """Parse a TCP port."""
     number = int(word)
     if not 0 < number < 65536:
-        raise argparse.ArgumentTypeError(f"{number} is no port: use 1 to 65535")
+        raise argparse.ArgumentTypeError(f"{number} is not a port: enter a number from 1 to 65535")
     return number
 
 

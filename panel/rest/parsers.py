@@ -25,7 +25,7 @@ class StorableJSONParser(JSONParser):
             json.dumps(parsed, ensure_ascii=False).encode()
         except UnicodeEncodeError as error:
             raise ParseError(
-                _("the body holds half a surrogate pair (\\ud800 to \\udfff), which is no text")
+                _("the body holds half a surrogate pair (\\ud800 to \\udfff), which is not text")
             ) from error
         return parsed
 

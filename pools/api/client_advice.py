@@ -99,7 +99,7 @@ class ModeAdvice(GenericViewSet[Pool]):
         """Report what the mode would break in the pool's database, from its statements; needs the scope `apply`."""
         pool, mode = self.get_object(), request.query_params.get("as")
         if mode is not None and mode not in Mode.values:
-            text = gettext("%(mode)r is no mode: choose one of %(choices)s")
+            text = gettext("%(mode)r is not a pool mode: choose one of %(choices)s")
             raise ValidationError({"as": [text % {"mode": mode, "choices": ", ".join(Mode.values)}]})
         pool.mode = mode or pool.mode
         return Response(ModeReportSerializer(mode_linter.lint(pool)).data)

@@ -118,7 +118,7 @@ class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
         """Report what the mode would break in the entry's database; 409 where its server is not registered."""
         entry, mode = self.get_object(), request.query_params.get("as")
         if mode is not None and mode not in Mode.values:
-            text = gettext("%(mode)r is no mode: choose one of %(choices)s")
+            text = gettext("%(mode)r is not a pool mode: choose one of %(choices)s")
             raise ValidationError({"as": [text % {"mode": mode, "choices": ", ".join(Mode.values)}]})
         if entry.cluster is None:
             text = gettext("the server at %(address)s is not registered: register it as a cluster, then check again")

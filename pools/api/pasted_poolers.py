@@ -42,7 +42,7 @@ class WatchedLineSerializer(serializers.Serializer[Outcome]):
     server_version = serializers.CharField(source="pooler.server_version", default="", allow_blank=True)
     entries = serializers.IntegerField()
     unregistered = serializers.IntegerField(
-        source="elsewhere", help_text=_("Entries whose server is no registered cluster")
+        source="elsewhere", help_text=_("Entries whose server is not a registered cluster")
     )
     error = serializers.CharField(allow_blank=True)
 

@@ -122,7 +122,7 @@ class FileActions(GenericViewSet[Pooler]):
         """Return the files that a managed pooler shall have, secrets in clear, with a strong ETag over them."""
         kind = request.query_params.get("as", "json")
         if kind not in wanted_files.MAKERS:
-            text = gettext("%(format)r is no format of files: use one of %(choices)s")
+            text = gettext("%(format)r is not a format of files: choose one of %(choices)s")
             raise ValidationError({"as": [text % {"format": kind, "choices": ", ".join(wanted_files.MAKERS)}]})
         pooler = self.get_object()
         wanted = wanted_files.of(pooler)

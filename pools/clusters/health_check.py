@@ -170,7 +170,8 @@ def _query_as_a_client(place: Place) -> None:
         try:
             session.execute("SELECT pg_sleep(%s)", [PAUSE_S])
         except psycopg.Error as error:
-            words = " ".join(str(error).split()) if not gave_up.is_set() else _("no answer")
+            late = _("no answer within %(seconds)g s") % {"seconds": STATEMENT_TIMEOUT_MS / 1000}
+            words = late if gave_up.is_set() else " ".join(str(error).split())
             text = _("a client's session fails: %(words)s; see the server's settings, such as its time-outs")
             raise ClusterUnreachable(text % {"words": words}) from None
 

@@ -90,7 +90,7 @@ def _address_problems(node: ClusterNode) -> Iterator[tuple[str, str]]:
     if (message := identifiers.host_problem(node.host)) or (message := refusal(node.host, node.port)):
         yield "host", message
     if not 1 <= node.port <= 65535:
-        yield "port", _("%(port)s is no port: use 1 to 65535") % {"port": node.port}
+        yield "port", _("%(port)s is not a port: enter a number from 1 to 65535") % {"port": node.port}
     if (node.host, node.port) == Place(node.cluster).address:
         yield "host", _("%(node)s is the cluster's own address: add its other servers here") % {"node": node}
     yield from _address_taken(node)

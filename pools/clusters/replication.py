@@ -90,7 +90,7 @@ def identity_problem(cluster: Cluster, part: dict[str, Any]) -> str:
         return ""
     return _(
         "the server there belongs to another system (identifier %(theirs)s; cluster %(cluster)s has %(ours)s): "
-        "it is no copy of this cluster; register it as a cluster of its own"
+        "it is not a copy of this cluster: register it as a cluster of its own"
     ) % {"theirs": theirs, "cluster": cluster, "ours": ours}
 
 

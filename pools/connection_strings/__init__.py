@@ -70,6 +70,6 @@ class UnknownFormat(InvalidValues):
 def render(endpoint: Endpoint, as_: str, reveal: bool) -> str:
     """Return the text to copy; without `reveal` it holds no password. Raises `UnknownFormat` (field `as`)."""
     if as_ not in FORMATS:
-        message = gettext("%(format)r is no format: use one of %(formats)s")
+        message = gettext("%(format)r is not a format of connection strings: choose one of %(formats)s")
         raise UnknownFormat({"as": [message % {"format": as_, "formats": ", ".join(FORMATS)}]})
     return FORMATS[as_].render(endpoint if reveal else endpoint.without_password())

@@ -133,7 +133,7 @@ def _plan(running: Running, names: Collection[str] | None) -> Plan:
         for name, lines in running.entries.items()
     ]
     proposals += [
-        Proposal(lines[-1], Answer(), because=_("a peer is no database"))
+        Proposal(lines[-1], Answer(), because=_("a peer is not a database"))
         for lines in running.files.of("peers").values()
     ]
     appended = take_over.appended_to(running.files.main.text, running.folder)

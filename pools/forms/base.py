@@ -38,7 +38,7 @@ def _messages_of(field: forms.Field, label: str) -> dict[str, str]:
         "invalid_choice": gettext("this %(label)s is not there (any more): choose one of the list") % named,
     }
     if isinstance(field, forms.IntegerField):
-        found["invalid"] = gettext("%(label)s is a whole number, such as 10") % named
+        found["invalid"] = gettext("%(label)s must be a whole number: enter one such as 10") % named
     return found
 
 

@@ -181,7 +181,7 @@ def _problems(cluster: Cluster, password: str) -> Iterator[tuple[str, str]]:
     yield from ((field, message) for field, message in checks.items() if message)
     yield from _number_problems(cluster)
     if cluster.sslmode not in SslMode.values:
-        text = _("%(sslmode)r is no sslmode: choose one of %(choices)s")
+        text = _("%(sslmode)r is not an sslmode: choose one of %(choices)s")
         yield "sslmode", text % {"sslmode": cluster.sslmode, "choices": ", ".join(SslMode.values)}
     if cluster.sslmode in NEEDS_AUTHORITY and not cluster.sslrootcert:
         text = _("sslmode %(sslmode)s needs the certificate authority: paste its PEM text, or choose require")
@@ -190,7 +190,7 @@ def _problems(cluster: Cluster, password: str) -> Iterator[tuple[str, str]]:
 
 def _number_problems(cluster: Cluster) -> Iterator[tuple[str, str]]:
     if not 1 <= cluster.port <= 65535:
-        yield "port", _("%(port)s is no port: use 1 to 65535") % {"port": cluster.port}
+        yield "port", _("%(port)s is not a port: enter a number from 1 to 65535") % {"port": cluster.port}
     for field in ("memory_mb", "vcpus", "disk_gb", "set_aside_connections"):
         number = getattr(cluster, field)
         if number is not None and not 0 <= number <= LARGEST:

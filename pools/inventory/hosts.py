@@ -189,7 +189,7 @@ def _problems(host: Host, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]
     yield "name", identifiers.identifier_problem(name)
     yield "name", _name_taken_message(name) if Host.objects.exclude(pk=host.pk).filter(name=name).exists() else ""
     is_port = isinstance(port, int) and 1 <= port <= 65535
-    yield "port", "" if is_port else _("%(port)r is not a port from 1 to 65535") % {"port": port}
+    yield "port", "" if is_port else _("%(port)r is not a port: enter a number from 1 to 65535") % {"port": port}
     if not ADDRESS.fullmatch(address):
         yield "address", _("%(address)r is not a host name or an address") % {"address": address}
     elif is_port:

@@ -93,7 +93,9 @@ def _line(number: int, text: str) -> Line:
     if port is None:
         return line
     if not port.isdecimal() or not 1 <= int(port) <= 65535:
-        return replace(line, problem=_("%(port)s is no port: use 1 to 65535") % {"port": port or repr("")})
+        return replace(
+            line, problem=_("%(port)s is not a port: enter a number from 1 to 65535") % {"port": port or repr("")}
+        )
     return replace(line, port=int(port))
 
 
@@ -113,7 +115,7 @@ def _of_uri(number: int, text: str) -> Line:
         parts = urlsplit(text)
         port = parts.port or USUAL_PORT
     except ValueError:
-        return Line(number, _masked(text), problem=_("it is no URI that can be read: check its port and its brackets"))
+        return Line(number, _masked(text), problem=_("it is not a readable URI: check its port and its brackets"))
     line = Line(number, _masked(text), unquote(parts.hostname or ""), port)
     if parts.scheme not in SCHEMES:
         return replace(line, problem=_("it begins with postgresql://, or is host or host:port"))

@@ -88,10 +88,10 @@ def problems(spec: Pool) -> Problems:
     yield from _target_problems(spec)
     yield from _allowed_users_problems(spec)
     if spec.mode not in Mode.values:
-        text = _("%(mode)r is no mode: choose one of %(choices)s")
+        text = _("%(mode)r is not a pool mode: choose one of %(choices)s")
         yield "mode", text % {"mode": spec.mode, "choices": ", ".join(Mode.values)}
     if not isinstance(spec.settings, dict):
-        text = _("%(settings)r is no object of settings: use name and value pairs")
+        text = _("%(settings)r is not an object of settings: send names and values")
         yield "settings", text % {"settings": spec.settings}
     else:
         yield from KINDS[spec.pooler.kind].problems(spec)
@@ -135,7 +135,7 @@ def server_problems(spec: Pool, user_password: str, before: Pool | None = None) 
 def _target_problems(spec: Pool) -> Problems:
     """Yield problems of the target: a known standby, and a pooler that does not spread reads itself."""
     if spec.target not in NodeRole.values:
-        text = _("%(target)r is no target: choose one of %(choices)s")
+        text = _("%(target)r is not a target: choose one of %(choices)s")
         yield "target", text % {"target": spec.target, "choices": ", ".join(NodeRole.values)}
     elif spec.target != NodeRole.STANDBY:
         return
@@ -155,7 +155,7 @@ def written_users(given: Any) -> str:
 def _allowed_users_problems(spec: Pool) -> Problems:
     names = spec.allowed_users.split("\n") if spec.allowed_users else []
     if names and not driver(spec.pooler).admits_others:
-        text = _("pooler %(pooler)s is no PgBouncer, and lets in a pool's own user only: leave it empty")
+        text = _("pooler %(pooler)s is not a PgBouncer, and lets in a pool's own user only: leave it empty")
         yield "allowed_users", text % {"pooler": spec.pooler}
     elif EVERYONE in names and len(names) > 1:
         yield "allowed_users", _("%(everyone)s admits everyone: leave the other names out") % {"everyone": EVERYONE}
@@ -168,7 +168,7 @@ def _size_problem(size: Any) -> str:
     if not isinstance(size, int) or isinstance(size, bool):
         return _("a whole number of server connections is needed: at least 1")
     if not 1 <= size <= LARGEST_SIZE:
-        text = _("size %(size)s is no size of a pool: use 1 to %(largest)s, within the cluster's budget")
+        text = _("%(size)s is not a pool size: enter 1 to %(largest)s, within the cluster's budget")
         return text % {"size": size, "largest": LARGEST_SIZE}
     return ""
 
@@ -188,7 +188,7 @@ _VALUE_CHECKS: dict[str, Callable[[Any], str]] = {
 def _chain_problems(spec: Pool, through: Pooler) -> Problems:
     """Yield problems of a chain: the Pgpool-II needs a pool of the same database and user, and enough children."""
     if not driver(through).is_chainable:
-        text = _("pooler %(pooler)s is no Pgpool-II: a PgBouncer routes to its servers itself")
+        text = _("pooler %(pooler)s is not a Pgpool-II: leave it empty, since a PgBouncer routes to its servers itself")
         yield "through", text % {"pooler": through}
         return
     admitted = through.pools.wanted().filter(cluster=spec.cluster_id, database=spec.database)

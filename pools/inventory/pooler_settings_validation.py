@@ -46,7 +46,10 @@ def offered(pooler: Pooler, scope: Scope) -> dict[str, Setting]:
 
 def unknown_settings(pooler: Pooler, scope: Scope, values: Values) -> list[Setting]:
     """Return a record for each stored value that the pooler's release does not know, so that it can be emptied."""
-    known, line = offered(pooler, scope), _("This release does not accept the setting: empty it, or nothing is applied.")
+    known, line = (
+        offered(pooler, scope),
+        _("This release does not accept the setting: empty it, or nothing is applied."),
+    )
     return [Setting(name, scope, Type.TEXT, "", line, str(OF_ANOTHER_RELEASE)) for name in values if name not in known]
 
 

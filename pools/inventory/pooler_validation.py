@@ -108,7 +108,7 @@ def _like(pooler: Pooler, fields: Mapping[str, Any]) -> Pooler:
 def _delivery_problem(pooler: Pooler, fields: Mapping[str, Any]) -> str:
     delivery, kind = fields["delivery"], fields["kind"]
     if delivery not in deliveries.DELIVERIES:
-        text = _("%(delivery)r is no way of delivery: use one of %(choices)s")
+        text = _("%(delivery)r is not a way of delivery: choose one of %(choices)s")
         return text % {"delivery": delivery, "choices": ", ".join(deliveries.DELIVERIES)}
     if pooler.file_paths and delivery != pooler.delivery:
         return _("its files were taken over where they lie: let the pooler go first")
@@ -127,7 +127,7 @@ def _kind_problem(kind: str) -> str:
 def _port_problem(port: Any) -> str:
     if isinstance(port, int) and 1 <= port <= 65535:
         return ""
-    return _("%(port)r is not a port from 1 to 65535") % {"port": port}
+    return _("%(port)r is not a port: enter a number from 1 to 65535") % {"port": port}
 
 
 def _address_problem(host: str, port: Any) -> str:

@@ -21,7 +21,7 @@ class Body:
         """Read the JSON object of a request; an empty body is an empty object."""
         given = request.data
         if not isinstance(given, Mapping):
-            raise ParseError(_("the body is no JSON object: send an object of names and values"))
+            raise ParseError(_("the body is not a JSON object: send an object of names and values"))
         return cls(given)
 
     def text(self, name: str, *, required: bool = False) -> str:

@@ -107,7 +107,7 @@ class MaintenanceView(ClusterView):
         window = {name: given.text(name, required=True) for name in WINDOW}
         for name, shape in WINDOW.items():
             if not shape.fullmatch(window[name]):
-                text = _("%(value)r is no %(name)s: send one as in {'day': 'tuesday', 'hour': '14:00'}")
+                text = _("%(value)r is not a valid %(name)s: send one as in {'day': 'tuesday', 'hour': '14:00'}")
                 raise ValidationError({name: [text % {"value": window[name][:40], "name": name}]})
         Cluster.objects.filter(pk=self.cluster.pk).update(maintenance_window=window)
         logger.info("maintenance window of cluster %s set by %s; no server is maintained", pk, person(request.user))

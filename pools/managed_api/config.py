@@ -44,7 +44,7 @@ class ConfigView(ClusterView):
         pooler, values = pooler_choice.of_cluster(self.cluster), _values(Body(asked).object(SECTION))
         if pooler.kind != PoolerKind.PGBOUNCER:
             raise Unsupported(
-                _("pooler %(pooler)s is no PgBouncer: change its settings on its page") % {"pooler": pooler}
+                _("pooler %(pooler)s is not a PgBouncer: change its settings on its page") % {"pooler": pooler}
             )
         if values:
             author, right = person(request.user), sql_right(request)

@@ -87,8 +87,8 @@ def _post(letter: Letter) -> None:
         error.close()
         raise DeliveryFailed(_("the webhook answered %(status)s") % {"status": error.code}) from None
     except (OSError, HTTPException) as error:
-        reason = {"reason": getattr(error, "reason", error)}
-        raise DeliveryFailed(_("the webhook did not answer: %(reason)s") % reason) from None
+        words = {"seconds": ANSWER_WITHIN_S, "reason": getattr(error, "reason", error)}
+        raise DeliveryFailed(_("the webhook did not answer within %(seconds)s s: %(reason)s") % words) from None
 
 
 def _headers(letter: Letter, body: bytes) -> Mapping[str, str]:

@@ -190,7 +190,7 @@ def _refuse_all_but_superusers(cluster: Cluster, connection: connect.Connection)
     row = connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
     if not (row and row[0]):
         text = _(
-            "%(role)r on %(cluster)s is no superuser, and only one can read the secrets in pg_authid: "
+            "%(role)r on %(cluster)s is not a superuser, and only a superuser can read the secrets in pg_authid: "
             "let the cluster's login be one, or give each pool a fixed user"
         )
         raise IllegalTransition(text % {"role": cluster.admin_user, "cluster": cluster})

@@ -179,9 +179,9 @@ def _fail_overdue() -> None:
     """Settle requests that no worker took, before one runs a command that no client waits for any more."""
     if ClusterCreation.objects.running().exists():
         return
-    overdue = ClusterCreation.objects.queued().filter(requested_at__lt=timezone.now() - TAKEN_WITHIN)
+    overdue, limit = ClusterCreation.objects.queued(), TAKEN_WITHIN
     if settings.CREATE_FILE:
-        too_old = timezone.now() - CLIENTS_WAIT
-        overdue = overdue.filter(state=CreationState.CREATING, requested_at__lt=too_old)
-    for creation in overdue:
-        _fail(creation, _("no worker with POOLDECK_CREATE_FILE took it in time"))
+        overdue, limit = overdue.filter(state=CreationState.CREATING), CLIENTS_WAIT
+    text = _("no worker with POOLDECK_CREATE_FILE took it within %(seconds)d s") % {"seconds": limit.total_seconds()}
+    for creation in overdue.filter(requested_at__lt=timezone.now() - limit):
+        _fail(creation, text)

@@ -258,7 +258,7 @@ def limit_problems(values: LimitValues) -> Iterator[tuple[str, str]]:
     """Yield (field, message) for an invalid connection limit."""
     limit = values.get("connection_limit")
     if limit is not None and not NO_LIMIT <= limit <= LARGEST:
-        text = _("%(limit)s is no limit: use 0 to %(largest)s, or %(no_limit)s for none")
+        text = _("%(limit)s is not a connection limit: enter 0 to %(largest)s, or %(no_limit)s for none")
         yield "connection_limit", text % {"limit": limit, "largest": LARGEST, "no_limit": NO_LIMIT}
 
 

@@ -18,7 +18,6 @@ STATEMENT_TIMEOUT_S = 120  # a template is copied file by file
 TAKEN = (errors.DuplicateDatabase, errors.DuplicateObject, errors.UniqueViolation)
 GONE = (errors.UndefinedObject, errors.InvalidCatalogName)
 BUSY = (errors.ObjectInUse, errors.DependentObjectsStillExist)
-TOO_SLOW = (errors.LockNotAvailable, errors.QueryCanceled)
 
 
 @contextmanager
@@ -43,7 +42,8 @@ def session(cluster: Cluster, database: str | None = None, *, field: str = "name
 
 def refusal(error: psycopg.Error, cluster: Cluster, field: str = "name") -> PoolsError:
     """Return the server's refusal as an error of this app; it holds the server's message, never the statement."""
-    params = {"reason": message_of(error), "cluster": cluster, "login": cluster.admin_user}
+    limits = {"lock_s": LOCK_TIMEOUT_S, "statement_s": STATEMENT_TIMEOUT_S}
+    params = {"reason": message_of(error), "cluster": cluster, "login": cluster.admin_user, **limits}
     if isinstance(error, TAKEN):
         return InvalidValues({field: [_("%(reason)s on cluster %(cluster)s: choose another name") % params]})
     if isinstance(error, GONE):
@@ -65,8 +65,10 @@ def _illegal(error: psycopg.Error) -> str | None:
         )
     if isinstance(error, errors.ReadOnlySqlTransaction):
         return _("cluster %(cluster)s accepts no changes (%(reason)s): do it on its primary")
-    if isinstance(error, TOO_SLOW):
-        return _("cluster %(cluster)s gave up: %(reason)s; try again when it is less busy")
+    if isinstance(error, errors.LockNotAvailable):
+        return _("cluster %(cluster)s gave up after %(lock_s)s s: %(reason)s; try again when it is less busy")
+    if isinstance(error, errors.QueryCanceled):
+        return _("cluster %(cluster)s gave up after %(statement_s)s s: %(reason)s; try again when it is less busy")
     if isinstance(error, BUSY):
         return _("cluster %(cluster)s refuses: %(reason)s")
     return None

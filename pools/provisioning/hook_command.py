@@ -104,9 +104,13 @@ def created(output: bytes) -> ClusterValues:
     for name in (*TEXTS, *OPTIONAL):
         is_needed = name in TEXTS or found.get(name) is not None
         if is_needed and not _is_text(found.get(name)):
-            raise HookFailed(_("%(name)s in the command's answer is no text") % {"name": name})
+            raise HookFailed(
+                _("%(name)s in the command's answer is not a text: print it as a JSON string") % {"name": name}
+            )
     if not isinstance(port := found.get("port"), int) or isinstance(port, bool):
-        raise HookFailed(_("%(name)s in the command's answer is no whole number") % {"name": "port"})
+        raise HookFailed(
+            _("%(name)s in the command's answer is not a whole number: print it as a JSON number") % {"name": "port"}
+        )
     given = {name: found[name] for name in (*TEXTS, "port", *OPTIONAL) if found.get(name) is not None}
     return cast(ClusterValues, given)
 

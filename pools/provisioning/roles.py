@@ -289,7 +289,7 @@ def _problems(values: RoleValues) -> Iterator[tuple[str, str]]:
     if access and not database:
         yield "database", _("name the database of that access, or leave the access out")
     if access and access not in Access.values:
-        text = _("%(access)r is no access: choose one of %(choices)s")
+        text = _("%(access)r is not a level of access: choose one of %(choices)s")
         yield "access", text % {"access": access, "choices": ", ".join(Access.values)}
     yield from _limit_problems(values)
 

@@ -117,7 +117,7 @@ def entry_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
 def _verb_page(request: HttpRequest, pool: Target, word: str, pages: Mapping[str, str]) -> HttpResponse:
     verb = VERBS.get(word)
     if verb is None:
-        raise Http404(f"{word} is no verb of a console")
+        raise Http404(f"{word} is not a command of a console")
     form = verb.form(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool, pages)}
     context["question"] = str(verb.question) % {"pool": pool}

@@ -94,5 +94,5 @@ def _against(request: HttpRequest, revision: Revision) -> Revision | None:
     if not asked:
         return diff.before(revision)
     if not asked.isdecimal():
-        raise Http404(f"{asked!r} is no number of a revision")
+        raise Http404(f"{asked!r} is not the number of a revision: choose one of the list")
     return get_object_or_404(revision.pooler.revisions, number=int(asked))

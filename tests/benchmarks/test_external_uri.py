@@ -75,7 +75,7 @@ def test_its_words_reach_every_load_program_and_the_panels_own_logins(tmp_path):
         ("postgresql://db/shop", "it lacks the user"),
         ("postgresql://app@db", "it lacks the dbname"),
         ("postgresql://app@a,b/shop", "name one host"),
-        ("postgresql://app@db:70000/shop", "70000 is no port"),
+        ("postgresql://app@db:70000/shop", "70000 is not a port"),
         ("postgresql://app@db/shop?sslmode=allow", "sslmode 'allow' is not taken"),
         ("postgresql://app@db/shop?sslrootcert=/etc/passwd", "leave out sslrootcert"),
         ("postgresql://app@db/shop?options=-crole%3Dpostgres", "leave out options"),

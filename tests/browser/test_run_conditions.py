@@ -16,7 +16,7 @@ def make_profile(page: Page) -> None:
     page.get_by_label("Name", exact=True).fill("browser")
     page.get_by_label("Settings", exact=True).fill("work_mem = 16 MB")
     page.get_by_role("button", name="Save").click()
-    expect(page.locator("main")).to_contain_text("line 1: 'work_mem = 16 MB' is no setting")
+    expect(page.locator("main")).to_contain_text("line 1: 'work_mem = 16 MB' is not a setting")
     page.get_by_label("Settings", exact=True).fill("work_mem = 16MB\nsynchronous_commit = off")
     page.get_by_role("button", name="Save").click()
     expect(page.get_by_role("heading", name="browser", exact=True)).to_be_visible()

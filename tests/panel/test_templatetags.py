@@ -81,7 +81,7 @@ def test_a_field_names_its_flag_unit_and_error():
         "<code",
         "-m",
         ">MB<",
-        "memory is a whole number, such as 10",
+        "memory must be a whole number: enter one such as 10",
         "optional",
     ):
         assert words in page

@@ -1,5 +1,7 @@
 """Every text that a person reads passes gettext, so that a catalog in `locale/` can translate it."""
 
+import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,16 @@ MODULES = [
     for path in sorted((ROOT / room).rglob("*.py"))
     if not set(NOT_PAGES) & set(path.parts)
 ]
+SCRIPTS = sorted((ROOT / "static" / "js").rglob("*.js"))
+IS_NO = re.compile(r"(?<!here )\b(?:is|are) no (?!longer\b)")  # “is no port”, for “is not a port: enter …”
+
+
+def strings_of(code: str) -> list[str]:
+    """Return the string literals of Python code without its docstrings."""
+    tree = ast.parse(code)
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    literals = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings)
+    return [node.value for node in literals if isinstance(node.value, str)]
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in TEMPLATES}), ids=lambda path: path.name)
@@ -26,6 +38,19 @@ def test_texts_of_templates_pass_gettext(folder: Path) -> None:
         for path in TEMPLATES
         if path.parent == folder
         for text in template_texts.untranslated(path.read_text())
+    ]
+    assert found == [], "\n".join(found)
+
+
+def test_a_message_says_what_a_value_is_not_in_whole_words() -> None:
+    """“x is no port” is not English of the field: “x is not a port: enter a number from 1 to 65535”."""
+    code = [path for room in ("panel", "pools", "benchmarks") for path in sorted((ROOT / room).rglob("*.py"))]
+    suspects = {path: text for path in (*code, *TEMPLATES, *SCRIPTS) if IS_NO.search(text := path.read_text())}
+    found = [
+        f"{path.relative_to(ROOT)}: {one}"
+        for path, text in suspects.items()
+        for one in (strings_of(text) if path.suffix == ".py" else text.splitlines())
+        if IS_NO.search(one)
     ]
     assert found == [], "\n".join(found)
 

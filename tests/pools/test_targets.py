@@ -36,7 +36,7 @@ def test_a_pgpool_spreads_reads_by_itself() -> None:
 
 def test_another_word_is_refused() -> None:
     assert [one for one in pool_validation.problems(a_pool(target="leader")) if one[0] == "target"] == [
-        ("target", "'leader' is no target: choose one of primary, standby")
+        ("target", "'leader' is not a target: choose one of primary, standby")
     ]
 
 

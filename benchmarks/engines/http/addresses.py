@@ -55,7 +55,9 @@ def _parts(url: str) -> SplitResult:
     except ValueError:
         well_formed = False
     if not well_formed:
-        raise ValueError(_("%(url)s is no address: use http:// or https:// and a host") % {"url": repr(url[:80])})
+        raise ValueError(
+            _("%(url)s is not a web address: enter http:// or https:// and a host") % {"url": repr(url[:80])}
+        )
     return parts
 
 

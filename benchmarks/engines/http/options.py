@@ -187,7 +187,7 @@ def _pool_errors(options: dict[str, Any]) -> dict[str, list[str]]:
 def _url(field: Field, value: Any) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_URL:
         raise ValueError(
-            _("%(value)s is no address: use at most %(longest_url)s characters")
+            _("%(value)s is not a web address of at most %(longest_url)s characters: enter a shorter one")
             % {"value": option_parsing.quoted(value), "longest_url": f"{LONGEST_URL:,}"}
         )
     return addresses.allowed(value.strip())

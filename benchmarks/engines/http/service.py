@@ -91,6 +91,9 @@ def _port(context: RunContext, service: LoadProcess) -> int:
         if isinstance(event, Line) and (found := _LISTENING.fullmatch(event.text)):
             return int(found[1])
         printed += [event.text.strip()] if isinstance(event, Line) else []
-    if not printed:
-        raise Refused(_("the products service did not start and printed no reason"))
-    raise Refused(_("the products service did not start: %(error)s") % {"error": printed[-1]})
+    if printed:
+        raise Refused(_("the products service did not start: %(error)s") % {"error": printed[-1]})
+    if service.exit_code() is None:
+        text = _("the products service did not start within %(seconds)d s and printed no reason")
+        raise Refused(text % {"seconds": LISTENS_WITHIN_S})
+    raise Refused(_("the products service did not start and printed no reason"))

@@ -130,7 +130,7 @@ def _fault_of(name: str) -> str:
 def _plan_name(field: Field, value: Any) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ValueError(
-            _("%(value)s is no name of a plan: use that of a .jmx file, without a folder")
+            _("%(value)s is not the name of a plan: choose that of a .jmx file, without a folder")
             % {"value": option_parsing.quoted(value)}
         )
     return value

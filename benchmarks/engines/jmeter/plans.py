@@ -89,7 +89,7 @@ def checked(text: str) -> Plan:
     try:
         root = ElementTree.fromstring(text)  # noqa: S314 entities are refused above, external ones are never fetched
     except ElementTree.ParseError as error:
-        raise PlanRefused(_("the plan is no XML (%(error)s): save it with JMeter") % {"error": error}) from None
+        raise PlanRefused(_("the plan is not XML (%(error)s): save it with JMeter") % {"error": error}) from None
     if root.tag != "jmeterTestPlan":
         raise PlanRefused(_("the file is a %(tag)s, no JMeter test plan: save it with JMeter") % {"tag": root.tag})
     urls = tuple(dict.fromkeys(url for element in root.iter() for url in _check(element)))

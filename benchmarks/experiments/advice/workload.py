@@ -126,7 +126,7 @@ def _tables(value: Any) -> str:
 def _positive_integer(name: str, value: Any) -> int:
     text = str(value)
     if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < 1:
-        message = _("%(value)s is no number of them: use a whole number from 1") % {"value": value}
+        message = _("%(value)s is not a number of them: enter a whole number from 1") % {"value": value}
         raise InvalidExperiment({name: [message]})
     return int(text)
 

@@ -124,7 +124,7 @@ def _in_base_unit(known: Known, number: str, unit: str) -> float:
             % {"number": number, "unit": unit, "name": known.name}
         )
     if unit not in table:
-        text = _("%(unit)s is no unit of %(name)s: use a number with one of the units %(units)s")
+        text = _("%(unit)s is not a unit of %(name)s: use a number with one of the units %(units)s")
         raise ValueError(text % {"unit": repr(unit), "name": known.name, "units": ", ".join(table)})
     return value * table[unit] / times
 

@@ -32,9 +32,9 @@ def parse(text: str) -> dict[str, str]:
             continue
         found = _LINE.fullmatch(stripped)
         if not found:
-            faults[number] = _("%(line)s is no setting: use name = value, with quotes round a value with blanks") % {
-                "line": repr(stripped[:60])
-            }
+            faults[number] = _(
+                "%(line)s is not a setting: enter name = value, with quotes around a value with spaces"
+            ) % {"line": repr(stripped[:60])}
         elif found["name"].lower() in values:
             faults[number] = _("%(name)s is set twice: leave one of them out") % {"name": found["name"].lower()}
         else:

@@ -47,7 +47,10 @@ def command_for(cluster: Cluster, table: str = RESTART) -> list[str] | None:
         return None
     if not isinstance(words, list) or not words or not all(isinstance(word, str) for word in words):
         raise Refused(
-            _('%(path)s: %(table)s.%(name)s is no list of words, as ["pg_ctlcluster", "15", "main", "restart"]')
+            _(
+                "%(path)s: %(table)s.%(name)s is not a list of words: write one such as "
+                '["pg_ctlcluster", "15", "main", "restart"]'
+            )
             % {"path": path, "table": table, "name": cluster.name}
         )
     return words

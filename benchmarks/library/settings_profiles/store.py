@@ -84,7 +84,9 @@ def _faults(values: Mapping[str, str]) -> list[str]:
         )
         return [text % {"count": len(values), "most": MOST_SETTINGS}]
     faults = [
-        _("%(name)s is no name of a setting") % {"name": repr(name)} for name in values if not _SETTING.fullmatch(name)
+        _("%(name)s is not the name of a setting: enter one such as work_mem") % {"name": repr(name)}
+        for name in values
+        if not _SETTING.fullmatch(name)
     ]
     faults += [why for name in values if (why := tuning.why_forbidden(name))]
     for name, value in values.items():

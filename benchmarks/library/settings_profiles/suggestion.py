@@ -43,7 +43,7 @@ def propose(
             raise ValueError(text % {"number": number})
     if disk not in DISKS:
         raise ValueError(
-            _("%(disk)s is no kind of disk: use %(disks)s") % {"disk": repr(disk), "disks": " or ".join(DISKS)}
+            _("%(disk)s is not a kind of disk: choose %(disks)s") % {"disk": repr(disk), "disks": " or ".join(DISKS)}
         )
     memory = memory_mb * MB
     shared = _whole(memory * SHARED)

@@ -83,5 +83,5 @@ def libraries_in(listing: str, program: str) -> tuple[str, tuple[str, ...]]:
     loaded = [Path(found["path"]) for found in _LOADED.finditer(listing)]
     loader = next((path for path in loaded if _LOADER.fullmatch(path.name)), None)
     if loader is None:
-        raise NotConfinable(_("%(program)s is no program with libraries of its own") % {"program": program})
+        raise NotConfinable(_("%(program)s is not a program with libraries of its own") % {"program": program})
     return str(loader), tuple(sorted({str(path.parent) for path in loaded if path != loader}))

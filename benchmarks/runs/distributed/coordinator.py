@@ -86,14 +86,16 @@ def _observed(context: SetupContext) -> Iterator["Queue[object]"]:
 
 def _merge_until_end(participants: Participants, context: SetupContext, events: "Queue[object]") -> None:
     """Merge the parts' samples until all have ended; raise `Stopped` where one failed."""
-    deadline = participants.starts_at + runner.allowed_s(context.run) + ENDED_WITHIN_S
+    allowed_s = runner.allowed_s(context.run) + ENDED_WITHIN_S
+    deadline = participants.starts_at + allowed_s
     while not participants.has_ended():
         context.check()
         participants.merge()
         for event in drain(events):
             runner.record_event(event, participants.recorder)
         if time.monotonic() > deadline:
-            raise DeadlinePassed(_("its parts did not end in their time; figures are those until then"))
+            text = _("its parts did not end within %(seconds)s s; figures are those until then")
+            raise DeadlinePassed(text % {"seconds": f"{allowed_s:,.0f}"})
         time.sleep(MERGE_EVERY_S)
 
 

@@ -258,10 +258,10 @@ def _check(recorder: Recorder, now: float, deadline: float) -> None:
 def _why_late(run: Run) -> str:
     if dry_run.is_dry_run(run):
         return dry_run.why_late(run)
+    text = _("it did not end within %(seconds)s s: the server or the pooler hung; figures are those until then")
     if run.purpose == Purpose.PREPARE:
         text = _("the dataset was not made within %(seconds)s s: the server hung, or its disk is very slow")
-        return text % {"seconds": f"{allowed_s(run):,.0f}"}
-    return _("it did not end in its time: the server or the pooler hung; figures are those until then")
+    return text % {"seconds": f"{allowed_s(run):,.0f}"}
 
 
 def _heartbeat(recorder: Recorder) -> None:

@@ -122,7 +122,7 @@ def _checked_after_restart(request: RunRequest) -> tuple[Target, dict[str, Any]]
 def _check_request(request: RunRequest) -> tuple[Target, dict[str, Any]]:
     engine, purpose, place = request.engine, request.purpose, request.place
     if engine not in ENGINES:
-        text = _("%(engine)s is no engine here: use one of %(engines)s")
+        text = _("%(engine)s is not an engine here: choose one of %(engines)s")
         raise InvalidOptions({"engine": [text % {"engine": repr(engine), "engines": ", ".join(ENGINES)}]})
     if purpose not in (Purpose.LOAD, Purpose.PREPARE):
         raise InvalidOptions(

@@ -72,7 +72,7 @@ def lost_maps_fault(rules: str, maps: str) -> str:
     named = (
         (number, option.removeprefix(MAP))
         for number, line in enumerate(rules.splitlines(), start=1)
-        for field in _fields(line)[4:]  # behind the method
+        for field in _fields(line)[4:]  # options stand behind the method
         for option in field
         if option.startswith(MAP)
     )
@@ -146,7 +146,10 @@ def _check_rule(fields: Fields, version: Version) -> None:
         return
     kind = fields[0][0]
     if kind not in TYPES:
-        raise Unreadable(_("%(value)s is no type: use %(types)s") % {"value": _quoted(kind), "types": ", ".join(TYPES)})
+        raise Unreadable(
+            _("%(value)s is not a connection type: enter one of %(types)s")
+            % {"value": _quoted(kind), "types": ", ".join(TYPES)}
+        )
     if len(fields) < (4 if kind == "local" else 5):
         if kind == "local":
             missing = _("it has %(count)d fields, and needs type, database, user and method")
@@ -185,7 +188,7 @@ def _after_address(fields: Fields, version: Version) -> Fields:
         ip_address(address)
     except ValueError:
         raise Unreadable(
-            _("%(value)s is no address: write numbers such as 10.0.0.0/8 or ::1/128") % {"value": _quoted(address)}
+            _("%(value)s is not an address: enter numbers such as 10.0.0.0/8 or ::1/128") % {"value": _quoted(address)}
         ) from None
     _check_network(f"{address}/{_prefix_length(address, fields[1][0])}")
     return fields[2:]
@@ -214,7 +217,7 @@ def _check_network(network: str) -> None:
                 % {"network": network, "fitting": fitting}
             ) from None
         raise Unreadable(
-            _("%(network)s is no address with a mask: write numbers such as 10.0.0.0/8") % {"network": network}
+            _("%(network)s is not an address with a mask: enter numbers such as 10.0.0.0/8") % {"network": network}
         ) from None
 
 
@@ -225,7 +228,7 @@ def _check_method(fields: Fields, version: Version) -> None:
     methods = (*METHODS, "ldap") if version >= LDAP_SINCE else METHODS
     if method not in methods:
         raise Unreadable(
-            _("%(value)s is no method of this PgBouncer: use %(methods)s")
+            _("%(value)s is not a method of this PgBouncer: enter one of %(methods)s")
             % {"value": _quoted(method), "methods": ", ".join(methods)}
         )
     maps = method in ("cert", "peer") and version >= MAPS_SINCE

@@ -26,7 +26,10 @@ def _fault(words: list[str], line: str) -> str:
     if line.count('"') % 2:
         return _("a quote is not closed: double quotes come in pairs")
     if words[0] not in TYPES:
-        return _("%(word)r is no type: use %(types)s") % {"word": words[0], "types": ", ".join(TYPES)}
+        return _("%(word)r is not a connection type: enter one of %(types)s") % {
+            "word": words[0],
+            "types": ", ".join(TYPES),
+        }
     if len(words) < (4 if words[0] == "local" else 5):
         return _("type, database, user, address (but for local) and method are needed")
     if any(name.startswith(("+", "@")) or name == "samegroup" for field in words[1:3] for name in field.split(",")):
@@ -39,7 +42,8 @@ def _fault(words: list[str], line: str) -> str:
     return (
         ""
         if method in METHODS
-        else _("%(method)r is no method: use %(methods)s") % {"method": method, "methods": ", ".join(METHODS)}
+        else _("%(method)r is not a method: enter one of %(methods)s")
+        % {"method": method, "methods": ", ".join(METHODS)}
     )
 
 
@@ -59,7 +63,7 @@ def _place_fault(place: str, mask: str) -> str:
     try:
         ip_network(network)
     except ValueError as error:
-        return _("%(network)s is no address with a mask, such as 10.0.0.0/8: %(error)s") % {
+        return _("%(network)s is not an address with a mask (%(error)s): enter one such as 10.0.0.0/8") % {
             "network": network,
             "error": error,
         }

@@ -53,7 +53,9 @@ def of_pooler(pooler: Pooler) -> list[Node]:
 def refuse_another_kind(pooler: Pooler) -> None:
     """Raise `IllegalTransition` for a pooler without backends."""
     if pooler.kind != PoolerKind.PGPOOL:
-        raise IllegalTransition(_("pooler %(pooler)s is no Pgpool-II: only that has backends") % {"pooler": pooler})
+        raise IllegalTransition(
+            _("pooler %(pooler)s is not a Pgpool-II: choose one, since only that has backends") % {"pooler": pooler}
+        )
 
 
 def applied(pooler: Pooler) -> list[Node]:

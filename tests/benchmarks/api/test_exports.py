@@ -137,7 +137,7 @@ def test_another_kind_is_refused_by_name(runner, run):
     answer, text = export(runner, run, "pdf")
     assert (answer.status_code, json.loads(text)) == (
         400,
-        {"as": ["'pdf' is no export format: use one of csv, json, html, log"]},
+        {"as": ["'pdf' is not an export format: choose one of csv, json, html, log"]},
     )
 
 

@@ -50,7 +50,7 @@ def test_looks_of_one_kind(runner, watched):
 def test_a_kind_that_is_none_is_refused(runner, watched):
     answer = runner.get(url_of(watched), {"kind": "weather"})
     assert answer.status_code == 400
-    reported = "'weather' is no kind of observation: use one of pooler, server, host, generator"
+    reported = "'weather' is not a kind of observation: choose one of pooler, server, host, generator"
     assert answer.json() == {"kind": [reported]}
 
 

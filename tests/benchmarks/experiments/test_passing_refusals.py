@@ -67,7 +67,7 @@ def test_a_pool_that_is_never_applied_leaves_its_arms_out_with_the_reason(experi
     experiment.write(started_at=timezone.now() - lifecycle.APPLIED_WITHIN)
     pooled = {arm.key for arm in arms_of(experiment) if resources.pool_key(arm) and not arm.other_host}
     assert set_up(experiment) == pooled
-    assert {experiment.skipped[key] for key in pooled} == {"its pool was not applied in time"}
+    assert {experiment.skipped[key] for key in pooled} == {"its pool was not applied within 120 s"}
 
 
 @pytest.fixture

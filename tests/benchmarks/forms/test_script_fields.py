@@ -78,7 +78,7 @@ def test_variables_are_lines():
         "line 1 is 'rows': write a name, =, and a number or text in quotes"
     ]
     assert chosen(variables="n = 1\ncity = Oslo").errors["variables"] == [
-        "line 2: 'Oslo' is no number: put text in single quotes"
+        "line 2: 'Oslo' is not a number: put text in single quotes"
     ]
 
 

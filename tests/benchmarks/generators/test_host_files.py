@@ -30,7 +30,7 @@ def test_a_generator_writes_down_its_files_with_its_engines(
     found = registration.describe().files
     assert found["sysbench"] == {"tpcc.lua": ""}
     assert list(found["jmeter"]) == ["empty.jmx"]
-    assert found["jmeter"]["empty.jmx"].startswith("the plan is no XML")
+    assert found["jmeter"]["empty.jmx"].startswith("the plan is not XML")
 
 
 def test_only_plans_and_tpcc_are_files_of_the_host() -> None:

@@ -41,7 +41,7 @@ def test_no_failures_told_are_none():
     [
         ({"metric": "tps"}, "give a list of at most 20 thresholds"),
         (["tps"], 'threshold 1: use {"metric": …, "at_least": …} or {"metric": …, "at_most": …}'),
-        ([{"metric": "speed", "at_least": 1}], "threshold 1: 'speed' is no metric here: use one of tps, "),
+        ([{"metric": "speed", "at_least": 1}], "threshold 1: 'speed' is not a metric here: choose one of tps, "),
         ([{"metric": "tps"}], "threshold 1: tps takes one of at_least and at_most, and nothing else"),
         ([{"metric": "tps", "at_least": 1, "at_most": 2}], "threshold 1: tps takes one of"),
         ([{"metric": "tps", "at_least": 1, "why": 2}], "threshold 1: tps takes one of"),

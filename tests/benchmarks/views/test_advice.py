@@ -251,7 +251,7 @@ def test_a_workload_of_no_number_is_refused_by_its_name(staff, queued: None, nam
     pool = a_pool()
     with pytest.raises(InvalidExperiment) as refused:
         sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, workload={name: "many"}))
-    assert refused.value.errors == {name: ["many is no number of them: use a whole number from 1"]}
+    assert refused.value.errors == {name: ["many is not a number of them: enter a whole number from 1"]}
 
 
 def test_the_button_gives_the_pool_its_size_and_reserve(staff, queued: None, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,7 +31,7 @@ def test_a_superuser_sets_changes_and_removes_one(superuser: Client):
     assert (made.cluster, made.holder, made.clients, made.threads, made.duration) == (None, "staff", 100, None, 600)
     page = page_of(superuser.get("/ceilings/"))
     assert "every cluster" in page
-    assert "staff who are no superusers" in page
+    assert "staff who are not superusers" in page
     superuser.post(f"/ceilings/{made.pk}/", NEW | {"clients": "50"})
     assert Ceiling.objects.get().clients == 50
     assert superuser.post(f"/ceilings/{made.pk}/delete/").headers["Location"] == "/ceilings/"
@@ -71,7 +71,7 @@ def test_what_can_not_be_a_ceiling_is_told_and_stays_typed(superuser: Client, ch
 def test_a_second_one_of_the_same_cluster_and_holder_is_refused(superuser: Client):
     a_ceiling()
     page = page_of(superuser.post("/ceilings/new/", NEW))
-    assert "there is a run limit for every cluster, staff who are no superusers already: change that one" in page
+    assert "there is a run limit for every cluster, staff who are not superusers already: change that one" in page
 
 
 def test_wrong_methods_and_ids_and_strangers(superuser: Client):

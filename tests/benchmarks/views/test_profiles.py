@@ -55,7 +55,7 @@ def test_a_profile_is_made_changed_and_deleted(staff):
 def test_bad_lines_are_named_and_stay_typed(staff):
     answer = staff.post(CREATE, {"name": "tuned", "values": "work_mem 16 MB\nssl_cert_file = /etc/passwd"})
     assert answer.context["form"].errors["values"] == [
-        "line 1: 'work_mem 16 MB' is no setting: use name = value, with quotes round a value with blanks"
+        "line 1: 'work_mem 16 MB' is not a setting: enter name = value, with quotes around a value with spaces"
     ]
     assert "ssl_cert_file = /etc/passwd" in page_of(answer)
     answer = staff.post(CREATE, {"name": "tuned", "values": "ssl_cert_file = /etc/passwd"})
@@ -132,5 +132,5 @@ def test_a_machine_that_can_not_be_is_refused_with_its_figures(staff):
         "memory_mb": ["64 is too little: use at least 128"],
         "cpus": ["5000 is too much: use at most 4096"],
         "disk": ["this disk is not there (any more): choose one of the list"],
-        "max_connections": ["connections is a whole number, such as 10"],
+        "max_connections": ["connections must be a whole number: enter one such as 10"],
     }

@@ -31,7 +31,7 @@ def test_the_filters_of_the_list_do_not_hide_a_pool_from_its_own_address(url):
 def test_an_unknown_mode_is_named(url):
     answer = bearer().get(f"{url}mode-check/?as=magic")
     assert (answer.status_code, answer.json()) == (
-        400, {"as": ["'magic' is no mode: choose one of session, transaction, statement"]}
+        400, {"as": ["'magic' is not a pool mode: choose one of session, transaction, statement"]}
     )  # fmt: skip
 
 

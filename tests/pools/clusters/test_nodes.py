@@ -27,7 +27,7 @@ def cluster() -> Cluster:
     [
         ({"host": ""}, "host", "a host name, an address or a socket directory is needed"),
         ({"host": "a,b"}, "host", "'a,b' names several hosts: register each as a cluster of its own"),
-        ({"port": 70000}, "port", "70000 is no port: use 1 to 65535"),
+        ({"port": 70000}, "port", "70000 is not a port: enter a number from 1 to 65535"),
         ({"port": 1}, "host", "127.0.0.1:1 is the cluster's own address: add its other servers here"),
         ({"port": 3}, "host", "127.0.0.1:3 is already a node of cluster shop"),
         (

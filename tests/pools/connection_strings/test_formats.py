@@ -78,4 +78,6 @@ def test_texts(endpoint: Endpoint, as_: str, text: str) -> None:
 def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UnknownFormat) as refused:
         connection_strings.render(PLAIN, "telnet", reveal=False)
-    assert refused.value.errors == {"as": [f"'telnet' is no format: use one of {', '.join(FORMATS)}"]}
+    assert refused.value.errors == {
+        "as": [f"'telnet' is not a format of connection strings: choose one of {', '.join(FORMATS)}"]
+    }

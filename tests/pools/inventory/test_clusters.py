@@ -56,13 +56,13 @@ def test_an_unreachable_cluster_is_saved_with_the_reason(typed: dict[str, Any]) 
     [
         ({"name": ""}, "name", "a name is needed"),
         ({"host": "a,b"}, "host", "'a,b' names several hosts: register each as a cluster of its own"),
-        ({"port": 0}, "port", "0 is no port: use 1 to 65535"),
-        ({"port": 65536}, "port", "65536 is no port: use 1 to 65535"),
+        ({"port": 0}, "port", "0 is not a port: enter a number from 1 to 65535"),
+        ({"port": 65536}, "port", "65536 is not a port: enter a number from 1 to 65535"),
         ({"admin_user": "a\nb"}, "admin_user", "'a\\nb' contains a line break or a NUL: leave it out"),
         (
             {"sslmode": "allow"},
             "sslmode",
-            "'allow' is no sslmode: choose one of disable, prefer, require, verify-ca, verify-full",
+            "'allow' is not an sslmode: choose one of disable, prefer, require, verify-ca, verify-full",
         ),
         (
             {"sslmode": "verify-full"},

@@ -19,7 +19,7 @@ LOGIN = {"admin_user": "stats", "admin_password": "secret"}
         ("[::1]:6433", Line(1, "[::1]:6433", "::1", 6433)),
         ("2001:db8::1", Line(1, "2001:db8::1", "2001:db8::1", 6432)),
         ("/run/pgbouncer:6433", Line(1, "/run/pgbouncer:6433", "/run/pgbouncer", 6433)),
-        ("db1:x", Line(1, "db1:x", "db1", 6432, problem="x is no port: use 1 to 65535")),
+        ("db1:x", Line(1, "db1:x", "db1", 6432, problem="x is not a port: enter a number from 1 to 65535")),
         (
             "postgresql://me:geheim@db1:6433/pgbouncer",
             Line(1, "postgresql://me:••••@db1:6433/pgbouncer", "db1", 6433, "me", "geheim"),

@@ -35,13 +35,13 @@ def test_an_ordinary_pool_is_fine() -> None:
         ({"database": ""}, ("database", "a name is needed")),
         ({"database": "a\nb"}, ("database", "'a\\nb' contains a line break or a NUL: leave it out")),
         ({"user": "a\rb"}, ("user", "'a\\rb' contains a line break or a NUL: leave it out")),
-        ({"size": 0}, ("size", "size 0 is no size of a pool: use 1 to 100000, within the cluster's budget")),
-        ({"size": -1}, ("size", "size -1 is no size of a pool: use 1 to 100000, within the cluster's budget")),
-        ({"size": 10**9}, ("size", f"size {10**9} is no size of a pool: use 1 to 100000, within the cluster's budget")),
+        ({"size": 0}, ("size", "0 is not a pool size: enter 1 to 100000, within the cluster's budget")),
+        ({"size": -1}, ("size", "-1 is not a pool size: enter 1 to 100000, within the cluster's budget")),
+        ({"size": 10**9}, ("size", f"{10**9} is not a pool size: enter 1 to 100000, within the cluster's budget")),
         ({"size": "5"}, ("size", "a whole number of server connections is needed: at least 1")),
         ({"size": True}, ("size", "a whole number of server connections is needed: at least 1")),
-        ({"mode": "magic"}, ("mode", "'magic' is no mode: choose one of session, transaction, statement")),
-        ({"settings": [1]}, ("settings", "[1] is no object of settings: use name and value pairs")),
+        ({"mode": "magic"}, ("mode", "'magic' is not a pool mode: choose one of session, transaction, statement")),
+        ({"settings": [1]}, ("settings", "[1] is not an object of settings: send names and values")),
         (
             {"settings": {"timezone": "a\n%include x"}},
             ("settings", "timezone: a line break or NUL can't be written into a configuration file: leave it out"),
@@ -113,5 +113,5 @@ def test_a_database_that_pool_hba_would_misread_is_refused(name: str) -> None:
 def test_a_chain_leads_through_a_pgpool_only() -> None:
     other = Pooler(name="edge-2", kind=PoolerKind.PGBOUNCER, config_dir="/etc/pgbouncer-2")
     assert problems(through=other) == [
-        ("through", "pooler edge-2 is no Pgpool-II: a PgBouncer routes to its servers itself")
+        ("through", "pooler edge-2 is not a Pgpool-II: leave it empty, since a PgBouncer routes to its servers itself")
     ]

@@ -169,10 +169,10 @@ def test_a_key_of_another_certificate_is_refused_and_not_told(pooler, asked):
     [
         ("client_tls_ca_file", "hello", "not a certificate in PEM"),
         ("server_tls_key_file", "hello", "not a private key in PEM"),
-        ("auth_hba_file", "host all all 10.0.0.0/8 telepathy", "line 1: 'telepathy' is no method"),
+        ("auth_hba_file", "host all all 10.0.0.0/8 telepathy", "line 1: 'telepathy' is not a method"),
         ("auth_hba_file", " \n", "is empty"),
         ("auth_hba_file", "x" * 300_000, "longer than 256 kB"),
-        ("auth_file", '"a" "b"', "is no file that this pooler accepts"),
+        ("auth_file", '"a" "b"', "is not a file that this pooler accepts"),
     ],
 )
 def test_a_file_that_can_not_be_read_is_refused(pooler, setting, content, why):

@@ -72,9 +72,9 @@ def test_the_command_is_given_the_whole_request(create_file: CreateFile, tmp_pat
     [
         ("sys.exit('no server is left')", "the command ended with code 1: no server is left"),
         ("print('made-secret')", "the command printed no JSON object on its standard output"),
-        (f"print(json.dumps({MADE | {'port': 0}!r}))", "port: 0 is no port: use 1 to 65535"),
+        (f"print(json.dumps({MADE | {'port': 0}!r}))", "port: 0 is not a port: enter a number from 1 to 65535"),
         (f"print(json.dumps({MADE | {'host': '169.254.169.254'}!r}))", "host: "),
-        (f"print(json.dumps({MADE | {'sslmode': 'allow'}!r}))", "sslmode: 'allow' is no sslmode"),
+        (f"print(json.dumps({MADE | {'sslmode': 'allow'}!r}))", "sslmode: 'allow' is not an sslmode"),
     ],
 )
 def test_a_command_that_fails_leaves_a_reason_and_no_cluster(
@@ -167,7 +167,7 @@ def test_a_worker_without_the_file_leaves_requests_to_others_for_ten_minutes(set
     fresh, old = a_creation(name="fresh"), a_creation(requested_at=timezone.now() - timedelta(minutes=11))
     cluster_commands.run_due()
     assert outcome(fresh)[0] == CreationState.CREATING
-    assert outcome(old) == (CreationState.FAILED, "no worker with POOLDECK_CREATE_FILE took it in time")
+    assert outcome(old) == (CreationState.FAILED, "no worker with POOLDECK_CREATE_FILE took it within 600 s")
 
 
 def test_a_request_that_its_client_does_not_wait_for_any_more_is_not_carried_out(create_file: CreateFile) -> None:

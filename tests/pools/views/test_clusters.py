@@ -105,7 +105,7 @@ def test_a_refused_value_stands_beside_its_field(staff):
     answer = staff.post("/clusters/new/", TYPED | {"port": "99999", "host": "a,b"})
     assert answer.context["form"].errors == {
         "host": ["'a,b' names several hosts: register each as a cluster of its own"],
-        "port": ["99999 is no port: use 1 to 65535"],
+        "port": ["99999 is not a port: enter a number from 1 to 65535"],
     }
     answer = staff.post("/clusters/new/", TYPED | {"save_anyway": "1"})
     assert answer.context["form"].errors == {"name": ["there is already a cluster named 'orders': choose another name"]}

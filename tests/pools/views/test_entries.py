@@ -126,7 +126,7 @@ class TestPaste:
         answer = staff.post("/poolers/paste/", self.values, headers={"HX-Request": "true"})
         assert [line.number for line in answer.context["waiting"]] == [1, 2]
         row = staff.post("/poolers/paste/line/", self.values | {"line": "2"}, headers={"HX-Request": "true"})
-        assert "0 is no port" in row.content.decode()
+        assert "0 is not a port" in row.content.decode()
 
     @pytest.mark.parametrize("line", ["", "x", "9"])
     def test_a_line_that_the_list_has_not_is_a_bad_request(self, staff, line):

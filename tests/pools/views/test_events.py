@@ -108,7 +108,7 @@ def test_a_test_says_what_became_of_it(staff, settings):
     assert "No channel is configured" in page_of(staff.post("/events/test/", follow=True))
     settings.WEBHOOK_URL = "http://127.0.0.1:1/"
     page = page_of(staff.post("/events/test/", follow=True))
-    assert "The test by webhook did not arrive: the webhook did not answer: " in page
+    assert "The test by webhook did not arrive: the webhook did not answer within 5 s: " in page
 
 
 def test_a_reader_sees_events_but_sets_no_thresholds(reader):

@@ -100,5 +100,5 @@ def test_other_kinds_let_in_a_pools_own_user_only(db):
         "mode": "session",
     }
     answer = callers.bearer("read", "apply").post("/api/v1/pools/", spec | {"name": "app", "allowed_users": ["b"]})
-    assert (answer.status_code, "is no PgBouncer" in answer.data["allowed_users"][0]) == (400, True)
+    assert (answer.status_code, "is not a PgBouncer" in answer.data["allowed_users"][0]) == (400, True)
     assert not Pool.objects.exists()

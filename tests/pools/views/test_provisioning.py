@@ -88,7 +88,7 @@ def test_the_cluster_leads_to_its_databases_and_roles(reader, cluster):
 @pytest.mark.parametrize(
     ("typed", "field", "words"),
     [
-        ({"connection_limit": "many"}, "connection_limit", "connection limit is a whole number"),
+        ({"connection_limit": "many"}, "connection_limit", "connection limit must be a whole number"),
         ({"connection_limit": "-1"}, "connection_limit", "-1 is too little: use at least 0"),
         ({"valid_until": "later"}, "valid_until", "this is not a valid time: write it as 2027-01-31 18:00"),
         ({"name": ""}, "name", "name is needed"),

@@ -196,7 +196,7 @@ def test_ways_to_other_hosts_and_files_are_closed(xml: str) -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("not xml", "the plan is no XML"),
+        ("not xml", "the plan is not XML"),
         ("<html/>", "the file is a html, no JMeter test plan"),
         ('<!DOCTYPE x [<!ENTITY a "b">]><jmeterTestPlan/>', "declares a document type"),
         (f"<jmeterTestPlan>{'x' * 1_000_001}</jmeterTestPlan>", "more than 1,000,000 bytes"),

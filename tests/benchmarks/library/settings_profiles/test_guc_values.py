@@ -38,10 +38,10 @@ def test_a_value_reads_as_the_server_would_show_it(known, text, setting):
 @pytest.mark.parametrize(
     ("known", "text", "message"),
     [
-        (WORK, "16mb", "'mb' is no unit of work_mem: use a number with one of the units B, kB, MB, GB, TB"),
-        (WORK, "5min", "'min' is no unit of work_mem: use a number with one of the units B, kB, MB, GB, TB"),
+        (WORK, "16mb", "'mb' is not a unit of work_mem: use a number with one of the units B, kB, MB, GB, TB"),
+        (WORK, "5min", "'min' is not a unit of work_mem: use a number with one of the units B, kB, MB, GB, TB"),
         (WORK, "1kB", "'1kB' is out of range: use 64kB to 2147483647kB"),
-        (TIMEOUT, "5 minutes", "'minutes' is no unit of checkpoint_timeout"),
+        (TIMEOUT, "5 minutes", "'minutes' is not a unit of checkpoint_timeout"),
         (COST, "1MB", "1MB has a unit, and random_page_cost takes none: leave it out"),
         (COST, "cheap", "'cheap' is not a number: use a number without a unit"),
         (FLAG, "maybe", "'maybe' is neither on nor off: use one of these"),

@@ -17,8 +17,8 @@ def test_every_wrong_line_is_named():
         parse("work_mem = 16MB\nwork_mem = 8MB\n= 7\nmax_wal_size = 4 GB\n")
     assert caught.value.faults == {
         2: "work_mem is set twice: leave one of them out",
-        3: "'= 7' is no setting: use name = value, with quotes round a value with blanks",
-        4: "'max_wal_size = 4 GB' is no setting: use name = value, with quotes round a value with blanks",
+        3: "'= 7' is not a setting: enter name = value, with quotes around a value with spaces",
+        4: "'max_wal_size = 4 GB' is not a setting: enter name = value, with quotes around a value with spaces",
     }
 
 

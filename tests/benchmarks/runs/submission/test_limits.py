@@ -46,11 +46,11 @@ def test_what_is_above_names_the_figure_the_ceiling_and_whose_it_is(cluster: Clu
     assert refused(author, cluster, clients=100, duration=60) == {}
     assert refused(author, cluster, clients=1_200, duration=61) == {
         "clients": [
-            f"1,200 is above the run limit of 100 (clients) for {cluster}, staff who are no superusers: use at most "
+            f"1,200 is above the run limit of 100 (clients) for {cluster}, staff who are not superusers: use at most "
             "100, or ask an admin to raise it"
         ],
         "duration": [
-            f"61 s is above the run limit of 60 s (duration) for {cluster}, staff who are no superusers: use at most "
+            f"61 s is above the run limit of 60 s (duration) for {cluster}, staff who are not superusers: use at most "
             "60 s, or ask an admin to raise it"
         ],
     }

@@ -113,7 +113,7 @@ def test_a_changed_password_is_adopted_where_it_works(
     ("name", "old", "new", "why"),
     [
         ("pooldeck.ini", "host='127.0.0.1'", "host='10.0.0.1'", "line 4: host of pool orders comes from its cluster"),
-        ("pooldeck.ini", "pool_size=3", "pool_size=0", "size 0 is no size of a pool"),
+        ("pooldeck.ini", "pool_size=3", "pool_size=0", "0 is not a pool size"),
         ("pooldeck.ini", "pool_size=3", "pool_size=3 zork=x", "zork is not a setting"),
         (
             "pooldeck.ini",

@@ -79,7 +79,7 @@ def test_any_name_is_created_listed_and_dropped_as_it_is(
         ({"name": "x", "owner": "nobody"}, "owner", "there is no role 'nobody' on cluster live"),
         ({"name": "x", "template": "nothing"}, "template", "there is no database 'nothing' on cluster live"),
         ({"name": "x", "encoding": "EBCDIC"}, "encoding", "'EBCDIC' is not offered"),
-        ({"name": "x", "connection_limit": -2}, "connection_limit", "-2 is no limit"),
+        ({"name": "x", "connection_limit": -2}, "connection_limit", "-2 is not a connection limit"),
     ],
 )
 def test_what_can_not_be_made_is_told_beside_its_field(

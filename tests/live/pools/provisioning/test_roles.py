@@ -77,11 +77,11 @@ def test_any_name_is_created_logs_in_and_is_dropped_as_it_is(
         ({"name": "pg_mine"}, "name", "that PostgreSQL reserves"),
         ({"name": "public"}, "name", "that PostgreSQL reserves"),
         ({"name": "app"}, "name", "already exists on cluster live: choose another name"),
-        ({"name": "x", "connection_limit": -5}, "connection_limit", "-5 is no limit"),
+        ({"name": "x", "connection_limit": -5}, "connection_limit", "-5 is not a connection limit"),
         ({"name": "x", "valid_until": datetime(2020, 1, 1, tzinfo=UTC)}, "valid_until", "is past"),
         ({"name": "x", "database": "nope"}, "database", "there is no database 'nope' on cluster live (it has"),
         ({"name": "x", "access": "read"}, "database", "name the database"),
-        ({"name": "x", "database": "app", "access": "all"}, "access", "'all' is no access"),
+        ({"name": "x", "database": "app", "access": "all"}, "access", "'all' is not a level of access"),
     ],
 )
 def test_what_can_not_be_made_is_told_beside_its_field_and_nothing_is_kept(

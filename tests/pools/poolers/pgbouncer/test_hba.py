@@ -26,7 +26,10 @@ def test_what_pgbouncer_reads_is_taken(line):
 @pytest.mark.parametrize(
     ("line", "why"),
     [
-        ("hostall all all 10.0.0.0/8 md5", "'hostall' is no type: use local, host, hostssl, hostnossl"),
+        (
+            "hostall all all 10.0.0.0/8 md5",
+            "'hostall' is not a connection type: enter one of local, host, hostssl, hostnossl",
+        ),
         ("host all all 10.0.0.0/8", "it has 4 fields, and needs type, database, user, address and method"),
         ("local all all", "it has 3 fields, and needs type, database, user and method"),
         ("host all +staff 10.0.0.0/8 md5", "+staff: members of a role are not known to PgBouncer: write their names"),
@@ -36,9 +39,9 @@ def test_what_pgbouncer_reads_is_taken(line):
             "host all all 10.0.0.1/8 md5",
             "10.0.0.1/8 reaches beyond its mask, so no client would match: write 10.0.0.0/8",
         ),
-        ("host all all 10.0.0.0/33 md5", "10.0.0.0/33 is no address with a mask: write numbers such as 10.0.0.0/8"),
-        ("host all all db.local md5", "'db.local' is no address: write numbers such as 10.0.0.0/8 or ::1/128"),
-        ("host all all 10.0.0.0/8 ident", "'ident' is no method of this PgBouncer"),
+        ("host all all 10.0.0.0/33 md5", "10.0.0.0/33 is not an address with a mask: enter numbers such as 10.0.0.0/8"),
+        ("host all all db.local md5", "'db.local' is not an address: enter numbers such as 10.0.0.0/8 or ::1/128"),
+        ("host all all 10.0.0.0/8 ident", "'ident' is not a method of this PgBouncer"),
         ("host all all 10.0.0.0/8 md5 extra", "'extra' after md5 is not read: take it away"),
         ('host "all all 10.0.0.0/8 md5', "a quote is not closed: double quotes come in pairs"),
         ("host all all, 10.0.0.0/8 md5", "it has 4 fields, and needs type, database, user, address and method"),
@@ -67,7 +70,7 @@ def test_what_came_with_a_release_is_refused_before_it(line, since):
 
 def test_every_fault_is_named_with_its_line_and_a_file_without_rules_is_refused():
     assert hba.rules_fault("local all all peer\nnonsense\nhost x\n", OLD) == (
-        "line 2: 'nonsense' is no type: use local, host, hostssl, hostnossl; "
+        "line 2: 'nonsense' is not a connection type: enter one of local, host, hostssl, hostnossl; "
         "line 3: it has 2 fields, and needs type, database, user, address and method"
     )
     assert "every client would be refused" in hba.rules_fault("# nothing\n\n", OLD)

@@ -25,12 +25,12 @@ def test_sound_rules_are_taken(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("hosts all all all trust", "'hosts' is no type: use local, host, hostssl, hostnossl"),
+        ("hosts all all all trust", "'hosts' is not a connection type: enter one of local, host, hostssl, hostnossl"),
         ("host all all trust", "type, database, user, address (but for local) and method are needed"),
-        ("host all all 10.0.0.0/8 scram", "'scram' is no method: use trust, reject, md5"),
-        ("host all all 10.0.0.0 255.0.0.0", "'' is no method"),
+        ("host all all 10.0.0.0/8 scram", "'scram' is not a method: enter one of trust, reject, md5"),
+        ("host all all 10.0.0.0 255.0.0.0", "'' is not a method"),
         ("host all +admins all md5", "groups (+, samegroup) and files of names (@) are not read"),
-        ("host all all 10.0.0.1/8 md5", "10.0.0.1/8 is no address with a mask"),
+        ("host all all 10.0.0.1/8 md5", "10.0.0.1/8 is not an address with a mask"),
         ('host "all all all md5', "a quote is not closed"),
     ],
 )

@@ -302,7 +302,7 @@ def test_a_protected_cluster_wants_its_database_typed(submit, cluster, profile):
 @pytest.mark.parametrize(
     ("values", "problem"),
     [
-        ({"work_mem": "7 apples"}, "'apples' is no unit of work_mem"),
+        ({"work_mem": "7 apples"}, "'apples' is not a unit of work_mem"),
         ({"no_such_setting": "1"}, "this server has no setting no_such_setting: leave it out"),
         ({"archive_command": "rm -rf /"}, "archive_command could lock the panel out"),
         ({"block_size": "4096"}, "block_size was fixed when the server was built: leave it out"),
