@@ -291,7 +291,8 @@ def _validated(pooler: Pooler, values: PoolerValues) -> dict[str, Any]:
     fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
     fields["config_dir"], fields["config_file"] = _normal(fields["config_dir"]), _normal(fields["config_file"])
     InvalidPooler.refuse((name, problem) for name, problem in pooler_validation.problems(pooler, fields) if problem)
-    if fields["config_file"] == f"{fields['config_dir']}/{KINDS[fields['kind']].main_file}":
+    usual = f"{fields['config_dir']}/{KINDS[fields['kind']].main_file}"
+    if fields["config_file"] == usual and not pooler.file_paths:
         fields["config_file"] = ""  # the usual one, which moves with the folder
     return fields
 

@@ -196,3 +196,11 @@ def test_the_usual_main_file_moves_with_the_folder() -> None:
     assert (made.config_file, KINDS["pgbouncer"].main_path(made)) == ("", "/etc/pb/pgbouncer.ini")
     poolers.change(made, {"config_file": "/etc/pb/prod.ini"})
     assert KINDS["pgbouncer"].main_path(made) == "/etc/pb/prod.ini"
+
+
+def test_one_that_was_taken_over_keeps_its_files_when_something_else_of_it_changes() -> None:
+    paths = {"pgbouncer.ini": "/etc/pgbouncer/pgbouncer.ini"}
+    taken = a_pooler(config_dir="/etc/pgbouncer", config_file=paths["pgbouncer.ini"], file_paths=paths, port=1)
+    poolers.change(taken, {"name": "renamed"})
+    taken.refresh_from_db()
+    assert (taken.name, taken.config_file) == ("renamed", "/etc/pgbouncer/pgbouncer.ini")
