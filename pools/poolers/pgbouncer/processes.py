@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import pooler_files
+from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler, ProcessRow, ProcessState
 from pools.poolers import local_process
@@ -72,13 +72,13 @@ def opened(pooler: Pooler) -> Iterator[list[Process]]:
     with any_of(pooler) as first:
         config = _config(first)
         if config.get("so_reuseport") != "1":
-            yield [Process(first, config, _pid_of(first))]
+            yield [Process(first, config, _pid_of(pooler, first))]
             return
         with ExitStack() as stack:
             found = by_their_sockets(pooler, stack)
             if not found:
                 consoles = [first, *_searched(pooler, first, stack)]
-                found = [Process(one, _config(one), _pid_of(one)) for one in consoles]
+                found = [Process(one, _config(one), _pid_of(pooler, one)) for one in consoles]
             yield sorted(found, key=lambda one: (one.name, one.config.get("conffile", ""), one.pid or 0))
 
 
@@ -89,7 +89,7 @@ def by_their_sockets(pooler: Pooler, stack: ExitStack) -> list[Process]:
     """
     found: list[Process] = []
     refusing: dict[str, str] = {}
-    for pid in local_process.sharing(pooler) or ():
+    for pid in (local_process.sharing(pooler) if _may_be_here(pooler) else None) or ():
         folder = next(
             filter(lambda one: _is_here(one, pooler.port), local_process.socket_folders(pid, pooler.port)), ""
         )
@@ -100,7 +100,7 @@ def by_their_sockets(pooler: Pooler, stack: ExitStack) -> list[Process]:
         except PoolerUnreachable as error:
             refusing[process_search.process_label(pid, pooler.port)] = str(error)
             continue
-        if _pid_of(opened) != pid:  # the path leads to another process, as from another container
+        if _pid_of(pooler, opened) != pid:  # the path leads to another process, as from another container
             return []
         found.append(Process(opened, _config(opened), pid, folder))
     if found and refusing:
@@ -121,7 +121,7 @@ def known(pooler: Pooler) -> Iterator[tuple[list[Process], dict[str, str]]]:
         elsewhere: dict[tuple[str, str], str] = {}
         for row in pooler.processes:
             name, folder = row["name"], row["socket"]
-            if _is_here(folder, pooler.port):
+            if _may_be_here(pooler) and _is_here(folder, pooler.port):
                 try:
                     one = _opened_at(pooler, stack, folder)
                 except PoolerUnreachable as error:
@@ -158,7 +158,7 @@ def _tried(pooler: Pooler, stack: ExitStack, left: Collection[tuple[str, str]]) 
 
 def _opened_at(pooler: Pooler, stack: ExitStack, folder: str = "") -> Process:
     opened = stack.enter_context(closing(console.open(pooler, host=folder)))
-    return Process(opened, _config(opened), _pid_of(opened) if folder else None, folder)
+    return Process(opened, _config(opened), _pid_of(pooler, opened) if folder else None, folder)
 
 
 def _key(row: ProcessRow) -> tuple[str, str]:
@@ -185,8 +185,15 @@ def _is_here(folder: str, port: int) -> bool:
     return bool(folder) and (folder.startswith("@") or Path(folder, f".s.PGSQL.{port}").is_socket())
 
 
-def _pid_of(connection: console.Console) -> int | None:
-    """Return the process behind a console, where it runs on this host."""
+def _may_be_here(pooler: Pooler) -> bool:
+    """Return whether it may run on this host: a socket of the same path is another one where it does not."""
+    return deliveries.of(pooler).runs_here
+
+
+def _pid_of(pooler: Pooler, connection: console.Console) -> int | None:
+    """Return the process behind a console, where it runs on this host; else that of a tunnel would be found."""
+    if not _may_be_here(pooler):
+        return None
     with socket.socket(fileno=os.dup(connection.fileno())) as end:
         return local_process.peer_of(end)
 
