@@ -305,10 +305,6 @@ class Driver(ABC):
         """Return the files with which a pooler that fetches them can start, before it has any pool."""
         return {}
 
-    def reload(self, pooler: Pooler) -> None:
-        """Have each of its processes read its files again. Raises `ConsoleRefused`, `PoolerUnreachable`."""
-        raise ConsoleRefused(_("pooler %(pooler)s has no console that reloads it") % {"pooler": pooler})
-
     def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
         """Return the verifier or the clear password that its files hold for a role; empty where they hold neither."""
         return ""

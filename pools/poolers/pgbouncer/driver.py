@@ -215,11 +215,6 @@ class PgBouncer(Driver):
     def first_texts(self, pooler: Pooler) -> dict[str, str]:
         return fetched.first_texts(pooler)
 
-    def reload(self, pooler: Pooler) -> None:
-        with processes.opened(pooler) as found:
-            for one in found:
-                console.reload(one.console)
-
     def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
         return render.users(texts.get(render.USERLIST, "")).get(role, "")
 
