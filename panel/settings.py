@@ -177,6 +177,8 @@ REST_FRAMEWORK = {
     "EXCEPTION_HANDLER": "panel.rest.errors.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
+# ids → names of the records that tokens can be limited to
+LIMITS_OF_TOKENS = "pools.inventory.fetches.names_of"
 API_EXAMPLES = [
     "panel.rest.common_examples.EXAMPLES",
     "panel.accounts.examples.EXAMPLES",
@@ -209,6 +211,7 @@ SPECTACULAR_SETTINGS = {
         "ReachabilityEnum": "pools.models.ClusterState",
         "PoolStateEnum": "pools.models.PoolState",
         "PoolerKindEnum": "pools.models.PoolerKind",
+        "FetchStateEnum": "pools.inventory.fetches.FetchState",
         "RevisionStateEnum": "pools.models.RevisionState",
         "ExperimentStateEnum": "benchmarks.models.ExperimentState",
     },

@@ -28,6 +28,11 @@ def test_the_manifest_mounts_what_it_names_and_reads_the_files_that_are_delivere
     labels = deployment["spec"]["template"]["metadata"]["labels"]
     assert service["spec"]["selector"] == labels == deployment["spec"]["selector"]["matchLabels"]
     assert pod["shareProcessNamespace"] is True
+    assert all(
+        one["apiVersion"] in ("v1", "apps/v1") and one["metadata"]["name"] for one in (config, service, deployment)
+    )
+    assert all(isinstance(text, str) for text in config["data"].values())
+    assert all(one["name"] and one["image"] and one["command"] for one in containers)
     named = set(re.findall(r"/pooldeck/(\w+\.(?:ini|txt))", config["data"]["pgbouncer.ini"]))
     assert named == delivered()
     script = (FOLDER / "pooldeck-fetch.sh").read_text()

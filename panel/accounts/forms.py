@@ -43,5 +43,9 @@ class TokenForm(forms.Form):
 
     def expires_at(self) -> datetime | None:
         """Return when the token ends, counted from now; None for never."""
-        days: int = self.cleaned_data["lifetime_days"]
-        return timezone.now() + timedelta(days=days) if days else None
+        return moment_after(self.cleaned_data["lifetime_days"])
+
+
+def moment_after(days: int) -> datetime | None:
+    """Return when a lifetime that begins now ends; None where it is 0, which is without an end."""
+    return timezone.now() + timedelta(days=days) if days else None

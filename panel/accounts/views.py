@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from panel.accounts import confirmation
+from panel.accounts import confirmation, limits
 from panel.accounts.forms import TokenForm
 from panel.accounts.models import ApiToken
 from panel.accounts.permissions import person
@@ -35,7 +35,10 @@ class Login(LoginView):
 def page_of_tokens(request: HttpRequest, form: TokenForm, made: str = "", status: int = 200) -> HttpResponse:
     """Render the user's tokens and the form; `made` is the text of a new token, shown once."""
     tokens = Paginator(ApiToken.objects.filter(user=person(request.user)), TOKENS_A_PAGE)
-    context = {"form": form, "made": made, "page": tokens.get_page(request.GET.get("page"))}
+    page = tokens.get_page(request.GET.get("page"))
+    names = limits.names_of(page)
+    rows = [{"token": token, "limit": names.get(token.limited_to) if token.limited_to else None} for token in page]
+    context = {"form": form, "made": made, "page": page, "rows": rows}
     return render(request, "accounts/tokens.html", context, status=status)
 
 

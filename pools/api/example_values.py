@@ -282,6 +282,13 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "limits": ["Statements that never ran are not seen."],
     },
     "NewAuthQuery": {"role": "pooldeck_auth"},
+    "Fetcher": {
+        "token_name": "db-1",
+        "state": "verified",
+        "revision": 12,
+        "fetched_at": "2026-03-05T16:12:04Z",
+        "asked_at": "2026-03-05T16:30:00Z",
+    },
     "NewNode": {"host": "db2.example.org", "port": 5432, "admin_password": "ADMIN-PASSWORD"},
     "Node": {
         "id": 7,

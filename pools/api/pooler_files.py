@@ -17,16 +17,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.models import ApiToken, Scope, digest
+from panel.accounts.models import ApiToken
 from panel.accounts.permissions import person
 from panel.accounts.serializers import NewTokenSerializer, TokenSerializer
 from panel.lib.known_fields import KnownFields
 from pools.api.serializers import PoolerSerializer
 from pools.deployment import wanted_files
 from pools.deployment.wanted_files import WantedFiles
-from pools.inventory import given_files, pooler_settings, pooler_settings_validation
+from pools.inventory import fetches, given_files, pooler_settings, pooler_settings_validation
+from pools.inventory.fetches import FetchState
 from pools.inventory.given_files import GivenFile
-from pools.models import Pooler
+from pools.models import FileFetch, Pooler
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +49,22 @@ class WantedFilesSerializer(serializers.Serializer[Any]):
     """All files of a pooler; `X-Pooldeck-Revision` is the number of their revision."""
 
     files = WantedFileSerializer(many=True)
+
+
+class FetcherSerializer(serializers.Serializer[Any]):
+    """A token that reads the files of a pooler, with what it fetched last; no `revision`: the files to start with."""
+
+    token_id = serializers.UUIDField(source="token.pk")
+    token_name = serializers.CharField(source="token.name")
+    state = serializers.ChoiceField(
+        FetchState.choices,
+        help_text=_("`verified`: the console shows what these files say; `pending`: it does not yet"),
+    )
+    revision = serializers.IntegerField(allow_null=True)
+    fetched_at = serializers.DateTimeField(allow_null=True, help_text=_("The last transfer"))
+    asked_at = serializers.DateTimeField(
+        allow_null=True, help_text=_("The last request, to the minute; 304 is an answer too")
+    )
 
 
 class GivenFileSerializer(serializers.Serializer[Any]):
@@ -98,13 +115,10 @@ class FileActions(GenericViewSet[Pooler]):
         """Create a token that reads the files of this pooler and nothing else; `token` is in this response only."""
         asked = AskedTokenSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        pooler, values = self.get_object(), asked.validated_data
-        pooler.require_managed()
-        name = values.get("name") or gettext("files of %(pooler)s") % {"pooler": pooler}
-        text = ApiToken.objects.issue(
-            person(request.user), name, [Scope.APPLY], values.get("expires_at"), limited_to=pooler.pk
+        values = asked.validated_data
+        made, text = fetches.issue_token(
+            self.get_object(), person(request.user), values.get("name", ""), values.get("expires_at")
         )
-        made = ApiToken.objects.select_related("user").get(digest=digest(text))
         answer = NewTokenSerializer(made, context={**self.get_serializer_context(), "text": text})
         return Response(answer.data, status=status.HTTP_201_CREATED)
 
@@ -128,11 +142,20 @@ class FileActions(GenericViewSet[Pooler]):
         wanted = wanted_files.of(pooler)
         whole = _answer(wanted, kind)
         found = get_conditional_response(request._request, etag=whole.headers["ETag"], response=whole) or whole
-        if wanted.revision and request.auth:  # a person who looks at them in a browser puts them nowhere
-            wanted.revision.mark_fetched()
+        if isinstance(request.auth, ApiToken):  # a person who looks at them in a browser puts them nowhere
+            if wanted.revision:
+                wanted.revision.mark_fetched()
+            FileFetch.objects.note(pooler, request.auth, wanted.revision, transferred=found is whole)
         if found is whole:
             logger.info("files of pooler %s, %s, given to %s", pooler.pk, wanted.revision or "first", request.user)
         return found
+
+    @extend_schema(responses=FetcherSerializer(many=True), filters=False)
+    @action(detail=True)
+    def fetches(self, request: Request, pk: str) -> Response:
+        """List the tokens that fetched its files, the latest first, and the limited ones that never did."""
+        found = fetches.of(self.get_object())
+        return self.get_paginated_response(FetcherSerializer(self.paginate_queryset(found), many=True).data)
 
     @extend_schema(responses=GivenFileSerializer(many=True), filters=False)
     @action(detail=True, url_path="given-files")

@@ -114,7 +114,10 @@ def _delivery_problem(pooler: Pooler, fields: Mapping[str, Any]) -> str:
         return _("its files were taken over where they lie: let the pooler go first")
     if deliveries.DELIVERIES[delivery].writes or kind not in KINDS or KINDS[kind].is_fetchable:
         return ""
-    text = _("the files of a %(kind)s are not fetched: only a PgBouncer shows all that is in them at its console")
+    text = _(
+        "the files of a %(kind)s can't be fetched by its host, since it does not show what it runs with, as the "
+        "console of a PgBouncer does, and the panel could not verify them: let a worker on its host write them"
+    )
     return text % {"kind": PoolerKind(kind).label}
 
 

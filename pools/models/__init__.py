@@ -13,6 +13,7 @@ from pools.models.events import (
     SubjectType,
     Threshold,
 )
+from pools.models.fetches import FileFetch
 from pools.models.findings import Difference, ProcessRow, Step, WaitingSetting
 from pools.models.hosts import Host, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
@@ -42,6 +43,7 @@ __all__ = [
     "EntryMinute",
     "Event",
     "EventKind",
+    "FileFetch",
     "Host",
     "HostState",
     "Management",

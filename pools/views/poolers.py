@@ -21,11 +21,13 @@ from pools.clusters import duplicates
 from pools.config_files import folder_owner
 from pools.deployment import drift, live_files
 from pools.errors import IllegalTransition, QueueDown
+from pools.forms.fetches import FilesTokenForm
 from pools.forms.records import PoolerForm
 from pools.inventory import pool_access, poolers
+from pools.inventory.fetches import issue_token
 from pools.models import Entry, Pooler, PoolerKind, PoolerState, PoolState
 from pools.poolers import KINDS
-from pools.views import entries
+from pools.views import entries, fetches
 from pools.views.form_submit import attempt
 from pools.views.live import console_rows
 from pools.views.managed import managed_only
@@ -64,7 +66,26 @@ def _entry_count() -> Any:
 @require_safe
 def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one pooler: its pools, its console's figures, its files and its latest revisions."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    return _detail(request, get_object_or_404(Pooler, pk=pk))
+
+
+@never_cache
+@require_POST
+@staff_only
+@managed_only
+def pooler_files_token(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Create a token that reads the files of this pooler alone, and show its text in this response only."""
+    pooler, form = get_object_or_404(Pooler, pk=pk), FilesTokenForm(request.POST)
+    if not form.is_valid():
+        return _detail(request, pooler, fetches.card_of(request, pooler, form), status=422)
+    user = person(request.user)
+    _token, made = issue_token(pooler, user, form.cleaned_data["name"], form.expires_at())
+    return _detail(request, pooler, fetches.card_of(request, pooler, made=made))
+
+
+def _detail(
+    request: HttpRequest, pooler: Pooler, fetch_card: dict[str, Any] | None = None, status: int = 200
+) -> HttpResponse:
     pools = list(pooler.pools.wanted().select_related("cluster"))
     context = {
         "pooler": pooler,
@@ -79,11 +100,12 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "has_process_plan": KINDS[pooler.kind].process_plan is not None,
         "advisories": KINDS[pooler.kind].advisories(pooler.server_version),
+        **(fetches.card_of(request, pooler) if fetch_card is None else fetch_card),
         **entries.card_of(pooler),
         **console_rows(pooler),
         **live_part(pooler),
     }
-    return render(request, "pools/pooler_detail.html", context)
+    return render(request, "pools/pooler_detail.html", context, status=status)
 
 
 @never_cache

@@ -78,6 +78,7 @@ def records(user: Any) -> dict[str, Any]:
             name="zqentry", pooler=a_pooler(name="zqwatched", config_dir="", port=3), cluster=cluster, **POOL
         ).pk,
         "pgpool": a_pooler(name="zqpgpool", kind="pgpool", port=2).pk,
+        "pulled": a_pooler(name="zqpulled", port=4, config_dir="/zqpulled", delivery="pull").pk,
         "script": script.pk,
         "experiment": _experiments(cluster).pk,
         "profile": SettingsProfile.objects.create(name="zqprofile", values={"work_mem": "16MB"}).pk,

@@ -24,8 +24,10 @@ OTHER_WORDS = {
     "entry-verb": {"word": "pause"},
     "playbook-detail": {"name": "zqplaybook"},
     "playbook-delete": {"name": "zqplaybook"},
+    "pooler-fetch-example": {"name": "ansible.yml"},
 }
 OTHER_KEYS = {"pooler-nodes": "pgpool", "advice-apply": "experiment", "script-tried": "dry_run"}
+OTHER_KEYS |= {"pooler-fetches": "pulled", "pooler-fetch-example": "pulled"}
 QUERIES = {
     "run-compare": "?run={run}&run={other_run}",
     "run-create": "?pool={pool}",

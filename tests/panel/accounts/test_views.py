@@ -9,6 +9,7 @@ from django.test import Client
 from panel.accounts.models import ApiToken
 from tests.callers import anonymous, person, queries_of
 from tests.pages import page_of
+from tests.pools.records import a_pooler
 
 pytestmark = pytest.mark.django_db
 URL = "/tokens/"
@@ -86,9 +87,19 @@ def test_strangers_are_led_to_the_login_and_other_methods_are_refused(browser):
     assert browser.get(f"/tokens/{uuid.uuid4()}/revoke/").status_code == 404
 
 
+def test_a_limited_token_is_listed_with_what_it_is_limited_to(browser, user):
+    pooler = a_pooler(name="front")
+    for name, limit in (("db-1", pooler.pk), ("of one that was removed", uuid.uuid4())):
+        ApiToken.objects.issue(user, name, ["apply"], limited_to=limit)
+    page = page_of(browser.get(URL))
+    assert f'only fetch the files of <a href="/poolers/{pooler.pk}/">front</a>' in page
+    assert "nothing: its pooler was removed" in page
+    assert ">apply<" not in page[: page.index("New token")]
+
+
 def test_the_number_of_queries_does_not_grow_with_the_tokens(browser, user):
-    ApiToken.objects.issue(user, "one", ["read"])
+    ApiToken.objects.issue(user, "one", ["apply"], limited_to=a_pooler().pk)
     one = queries_of(browser, URL)
     for number in range(2):
-        ApiToken.objects.issue(user, f"more {number}", ["read"])
+        ApiToken.objects.issue(user, f"more {number}", ["apply"], limited_to=a_pooler().pk)
     assert queries_of(browser, URL) == one

@@ -2,12 +2,15 @@
 
 import io
 import tarfile
+import time
+from datetime import timedelta
 
 import pytest
 from django.test import Client
 
+from panel.accounts import confirmation
 from panel.accounts.models import ApiToken
-from pools.models import Pooler, PoolState, Revision, RevisionState
+from pools.models import FileFetch, Pooler, PoolState, Revision, RevisionState
 from tests.callers import anonymous, bearer, person, queries_of
 from tests.pools.api.conftest import NOBODY_LISTENS, make_pool, make_pooler
 
@@ -206,10 +209,69 @@ def test_the_first_fetch_of_an_offer_is_recorded(pooler):
     assert offer.fetched_at == first
 
 
-@pytest.mark.parametrize("change", [{"kind": "pgpool", "pcp_port": 9898}, {"delivery": "post"}])
+def test_who_fetched_what_is_listed_with_how_far_it_is_verified(admin, pooler, fetcher):
+    def listed():
+        rows = admin.get(url_of(pooler, "fetches/")).json()["results"]
+        return [(one["token_name"], one["state"], one["revision"], one["fetched_at"] is not None) for one in rows]
+
+    Pooler.objects.update(delivery="pull")
+    assert listed() == [("db-1", "never", None, False)]
+    etag = fetcher.get(url_of(pooler))["ETag"]
+    assert listed() == [("db-1", "first", None, True)]
+    offer = Revision.objects.draft(pooler, FILES)
+    offer.offer()
+    assert listed() == [("db-1", "outdated", None, True)]
+    assert fetcher.get(url_of(pooler), HTTP_IF_NONE_MATCH=etag).status_code == 200
+    assert listed() == [("db-1", "pending", 1, True)]
+    offer.finish(RevisionState.APPLIED)
+    assert listed() == [("db-1", "verified", 1, True)]
+    bearer("apply").get(url_of(pooler))
+    assert [one[:2] for one in listed()] == [("test", "verified"), ("db-1", "verified")]
+
+
+def test_a_304_says_that_the_files_are_there_and_writes_once_a_minute(pooler, fetcher):
+    apply(pooler)
+    etag = fetcher.get(url_of(pooler))["ETag"]
+    first = FileFetch.objects.get()
+    assert fetcher.get(url_of(pooler), HTTP_IF_NONE_MATCH=etag).status_code == 304
+    assert FileFetch.objects.get().asked_at == first.asked_at
+    FileFetch.objects.update(asked_at=first.asked_at - timedelta(minutes=2))
+    assert fetcher.get(url_of(pooler), HTTP_IF_NONE_MATCH=etag).status_code == 304
+    again = FileFetch.objects.get()
+    assert again.asked_at > first.asked_at - timedelta(minutes=2)
+    assert again.fetched_at == first.fetched_at
+    second = apply(pooler)  # of the same files
+    assert fetcher.get(url_of(pooler), HTTP_IF_NONE_MATCH=etag).status_code == 304
+    assert FileFetch.objects.get().revision == second
+
+
+def test_a_person_who_looks_at_the_files_fetched_nothing(pooler, client):
+    apply(pooler)
+    client.force_login(person())
+    session = client.session
+    session[confirmation.CONFIRMED_AT] = time.time()
+    session.save()
+    assert client.get(url_of(pooler)).status_code == 200
+    assert not FileFetch.objects.exists()
+
+
+UNFETCHABLE = [{"kind": "pgpool", "pcp_port": 9898}, {"kind": "haproxy"}]
+
+
+@pytest.mark.parametrize("change", [*UNFETCHABLE, {"delivery": "post"}])
 def test_a_delivery_that_can_not_be_is_refused(admin, change):
     answer = admin.post("/api/v1/poolers/", PULLED | change, "json")
     assert (answer.status_code, list(answer.json())) == (400, ["delivery"])
+
+
+@pytest.mark.parametrize("change", UNFETCHABLE)
+def test_the_form_says_why_the_files_of_another_kind_can_not_be_fetched(client, change):
+    client.force_login(person())
+    answer = client.post("/poolers/new/", PULLED | {"client_host": "", "client_port": "", "generator": ""} | change)
+    label = {"pgpool": "Pgpool-II", "haproxy": "HAProxy"}[change["kind"]]
+    reason = f"the files of a {label} can't be fetched by its host, since it does not show what it runs with"
+    assert (answer.status_code, answer.context["form"].errors["delivery"][0].startswith(reason)) == (200, True)
+    assert not Pooler.objects.exists()
 
 
 def test_the_form_offers_the_delivery(client):

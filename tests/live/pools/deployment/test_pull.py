@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from panel.accounts.models import ApiToken, Scope
 from panel.lib.polling import poll
@@ -15,8 +16,11 @@ from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, free_port
 from pools import deployment
 from pools.deployment import drift
+from pools.inventory import fetches
+from pools.inventory.fetches import FetchState
 from pools.models import Cluster, Delivery, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import preflight
+from pools.views.fetches import command
 from tests.callers import bearer, person
 from tests.live.pools.conftest import LogIn, MakePool
 
@@ -35,10 +39,14 @@ class FetchingPgBouncer(PgBouncerServer):
     def files(self) -> Path:
         return self.home / "fetched"
 
+    @property
+    def users(self) -> Path:
+        return self.files / "pooldeck_userlist.txt"
+
     def prepare(self) -> None:
         super().prepare()
         ini = self.config_dir / "pgbouncer.ini"
-        kept = ini.read_text().replace(f"{self.config_dir}/userlist.txt", f"{self.files}/pooldeck_userlist.txt")
+        kept = ini.read_text().replace(f"{self.config_dir}/userlist.txt", str(self.users))
         if "%include" not in kept:
             kept += f"%include {self.files}/pooldeck_settings.ini\n%include {self.files}/pooldeck.ini\n"
         account.write_private(ini, kept)
@@ -118,6 +126,52 @@ def running(fetch: Fetch, fetching: FetchingPgBouncer) -> Iterator[FetchingPgBou
     assert (first.returncode, first.stderr) == (0, b"")
     with fetching:
         yield fetching
+
+
+@pytest.fixture
+def by_hand(
+    pooler: Pooler, fetching: FetchingPgBouncer, live_server: Any, client: Client
+) -> Callable[[], "subprocess.CompletedProcess[bytes]"]:
+    """Runs the command of the pooler's page, with a token made there, on a host whose systemctl knows PgBouncer."""
+    client.force_login(person())
+    page = client.post(f"/poolers/{pooler.pk}/files-token/", {"name": "by hand", "lifetime_days": "0"})
+    account.write_private(fetching.home / "pooldeck-token", page.context["fetch_card"]["made"] + "\n")
+    programs = fetching.home / "programs"
+    account.make_folder(programs)
+    account.write_private(programs / "systemctl", f'#!/bin/sh\nexec kill -HUP "$(cat {fetching.home}/pgbouncer.pid)"\n')
+    (programs / "systemctl").chmod(0o700)
+    told = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(fetching.home)}
+    argv = account.dropped(["/bin/sh", "-c", command(live_server.url, pooler)], signal.SIGTERM, fetching.files)
+    return lambda: subprocess.run(argv, env=told, capture_output=True, check=False, cwd="/", timeout=60)
+
+
+def test_the_command_of_the_page_fetches_reloads_and_asks_for_nothing_twice(
+    by_hand: Callable[[], "subprocess.CompletedProcess[bytes]"],
+    fetching: FetchingPgBouncer,
+    make_pool: MakePool,
+    pooler: Pooler,
+) -> None:
+    early = by_hand()
+    assert early.returncode != 0  # there is nothing to reload yet
+    assert not (fetching.files / ".etag").exists()  # so the next one has all again
+    with fetching:
+        assert (by_hand().stderr, (fetching.files / ".etag").exists()) == (b"", True)
+        pool = make_pool()
+        deployment.apply_pooler(pooler)
+        assert (by_hand().returncode, fetches.of(pooler)[0].state) == (0, FetchState.PENDING)
+        assert poll(lambda: _applied(pooler, pool), WITHIN_S) == "applied: "
+        assert sizes(fetching) == {"orders": 3}
+        (mine,) = fetches.of(pooler)
+        assert (mine.token.name, mine.revision, mine.state) == ("by hand", 1, FetchState.VERIFIED)
+        before = {path.name: path.stat().st_mtime_ns for path in fetching.files.glob("pooldeck*")}
+        again = by_hand()
+        assert (again.returncode, again.stdout, again.stderr) == (0, b"", b"")
+        assert {path.name: path.stat().st_mtime_ns for path in fetching.files.glob("pooldeck*")} == before
+        assert fetches.of(pooler)[0].fetched_at == mine.fetched_at
+        ApiToken.objects.all().delete()
+        refused = by_hand()
+        assert (refused.returncode, b"401" in refused.stderr) == (22, True)
+        assert {path.name: path.stat().st_mtime_ns for path in fetching.files.glob("pooldeck*")} == before
 
 
 def sizes(running: PgBouncerServer) -> dict[str, int]:
