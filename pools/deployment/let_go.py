@@ -85,8 +85,7 @@ def backup(pooler: Pooler) -> TakeOver:
 def request(pooler: Pooler, author: models.Model | None = None) -> TakeOver:
     """Queue the release. Raises `IllegalTransition` with what has to be done before."""
     release = preview(pooler)
-    if release.blockers:
-        raise IllegalTransition("; ".join(release.blockers))
+    _refuse_blocked(release)
     release.taken.move(TakeOverState.LEAVING)
     task_queue.ask([pooler.pk], author)
     logger.info("pooler %s is to be let go, requested by %s", pooler.pk, author)
@@ -115,6 +114,8 @@ def _resume_under_lock(leaving: TakeOver) -> None:
 
 def _release(taken: TakeOver) -> None:
     pooler, release = taken.pooler, preview(taken.pooler)
+    if taken.state == TakeOverState.LEAVING:  # no file is given back yet
+        _refuse_blocked(release)
     revision = _revision(release)
     taken.move(TakeOverState.RELEASING)
     before = {path: now for path, (now, _after) in release.files.items()}
@@ -135,6 +136,11 @@ def _release(taken: TakeOver) -> None:
         revision.finish(RevisionState.APPLIED)
         taken.move(TakeOverState.RELEASED, "; ".join(release.edited))
     logger.info("pooler %s is let go", pooler.pk)
+
+
+def _refuse_blocked(release: Release) -> None:
+    if release.blockers:
+        raise IllegalTransition("; ".join(release.blockers))
 
 
 def _write(taken: TakeOver, contents: take_over.Contents) -> None:

@@ -33,7 +33,7 @@ def poolers_take_over(request: HttpRequest) -> HttpResponse:
     """
     if request.method == "POST":
         return _asked(request)
-    chosen = list(Pooler.objects.filter(pk__in=_ids(request.GET)).order_by("name"))
+    chosen = list(Pooler.objects.filter(pk__in=chosen_ids(request.GET)).order_by("name"))
     context: dict[str, Any] = {"chosen": chosen, "query": request.GET.urlencode(), "back": request.get_full_path()}
     if not chosen:
         context["watched"] = _watched()
@@ -58,7 +58,8 @@ def _watched() -> Any:
     return rows.annotate(entry_count=Count("entries")).order_by("name")[:MOST]
 
 
-def _ids(given: QueryDict) -> list[UUID]:
+def chosen_ids(given: QueryDict) -> list[UUID]:
+    """Return the ids of the poolers that were chosen (`pooler`, repeated); what is no id is left out."""
     found = []
     for text in given.getlist("pooler")[:MOST]:
         try:
@@ -77,7 +78,7 @@ def _row(pooler: Pooler) -> dict[str, Any]:
 
 def _asked(request: HttpRequest) -> HttpResponse:
     """Queue the take-over of each chosen pooler with the file and the entries that its preview showed."""
-    poolers = list(Pooler.objects.filter(pk__in=_ids(request.POST)))
+    poolers = list(Pooler.objects.filter(pk__in=chosen_ids(request.POST)))
     asked = 0
     for pooler in poolers:
         names = request.POST.getlist(f"entries-{pooler.pk}")

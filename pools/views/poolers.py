@@ -25,7 +25,7 @@ from pools.forms.fetches import FilesTokenForm
 from pools.forms.records import PoolerForm
 from pools.inventory import pool_access, poolers
 from pools.inventory.fetches import issue_token
-from pools.models import Entry, Pooler, PoolerKind, PoolerState, PoolState
+from pools.models import Entry, Pooler, PoolerKind, PoolerState, PoolState, TakeOver
 from pools.poolers import KINDS
 from pools.views import entries, fetches
 from pools.views.form_submit import attempt
@@ -53,6 +53,7 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
         rows = rows.filter(state=state)
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, Any] = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
+    context["has_taken_over"] = TakeOver.objects.holding().exists()
     context["has_watched"] = Pooler.objects.filter(config_dir="", kind=PoolerKind.PGBOUNCER).exists()
     return render(request, "pools/pooler_list.html", context)
 

@@ -115,6 +115,31 @@ def test_a_pool_made_since_works_and_has_to_go_before_the_pooler_does(
     assert pgbouncer.bytes_of_all() == before
 
 
+def test_a_pool_made_after_the_request_to_let_go_keeps_the_pooler_managed(
+    cluster: Cluster, start: Start, watch: Watch
+) -> None:
+    pgbouncer = start(TWO)
+    pooler = watch(pgbouncer)
+    taken_over(pooler)
+    managed, taken = pgbouncer.bytes_of_all(), let_go.request(pooler)
+    pools.create(
+        {
+            "name": "late",
+            "pooler": pooler,
+            "cluster": cluster,
+            "database": "app",
+            "user": "app",
+            "size": 2,
+            "mode": "session",
+        }
+    )
+    let_go.resume(pooler)
+    taken.refresh_from_db()
+    assert (taken.state, "remove late first" in taken.reason) == (TakeOverState.TAKEN, True)
+    assert pgbouncer.bytes_of_all() == managed
+    assert pooler.pools.filter(name="late").exists()
+
+
 def test_letting_go_keeps_exactly_what_others_edited_since(cluster: Cluster, start: Start, watch: Watch) -> None:
     layout = next(one for one in LAYOUTS if one.name == "entry-in-an-included-file")
     pgbouncer = start(layout)

@@ -1,0 +1,95 @@
+"""Page on which many poolers that were taken over are let go: chosen, previewed in one table, agreed to once."""
+
+from typing import Any
+from urllib.parse import urlencode
+from uuid import UUID
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from panel.accounts.permissions import person
+from panel.lib.access import staff_only
+from panel.lib.crypto import SealBroken
+from pools.deployment import let_go
+from pools.errors import PoolsError
+from pools.models import Pooler, TakeOver
+from pools.views.many_take_overs import MOST, chosen_ids
+from pools.views.take_overs import progress
+
+
+@never_cache
+@staff_only
+def poolers_let_go(request: HttpRequest) -> HttpResponse:
+    """Choose poolers that were taken over, then show which bytes come back on each; on POST let the chosen ones go.
+
+    Each row asks for its own preview, so that they fill in as files are read; `whole` renders them all at once.
+    """
+    if request.method == "POST":
+        return _asked(request)
+    chosen = list(Pooler.objects.filter(pk__in=chosen_ids(request.GET)).order_by("name"))
+    context: dict[str, Any] = {"chosen": chosen, "query": request.GET.urlencode()}
+    if not chosen:
+        context["taken"] = _taken_over()
+    elif "whole" in request.GET:
+        context["rows"] = [_row(pooler) for pooler in chosen]
+    return render(request, "pools/poolers_let_go.html", context)
+
+
+@require_safe
+@never_cache
+@staff_only
+def pooler_let_go_row(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Render what letting one pooler go would do, or how far that has come."""
+    context = {"row": _row(get_object_or_404(Pooler, pk=pk)), "polls": True}
+    return render(request, "pools/includes/let_go_row.html", context)
+
+
+def _taken_over() -> Any:
+    """Return the poolers that may be let go, with the number of their pools."""
+    rows = Pooler.objects.filter(take_overs__in=TakeOver.objects.holding())
+    wanted = Q(pools__removal_requested_at=None)
+    return rows.annotate(pool_count=Count("pools", filter=wanted, distinct=True)).order_by("name")[:MOST]
+
+
+def _row(pooler: Pooler) -> dict[str, Any]:
+    row = progress(pooler)
+    if row["waiting"] or pooler.is_watched:
+        return row
+    try:
+        return row | {"release": let_go.preview(pooler)}
+    except (PoolsError, SealBroken, OSError) as error:
+        return row | {"refused": str(error)}
+
+
+def _asked(request: HttpRequest) -> HttpResponse:
+    """Queue the release of each chosen pooler; without the confirmation of none."""
+    poolers = list(Pooler.objects.filter(pk__in=chosen_ids(request.POST)))
+    if not poolers:
+        messages.error(request, _("Choose at least one pooler."))
+    elif request.POST.get("confirm") != "yes":
+        messages.error(request, _("Confirm that you have seen what comes back: nothing was let go."))
+    else:
+        _ask_each(request, poolers)
+    shown = request.POST.getlist("shown") or [str(pooler.pk) for pooler in poolers]
+    return redirect(f"{reverse('poolers-let-go')}?{urlencode([('pooler', one) for one in shown])}")
+
+
+def _ask_each(request: HttpRequest, poolers: list[Pooler]) -> None:
+    asked = 0
+    for pooler in poolers:
+        try:
+            let_go.request(pooler, person(request.user))
+        except (PoolsError, SealBroken, OSError) as error:
+            messages.error(request, f"{pooler}: {error}")
+        else:
+            asked += 1
+    if asked:
+        text = ngettext("Workers let %(count)d pooler go.", "Workers let %(count)d poolers go.", asked)
+        messages.info(request, text % {"count": asked})
