@@ -6,8 +6,10 @@ A name is judged by the addresses it resolves to, which covers decimal, hexadeci
 import ipaddress
 import socket
 from collections.abc import Iterator
+from pathlib import Path
 from urllib.parse import urlsplit
 
+import psutil
 from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
@@ -22,6 +24,8 @@ IS_NO_HOST = _("%(host)s is not the address of a host: choose another host")
 LEADS_TO_NO_HOST = _("%(host)s resolves to %(address)s, which is not the address of a host: choose another host")
 IS_THE_PANEL = _("%(host)s is an address where the panel's own services listen: choose another host")
 LEADS_TO_THE_PANEL = _("%(host)s resolves to %(address)s, where the panel's own services listen: choose another host")
+
+HOSTS = Path("/etc/hosts")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -40,6 +44,34 @@ def is_loopback(host: str) -> bool:
 def is_local(host: str) -> bool:
     """Test whether a server's host means the machine itself: a socket, or a loopback address."""
     return host.startswith(("/", "@")) or is_loopback(host)
+
+
+def is_name(host: str) -> bool:
+    """Test whether a server's host is a name that has to be resolved: no socket, no address, and no localhost."""
+    if not host or is_local(host):
+        return False
+    try:
+        ipaddress.ip_address(host.strip("[]").partition("%")[0])
+    except ValueError:
+        return True
+    return False
+
+
+def listed(name: str) -> list[str]:
+    """Return the addresses of a name in this machine's own list of hosts; asks no name server. See hosts(5)."""
+    try:
+        lines = HOSTS.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    words = (line.partition("#")[0].lower().split() for line in lines)
+    return list(dict.fromkeys(one[0] for one in words if name.lower().rstrip(".") in one[1:]))
+
+
+def is_of_this_machine(address: str) -> bool:
+    """Test whether an address is one of this machine's own interfaces, loopback included."""
+    return is_loopback(address) or any(
+        one.address.partition("%")[0] == address for found in psutil.net_if_addrs().values() for one in found
+    )
 
 
 def resolve(host: str, port: int) -> list[str]:

@@ -42,6 +42,11 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
 
     source: Any = SourceSerializer(read_only=True, allow_null=True)
     most_connections = serializers.IntegerField(read_only=True, allow_null=True)
+    addresses: Any = serializers.DictField(
+        child=serializers.ListField(child=serializers.CharField()),
+        read_only=True,
+        help_text=_("Of its hosts that are names, as the pooler resolved them; one that it never used is missing"),
+    )
 
     class Meta:
         model = Entry
@@ -53,6 +58,7 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
             "cluster",
             "host",
             "port",
+            "addresses",
             "database",
             "user",
             "mode",

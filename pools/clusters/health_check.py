@@ -146,7 +146,7 @@ def _answer(place: Place, ask: Callable[[Cursor], Finding]) -> Finding:
         with connect.connect(place.cluster, at=place.address) as connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
             with connection.cursor(row_factory=dict_row) as cursor:
-                found = ask(cursor)
+                found = ask(cursor) | {"ip_address": connection.info.hostaddr}
         _query_as_a_client(place)
     except ClusterUnreachable as error:
         return replication.nothing_known(_with_remedy(error))

@@ -54,7 +54,8 @@ RECEIVERS = """
 """
 
 LAG_FIELDS = ("streaming", "lag_bytes", "lag_s")
-FIELDS = ("state", "error", "system_identifier", "in_recovery", "timeline", "wal_position", "replayed_at", *LAG_FIELDS)
+OF_SERVER = ("system_identifier", "ip_address", "in_recovery", "timeline", "wal_position", "replayed_at")
+FIELDS = ("state", "error", *OF_SERVER, *LAG_FIELDS)
 
 
 def part_of(cursor: Cursor) -> dict[str, Any]:

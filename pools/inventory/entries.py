@@ -1,6 +1,7 @@
 """Keeps the records of what clients can name on each pooler as its last check found it, whoever wrote it."""
 
 from collections.abc import Iterable, Mapping
+from copy import copy
 from dataclasses import fields
 from datetime import datetime
 from typing import Any
@@ -14,7 +15,7 @@ from pools.models import Entry, Pooler
 from pools.models.entries import EntryQuerySet
 from pools.poolers.console_sample import FoundEntry
 
-SHOWN = [field.name for field in fields(FoundEntry)]
+SHOWN = [field.name for field in fields(FoundEntry) if field.name != "unused"]
 WRITTEN = [*(name for name in SHOWN if name != "name"), "pool", "cluster", "seen_at"]
 BATCH = 500
 LONGEST = 1000
@@ -25,7 +26,10 @@ def record(pooler: Pooler, found: Iterable[FoundEntry], index: ClusterIndex) -> 
     """Make the pooler's entries those found: changed ones are written, those that are gone are deleted."""
     known = {entry.name: entry for entry in pooler.entries.all()}
     pools, now = _live_pools(pooler), timezone.now()
-    fresh = {one.name: _entry(pooler, one, pools, index, now) for one in found}
+    those = list(found)
+    fresh = {one.name: _entry(pooler, one, pools, index, now) for one in those}
+    if unused := sum(one.unused for one in those):
+        _keep_automatic(fresh, known, unused)
     changed = [entry for name, entry in fresh.items() if _differs(entry, known.get(name))]
     gone = [entry.pk for name, entry in known.items() if name not in fresh]
     with transaction.atomic():
@@ -40,11 +44,25 @@ def record(pooler: Pooler, found: Iterable[FoundEntry], index: ClusterIndex) -> 
         )
 
 
+def _keep_automatic(fresh: dict[str, Entry], known: Mapping[str, Entry], unused: int) -> None:
+    """Mark what an entry `*` made whose console alone is known: what was listed before and is unused now.
+
+    PgBouncer leaves out of its list the databases that `*` made and nobody uses, and lists all others for as long as
+    they stand in its files. Where more went than are unused, some were taken out of the files, and nothing tells which.
+    """
+    gone = [one for name, one in known.items() if name not in fresh and one.pool_id is None and not one.is_fallback]
+    for one in gone if len(gone) <= unused else ():
+        kept = fresh[one.name] = copy(one)
+        kept.automatic, kept.connections = True, 0
+    for name in fresh.keys() & known.keys():
+        fresh[name].automatic |= known[name].automatic
+
+
 def find_clusters() -> None:
     """Look again for the clusters of entries that lead to none, after one was registered or moved."""
     index = ClusterIndex.read()
     for entry in Entry.objects.unmanaged().filter(cluster=None).exclude(host="").select_related("pooler"):
-        if cluster := index.find(entry.pooler, entry.host, entry.port):
+        if cluster := index.find(entry.pooler, entry.host, entry.port, entry.addresses):
             Entry.objects.filter(pk=entry.pk, cluster=None).update(cluster=cluster)
 
 
@@ -62,9 +80,9 @@ def _live_pools(pooler: Pooler) -> dict[str, tuple[UUID, UUID]]:
 def _entry(
     pooler: Pooler, found: FoundEntry, pools: Mapping[str, tuple[UUID, UUID]], index: ClusterIndex, now: datetime
 ) -> Entry:
-    values: dict[str, Any] = {name: _fitting(value) for name, value in vars(found).items()}
+    values: dict[str, Any] = {name: _fitting(getattr(found, name)) for name in SHOWN}
     pool, cluster = pools.get(found.name) or (None, None)
-    if pool is None and (there := index.find(pooler, found.host, found.port)):
+    if pool is None and (there := index.find(pooler, found.host, found.port, found.addresses)):
         cluster = there.pk
     return Entry(pooler=pooler, pool_id=pool, cluster_id=cluster, seen_at=now, **values)
 

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext
 
+from panel.lib import addresses
 from pools.models.clusters import Cluster
 from pools.models.poolers import Pooler
 from pools.models.pools import Mode, Pool
@@ -40,6 +41,7 @@ class Entry(models.Model):
     name = models.CharField(max_length=255)
     host = models.CharField(max_length=1000, default="", blank=True)  # several with commas; empty: the default socket
     port = models.PositiveIntegerField(null=True)
+    addresses = models.JSONField(default=dict)  # name → addresses, of its hosts that the pooler resolved
     database = models.CharField(max_length=255, default="", blank=True)
     user = models.CharField(max_length=255, default="", blank=True)
     mode = models.CharField(max_length=12, choices=Mode.choices, default=Mode.SESSION)
@@ -72,6 +74,11 @@ class Entry(models.Model):
         return self.name == "*"
 
     @property
+    def is_known_by_name_alone(self) -> bool:
+        """Whether the console proves that there is a `*`, while what its line says stands in files that nobody read."""
+        return self.is_fallback and self.size is None
+
+    @property
     def label(self) -> str:
         """What people read."""
         return gettext("any other database") if self.is_fallback else self.name
@@ -97,6 +104,12 @@ class Entry(models.Model):
         """Its server's host and port as its line names them; the host is empty for the pooler's default socket."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{host}:{self.port}" if self.port else host
+
+    @property
+    def unresolved(self) -> list[str]:
+        """Those of its hosts that are names whose addresses nobody told the panel, which asks no name server."""
+        hosts = [one.strip() for one in self.host.split(",")]
+        return [one for one in hosts if addresses.is_name(one) and not self.addresses.get(one)]
 
     def as_pool(self) -> Pool:
         """Return an unsaved pool with its values, for what judges pools: advice, linters and connection strings."""

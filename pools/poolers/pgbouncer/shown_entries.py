@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from django.utils.translation import gettext as _
@@ -20,8 +20,22 @@ from pools.poolers.pgbouncer.operators_config import ANY, Operators
 from pools.poolers.pgbouncer.render import DATABASES, MAIN
 from pools.poolers.pgbouncer.stats import OWN, number
 
+Resolved = Mapping[str, list[str]]  # name → addresses
 ANY_USER = "any"  # this auth_type makes everybody in the console an admin (admin_pre_login of admin.c)
 OWNER = "pgbouncer"  # the account that runs PgBouncer is an admin by this name over a Unix socket
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What the console shows: SHOW DATABASES of each process, and SHOW CONFIG and the resolved names of the first.
+
+    `unused` counts the automatic databases that it holds for clients to come, which SHOW DATABASES leaves out.
+    """
+
+    databases: list[list[Row]]
+    config: Mapping[str, str]
+    resolved: Resolved
+    unused: int = 0
 
 
 def read(pooler: Pooler) -> list[FoundEntry]:
@@ -29,34 +43,66 @@ def read(pooler: Pooler) -> list[FoundEntry]:
 
     What is open is summed over the processes that share its port; sizes and limits are those of each.
 
-    The entry `*`, and which entries it made, only the files of a managed one tell, where a worker on its host has them.
+    The entry `*`, and which entries it made, the files of a managed one tell, where a worker on its host has them. The
+    console lists no `*`; it proves that there is one by the unused databases that this made.
     """
-    shown, config = _of_each_process(pooler)
-    rows, opened = shown[0], Counter[str]()
-    for row in chain.from_iterable(shown):
+    shown = _of_each_process(pooler)
+    rows, opened = shown.databases[0], Counter[str]()
+    for row in chain.from_iterable(shown.databases):
         opened[str(row["name"])] += number(row.get("current_connections"))
     has_files = not pooler.is_watched and pooler.delivery == Delivery.WORKER  # a check asks no other host
     operators = _operators(pooler, rows) if has_files else Operators()
     named = {*operators.entries, *operators.panels}
     found = [
         replace(
-            _entry(row, config),
+            _entry(row, shown),
             connections=opened[str(row["name"])],
             automatic=row["name"] not in named and operators.is_automatic(row),
         )
         for row in rows
         if row["name"] != OWN
     ]
-    return [*_fallback(operators, config), *found]
+    return [*_fallback(operators, shown), *found]
 
 
-def _of_each_process(pooler: Pooler) -> tuple[list[list[Row]], Mapping[str, str]]:
-    """Return SHOW DATABASES of each process, and SHOW CONFIG of the first."""
+def _of_each_process(pooler: Pooler) -> Shown:
     if not pooler.shares_its_port:
         with console.open(pooler) as connection:
-            return [console.rows(connection, "databases")], _config(connection)
+            rows = console.rows(connection, "databases")
+            return Shown([rows], _config(connection), _resolved(connection), _unused_automatic(connection))
     with processes.known(pooler) as (found, _missing):
-        return [console.rows(one.console, "databases") for one in found], found[0].config
+        shown = [console.rows(one.console, "databases") for one in found]
+        return Shown(shown, found[0].config, _resolved(found[0].console))
+
+
+def _unused_automatic(connection: console.Console) -> int:
+    """Return how many automatic databases are kept though nobody uses them, until autodb_idle_timeout.
+
+    The cache of databases (SHOW MEM) has them beside those that SHOW DATABASES lists (put in order by objects.c).
+    """
+    listed = {str(row["list"]): number(row["items"]) for row in console.rows(connection, "lists")}
+    used = {str(row["name"]): number(row["used"]) for row in console.rows(connection, "mem")}
+    return max(0, used.get("db_cache", 0) - listed.get("databases", 0))
+
+
+def _resolved(connection: console.Console) -> Resolved:
+    """Return name → addresses of the hosts that PgBouncer has resolved; it does so for the first client of each."""
+    return {
+        str(row["hostname"]).lower().rstrip("."): sorted({_address(one) for one in str(row["addrs"]).split(",") if one})
+        for row in console.rows(connection, "dns_hosts")
+    }
+
+
+def _address(shown: str) -> str:
+    """Return the address of what SHOW DNS_HOSTS has, which comes with a port: 10.0.0.5:0 and [2001:db8::5]:0."""
+    return shown.strip().rpartition(":")[0].strip("[]") if shown.rstrip().endswith(":0") else shown.strip()
+
+
+def _addresses(host: str, resolved: Resolved) -> dict[str, list[str]]:
+    """Return those of the hosts of an entry."""
+    hosts = [one.strip() for one in host.split(",")]
+    found = {one: resolved.get(one.lower().rstrip(".")) for one in hosts}
+    return {one: addresses for one, addresses in found.items() if addresses}
 
 
 def commands_refused(pooler: Pooler) -> str:
@@ -96,39 +142,48 @@ def _operators(pooler: Pooler, rows: Iterable[Row]) -> Operators:
     return Operators(reading, {str(row["name"]): row for row in rows}, operators_config.names_in(texts[DATABASES]))
 
 
-def _fallback(operators: Operators, config: Mapping[str, str]) -> Iterator[FoundEntry]:
-    """Yield the entry `*`, which the console never lists itself."""
-    if ANY not in operators.entries:
-        return
-    pairs = operators.entries[ANY].pairs
-    mode = taken_entries.mode_of(pairs, config)
-    yield FoundEntry(
+def _fallback(operators: Operators, shown: Shown) -> Iterator[FoundEntry]:
+    """Yield the entry `*`, which the console never lists itself; what its line says only where files were read."""
+    if ANY in operators.entries:
+        yield _fallback_of(operators.entries[ANY].pairs, shown)
+    elif shown.unused and not operators.reading.lines:
+        yield FoundEntry(name=ANY, mode=_mode(None, shown.config), unused=shown.unused)
+
+
+def _fallback_of(pairs: Mapping[str, str], shown: Shown) -> FoundEntry:
+    return FoundEntry(
         name=ANY,
-        host=pairs.get("host") or config.get("unix_socket_dir", ""),
+        host=pairs.get("host") or shown.config.get("unix_socket_dir", ""),
         port=number(pairs.get("port", DEFAULT_PORT)) or None,
         database=pairs.get("dbname", ""),
         user=pairs.get("user", ""),
-        mode=mode if mode in Mode.values else Mode.SESSION.value,
-        size=taken_entries.size_of(pairs, config),
+        mode=_mode(taken_entries.mode_of(pairs, shown.config), shown.config),
+        size=taken_entries.size_of(pairs, shown.config),
         reserve=number(pairs.get("reserve_pool") or pairs.get("reserve_pool_size")),
+        addresses=_addresses(pairs.get("host", ""), shown.resolved),
     )
 
 
-def _entry(row: Row, config: Mapping[str, str]) -> FoundEntry:
+def _mode(named: object, config: Mapping[str, str]) -> str:
+    mode = str(named or config.get("pool_mode"))
+    return mode if mode in Mode.values else Mode.SESSION.value
+
+
+def _entry(row: Row, shown: Shown) -> FoundEntry:
     """Build an entry; one without a host leads to a socket in PgBouncer's own folder of sockets (dns_connect of it)."""
-    mode = str(row.get("pool_mode") or config.get("pool_mode"))
     return FoundEntry(
         name=str(row["name"]),
-        host=str(row["host"] or config.get("unix_socket_dir", "")),
+        host=str(row["host"] or shown.config.get("unix_socket_dir", "")),
         port=number(row["port"]) or None,
         database=str(row["database"] or ""),
         user=str(row["force_user"] or ""),
-        mode=mode if mode in Mode.values else Mode.SESSION.value,
+        mode=_mode(row.get("pool_mode"), shown.config),
         size=number(row["pool_size"]),
         reserve=number(row.get("reserve_pool_size", row.get("reserve_pool"))),
         max_connections=number(row.get("max_connections")),
         paused=bool(row.get("paused")),
         disabled=bool(row.get("disabled")),
+        addresses=_addresses(str(row["host"] or ""), shown.resolved),
     )
 
 

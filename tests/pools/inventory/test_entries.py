@@ -1,10 +1,13 @@
 """The records of entries, from what a check of their pooler found."""
 
+import socket
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from panel.lib import addresses
 from pools.clusters import cluster_index
 from pools.clusters.cluster_index import ClusterIndex
 from pools.inventory import clusters, entries
@@ -88,6 +91,83 @@ def test_a_loopback_address_of_an_entry_is_the_poolers_host() -> None:
     )
 
 
+@pytest.fixture
+def hosts(monkeypatch, tmp_path):
+    """This machine's list of hosts; no name server is asked, and no own interface has these addresses."""
+    listed = tmp_path / "hosts"
+    lines = (
+        "127.0.0.1 localhost",
+        "127.0.1.1 panel-host # of the installer",
+        "10.1.0.5\tdb1.example.org db1",
+        "# 10.1.0.6 db2",
+    )
+    listed.write_text("\n".join(lines))
+    monkeypatch.setattr(addresses, "HOSTS", listed)
+    monkeypatch.setattr(
+        socket, "getaddrinfo", lambda *asked, **more: pytest.fail(f"a name server is asked for {asked[0]}")
+    )
+
+
+@pytest.mark.parametrize(
+    ("registered", "reached", "host", "resolved", "is_found"),
+    [
+        ("10.1.0.5", "", "db1", {}, True),  # listed here, and the pooler runs here
+        ("10.1.0.5", "", "DB1.example.org.", {}, True),
+        ("db1", "", "10.1.0.5", {}, True),
+        ("db1", "", "db1.example.org", {}, True),
+        ("10.1.0.6", "", "db2", {}, False),  # commented out
+        ("10.1.0.6", "", "db2", {"db2": ["10.1.0.6"]}, True),  # as PgBouncer resolved it
+        ("cluster.internal", "10.1.0.6", "db2", {"db2": ["10.1.0.6"]}, True),  # as the last check reached it
+        ("cluster.internal", "10.1.0.7", "db2", {"db2": ["10.1.0.6"]}, False),
+        ("10.1.0.6", "", "db2", {"db2": ["10.1.0.6", "10.1.0.7"]}, False),  # of two servers
+        ("10.1.0.5", "", "db1", {"db1": ["10.1.0.9"]}, False),  # the pooler knows better
+        ("10.1.0.5", "", "unheard.of", {}, False),
+    ],
+)
+def test_a_name_is_matched_by_its_addresses(hosts, registered, reached, host, resolved, is_found) -> None:
+    cluster = a_cluster(host=registered, port=5432)
+    checked(cluster, ip_address=reached)
+    found = ClusterIndex.read().find(a_pooler(config_dir=""), host, 5432, resolved)
+    assert found == (cluster if is_found else None)
+    assert ClusterIndex.read().find(a_pooler(config_dir=""), host, 5433, resolved) is None
+
+
+def test_the_list_of_hosts_here_says_nothing_of_a_pooler_elsewhere_but_its_own_address(hosts) -> None:
+    cluster, elsewhere = a_cluster(host="10.1.0.5", port=5432), a_pooler(config_dir="", host="pooler1")
+    beside = a_pooler(config_dir="", host="db1.example.org")
+    index = ClusterIndex.read()
+    assert index.find(elsewhere, "db1", 5432) is None
+    assert index.find(elsewhere, "db1", 5432, {"db1": ["10.1.0.5"]}) == cluster
+    assert [index.find(beside, host, 5432) for host in ("127.0.0.1", "/run/postgresql")] == [cluster] * 2
+    assert index.find(beside, "db9", 5432, {"db9": ["127.0.0.1"]}) == cluster
+
+
+@pytest.mark.parametrize(("identifier", "is_same"), [("7", True), ("8", False), ("", False)])
+def test_a_name_that_leads_to_this_machine_is_matched_by_the_system_identifier(
+    hosts, identifier: str, is_same: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = a_cluster(host="127.0.0.1", port=5432)
+    checked(cluster, system_identifier="7", in_recovery=False)
+    monkeypatch.setattr(cluster_index, "_identifier_at", lambda _at, _host, _port: identifier)
+    monkeypatch.setattr(cluster_index, "_answers", {})
+    for pooler in (a_pooler(config_dir=""), a_pooler(config_dir="", host="panel-host")):
+        found = ClusterIndex.read().find(pooler, "panel-host", 5432)
+        assert found == (cluster if is_same else None)
+
+
+def test_the_addresses_that_the_pooler_tells_are_kept_and_match_a_cluster_that_is_registered_later(hosts) -> None:
+    pooler = a_pooler(config_dir="")
+    record(pooler, found(host="db2", addresses={"db2": ["10.1.0.6"]}))
+    entry = Entry.objects.get()
+    assert (entry.cluster, entry.unresolved) == (None, [])
+    cluster = a_cluster(host="10.1.0.6", port=entry.port)
+    entries.find_clusters()
+    entry.refresh_from_db()
+    assert entry.cluster == cluster
+    record(pooler, found(host="db3,10.1.0.6,/run/postgresql,localhost"))
+    assert Entry.objects.get().unresolved == ["db3"]
+
+
 @pytest.mark.parametrize(("identifier", "is_same"), [("7", True), ("8", False), ("", False)])
 def test_a_socket_is_the_same_server_where_the_system_identifier_says_so(
     identifier: str, is_same: bool, monkeypatch: pytest.MonkeyPatch
@@ -114,3 +194,27 @@ def test_entries_lead_to_a_cluster_as_soon_as_it_is_registered() -> None:
     clusters.save_new(made, {"state": "unreachable", "error": "x"})
     entry.refresh_from_db()
     assert entry.cluster == made
+
+
+def automatic() -> dict[str, bool]:
+    return dict(Entry.objects.values_list("name", "automatic"))
+
+
+def test_what_the_console_no_longer_lists_was_made_by_the_fallback_that_it_proves() -> None:
+    pooler = a_pooler(config_dir="")
+    record(pooler, found("shop"), found("made", connections=3))
+    assert automatic() == {"shop": False, "made": False}  # nothing tells yet
+    record(pooler, found("shop"), FoundEntry(name="*", unused=1))
+    assert automatic() == {"*": False, "shop": False, "made": True}
+    assert (Entry.objects.get(name="made").connections, Entry.objects.get(name="*").is_known_by_name_alone) == (0, True)
+    record(pooler, found("shop"), found("made", connections=1), FoundEntry(name="*", unused=1))
+    assert automatic() == {"*": False, "shop": False, "made": True}
+    record(pooler, found("shop"))  # it is forgotten
+    assert automatic() == {"shop": False}
+
+
+def test_an_entry_that_was_taken_out_of_the_files_is_not_taken_for_one_that_the_fallback_made() -> None:
+    pooler = a_pooler(config_dir="")
+    record(pooler, found("shop"), found("removed"), found("made"))
+    record(pooler, found("shop"), FoundEntry(name="*", unused=1))  # two went, and one of them is unused
+    assert automatic() == {"*": False, "shop": False}

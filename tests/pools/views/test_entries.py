@@ -84,7 +84,7 @@ def test_a_watched_pooler_is_not_offered_to_new_pools(staff, entry):
 def test_a_server_that_is_not_registered_is_offered(staff, entry):
     elsewhere = an_entry(name="far", pooler=entry.pooler, host="db9", port=5433)
     page = page_of(staff.get(f"/entries/{elsewhere.pk}/mode/?mode=transaction"))
-    assert "db9:5433 is not registered" in page
+    assert "No registered cluster is known to be the server at db9:5433" in page
     form = staff.get("/clusters/new/?host=db9&port=5433").context["form"]
     assert (form["host"].value(), form["port"].value()) == ("db9", "5433")
 
@@ -134,3 +134,27 @@ class TestPaste:
 
     def test_an_empty_list_is_refused_beside_its_field(self, staff):
         assert "the list has no line" in page_of(staff.post("/poolers/paste/", self.values | {"lines": "# none"}))
+
+
+def test_a_fallback_that_the_console_proves_is_shown_without_what_is_not_known(staff, db):
+    pooler = a_pooler(config_dir="", port=1)
+    entry = an_entry(name="*", pooler=pooler, host="", port=None, database="", size=None)
+    made = an_entry(name="made", pooler=pooler, automatic=True)
+    page = page_of(staff.get(f"/entries/{entry.pk}/"))
+    assert "any other database" in page
+    assert "The console lists no entry <code>*</code>" in page
+    assert f'href="/entries/{made.pk}/"' in page
+    assert "for each role that logs in" not in page
+    assert "any other database" in page_of(staff.get(f"/poolers/{pooler.pk}/"))
+
+
+@pytest.mark.parametrize(
+    ("addresses", "words"),
+    [
+        ({}, "The addresses of <code>db9</code> can't be known yet"),
+        ({"db9": ["10.1.0.9"]}, "resolves <code>db9</code> to 10.1.0.9, where the panel reaches no cluster"),
+    ],
+)
+def test_a_server_that_is_known_by_its_name_alone_says_what_can_be_known(staff, db, addresses, words):
+    entry = an_entry(host="db9", port=5432, addresses=addresses)
+    assert words in page_of(staff.get(f"/entries/{entry.pk}/"))
