@@ -21,6 +21,7 @@ from benchmarks.views import (
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("entries/<uuid:pk>/run/", entries.entry_run, name="entry-run"),
+    path("entries/<uuid:pk>/size/", entries.entry_size, name="entry-size"),
     path("runs/", runs.run_list, name="run-list"),
     path("runs/new/", runs.run_create, name="run-create"),
     path("runs/new/preview/", runs.run_preview, name="run-preview"),

@@ -152,6 +152,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("entries/<uuid:pk>/connection/", entries.entry_connection, name="entry-connection"),
     path("entries/<uuid:pk>/live/", entries.entry_live, name="entry-live"),
     path("entries/<uuid:pk>/clients/", entries.entry_clients, name="entry-clients"),
+    path("entries/<uuid:pk>/logins/", logins.entry_logins, name="entry-logins"),
     path("entries/<uuid:pk>/mode/", entries.entry_mode_check, name="entry-mode-check"),
     path("entries/<uuid:pk>/condition/", pool_verbs.entry_condition, name="entry-condition"),
     path("entries/<uuid:pk>/console/<str:word>/", pool_verbs.entry_verb, name="entry-verb"),

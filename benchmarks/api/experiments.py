@@ -18,20 +18,21 @@ from benchmarks.api.comparisons import ArmSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
 from benchmarks.experiments import dispatch, more_blocks, results, sequential, tables
 from benchmarks.experiments import start as starting
-from benchmarks.experiments.advice import sweep
-from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.advice import sweep, through_entry
+from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.report import files, presentation
 from benchmarks.experiments.sequential import MOST_BLOCKS_AHEAD
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, MOST_SECONDS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from benchmarks.models.experiments import ENDED
+from benchmarks.targets import entries
 from panel.accounts.models import Scope
 from panel.accounts.permissions import holds, person
 from panel.lib import wait_param
 from panel.lib.known_fields import KnownFields
 from panel.lib.polling import poll
 from panel.lib.wait_param import WAIT
-from pools.models import Cluster, Pool, Pooler
+from pools.models import Cluster, Entry, Pool, Pooler
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -215,8 +216,14 @@ WORKLOAD = (
 
 
 class AskedAdviceSerializer(KnownFields):
-    """A pool, or a cluster to make one for, and the load to judge by."""
+    """A pool, an entry that is not managed here, or a cluster to make a pool for, and the load to judge by."""
 
+    entry: Any = serializers.PrimaryKeyRelatedField(
+        queryset=Entry.objects.unmanaged().select_related("pooler", "cluster"),
+        required=False,
+        allow_null=True,
+        help_text="Measured through it, by the login that was given at its `endpoint/`; `user` chooses one of several",
+    )
     pool: Any = serializers.PrimaryKeyRelatedField(queryset=Pool.objects.wanted(), required=False, allow_null=True)
     cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all(), required=False, allow_null=True)
     pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
@@ -232,12 +239,21 @@ class AskedAdviceSerializer(KnownFields):
     confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Take the cluster of the pool; one of both is needed."""
+        """Take the cluster of the pool or the entry; one of the three is needed."""
         pool = asked.get("pool")
+        if entry := asked.get("entry"):
+            return asked | self._through(entry, asked["user"])
         cluster = pool.cluster if pool else asked.get("cluster")
         if cluster is None:
             raise serializers.ValidationError({"pool": [_("name a pool, or a cluster")]})
         return asked | {"cluster": cluster}
+
+    def _through(self, entry: Entry, user: str) -> dict[str, Any]:
+        try:
+            through_entry.check(entry)
+            return {"cluster": entry.cluster, "endpoint": entries.find(entry, user)}
+        except (InvalidExperiment, InvalidTarget) as error:
+            raise serializers.ValidationError(error.errors) from error
 
 
 class PoolSizeView(APIView):

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError, InvalidFields, QueueDown
 from benchmarks.experiments import kept_connections, library, order, other_host, resources, sequential, server_settings
-from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice import sweep, through_entry
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
 from benchmarks.experiments.start import arms_of
@@ -250,6 +250,8 @@ def _submit(
         return
     database = resources.database_of(experiment)
     direct = {"cluster": str(experiment.cluster_id), "database": database, "user": role}
+    if external := experiment.advice.get(through_entry.ENDPOINT):
+        direct = {"external": external}
     request = RunRequest(
         target={"pool": pool} if pool else direct,
         options=dict(options),

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from benchmarks.experiments import results
 from benchmarks.experiments.advice import sweep
-from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.report import advice
 from benchmarks.forms import form_errors
 from benchmarks.forms.advice import AdviceForm

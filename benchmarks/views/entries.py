@@ -1,4 +1,4 @@
-"""Page that asks for the login of a load through an entry, and leads to the form of the run."""
+"""Pages that ask for a login through an entry: for the form of a run, and for a sweep of its sizes."""
 
 from uuid import UUID
 
@@ -8,11 +8,17 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from benchmarks.errors import InvalidTarget
-from benchmarks.forms.entries import EntryLoginForm
+from benchmarks.errors import BenchmarksError, InvalidTarget
+from benchmarks.experiments.advice import sweep, through_entry
+from benchmarks.experiments.advice.request import AdviceRequest
+from benchmarks.forms import form_errors
+from benchmarks.forms.entry_advice import EntryAdviceForm
+from benchmarks.models import Experiment
 from benchmarks.targets import entries
+from panel.accounts.permissions import person
 from panel.lib.access import staff_only
 from pools.errors import PoolsError
+from pools.forms.entries import EntryLoginForm
 from pools.models import Entry
 
 
@@ -35,3 +41,28 @@ def entry_run(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect(f"{reverse('run-create')}?external={endpoint.pk}{preset}")
     status = 422 if form.errors else 200
     return render(request, "benchmarks/entry_run.html", {"entry": entry, "form": form}, status=status)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@staff_only
+def entry_size(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Ask for a login and a load, and start the sweep that measures through the entry what size it should have."""
+    entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster"), pk=pk)
+    form = EntryAdviceForm(request.POST or None, entry=entry)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return redirect("experiment-detail", _asked(request, entry, form).pk)
+        except (BenchmarksError, PoolsError) as error:
+            form_errors.add_to(form, error)
+    past = Experiment.objects.filter(**{f"advice__{through_entry.ENTRY}": str(entry.pk)})[:5]
+    context = {"entry": entry, "form": form, "past": past}
+    return render(request, "benchmarks/entry_size.html", context, status=422 if form.errors else 200)
+
+
+def _asked(request: HttpRequest, entry: Entry, form: EntryAdviceForm) -> Experiment:
+    """Keep the login as an external endpoint, and queue the sweep."""
+    through_entry.check(entry)
+    endpoint = entries.endpoint_of(entry, **form.login())
+    asked = form.request() | {"cluster": entry.cluster, "author": person(request.user)}
+    return sweep.ask(AdviceRequest(entry=entry, endpoint=endpoint, **asked))

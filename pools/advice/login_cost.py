@@ -15,7 +15,8 @@ from django.utils.translation import gettext as _
 
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
-from pools.models import Pool, PoolerKind, Revision
+from pools.errors import ClusterUnreachable
+from pools.models import Entry, Pool, Pooler, PoolerKind, Revision
 from pools.poolers import KINDS, driver, local_process
 from pools.poolers.pgbouncer import releases
 from pools.poolers.pgbouncer.userlist import IN_CLEAR, KEEPS_KEYS
@@ -56,12 +57,11 @@ def client_auth_note(pool: Pool) -> str:
     return KINDS[pool.pooler.kind].client_auth_note(pool, last.files, notes)
 
 
-def remedies_of(pool: Pool, login: Login) -> list[str]:
-    """Return the remedies against the cost of such a login through the pool, a sentence each."""
+def remedies_of(pooler: Pooler, login: Login) -> list[str]:
+    """Return the remedies against the cost of such a login through the pooler, a sentence each."""
     spent = {"Client": login.client_cpu_ms, "Pooler": login.pooler_cpu_ms or 0.0, "TLS": login.tls_ms or 0.0}
-    is_pgbouncer = pool.pooler.kind == PoolerKind.PGBOUNCER
-    version = releases.version_of(pool.pooler.server_version) if is_pgbouncer else ()
-    return list(remedies(spent, pool.pooler.get_kind_display(), version))
+    version = releases.version_of(pooler.server_version) if pooler.kind == PoolerKind.PGBOUNCER else ()
+    return list(remedies(spent, pooler.get_kind_display(), version))
 
 
 def measure(pool: Pool) -> list[Login]:
@@ -70,9 +70,30 @@ def measure(pool: Pool) -> list[Login]:
     direct = endpoints.as_role(
         endpoints.of_cluster(pool.cluster, pool.database), pool.cluster, through.user, through.password
     )
-    program = driver(pool.pooler).one_core_program
-    pids = local_process.pids(pool.pooler, program) if program else ()
-    return [_measured(_("through the pool"), through, pids), _measured(_("directly"), direct, ())]
+    return [_measured(_("through the pool"), through, _pids(pool.pooler)), _measured(_("directly"), direct, ())]
+
+
+def measure_entry(entry: Entry, user: str, password: str, database: str = "") -> tuple[list[Login], str]:
+    """Log in through an entry with a login that somebody gave, and to its cluster by the same one.
+
+    Return also why there is no figure of the cluster; empty where there is one. `database` is what clients name where
+    the entry leads to any database. Raises `ClusterUnreachable`.
+    """
+    through = endpoints.for_run(entry, user, password, database)
+    logins = [_measured(_("through the entry"), through, _pids(entry.pooler))]
+    if entry.cluster is None:
+        return logins, _("its server is no registered cluster, so a login to it can't be measured beside this")
+    direct = endpoints.of_cluster(entry.cluster, entry.database or database)
+    try:
+        logins.append(_measured(_("directly"), endpoints.as_role(direct, entry.cluster, user, password), ()))
+    except ClusterUnreachable as error:
+        return logins, _("the same login does not work on the server itself: %(error)s") % {"error": error}
+    return logins, ""
+
+
+def _pids(pooler: Pooler) -> tuple[int, ...]:
+    program = driver(pooler).one_core_program
+    return tuple(local_process.pids(pooler, program)) if program else ()
 
 
 def _measured(route: str, endpoint: Endpoint, pids: tuple[int, ...]) -> Login:

@@ -89,7 +89,7 @@ class ModeAdvice(GenericViewSet[Pool]):
         found = login_cost.measure(pool)
         advice = {
             "client_auth": login_cost.client_auth_note(pool),
-            "remedies": login_cost.remedies_of(pool, found[0]),
+            "remedies": login_cost.remedies_of(pool.pooler, found[0]),
         }
         return Response(LoginsSerializer({"logins": found, **advice}).data)
 

@@ -1,4 +1,4 @@
-"""Page that measures how long a login to a pool takes, and where the time goes."""
+"""Pages that measure how long a login to a pool or an entry takes, and where the time goes."""
 
 from typing import Any
 from uuid import UUID
@@ -11,7 +11,8 @@ from django.views.decorators.http import require_http_methods
 from panel.lib.access import staff_only
 from pools.advice import login_cost
 from pools.errors import PoolsError
-from pools.models import Pool
+from pools.forms.entries import PassingLoginForm
+from pools.models import Entry, Pool
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -25,7 +26,26 @@ def pool_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
     if request.method == "POST":
         try:
             context["logins"] = found = login_cost.measure(pool)
-            context["remedies"] = login_cost.remedies_of(pool, found[0])
+            context["remedies"] = login_cost.remedies_of(pool.pooler, found[0])
         except PoolsError as error:
             context["refused"] = str(error)
     return render(request, "pools/pool_logins.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@never_cache
+@staff_only
+def entry_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Ask for a login that the pooler lets in; a POST measures `login_cost.LOGINS` of it, and keeps nothing of it."""
+    entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster", "pool"), pk=pk)
+    form = PassingLoginForm(request.POST or None, entry=entry)
+    context: dict[str, Any] = {"entry": entry, "form": form, "count": login_cost.LOGINS}
+    if request.method == "POST" and form.is_valid():
+        try:
+            found, context["note"] = login_cost.measure_entry(entry, **form.cleaned_data)
+        except PoolsError as error:
+            form.add_error(None, str(error))
+        else:
+            context |= {"logins": found, "remedies": login_cost.remedies_of(entry.pooler, found[0])}
+            context["form"] = PassingLoginForm(entry=entry, initial=form.cleaned_data | {"password": ""})
+    return render(request, "pools/entry_logins.html", context, status=422 if form.errors else 200)

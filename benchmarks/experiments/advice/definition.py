@@ -37,6 +37,13 @@ def of_sizes(title: str, options: Options, cells: Collection[Cell], mode: str) -
     return _playbook(title, options, axes, {"size": str(found[0])})
 
 
+def of_busy_connections(title: str, options: Options, sizes: Sequence[int], expected: int) -> str:
+    """Return the playbook of an entry whose size can't be changed: so many clients keep so many connections busy."""
+    label = _("%(size)s busy connections")
+    busy = [{"key": str(one), "label": label % {"size": one}, "options": {"clients": one}} for one in sizes]
+    return _playbook(title, options, {"clients": [expected], "size": busy}, {"size": str(sizes[0])})
+
+
 def of_modes(title: str, options: Options, modes: Sequence[str], size: int) -> str:
     """Return the playbook of pools of one size in several modes; the first is the baseline."""
     values = [_value(one, one, _pooled(size, one)) for one in modes]

@@ -51,6 +51,16 @@ def fitted(sizes: Sequence[int], expected: int, minutes: int, scale: int) -> Gri
     return Grid(tuple(cells), rounds, duration_s(minutes, scale, runs))
 
 
+def fitted_in_one_row(sizes: Sequence[int], expected: int, minutes: int) -> Grid:
+    """Return the same of the expected clients alone, whose tables exist: rounds are given up, and no size."""
+    cells = [(size, expected) for size in sizes]
+    for rounds in range(ROUNDS, 0, -1):
+        runs = runs_of(cells, expected, rounds)
+        if _available_s(minutes, 0, runs) >= WANTED_S:
+            break
+    return Grid(tuple(cells), rounds, duration_s(minutes, 0, runs))
+
+
 def duration_s(minutes: int, scale: int, runs: int) -> int:
     """Return how long each of so many runs may last after its warm-up within the minutes; 2 s to 2 minutes."""
     return int(max(LEAST_S, min(MOST_S, _available_s(minutes, scale, runs))))

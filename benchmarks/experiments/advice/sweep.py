@@ -2,9 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import cached_property
 from statistics import fmean
 from typing import Any
 
@@ -14,17 +12,25 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments import dispatch, order, playbook, resources, results, start
-from benchmarks.experiments.advice import definition, grid, pooling, recommendation, recorded, workload
+from benchmarks.experiments.advice import (
+    definition,
+    grid,
+    pooling,
+    recommendation,
+    recorded,
+    through_entry,
+    workload,
+)
 from benchmarks.experiments.advice.grid import Cell, Grid
-from benchmarks.experiments.advice.recorded import RecordedMix
-from benchmarks.experiments.advice.workload import EXISTING, Workload
+from benchmarks.experiments.advice.request import AdviceRequest
+from benchmarks.experiments.advice.workload import EXISTING
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import Experiment, ExperimentState, ResourceKind
 from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
 from pools.inventory import budget
-from pools.models import Cluster, Pool, Pooler, PoolerKind
+from pools.models import Pool, Pooler, PoolerKind
 
 CANDIDATES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MOST_SIZES = 7
@@ -34,41 +40,6 @@ QUESTIONS = (SIZE, MODE, POOLING)
 REPEATS = grid.BLOCKS * grid.ROUNDS  # each of the two arms of the other questions runs so often
 
 Summary = Mapping[str, Any]  # the summary of a run
-
-
-@dataclass(frozen=True, kw_only=True)
-class AdviceRequest:
-    """What is asked, for which pool, or for a cluster where there is none yet.
-
-    `workload` is as `workload.read` takes it; `minutes` is the time to spend in all. `database` and `user` name the
-    tables that exist where there is no pool.
-    """
-
-    cluster: Cluster
-    author: Any
-    pool: Pool | None = None
-    pooler: Pooler | None = None
-    question: str = SIZE
-    workload: Mapping[str, Any] = field(default_factory=dict)
-    minutes: int = 5
-    database: str = ""
-    user: str = ""
-    confirm: str = ""
-
-    @cached_property
-    def load(self) -> Workload:
-        """The workload, checked; raises `InvalidExperiment` and `InvalidOptions`."""
-        return workload.read(self.workload, self.recorded.scripts if self.recorded else None)
-
-    @cached_property
-    def recorded(self) -> RecordedMix | None:
-        """The pool's recorded mix where that is the workload; raises `InvalidExperiment` and `ClusterUnreachable`."""
-        if not workload.is_recorded(self.workload):
-            return None
-        if self.pool is None:
-            message = _("only a pool has a recorded mix: name one, or give scripts")
-            raise InvalidExperiment({"workload": [message]})
-        return recorded.read(self.pool)
 
 
 def ask(request: AdviceRequest) -> Experiment:
@@ -81,7 +52,7 @@ def ask(request: AdviceRequest) -> Experiment:
     text = _definition(request, swept)
     spec = playbook.parse(text)
     arms = [arm for arm in spec.arms(quick=True) if swept is None or _cell(arm) in swept.cells]
-    asked = next(arm for arm in arms if arm.options["clients"] == request.load.clients)
+    asked = _largest(arms) if request.entry else _expected(arms, request.load.clients)
     limits.check(request.author, request.cluster, dict(asked.options) | request.load.dataset)
     existing = _login_to_existing(request)
     if request.cluster.protected and request.confirm != request.cluster.name:
@@ -110,8 +81,18 @@ def ask(request: AdviceRequest) -> Experiment:
     return experiment
 
 
+def _expected(arms: Sequence[ArmSpec], clients: int) -> ArmSpec:
+    return next(arm for arm in arms if arm.options["clients"] == clients)
+
+
+def _largest(arms: Sequence[ArmSpec]) -> ArmSpec:
+    return max(arms, key=lambda arm: int(arm.options["clients"]))
+
+
 def _login_to_existing(request: AdviceRequest) -> dict[str, str]:
     """Return database and role of the tables to load where they exist already; else nothing."""
+    if request.endpoint:
+        return through_entry.login_of(request.endpoint)
     if request.load.tables != EXISTING:
         return {}
     return workload.login_to_existing(request.cluster, request.pool, request.database, request.user)
@@ -124,7 +105,9 @@ def _stored_question(request: AdviceRequest, swept: Grid | None) -> dict[str, An
     if request.question == POOLING:
         found |= {"admitted": pooling.admitted(request.cluster)}
     mix = {"recorded": request.recorded.as_json(request.pool)} if request.recorded and request.pool else {}
-    return found | of_size | mix | {"minutes": request.minutes}
+    entry, endpoint = request.entry, request.endpoint
+    through = through_entry.as_json(entry, endpoint) if entry and endpoint else {}
+    return found | of_size | mix | through | {"minutes": request.minutes}
 
 
 def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
@@ -132,7 +115,7 @@ def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
 
 
 def _cell(arm: ArmSpec) -> Cell:
-    return int(arm.values["size"]), int(arm.options["clients"])
+    return int(arm.values["size"]), int(arm.values.get("clients", arm.options["clients"]))
 
 
 def expected_clients(experiment: Experiment) -> int | None:
@@ -140,6 +123,11 @@ def expected_clients(experiment: Experiment) -> int | None:
     if experiment.advice.get("question") != SIZE:
         return None
     return int(experiment.advice.get("clients") or _cell(start.arms_of(experiment)[0])[1])
+
+
+def is_of_entry(experiment: Experiment) -> bool:
+    """Whether it measures through an entry that is not managed here."""
+    return through_entry.ENTRY in experiment.advice
 
 
 def add_round(experiment: Experiment) -> bool:
@@ -243,7 +231,7 @@ def _cell_figures(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
 def unseen(experiment: Experiment) -> list[str]:
     """Return the limits of the answer, a sentence each: loads that the sweep did not measure."""
     return [
-        *_other_clients(experiment),
+        *(through_entry.unseen(experiment.advice) if is_of_entry(experiment) else _other_clients(experiment)),
         *_blocks_left(experiment),
         _("The load of other pools and programs on this server while they are busy."),
         *_of_tables(experiment),
@@ -285,9 +273,9 @@ def _other_clients(experiment: Experiment) -> list[str]:
 def _left_of_budget(experiment: Experiment, taken: int) -> int | None:
     """Return the connections left of the budget once the pool takes `taken` and the sweep's own pools are gone.
 
-    None where the cluster was removed, or its budget is unknown.
+    None where the cluster was removed, its budget is unknown, or an entry was measured.
     """
-    if experiment.cluster is None:
+    if experiment.cluster is None or is_of_entry(experiment):
         return None
     pool = Pool.objects.filter(pk=experiment.advice.get("pool")).first() if experiment.advice.get("pool") else None
     free = budget.of_cluster(experiment.cluster, without=pool).free
@@ -329,6 +317,8 @@ def _pooler(request: AdviceRequest) -> Pooler | None:
 
 def _grid(request: AdviceRequest) -> Grid:
     """Return the cells to measure; raises `InvalidExperiment` where the budget leaves fewer than two sizes."""
+    if request.entry:
+        return through_entry.swept(request.entry, CANDIDATES, MOST_SIZES, request.load.clients, request.minutes)
     found = sizes(request)
     if len(found) < 2:
         message = _("the budget of %(cluster)s leaves too few connections to compare sizes: free some first")
@@ -342,6 +332,8 @@ def _definition(request: AdviceRequest, swept: Grid | None) -> str:
     arms = pooling.arms_of(minutes) if request.question == POOLING else len(MODES)
     duration = swept.duration_s if swept else grid.duration_s(minutes, _made_scale(request), arms * REPEATS)
     options = dict(load.options) | {"clients": load.clients, "duration": duration, "warm_up": grid.WARM_UP_S}
+    if swept and request.entry:
+        return definition.of_busy_connections(title, options, [size for size, _clients in swept.cells], load.clients)
     if swept:
         return definition.of_sizes(title, options, swept.cells, _mode(request))
     size = _compared_size(request)
@@ -371,7 +363,7 @@ def _compared_size(request: AdviceRequest) -> int:
 
 
 def _title(request: AdviceRequest) -> str:
-    values = {"pool": request.pool or request.cluster}
+    values = {"pool": request.pool or request.entry or request.cluster}
     return {
         SIZE: _("What size should the pool %(pool)s have?"),
         MODE: _("Which mode suits the pool %(pool)s?"),
@@ -384,5 +376,10 @@ def check(request: AdviceRequest) -> None:
     if request.question not in QUESTIONS:
         known = ", ".join(QUESTIONS)
         raise InvalidExperiment({"question": [_("use one of %(known)s") % {"known": known}]})
+    if request.entry is not None:
+        through_entry.check(request.entry)
+        if request.question != SIZE:
+            message = _("only the size of an entry is measured: run a load through it to compare it with the server")
+            raise InvalidExperiment({"question": [message]})
     if request.pool is not None and request.pool.pooler.kind != PoolerKind.PGBOUNCER:
         raise InvalidExperiment({"pool": [_("sizes are swept on a PgBouncer: choose a pool on one")]})

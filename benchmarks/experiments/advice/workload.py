@@ -23,6 +23,7 @@ OWN, EXISTING = "own", "existing"
 TABLES = (OWN, EXISTING)
 RECORDED = "recorded"
 DEFAULT_BUILTIN, DEFAULT_CLIENTS, DEFAULT_SCALE = "tpcb-like", 32, 10
+READING_BUILTIN = "select-only"
 MOST_DIGITS = 9
 OF_A_RUN = ("builtin", "scripts", "variables", "protocol", "connect")
 
@@ -49,6 +50,22 @@ class Workload:
 def is_recorded(raw: Mapping[str, Any]) -> bool:
     """Whether the pool's recorded mix was asked for."""
     return raw.get(RECORDED) is True
+
+
+def read_through_entry(raw: Mapping[str, Any]) -> Workload:
+    """Return the load of an entry's own tables, which are pgbench's where a built-in script is asked for.
+
+    By default it only reads. Raises as `read`.
+    """
+    if raw.get("tables", EXISTING) != EXISTING or "scale" in raw:
+        message = _("an entry leads to its own database, whose tables exist: leave out tables and scale")
+        raise InvalidExperiment({"workload": [message]})
+    left_out = ("duration", "tables")
+    given = _with_scripts_of_run({name: one for name, one in raw.items() if is_given(one) and name not in left_out})
+    clients = _positive_integer("clients", given.pop("clients", DEFAULT_CLIENTS))
+    if not given.get("scripts"):
+        given.setdefault("builtin", READING_BUILTIN)
+    return Workload(_checked(given, clients), clients, 0, EXISTING)
 
 
 def read(raw: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]] | None = None) -> Workload:

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.arms import Verdict
-from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice import sweep, through_entry
 from benchmarks.experiments.advice.scalability import Law
 from benchmarks.experiments.report import heat_map, knee, pooling
 from benchmarks.experiments.report.heat_map import HeatMap
@@ -99,6 +99,8 @@ def recommendation(experiment: Experiment) -> Mapping[str, Any] | None:
 def _sentences(question: str, found: Mapping[str, Any] | None, result: Result) -> list[str]:
     """Return the answer first, then what may be doubted in it; nothing before anything is measured."""
     sentences = _size_sentences(found) if question == sweep.SIZE else _arm_sentences(question, result)
+    if found and sweep.is_of_entry(result.experiment):
+        sentences = [*sentences, through_entry.remedy(found)]
     more = [*pooling.sentences(result), *_five_minutes_more(result)] if question == sweep.POOLING else ()
     return [*sentences, *more, *(_doubts(result) if sentences else ())]
 

@@ -9,7 +9,7 @@ from benchmarks.errors import InvalidFields, InvalidOptions, Refused
 from benchmarks.experiments import resources, start
 from benchmarks.experiments.advice import recorded, sweep, workload
 from benchmarks.experiments.advice.recorded import RecordedMix
-from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.advice.workload import EXISTING
 from benchmarks.experiments.report import presentation
 from benchmarks.experiments.start import InvalidExperiment

@@ -12,7 +12,7 @@ from django.utils import timezone
 from benchmarks.api.experiments import ExperimentSerializer
 from benchmarks.experiments import results, start
 from benchmarks.experiments.advice import grid, sweep
-from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.report import advice, files, heat_map, knee, presentation
 from benchmarks.experiments.report.heat_map import HeatCell
 from benchmarks.experiments.results import Result

@@ -7,7 +7,7 @@ from tests.callers import queries_of
 from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry
 
-PAGES = ["", "monitoring/", "clients/", "mode/", "run/"]
+PAGES = ["", "monitoring/", "clients/", "logins/", "mode/", "run/"]
 
 
 @pytest.fixture

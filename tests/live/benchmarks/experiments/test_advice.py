@@ -7,7 +7,7 @@ from django.conf import settings
 
 from benchmarks.experiments import resources, results
 from benchmarks.experiments.advice import grid, sweep
-from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.report import presentation
 from benchmarks.models import Dataset, ExperimentState, Purpose, ResourceKind
 from panel.quickstart.servers import PostgresServer

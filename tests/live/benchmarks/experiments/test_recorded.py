@@ -9,7 +9,7 @@ from django.test import Client
 
 from benchmarks.experiments.advice import grid, recorded, sweep
 from benchmarks.experiments.advice.recorded import RecordedMix
-from benchmarks.experiments.advice.sweep import AdviceRequest
+from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import sampled
 from benchmarks.models import Experiment, ExperimentState, Purpose, Run

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 
 from benchmarks.errors import InvalidTarget
+from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import entries as targets
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
@@ -249,3 +250,28 @@ def test_a_watched_pooler_is_never_applied(register: Register) -> None:
     edge = register()
     with pytest.raises(IllegalTransition, match="take it over first"):
         edge.require_managed()
+
+
+def test_what_a_login_costs_is_measured_by_a_login_that_is_given_and_forgotten(
+    register: Register, cluster: Cluster
+) -> None:
+    pooler, browser = register(), Client()
+    browser.force_login(person())
+    entry = pooler.entries.get(name="fixed")
+    page = f"/entries/{entry.pk}/logins/"
+    login = {"user": APP_ROLE, "password": APP_PASSWORD}
+    assert "keeps nothing of the login" in browser.get(page).content.decode()
+    wrong = browser.post(page, login | {"password": "wrong"})
+    assert (wrong.status_code, "logins" in wrong.context) == (422, False)
+    measured = browser.post(page, login)
+    through, direct = measured.context["logins"]
+    assert (through.route, direct.route, measured.context["note"]) == ("through the entry", "directly", "")
+    assert 0 < through.client_cpu_ms <= through.total_ms
+    assert direct.total_ms > 0
+    assert measured.context["remedies"]
+    assert APP_PASSWORD not in measured.content.decode()
+    assert not ExternalEndpoint.objects.exists()
+    Cluster.objects.all().delete()
+    alone = browser.post(page, login)
+    assert len(alone.context["logins"]) == 1
+    assert "no registered cluster" in alone.context["note"]

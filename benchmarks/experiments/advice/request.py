@@ -1,0 +1,55 @@
+"""A question to a pool, an entry or a cluster, with the load to judge by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from benchmarks.experiments.advice import recorded, workload
+from benchmarks.experiments.advice.recorded import RecordedMix
+from benchmarks.experiments.advice.workload import Workload
+from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.models import ExternalEndpoint
+from pools.models import Cluster, Entry, Pool, Pooler
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdviceRequest:
+    """What is asked, for which pool, or for a cluster where there is none yet.
+
+    `workload` is as `workload.read` takes it; `minutes` is the time to spend in all. `database` and `user` name the
+    tables that exist where there is no pool. For an `entry` that is not managed here, `endpoint` has the login that
+    somebody gave.
+    """
+
+    cluster: Cluster
+    author: Any
+    pool: Pool | None = None
+    pooler: Pooler | None = None
+    question: str = "size"  # of sweep.QUESTIONS
+    workload: Mapping[str, Any] = field(default_factory=dict)
+    minutes: int = 5
+    database: str = ""
+    user: str = ""
+    confirm: str = ""
+    entry: Entry | None = None
+    endpoint: ExternalEndpoint | None = None
+
+    @cached_property
+    def load(self) -> Workload:
+        """The workload, checked; raises `InvalidExperiment` and `InvalidOptions`."""
+        if self.entry:
+            return workload.read_through_entry(self.workload)
+        return workload.read(self.workload, self.recorded.scripts if self.recorded else None)
+
+    @cached_property
+    def recorded(self) -> RecordedMix | None:
+        """The pool's recorded mix where that is the workload; raises `InvalidExperiment` and `ClusterUnreachable`."""
+        if not workload.is_recorded(self.workload):
+            return None
+        if self.pool is None:
+            message = _("only a pool has a recorded mix: name one, or give scripts")
+            raise InvalidExperiment({"workload": [message]})
+        return recorded.read(self.pool)

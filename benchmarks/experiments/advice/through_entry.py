@@ -1,0 +1,74 @@
+"""The size of an entry that is not managed here, measured through it with a login that somebody gave.
+
+Nobody changes its line, so as many clients as a size has connections keep as many connections busy (up to its own size,
+in any mode): to the server that is the load of a pool of that size whose clients always wait.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from benchmarks.experiments.advice import grid
+from benchmarks.experiments.advice.grid import Grid
+from benchmarks.experiments.start import InvalidExperiment
+from benchmarks.library.scripts import privileges
+from benchmarks.models import ExternalEndpoint
+from benchmarks.targets import resolve
+from pools.models import Entry, PoolerKind
+
+ENTRY, ENDPOINT, MOST = "entry", "external", "most"  # keys of Experiment.advice
+
+
+def check(entry: Entry) -> None:
+    """Raise `InvalidExperiment` where its size can't be measured."""
+    if entry.pooler.kind != PoolerKind.PGBOUNCER or not entry.database:
+        raise InvalidExperiment({"entry": [_("sizes are measured through an entry of a PgBouncer with one database")]})
+    if entry.cluster is None:
+        raise InvalidExperiment({"entry": [_("its server is no registered cluster: register it first")]})
+
+
+def swept(entry: Entry, candidates: tuple[int, ...], most: int, clients: int, minutes: int) -> Grid:
+    """Return what is swept: `most` of the candidates up to what one login can keep busy, and that itself.
+
+    Raises `InvalidExperiment` where there are fewer than two.
+    """
+    own = min(clients, most_busy(entry))
+    found = sorted({*(size for size in candidates if size < own), own})
+    if own < 2:
+        message = _("entry %(entry)s has size %(size)s for each login, so there are no sizes to compare below it")
+        raise InvalidExperiment({"entry": [message % {"entry": entry, "size": entry.size or 0}]})
+    while len(found) > most:
+        found = found[:1] + found[1:-1][::2] + found[-1:]
+    return grid.fitted_in_one_row(found, clients, minutes)
+
+
+def most_busy(entry: Entry) -> int:
+    """Return how many connections one login can keep busy through an entry."""
+    return (entry.size or 0) * entry.pooler.process_count
+
+
+def login_of(endpoint: ExternalEndpoint) -> dict[str, str]:
+    """Return database and role that the load reaches. Raises `Refused`, `ClusterUnreachable` as for a run's scripts."""
+    privileges.refuse_reaching(resolve.find({"external": str(endpoint.pk)}))
+    return {"database": endpoint.cluster_database, "user": endpoint.user}
+
+
+def as_json(entry: Entry, endpoint: ExternalEndpoint) -> dict[str, Any]:
+    """Return what the sweep has to know of it later."""
+    return {ENTRY: str(entry.pk), ENDPOINT: str(endpoint.pk), MOST: most_busy(entry)}
+
+
+def unseen(advice: Mapping[str, Any]) -> list[str]:
+    """Return what such a sweep could not see, in sentences."""
+    text = _(
+        "Sizes above the entry's own: its line stays as it is, so each size was measured by as many clients, which "
+        "keep as many connections busy, up to %(most)s. Clients that wait for a connection were not measured."
+    )
+    return [text % {"most": advice[MOST]}]
+
+
+def remedy(found: Mapping[str, Any]) -> str:
+    """Return how the recommendation is put to use."""
+    text = _("The panel does not write this entry: put pool_size=%(size)s into its line, or take the pooler over.")
+    return text % {"size": found["size"]}
