@@ -1,11 +1,13 @@
 """The scripts around the panel: lists of packages, and what people without root are told."""
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 from panel.quickstart import account
 
@@ -24,9 +26,59 @@ def test_scripts_are_sound_bash(script: Path) -> None:
     assert subprocess.run(["bash", "-n", script], capture_output=True, text=True, check=True).stderr == ""
 
 
-@pytest.mark.parametrize("name", ["script/up", "script/test", "script/install-packages", ".ci/run"])
+@pytest.mark.parametrize("name", ["script/up", "script/test", "script/check", "script/install-packages", ".ci/run"])
 def test_commands_can_be_run(name: str) -> None:
     assert os.access(ROOT / name, os.X_OK)
+
+
+def run_script(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run one of the scripts that start pytest, as a shell would that is no part of this test run."""
+    ours = ("PYTEST_", "POOLDECK_")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    environment["POOLDECK_TEST_IN_MEMORY"] = "no"  # or it mounts a new file system over that of this test run
+    return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_a_check_runs_the_concerned_tests_and_prints_its_time() -> None:
+    checked = run_script("script/check", "tests/test_concerned.py")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    assert "pytest tests/test_concerned.py" in checked.stdout
+    assert re.search(r"^\[ *\d+ s\] ruff check$", checked.stdout, re.MULTILINE)
+    assert re.fullmatch(r"\[ *\d+ s\] pytest: 0, linters: 0 \(0 is good\)", checked.stdout.splitlines()[-1])
+
+
+def test_a_check_fails_where_a_linter_does(tmp_path: Path) -> None:
+    (tmp_path / "unused.py").write_text('"""A module."""\n\nimport os\n')
+    checked = run_script("script/check", str(tmp_path / "unused.py"))
+    assert checked.returncode == 1
+    assert "`os` imported but unused" in checked.stdout
+    assert "no test without servers concerns these" in checked.stdout
+
+
+def test_words_for_pytest_run_no_linter() -> None:
+    run = run_script("script/test", "--collect-only", "-q", "tests/test_concerned.py")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "ruff" not in run.stdout
+    assert "pytest: 0, linters: 0, timing: 0 (0 is good)" in run.stdout
+
+
+def test_hooks_of_commits_run_what_is_there() -> None:
+    (local,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    check, subject = local["hooks"]
+    assert (local["repo"], check["language"], check["require_serial"]) == ("local", "system", True)
+    assert os.access(ROOT / check["entry"], os.X_OK)
+    assert re.search(subject["entry"], "x" * 73 + "\n\nwhy")
+    assert not re.search(subject["entry"], "x" * 72 + "\n\n" + "y" * 100)
+
+
+def test_the_workflow_runs_what_continuous_integration_runs_here() -> None:
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())
+    (job,) = workflow["jobs"].values()
+    assert [step["run"] for step in job["steps"] if "run" in step][-1] == ".ci/run"
+    forms = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
+    assert [yaml.safe_load(form.read_text()).keys() for form in forms[:1]] == [
+        {"name", "description", "labels", "body"}
+    ]
 
 
 def test_ci_runs_script_test() -> None:
