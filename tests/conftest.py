@@ -157,14 +157,37 @@ def refuse(server: Server) -> None:
     raise AssertionError(f"{server} was started by a test that is neither live nor of the browser")
 
 
+def part_of(nodeid: str) -> str:
+    """Return the part of the tests that one is of, as tests/README.md has them: `tests/live/pools`, `tests/panel`."""
+    folders = nodeid.partition("::")[0].split("/")[:-1]
+    return "/".join(folders[: 3 if folders[1:2] == ["live"] else 2])
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Name the tests that took long without being marked `slow`; on a busy machine that alone is no failure."""
+    """Say how long each part took, and name the tests that took long without being marked `slow`.
+
+    On a busy machine that alone is no failure.
+    """
+    _say_parts(terminalreporter)
     reports = [report for outcome in ("passed", "failed") for report in terminalreporter.getreports(outcome)]
     long = [one for one in reports if one.when == "call" and one.duration > LONG_S and "slow" not in one.keywords]
     if long:
         terminalreporter.section(f"over {LONG_S} s and not marked slow: shorten them, or mark them")
     for report in sorted(long, key=lambda one: -one.duration):
         terminalreporter.line(f"{report.duration:.0f} s {report.nodeid}")
+
+
+def _say_parts(terminalreporter: pytest.TerminalReporter) -> None:
+    """Add up the tests of each part with their set-up; in parallel processes, the seconds of all of them."""
+    seconds: dict[str, float] = {}
+    reports = [one for kind in terminalreporter.stats.values() for one in kind if isinstance(one, pytest.TestReport)]
+    for report in reports:
+        part = part_of(report.nodeid)
+        seconds[part] = seconds.get(part, 0) + report.duration
+    if len(seconds) > 1:
+        terminalreporter.section("how long each part took")
+        for part, spent in sorted(seconds.items()):
+            terminalreporter.line(f"{spent:6.0f} s {part}")
 
 
 @pytest.fixture(scope="module")

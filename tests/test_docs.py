@@ -1,0 +1,99 @@
+"""The documents: their links lead somewhere, and what they name is there."""
+
+import re
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import part_of
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*.md")])
+DEVELOPMENT = sorted((ROOT / "docs/development").glob("*.md"))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+SOURCES = ("benchmarks", "panel", "pools", "script", "static", "templates", "tests", "docker", "docs")
+NAMED = re.compile(rf"`((?:{'|'.join(SOURCES)})/[\w./-]*)`")
+# of a step in a path: `poolers/pgbouncer/session`, or a module's own name
+STEP = re.compile(r"[a-z_]+(?:/[a-z_]+)*/?")
+
+
+def named(document: Path) -> str:
+    return str(document.relative_to(ROOT))
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"(?ms)^```.*?^```$|`[^`\n]*`", "", text)
+
+
+def anchors(document: Path) -> set[str]:
+    """The anchors of a document's headings, as GitHub makes them."""
+    headings = re.findall(r"(?m)^#+ (.+)$", document.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def broken(document: Path) -> list[str]:
+    found = []
+    for target in LINK.findall(without_code(document.read_text())):
+        path, _, anchor = target.partition("#")
+        to = (document.parent / path) if path else document
+        if re.match(r"[a-z]+:", target):
+            continue
+        if not to.exists() or (anchor and anchor not in anchors(to)):
+            found.append(target)
+    return found
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=named)
+def test_links_lead_to_files_and_headings_that_are_there(document: Path) -> None:
+    assert broken(document) == []
+
+
+def test_a_broken_link_is_found(tmp_path: Path) -> None:
+    document = tmp_path / "one.md"
+    document.write_text(
+        "# One thing\n[a](#one-thing) [b](#another) [c](two.md) `[d](code.md)` [e](https://example.org)\n"
+    )
+    assert broken(document) == ["#another", "two.md"]
+
+
+def test_the_readme_of_the_tests_has_each_part() -> None:
+    explained = re.findall(r"(?m)^\| `([\w/]+)/` \|", (ROOT / "tests/README.md").read_text())
+    modules = [str(one.relative_to(ROOT)) for one in (ROOT / "tests").rglob("test_*.py")]
+    parts = {part_of(module).removeprefix("tests").lstrip("/") for module in modules} - {""}
+    assert parts == set(explained) - {"bench"}
+
+
+@pytest.mark.parametrize("document", DEVELOPMENT, ids=named)
+def test_files_that_documents_for_developers_name_are_there(document: Path) -> None:
+    named = NAMED.findall(document.read_text())
+    missing = [path for path in named if not ((ROOT / path).exists() or (ROOT / f"{path}.py").exists())]
+    assert missing == []
+
+
+def test_each_module_of_the_paths_through_the_code_is_there() -> None:
+    text = (ROOT / "docs/development/paths.md").read_text()
+    lines = chain.from_iterable(block.splitlines() for block in re.findall(r"(?ms)^```\n(.*?)^```$", text))
+    words = chain.from_iterable(re.split(r"[→,;]", re.sub(r"\([^)]*\)", "", line[24:])) for line in lines)
+    modules = [word.strip() for word in words if STEP.fullmatch(word.strip())]
+    assert len(modules) > 50
+    assert [module for module in modules if not _is_there(module)] == []
+
+
+def _is_there(module: str) -> bool:
+    apps = [ROOT / "pools", ROOT / "benchmarks"]
+    paths = [f"{module}.py", f"{module}/__init__.py", f"**/{module}.py", f"**/{module.rstrip('/')}/__init__.py"]
+    return any(any(app.glob(path)) for app in apps for path in paths)
+
+
+def test_every_document_for_developers_is_reached_from_contributing() -> None:
+    reached, left = set(), [ROOT / "CONTRIBUTING.md"]
+    while left:
+        document = left.pop()
+        if document in reached or document.suffix != ".md":
+            continue
+        reached.add(document)
+        targets = LINK.findall(without_code(document.read_text()))
+        left += [(document.parent / target.partition("#")[0]).resolve() for target in targets if target[:1] != "#"]
+    assert set(DEVELOPMENT) <= reached
+    assert ROOT / "CONTRIBUTING.md" in {(ROOT / one) for one in LINK.findall((ROOT / "README.md").read_text())}
