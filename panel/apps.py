@@ -10,4 +10,4 @@ class PanelConfig(AppConfig):
 
     def ready(self) -> None:
         """Register the system checks, which need the settings."""
-        from panel import checks  # noqa: F401
+        from panel import checks  # noqa: F401 (importing it registers them)

@@ -111,7 +111,7 @@ class Api:
         url = f"{self.login.url.rstrip('/')}/api/v1/{path}"
         try:
             request = urllib.request.Request(url, body, headers, method=method)  # noqa: S310 (the reader's own panel)
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=self.context) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=self.context) as answer:  # noqa: S310 (as above)
                 return json.load(answer)
         except urllib.error.HTTPError as error:
             refused = ApiError(f"{method} {path}: {error.code}: {_reason(error.read())}")

@@ -16,12 +16,12 @@ os.environ.setdefault("POOLDECK_KEYS", "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5
 os.environ.setdefault("POOLDECK_CONTENTION_PERCENT", "0")  # tests of several kinds share this machine
 os.environ.setdefault("POOLDECK_CONNECTION_RESERVE", "0")  # the budgets of tests are round
 
-from panel.settings import *  # noqa: E402, F403
+from panel.settings import *
 
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
-STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}  # noqa: F405
-STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # noqa: F405  # WhiteNoise warns of a folder that is not there
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+STATIC_ROOT.mkdir(parents=True, exist_ok=True)  # WhiteNoise warns of a folder that is not there
 # A file, not memory: the real workers of live tests are processes of their own and share it.
-if "sqlite" in DATABASES["default"]["ENGINE"]:  # noqa: F405
-    DATABASES["default"]["TEST"] = {"NAME": str(HOME / "tests.sqlite3")}  # noqa: F405
+if "sqlite" in DATABASES["default"]["ENGINE"]:
+    DATABASES["default"]["TEST"] = {"NAME": str(HOME / "tests.sqlite3")}

@@ -134,7 +134,7 @@ class Load:
             try:
                 async with asyncio.timeout(self.timeout_s):
                     connection = await self._once(connection)
-            except Exception as error:  # noqa: BLE001 every failure of a request is counted by its kind
+            except Exception as error:  # noqa: BLE001 (every failure of a request is counted by its kind)
                 if connection:
                     connection.drop()
                 connection = None

@@ -162,7 +162,7 @@ def main() -> None:
     RESULTS.unlink(missing_ok=True)  # of a warm-up; JMeter would write on behind it
     with PRINTED.open("w", encoding="utf-8") as printed:
         jmeter = subprocess.Popen(
-            ["setpriv", "--pdeathsig=KILL", "--", *asked.jmeter],
+            ["setpriv", "--pdeathsig=KILL", "--", *asked.jmeter],  # noqa: S607 (on the PATH)
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=printed,
@@ -188,7 +188,7 @@ def _print_reason() -> None:
     ]
     wrong = [line for line in lines if "Error in NonGUIDriver" in line or " ERROR " in line or "Exception" in line]
     for line in (wrong or lines[-1:] or ["it printed no reason"])[:DESCRIBED]:
-        print(f"error: {line.strip()[:500]}", flush=True)  # noqa: T201 the panel follows these lines
+        print(f"error: {line.strip()[:500]}", flush=True)
 
 
 if __name__ == "__main__":

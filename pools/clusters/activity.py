@@ -80,7 +80,7 @@ TOTALS = f"""
     SELECT state, count(*) AS connections,
            extract(epoch FROM clock_timestamp() - min(state_change))::float AS longest_s
       FROM ({CLIENTS}) clients GROUP BY state
-"""  # noqa: S608
+"""  # noqa: S608 (constants only)
 TRANSACTIONS = """
     SELECT pid, datname::text AS database, usename::text AS role, application_name AS application,
            host(client_addr) AS client, state,
@@ -101,7 +101,7 @@ WAITS = """
 """
 IDLE_PIDS = f"""
     SELECT pid FROM ({CLIENTS}) clients WHERE state = 'idle' ORDER BY random() LIMIT %(shown)s
-"""  # noqa: S608
+"""  # noqa: S608 (constants only)
 SELF = """
     SELECT pg_backend_pid() AS pid, session_user::text AS user, current_database()::text AS database,
            inet_client_port() AS client_port,

@@ -76,7 +76,7 @@ def signature(secret: str, stamp: str, body: bytes) -> str:
 
 def _post(letter: Letter) -> None:
     body = json.dumps({"id": str(letter.id), "test": letter.is_test, "events": letter.events}).encode()
-    request = urllib.request.Request(  # noqa: S310  # panel.settings lets http and https through only
+    request = urllib.request.Request(  # noqa: S310 (panel.settings lets http and https through only)
         settings.WEBHOOK_URL, data=body, headers=_headers(letter, body), method="POST"
     )
     opener = urllib.request.build_opener(_NoRedirect)

@@ -28,7 +28,7 @@ COUNTED = f"""
       FROM pg_shdepend s JOIN pg_roles r ON r.oid = s.refobjid LEFT JOIN pg_database d ON d.oid = s.dbid
      WHERE s.refclassid = 'pg_authid'::regclass AND s.deptype = 'o' AND r.rolname !~ '^pg_'
      GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-"""  # noqa: S608  # of constants
+"""  # noqa: S608 (of constants)
 PRIVILEGED = sql.SQL("""
     SELECT DISTINCT d.datname
       FROM pg_shdepend s JOIN pg_roles r ON r.oid = s.refobjid
@@ -44,7 +44,7 @@ DESCRIBED = sql.SQL(f"""
                          ELSE (SELECT oid FROM pg_database WHERE datname = current_database()) END
        AND {KIND} = {{kind}}
      ORDER BY 1 LIMIT {{most}}
-""")  # noqa: S608  # of constants
+""")  # noqa: S608 (of constants)
 
 
 MAY_GIVE = sql.SQL("SELECT pg_has_role({role}, {privilege})")  # always true for a superuser

@@ -16,10 +16,10 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 django.setup()
 
-from benchmarks.analysis.latency.log_follower import Follower  # noqa: E402
-from benchmarks.analysis.latency.sampling import LINES_A_SECOND  # noqa: E402
-from benchmarks.engines.pgbench.transaction_log import log_files  # noqa: E402
-from benchmarks.processes.logs import LogsHere  # noqa: E402
+from benchmarks.analysis.latency.log_follower import Follower
+from benchmarks.analysis.latency.sampling import LINES_A_SECOND
+from benchmarks.engines.pgbench.transaction_log import log_files
+from benchmarks.processes.logs import LogsHere
 
 READS_A_SECOND = 3
 

@@ -14,15 +14,15 @@ import django
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 django.setup()
 
-from datetime import timedelta  # noqa: E402
+from datetime import timedelta
 
-from django.utils import timezone  # noqa: E402
+from django.utils import timezone
 
-from benchmarks.engines.base import Progress  # noqa: E402
-from benchmarks.engines.pgbench import options  # noqa: E402
-from benchmarks.models import Run, Status, Validity  # noqa: E402
-from benchmarks.runs.execution.recorder import Recorder  # noqa: E402
-from benchmarks.runs.live import publisher  # noqa: E402
+from benchmarks.engines.base import Progress
+from benchmarks.engines.pgbench import options
+from benchmarks.models import Run, Status, Validity
+from benchmarks.runs.execution.recorder import Recorder
+from benchmarks.runs.live import publisher
 
 MEDIAN_EVERY = 3  # samples: those between have none, as while a log is not complete
 

@@ -8,7 +8,7 @@ from urllib.request import urlopen
 from django.db import connection
 
 import benchmarks.tasks  # noqa: F401 (registered before `use_broker` closes the application, which forgets later ones)
-import pools.tasks  # noqa: F401
+import pools.tasks  # noqa: F401 (as above)
 from panel import celery_app
 from panel.installation import copies
 from panel.lib import env

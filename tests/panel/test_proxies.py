@@ -49,5 +49,7 @@ def test_an_address_that_the_web_server_took_from_the_header_is_none(claim: str)
 
 
 def test_a_proxy_on_this_machine_may_be_believed_by_the_web_server_too():
-    app_of = lambda panel: ProxyHeadersMiddleware(trusting("127.0.0.1/32")(panel))  # noqa: E731
+    def app_of(panel):
+        return ProxyHeadersMiddleware(trusting("127.0.0.1/32")(panel))
+
     assert seen(app_of, "127.0.0.1", "203.0.113.9") == ("203.0.113.9", "http")

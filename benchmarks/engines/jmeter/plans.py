@@ -87,7 +87,7 @@ def checked(text: str) -> Plan:
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise PlanRefused(_("the plan declares a document type or entities, which it does not need: leave them out"))
     try:
-        root = ElementTree.fromstring(text)  # noqa: S314 entities are refused above, external ones are never fetched
+        root = ElementTree.fromstring(text)  # noqa: S314 (entities are refused above, external ones are never fetched)
     except ElementTree.ParseError as error:
         raise PlanRefused(_("the plan is not XML (%(error)s): save it with JMeter") % {"error": error}) from None
     if root.tag != "jmeterTestPlan":

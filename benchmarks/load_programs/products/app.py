@@ -19,7 +19,7 @@ from psycopg_pool import PoolTimeout
 from benchmarks.load_programs.products.connections import IDLE_TIME_S, LIFETIME_S, MOST_OPEN, PoolLimits, targets
 
 ROWS = 1_000
-QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id LIMIT {ROWS}"  # noqa: S608 a constant
+QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id LIMIT {ROWS}"  # noqa: S608 (a constant)
 COLUMNS = ("id", "name", "price", "description")
 BACKLOG = 2_048
 
@@ -64,7 +64,7 @@ async def serve(limits: PoolLimits) -> None:
     app = Products(limits)
     listening = socket.create_server(("127.0.0.1", 0), backlog=BACKLOG)
     config = uvicorn.Config(app, lifespan="off", log_level="error", access_log=False, backlog=BACKLOG)
-    print(f"listening on {listening.getsockname()[1]}", flush=True)  # noqa: T201 who started it waits for this line
+    print(f"listening on {listening.getsockname()[1]}", flush=True)
     try:
         await uvicorn.Server(config).serve(sockets=[listening])
     finally:

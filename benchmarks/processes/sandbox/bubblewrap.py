@@ -31,7 +31,7 @@ def words_of(bwrap: str, needs: Needs, home: Path) -> list[str]:
         bwrap,
         *("--unshare-all", "--share-net", "--die-with-parent", "--cap-drop", "ALL"),
         *own,
-        *("--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108  # a new one, of this sandbox alone
+        *("--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 (a new one, of this sandbox alone)
         *(word for path in seen for word in ("--ro-bind", path, path)),
         *(word for path in needs.sockets for word in ("--ro-bind-try", path, path)),
         *("--bind", str(home), str(home), "--chdir", str(home), "--remount-ro", "/", "--"),

@@ -72,7 +72,7 @@ def main(rules: str, *argv: str) -> None:
     """Restrict this process, then become the program."""
     try:
         restrict(json.loads(rules))
-        os.execv(argv[0], argv)  # noqa: S606  # no shell is the point
+        os.execv(argv[0], argv)  # noqa: S606 (no shell is the point)
     except OSError as error:
         sys.exit(f"{argv[0]}: {error}")
 

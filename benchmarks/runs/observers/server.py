@@ -192,4 +192,5 @@ def statement(version: int) -> LiteralString:
         columns.append(_IO_18 if version >= 180_000 else _IO_16)
     if version >= 180_000:
         columns.append(_DONE_18)
-    return f"WITH {_SESSIONS} SELECT {', '.join(columns)} FROM pg_stat_database WHERE datname = %(database)s"  # noqa: S608
+    names = ", ".join(columns)
+    return f"WITH {_SESSIONS} SELECT {names} FROM pg_stat_database WHERE datname = %(database)s"  # noqa: S608 (constants)

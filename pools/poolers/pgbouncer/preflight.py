@@ -107,7 +107,7 @@ def _trial_error_there(
     included: Mapping[str, str],
 ) -> str:
     """Do the same on another host, where a free port is found by trying."""
-    folder = f"{config_dir if _holds_key(texts) else '/tmp'}/{PREFIX}{secrets.token_hex(8)}"  # noqa: S108 - made there
+    folder = f"{config_dir if _holds_key(texts) else '/tmp'}/{PREFIX}{secrets.token_hex(8)}"  # noqa: S108 (made there)
     trial_error = ""
     for _attempt in range(PORTS_TRIED):
         port = secrets.choice(PORTS)

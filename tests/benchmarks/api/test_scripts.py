@@ -31,7 +31,10 @@ def sent(client, method, address, body):
 
 def test_scripts_are_listed_searched_and_ordered(runner, script):
     library.create(name="alpha", text="SELECT now();")
-    names = lambda query: [one["name"] for one in runner.get(f"/api/v1/scripts/{query}").json()["results"]]  # noqa: E731
+
+    def names(query):
+        return [one["name"] for one in runner.get(f"/api/v1/scripts/{query}").json()["results"]]
+
     assert names("") == ["alpha", "orders"]
     assert names("?ordering=-name") == ["orders", "alpha"]
     assert names("?search=now()") == ["alpha"]

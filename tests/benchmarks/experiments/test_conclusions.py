@@ -163,7 +163,7 @@ def test_idle_clients_cost_nothing_only_if_the_interval_says_so(beside_1000: lis
     ("beside_1000", "finding"),
     [
         ([98, 99, 97], Finding.NOT_REPRODUCED),
-        ([70, 110, 95], Finding.NOT_JUDGED),  # the published −18 % is within the interval
+        ([70, 110, 95], Finding.NOT_JUDGED),  # the published fall of 18 % is within the interval
         ([80, 81, 79], Finding.REPRODUCED),
     ],
 )

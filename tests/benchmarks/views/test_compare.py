@@ -169,5 +169,5 @@ def test_a_run_of_enough_samples_shows_the_error_of_its_mean(staff):
     for row, row.tps in zip(rows, tps, strict=True):
         row.save(update_fields=["tps"])
     text = page_of(staff.get(COMPARE, {"run": [long.pk, short.pk]}))
-    # batches of 1,100 and 1,200 tps in turn: 2.365 × 53.45 / √8 of 1,150
+    # batches of 1,100 and 1,200 tps in turn: 2.365 times 53.45 / √8 of 1,150
     assert re.findall(r"±([\d.]+) % within the run", text) == ["3.9"]

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings as django_settings
 
 import benchmarks.tasks  # noqa: F401 (registered before `use_broker` closes the application, which forgets later ones)
-import pools.tasks  # noqa: F401
+import pools.tasks  # noqa: F401 (as above)
 from benchmarks.models import FINAL, Run, Status
 from benchmarks.processes import workdir
 from benchmarks.runs.execution import runner

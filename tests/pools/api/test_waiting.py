@@ -6,7 +6,7 @@ from panel.lib import wait_param
 from pools.models import Pool, PoolState
 from tests import openapi
 from tests.callers import bearer, person
-from tests.pools.api.test_pools import URL, url_of, values  # noqa: F401
+from tests.pools.api.test_pools import URL, url_of, values  # noqa: F401 (a fixture)
 
 FULL = 503, "5"
 
@@ -51,7 +51,7 @@ def test_one_user_gets_half_of_the_places(pool, meanwhile):
     assert wait_param._waiting == {}
 
 
-def test_no_place_is_left_when_all_are_taken_and_nothing_is_done(admin, values, monkeypatch):  # noqa: F811
+def test_no_place_is_left_when_all_are_taken_and_nothing_is_done(admin, values, monkeypatch):  # noqa: F811 (a fixture)
     monkeypatch.setattr(wait_param, "_waiting", {number: f"user {number}" for number in range(4)})
     assert answer_of(admin.post(f"{URL}?wait=1", values)) == FULL
     assert not Pool.objects.exists()

@@ -29,7 +29,7 @@ SETTINGS = of_group(
     ),
     text(
         "unix_socket_dir",
-        "/tmp",  # noqa: S108  # the program has it, it is not a file of ours
+        "/tmp",  # noqa: S108 (the program has it, it is not a file of ours)
         _(
             "PgBouncer places its Unix socket in this folder, an absolute path on its host, or @name for an abstract "
             "socket (default {default}); an empty text means no socket."

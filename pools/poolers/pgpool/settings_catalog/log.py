@@ -20,7 +20,7 @@ def _collector(**times: Any) -> tuple[Setting, ...]:
     return (
         text(
             "log_directory",
-            "/tmp/pgpool_logs",  # noqa: S108  # the program has it, it is not a file of ours
+            "/tmp/pgpool_logs",  # noqa: S108 (the program has it, it is not a file of ours)
             _("Pgpool-II collects its log in this folder (default {default})."),
             **times,
         ),

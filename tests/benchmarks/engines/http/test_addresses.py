@@ -21,7 +21,9 @@ def resolve_to(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: answer)
 
 
-@pytest.mark.parametrize("url", ["https://shop.example/a?b=c", "http://SHOP.example.:99/", "http://localhost:8081", "http://[::1]:9000/"])  # fmt: skip  # noqa: E501
+@pytest.mark.parametrize(
+    "url", ["https://shop.example/a?b=c", "http://SHOP.example.:99/", "http://localhost:8081", "http://[::1]:9000/"]
+)
 def test_a_listed_host_may_be_loaded(url: str) -> None:
     assert validate({"url": url})["url"] == url
     assert validate({"url": url})["workload"] is None

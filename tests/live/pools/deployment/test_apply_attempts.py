@@ -22,7 +22,8 @@ def full(postgres: PostgresServer) -> Iterator[None]:
     """Takes every connection that the server gives to roles like `app`."""
     login = {"user": "app", "password": "app-password", "dbname": "app"}
     with ExitStack() as taken:
-        with pytest.raises(psycopg.OperationalError, match=r"too many clients|slots are reserved"):  # noqa: PT012
+        refusal = pytest.raises(psycopg.OperationalError, match=r"too many clients|slots are reserved")
+        with refusal:
             for _ in range(MORE_THAN_IT_HAS):
                 taken.enter_context(psycopg.connect(host=postgres.host, port=postgres.port, **login))
         yield

@@ -64,7 +64,7 @@ def children_taken(server: PgpoolServer) -> Iterator[None]:
     address = {"host": server.host, "port": server.port, "dbname": "postgres", "connect_timeout": 2}
     login = {"user": server.backend.superuser, "password": server.backend.password}
     with ExitStack() as taken:
-        with pytest.raises(psycopg.OperationalError):  # noqa: PT012
+        with pytest.raises(psycopg.OperationalError):  # noqa: PT012 (one of many is the one refused)
             for _ in range(100):
                 taken.enter_context(psycopg.connect(**address, **login))
         yield
