@@ -37,6 +37,8 @@ def test_the_page_has_the_command_with_the_address_and_the_folder(staff, pulled)
     assert "pd_" not in command
     page = page_of(answer)
     assert TITLE in page
+    assert "<dt>Delivery</dt><dd>its host fetches them</dd>" in page
+    assert "<dt>Generator</dt>" not in page
     for name in ("pooldeck-fetch.sh", "kubernetes.yaml", "ansible.yml"):
         assert f'href="{url_of(pulled)}fetch-examples/{name}"' in page
 
