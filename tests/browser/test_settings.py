@@ -51,14 +51,14 @@ def test_a_changed_setting_is_found_saved_and_seen_live(page: Page, pooler: dict
 
 def test_a_setting_is_made_empty_on_purpose(page: Page, pooler: dict[str, Any], installation: Installation) -> None:
     page.goto(f"/poolers/{pooler['id']}/settings/")
-    page.get_by_label("Empty on purpose: Check query").check()
+    page.get_by_label("Empty on purpose: server_check_query").check()
     page.get_by_role("button", name="Save and apply").click()
     installation.api.wait(f"poolers/{pooler['id']}/", "settings_state", {"applied"}, 30)
     page.goto(f"/poolers/{pooler['id']}/settings/")
     row = page.locator(".pd-setting", has=page.locator("[name=server_check_query]"))
     expect(row.get_by_text("changed")).to_be_visible()
     expect(row.locator("dd").first).to_have_text("not set")
-    expect(page.get_by_label("Empty on purpose: Check query")).to_be_checked()
+    expect(page.get_by_label("Empty on purpose: server_check_query")).to_be_checked()
 
 
 def test_a_refused_value_stays_beside_its_message(page: Page, pooler: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ def test_a_refused_value_stays_beside_its_message(page: Page, pooler: dict[str, 
     page.get_by_role("button", name="Save and apply").click()
     expect(page.locator(".pd-setting.pd-field-invalid")).to_contain_text("max_client_conn='many' is not a whole number")
     expect(page.locator("[name=verbose]")).to_have_value("2")
-    page.get_by_role("alert").get_by_role("link", name="Client connections").click()
+    page.get_by_role("alert").get_by_role("link", name="max_client_conn").click()
     expect(page.locator("[name=max_client_conn]")).to_be_focused()
 
 
