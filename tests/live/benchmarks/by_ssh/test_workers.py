@@ -52,6 +52,7 @@ def ends_within(run: Run, seconds: float) -> float:
     return time.monotonic() - began
 
 
+@pytest.mark.timing
 def test_a_worker_that_is_killed_leaves_nothing_there(
     worker: TestWorker, cluster: Cluster, dataset: str, host: Host
 ) -> None:
@@ -62,6 +63,7 @@ def test_a_worker_that_is_killed_leaves_nothing_there(
     print(f"the load ended {took_s:.2f} s after its worker was killed")
 
 
+@pytest.mark.timing
 def test_a_child_of_a_worker_that_is_killed_leaves_nothing_there(
     worker: TestWorker, cluster: Cluster, dataset: str, host: Host
 ) -> None:
@@ -71,6 +73,7 @@ def test_a_child_of_a_worker_that_is_killed_leaves_nothing_there(
     print(f"the load ended {took_s:.2f} s after the process that carried it was killed")
 
 
+@pytest.mark.timing
 def test_a_worker_that_stands_still_leaves_nothing_there(
     worker: TestWorker, cluster: Cluster, dataset: str, host: Host
 ) -> None:
