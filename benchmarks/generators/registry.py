@@ -127,7 +127,7 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list
     found = []
     for name in sorted(rows.keys() | beats.keys()):
         beat, row = beats.get(name), rows.get(name)
-        seen_at = max(one.last_seen_at for one in (beat, row) if one is not None)
+        seen_at = _seen_at(beat, row)
         alive = (beat is not None and beat.is_alive(now)) if last_beats else None
         runs, waiting = tuple(carried.get(name, ())), queued.get(name, 0)
         is_namesake = bool(row and row.ssh_host and alive)
@@ -138,11 +138,18 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list
     return found
 
 
+def _seen_at(beat: heartbeats.Heartbeat | None, row: Generator | None) -> datetime:
+    """Return when it was last heard of; of a host by SSH, when it was last checked."""
+    if row and row.ssh_host and row.ssh_host.checked_at:
+        return row.ssh_host.checked_at
+    return max(one.last_seen_at for one in (beat, row) if one is not None)
+
+
 def _own_account(row: Generator | None) -> dict[str, Any]:
     names = ("host", "cores", "engines", "files", "round_trips", "started_at", "ssh_host")
     found = {name: getattr(row, name) for name in names} if row else {}
     if row and row.ssh_host:
-        found |= {"host": row.ssh_host.place, "cores": None, "engines": engines_of(row.ssh_host)}
+        found |= {"host": row.ssh_host.place, "cores": None, "engines": engines_of(row.ssh_host), "started_at": None}
     return found
 
 

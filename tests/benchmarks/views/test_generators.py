@@ -1,8 +1,10 @@
 """The page of generators."""
 
 import re
+from datetime import timedelta
 
 import pytest
+from django.utils import timezone
 
 from benchmarks.models import Generator, Run, Status
 from panel.quickstart.ports import free_port
@@ -131,10 +133,19 @@ def test_a_queued_run_says_which_generator_it_misses(staff, seen):
     assert re.search(r"Its generator far was last seen 6\d s ago\.", page_of(staff.get(f"/runs/{run.pk}/")))
 
 
+def test_a_run_says_which_generator_it_named(staff):
+    named = Run.objects.enqueue(cluster=a_cluster(name="demo"), wanted_generators=["app-1"], generator="app-1")
+    assert "from generator app-1" in page_of(staff.get(f"/runs/{named.pk}/"))
+    free = Run.objects.enqueue(cluster=named.cluster, generator="local")
+    assert "from generator" not in page_of(staff.get(f"/runs/{free.pk}/"))
+
+
 def test_a_host_with_pgbench_is_added_listed_and_removed(staff, seen):
     seen("near", engines={"pgbench": "15.18"})
     programs = {"pgbench": {"path": "/usr/bin/pgbench", "version": "pgbench (PostgreSQL) 16.4"}}
-    host = Host.objects.create(name="app-1", address="192.0.2.7", user="app", state="online", programs=programs)
+    checked_at = timezone.now() - timedelta(days=3)
+    described = {"address": "192.0.2.7", "user": "app", "programs": programs, "checked_at": checked_at}
+    host = Host.objects.create(name="app-1", state="online", **described)
     Host.objects.create(name="bare-1", address="192.0.2.8", user="app", state="online")
     page = page_of(staff.get(LIST))
     assert "app-1 (app@192.0.2.7)" in page
@@ -142,6 +153,9 @@ def test_a_host_with_pgbench_is_added_listed_and_removed(staff, seen):
     added = page_of(staff.post(f"{LIST}add-host/", {"ssh_host": str(host.pk)}, follow=True))
     assert "Generator app-1 was added" in added
     assert "16.4" in added
+    assert "3 days ago" in added, "it was last seen when it was last checked"
+    assert added.count("no scripts of your own") == 1
+    assert "Host app-1 has no sandbox for scripts of one&#x27;s own: install bubblewrap there, then check it." in added
     assert Generator.objects.get(name="app-1").ssh_host == host
     assert "Choose a host" in page_of(staff.post(f"{LIST}add-host/", {"ssh_host": str(host.pk)}, follow=True))
     assert "Generator app-1 was removed" in page_of(staff.post(forget("app-1"), follow=True))
