@@ -3,15 +3,26 @@
 import socket
 import ssl
 import struct
+from collections.abc import Mapping
 from contextlib import suppress
+from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
 from pools.config_files import deliveries
 from pools.models import Pooler
+from pools.poolers.pgbouncer.render import text_of
+from pools.poolers.session import Files
 
 TIMEOUT_S = 5
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)  # PostgreSQL's protocol, "SSLRequest"
+
+
+def given(contents: Files, settings: Mapping[str, str]) -> str:
+    """Return the given certificate that clients must receive; empty for none."""
+    if settings.get("client_tls_sslmode") in (None, "disable"):
+        return ""
+    return text_of(contents, PurePosixPath(settings.get("client_tls_cert_file", "")).name)
 
 
 def faults(pooler: Pooler, pem: str) -> list[str]:

@@ -4,7 +4,6 @@ import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
@@ -276,7 +275,7 @@ class PgBouncerSession:
             faults += sharing.peer_faults(console.rows(connection, "peers"), databases)
         if users:
             faults += global_settings.user_faults(console.rows(connection, "users"), users)
-        if not faults and (pem := _certificate_of_clients(contents, wanted)):
+        if not faults and (pem := presented_certificate.given(contents, wanted)):
             faults += presented_certificate.faults(self.pooler, pem)
         elif faults:
             faults += self._causes(wanted)
@@ -392,11 +391,3 @@ def _server_tls(contents: Files) -> dict[str, object]:
     lines = global_settings.written(text_of(contents, SETTINGS))
     found: dict[str, object] = {name: value for name, value in lines.items() if name.startswith("server_tls_")}
     return found | {name: contents.get(name) for name in global_settings.GIVEN.values() if "server_tls_" in name}
-
-
-def _certificate_of_clients(contents: Files, wanted: Mapping[str, str]) -> str:
-    """Return the given certificate that clients must receive; empty for none."""
-    path = wanted.get("client_tls_cert_file", "")
-    return (
-        text_of(contents, PurePosixPath(path).name) if wanted.get("client_tls_sslmode") not in (None, "disable") else ""
-    )
