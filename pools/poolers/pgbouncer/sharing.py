@@ -91,8 +91,8 @@ def awaited(pooler: Pooler) -> str:
         )
     elif missing:
         text = ngettext(
-            "%(online)d of %(count)d processes answers: start what has the main file %(missing)s",
-            "%(online)d of %(count)d processes answer: start what has the main file %(missing)s",
+            "%(online)d of %(count)d processes answers; to be started: %(missing)s",
+            "%(online)d of %(count)d processes answer; to be started: %(missing)s",
             len(now),
         )
     elif surplus:

@@ -52,8 +52,8 @@ def test_processes_that_are_asked_for_are_pending_until_each_was_read_back(admin
         for name in ("pgbouncer.ini", "pgbouncer-2.ini", "pgbouncer-3.ini")
     ]
     told = {
-        "1 of 3 processes answers: start what has the main file pgbouncer-2.ini, pgbouncer-3.ini": (rows[:1], [1]),
-        "2 of 3 processes answer: start what has the main file pgbouncer-3.ini": (rows[:2], [1]),
+        "1 of 3 processes answers; to be started: pgbouncer-2.ini, pgbouncer-3.ini": (rows[:1], [1]),
+        "2 of 3 processes answer; to be started: pgbouncer-3.ini": (rows[:2], [1]),
         "each of the processes answers, and the next apply reads them back": (rows, [1]),
         "": (rows, [1, 2, 3]),
     }

@@ -81,7 +81,7 @@ def test_one_becomes_two_and_one_again(own: OperatorsPgBouncer, watched: Pooler,
     pool = ask_pool(watched, cluster)
     apply(watched)
     ask(watched, 2)
-    assert awaited(watched) == "1 of 2 processes answers: start what has the main file pgbouncer-2.ini"
+    assert awaited(watched) == "1 of 2 processes answers; to be started: pgbouncer-2.ini"
     content, mode, uid = own.bytes_of_all()["pgbouncer-2.ini"]
     assert (mode, uid) == before["pgbouncer.ini"][1:]
     assert f"unix_socket_dir = {own.config_dir}/s/pgbouncer-{own.port}-2\n".encode() in content
@@ -97,13 +97,13 @@ def test_one_becomes_two_and_one_again(own: OperatorsPgBouncer, watched: Pooler,
         pools.remove(pool)
         apply(watched)
         with pytest.raises(IllegalTransition, match="further processes have main files of the panel's"):
-            let_go.ask(watched)
+            let_go.request(watched)
         ask(watched, 1)
         assert "stop that of pgbouncer-2.ini" in awaited(watched)
     until(lambda: awaited(watched) and watched.settings_state == PoolState.PENDING)
     apply(watched)
     assert awaited(watched) == ""
-    let_go.ask(watched)
-    let_go.carry_on(watched)
+    let_go.request(watched)
+    let_go.resume(watched)
     watched.refresh_from_db()
     assert (watched.is_watched, own.bytes_of_all()) == (True, before)
