@@ -115,9 +115,9 @@ def _pools() -> QuerySet[Pool]:
     return Pool.objects.wanted().of_people().select_related("pooler", "cluster").order_by("name")[:POOLS_SHOWN]
 
 
-def _entries(pools: int) -> QuerySet[Entry]:
+def _entries(shown: int) -> QuerySet[Entry]:
     """Return the first entries that are not managed here, as far as the shown pools leave room, and at least some."""
-    return unmanaged()[: max(POOLS_SHOWN - pools, LEAST_ENTRIES)]
+    return unmanaged()[: max(POOLS_SHOWN - shown, LEAST_ENTRIES)]
 
 
 def _runs() -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ away_since: dict[str, float] = {}  # by name of the task, in this process
 @cache
 def periodic_tasks() -> frozenset[str]:
     """Return the names of the tasks that beat sends, which do later what they could not do now."""
-    return frozenset(str(entry["task"]) for entry in settings.CELERY_BEAT_SCHEDULE.values())
+    return frozenset(str(task["task"]) for task in settings.CELERY_BEAT_SCHEDULE.values())
 
 
 def is_away(error: Error) -> bool:

@@ -36,10 +36,10 @@ def unprivileged() -> Account | None:
         return None
     for name in CANDIDATES:
         try:
-            entry = pwd.getpwnam(name)
+            account = pwd.getpwnam(name)
         except KeyError:
             continue
-        return Account(name, entry.pw_uid, entry.pw_gid)
+        return Account(name, account.pw_uid, account.pw_gid)
     raise AccountMissing(f"none of the accounts {', '.join(CANDIDATES)} exists: install the package postgresql")
 
 

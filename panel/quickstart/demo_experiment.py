@@ -73,11 +73,11 @@ class Part:
     seconds: int
     refused: tuple[str, ...] = ()
 
-    def request(self, cluster: str) -> dict[str, Any]:
+    def request(self, cluster_id: str) -> dict[str, Any]:
         """Return the body of POST experiments/."""
         options = {"duration": self.duration_s, "warm_up": None}  # a first look takes a minute and a half
         form = {"seconds": self.seconds, "options": options, "dataset": {"scale": SCALE}}
-        return {"playbook": self.playbook, "cluster": cluster, "arms": list(self.arms), **form}
+        return {"playbook": self.playbook, "cluster": cluster_id, "arms": list(self.arms), **form}
 
     @property
     def within_s(self) -> float:
@@ -128,17 +128,17 @@ class Measured:
                     yield f"Run {run['number']} ({arm['label']}) does not count: {run['outcome_words']}"
 
 
-def experiment(api: Api, cluster: str, supervisor: Supervisor, steps: Steps) -> list[Measured]:
+def experiment(api: Api, cluster_id: str, supervisor: Supervisor, steps: Steps) -> list[Measured]:
     """Carry out all parts, one after the other."""
-    return [_carried_out(api, part, cluster, supervisor, steps) for part in PARTS]
+    return [_carried_out(api, part, cluster_id, supervisor, steps) for part in PARTS]
 
 
-def _carried_out(api: Api, part: Part, cluster: str, supervisor: Supervisor, steps: Steps) -> Measured:
+def _carried_out(api: Api, part: Part, cluster_id: str, supervisor: Supervisor, steps: Steps) -> Measured:
     """Start the experiment and wait until it has ended; raises `ProgramFailed` at the deadline."""
     title = str(api.get(f"playbooks/{part.playbook}/")["title"])
     blocks = f"blocks of {len(part.arms)} arms of {part.duration_s} s each"
     steps.report(f"running the playbook {part.playbook}: {blocks}, until all are decided or {part.seconds} s are over")
-    found = api.post("experiments/", part.request(cluster))
+    found = api.post("experiments/", part.request(cluster_id))
     deadline = time.monotonic() + part.within_s
     while found["state"] not in ENDED:
         if time.monotonic() > deadline:

@@ -23,9 +23,9 @@ def collect(home: Home, steps: Steps) -> None:
     if home.kept("pages", "sources") == sources and (home.path / "static" / "staticfiles.json").exists():
         return
     steps.report("collecting static files")
-    run = subprocess.run(COMMAND, cwd=BASE_DIR, capture_output=True, text=True, check=False)
-    if run.returncode:
-        raise ProgramFailed(f"{' '.join(COMMAND[1:])} ended with exit code {run.returncode}:\n{run.stderr}")
+    finished = subprocess.run(COMMAND, cwd=BASE_DIR, capture_output=True, text=True, check=False)
+    if finished.returncode:
+        raise ProgramFailed(f"{' '.join(COMMAND[1:])} ended with exit code {finished.returncode}:\n{finished.stderr}")
     home.keep("pages", "sources", sources)
 
 

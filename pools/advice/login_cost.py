@@ -110,11 +110,11 @@ def _timed(endpoint: Endpoint, pids: tuple[int, ...]) -> tuple[float, float, flo
     All come from one login, so that a median of the clock stays above a median of a part: a mean of the parts, which
     one slow login pulls up, does not.
     """
-    pooler, clock, cpu = _cpu_s(pids), time.perf_counter(), time.thread_time()
+    before_s, clock, cpu = _cpu_s(pids), time.perf_counter(), time.thread_time()
     _log_in(endpoint)
     cpu, clock = time.thread_time() - cpu, time.perf_counter() - clock
-    after = _cpu_s(pids)
-    return clock, cpu, None if pooler is None or after is None else after - pooler
+    after_s = _cpu_s(pids)
+    return clock, cpu, None if before_s is None or after_s is None else after_s - before_s
 
 
 def _median(seconds: Iterable[float | None]) -> float | None:
@@ -156,14 +156,14 @@ def _handshake_s(address: str, port: int) -> float | None:
     return median(took) if took else None
 
 
-def remedies(spent_ms: Mapping[str, float], pooler: str, version: tuple[int, ...]) -> Iterator[str]:
+def remedies(spent_ms: Mapping[str, float], pooler_name: str, version: tuple[int, ...]) -> Iterator[str]:
     """Yield the remedies against the cost of a login, a sentence each with its price.
 
-    `spent_ms`: of "Client" and "Pooler" in processor time, of "TLS" on the clock; `pooler`: its name, empty where
+    `spent_ms`: of "Client" and "Pooler" in processor time, of "TLS" on the clock; `pooler_name`: empty where
     there is none; `version`: PgBouncer's, empty for another pooler.
     """
     yield _("Keep connections open in the application's pool: no login at all. It costs the memory of idle sessions.")
-    if not pooler:
+    if not pooler_name:
         yield _("Log in to a pooler: it saves the server the fork, at the cost of another process to run.")
     if spent_ms.get("Pooler", 0.0) > EXPENSIVE_MS and version and version < KEEPS_KEYS:
         yield _(

@@ -66,14 +66,14 @@ def lint(spec: Pool) -> Report:
     """
     if spec.mode not in session_features.SHARED:
         return Report()
-    pooler = client_limits.of(spec.pooler)
-    limits = [session_features.of_prepared_statements(pooler)]
+    client = client_limits.of(spec.pooler)
+    limits = [session_features.of_prepared_statements(client)]
     try:
         with connect.connect(spec.cluster, database=spec.database) as connection:
             counted, why_not = _counted(connection, spec.user)
             running = _running(connection, spec.user)
             locking = list(_held_locks(connection, spec.user))
-            is_kept = _tracked_by(connection, pooler)
+            is_kept = _tracked_by(connection, client)
     except (ClusterUnreachable, psycopg.Error) as error:
         failed = _("the cluster could not be asked what runs there: %(error)s") % {"error": error}
         return Report(limits=[failed, *limits])
@@ -145,10 +145,10 @@ def _statements(cursor: "psycopg.Cursor[tuple[object, ...]]", source: str) -> It
         yield Statement(str(text), int(str(calls)), source)
 
 
-def _tracked_by(connection: connect.Connection, pooler: ClientLimits) -> Callable[[str], bool]:
+def _tracked_by(connection: connect.Connection, limits: ClientLimits) -> Callable[[str], bool]:
     """Return a predicate: whether the pooler keeps a SET of a parameter with its client, on this server."""
     reported_names = {name.lower() for name in SETTABLE_REPORTED if connection.info.parameter_status(name) is not None}
-    return lambda parameter: pooler.keeps(parameter, reported=parameter in reported_names)
+    return lambda parameter: limits.keeps(parameter, reported=parameter in reported_names)
 
 
 def _counted_words(count: int) -> str:

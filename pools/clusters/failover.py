@@ -26,10 +26,10 @@ def pools_of(cluster: Cluster) -> Iterator[set[UUID]]:
     After the block, the yielded set holds the ids of their poolers. A caller that can't queue an apply leaves it to
     beat, which polls for pending pools every few seconds.
     """
-    poolers: set[UUID] = set()
+    pooler_ids: set[UUID] = set()
     before = _roles(cluster)
-    yield poolers
-    poolers |= _mark(cluster, before, _roles(cluster))
+    yield pooler_ids
+    pooler_ids |= _mark(cluster, before, _roles(cluster))
 
 
 def _roles(cluster: Cluster) -> Roles:
@@ -53,9 +53,9 @@ def _mark(cluster: Cluster, before: Roles, after: Roles) -> set[UUID]:
     else:
         return set()
     logger.warning("cluster %s: %s", cluster.pk, reason)
-    poolers = set(pools.values_list("pooler_id", flat=True))
+    pooler_ids = set(pools.values_list("pooler_id", flat=True))
     pools.update(state=PoolState.PENDING, state_reason=reason)
-    return poolers
+    return pooler_ids
 
 
 def _written(addresses: list[Address]) -> str:

@@ -49,10 +49,10 @@ def add(cluster: Cluster, values: NodeValues, author: Model | None = None) -> Cl
     if found["state"] != ClusterState.ONLINE:
         raise ClusterUnreachable(found["error"])
     InvalidNode.refuse(_stranger_problems(cluster, found))
-    with transaction.atomic(), failover.pools_of(cluster) as poolers:
+    with transaction.atomic(), failover.pools_of(cluster) as pooler_ids:
         _save_new(node)
         health_check.record_node(node, found)
-    task_queue.ask(poolers, author)
+    task_queue.ask(pooler_ids, author)
     logger.info("node %s of cluster %s added by %s", node, cluster.pk, author)
     return node
 
@@ -60,20 +60,20 @@ def add(cluster: Cluster, values: NodeValues, author: Model | None = None) -> Cl
 def check(node: ClusterNode, author: Model | None = None) -> ClusterNode:
     """Check a node and record what was found; pools follow a primary that moved."""
     found = health_check.inspect_node(Place(node.cluster, node))
-    with failover.pools_of(node.cluster) as poolers:
+    with failover.pools_of(node.cluster) as pooler_ids:
         health_check.record_node(node, found)
     replication.measure_those_cut_off(node.cluster)
-    task_queue.ask(poolers, author)
+    task_queue.ask(pooler_ids, author)
     return node
 
 
 def remove(node: ClusterNode, author: Model | None = None) -> None:
     """Delete a node's record; nothing on its server changes. Refused while the cluster's pools need it."""
     cluster = node.cluster
-    with transaction.atomic(), failover.pools_of(cluster) as poolers:
+    with transaction.atomic(), failover.pools_of(cluster) as pooler_ids:
         _refuse_while_needed(node)
         ClusterNode.objects.filter(pk=node.pk).delete()
-    task_queue.ask(poolers, author)
+    task_queue.ask(pooler_ids, author)
     logger.info("node %s of cluster %s removed by %s", node, cluster.pk, author)
 
 

@@ -106,12 +106,12 @@ def _new_pool(pooler: Pooler, fields: Mapping[str, Any]) -> Pool:
     return Pool(pooler=pooler, cluster=there.get(), **_typed(pooler, values))
 
 
-def _ambiguous(pool: str, address: str, *, is_known: bool) -> str:
+def _ambiguous(name: str, address: str, *, is_known: bool) -> str:
     if is_known:
         message = _("pool %(pool)s routes to %(address)s, where several clusters are registered")
     else:
         message = _("pool %(pool)s routes to %(address)s, where no cluster is registered")
-    return message % {"pool": pool, "address": address}
+    return message % {"pool": name, "address": address}
 
 
 def _typed(pooler: Pooler, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -92,8 +92,8 @@ def count_unsettled(pooler: Pooler, busy: Collection[Route] = ()) -> int:
     own = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).count()
     found = pooler.pools.unsettled()
     for target in {route[1] for route in busy}:
-        clusters = [cluster for cluster, other in busy if other == target]
-        found = found.exclude(cluster__in=clusters, target=target, removal_requested_at=None)
+        cluster_ids = [cluster_id for cluster_id, other in busy if other == target]
+        found = found.exclude(cluster__in=cluster_ids, target=target, removal_requested_at=None)
     return found.count() + own
 
 

@@ -124,27 +124,27 @@ class _Given:
     to_people: int = 0
 
 
-def _allocated(clusters: Collection[UUID], target: str, without: Pool | None = None) -> dict[UUID, _Given]:
+def _allocated(cluster_ids: Collection[UUID], target: str, without: Pool | None = None) -> dict[UUID, _Given]:
     """Count what is given of each cluster: sizes and reserves of pools, and fixed connections of poolers.
 
     A Pgpool-II opens as many to each server of its cluster, whichever its pools lead to.
     """
-    pools = Pool.objects.with_connections().filter(cluster__in=clusters, through=None).order_by()
+    pools = Pool.objects.with_connections().filter(cluster__in=cluster_ids, through=None).order_by()
     if without is not None:
         pools = pools.exclude(pk=without.pk)
     routes = list(pools.values_list("pooler", "cluster", "target", "made_for").distinct())
-    poolers = Pooler.objects.in_bulk({pooler for pooler, *_ in routes})
+    poolers = Pooler.objects.in_bulk({pooler_id for pooler_id, *_ in routes})
     taken = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
     own = [pk for pk, connections in taken.items() if connections is not None]
     found: dict[UUID, _Given] = defaultdict(_Given)
-    for cluster, made_for, connections in _sums(pools.filter(target=target).exclude(pooler__in=own)):
-        found[cluster].to_all += connections
-        found[cluster].to_people += 0 if made_for else connections
+    for cluster_id, made_for, connections in _sums(pools.filter(target=target).exclude(pooler__in=own)):
+        found[cluster_id].to_all += connections
+        found[cluster_id].to_people += 0 if made_for else connections
     there = [route for route in routes if route[2] == target or driver(poolers[route[0]]).leads_to_all_nodes]
-    for pooler, cluster in {route[:2] for route in there}:
-        found[cluster].to_all += taken[pooler] or 0
-    for pooler, cluster in {route[:2] for route in there if not route[3]}:
-        found[cluster].to_people += taken[pooler] or 0
+    for pooler_id, cluster_id in {route[:2] for route in there}:
+        found[cluster_id].to_all += taken[pooler_id] or 0
+    for pooler_id, cluster_id in {route[:2] for route in there if not route[3]}:
+        found[cluster_id].to_people += taken[pooler_id] or 0
     return found
 
 

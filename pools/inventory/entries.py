@@ -74,17 +74,17 @@ def unmanaged() -> EntryQuerySet:
 def _live_pools(pooler: Pooler) -> dict[str, tuple[UUID, UUID]]:
     """Return name → id and cluster of the pools that the pooler got, those to be removed included."""
     rows = pooler.pools.exclude(applied_at=None).values_list("name", "pk", "cluster_id")
-    return {name: (pool, cluster) for name, pool, cluster in rows}
+    return {name: (pool_id, cluster_id) for name, pool_id, cluster_id in rows}
 
 
 def _entry(
     pooler: Pooler, found: FoundEntry, pools: Mapping[str, tuple[UUID, UUID]], index: ClusterIndex, now: datetime
 ) -> Entry:
     values: dict[str, Any] = {name: _fitting(getattr(found, name)) for name in SHOWN}
-    pool, cluster = pools.get(found.name) or (None, None)
-    if pool is None and (there := index.find(pooler, found.host, found.port, found.addresses)):
-        cluster = there.pk
-    return Entry(pooler=pooler, pool_id=pool, cluster_id=cluster, seen_at=now, **values)
+    pool_id, cluster_id = pools.get(found.name) or (None, None)
+    if pool_id is None and (there := index.find(pooler, found.host, found.port, found.addresses)):
+        cluster_id = there.pk
+    return Entry(pooler=pooler, pool_id=pool_id, cluster_id=cluster_id, seen_at=now, **values)
 
 
 def _fitting(value: Any) -> Any:

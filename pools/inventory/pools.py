@@ -274,8 +274,8 @@ def _clusters_beside(spec: Pool, role: str) -> Iterable[Cluster]:
     has_lookup = Q(user="", pooler__kind__in=kinds_that("has_auth_query")) & ~Q(cluster__auth_role="")
     needed = (has_lookup & Q(cluster__auth_role=role)) | (Q(user="", cluster__admin_user=role) & ~has_lookup)
     pools = Pool.objects.wanted().filter(needed | Q(user=role))
-    poolers = {spec.pooler_id, *pools.filter(cluster=spec.cluster).values_list("pooler_id", flat=True)}
-    others = pools.filter(pooler__in=poolers).exclude(cluster=spec.cluster)
+    pooler_ids = {spec.pooler_id, *pools.filter(cluster=spec.cluster).values_list("pooler_id", flat=True)}
+    others = pools.filter(pooler__in=pooler_ids).exclude(cluster=spec.cluster)
     return Cluster.objects.filter(pk__in=others.values("cluster"))
 
 

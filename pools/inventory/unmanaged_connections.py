@@ -30,12 +30,12 @@ class Unmanaged:
 NOTHING = Unmanaged()
 
 
-def by_cluster(clusters: Collection[UUID], target: str) -> dict[UUID, Unmanaged]:
+def by_cluster(cluster_ids: Collection[UUID], target: str) -> dict[UUID, Unmanaged]:
     """Return what entries may open to each cluster's primary or to one of its standbys, in two queries."""
     standby = ClusterNode.objects.filter(
         cluster=OuterRef("cluster"), host=OuterRef("host"), port=OuterRef("port"), in_recovery=True
     )
-    entries = Entry.objects.unmanaged().filter(cluster__in=clusters).alias(is_standby=Exists(standby))
+    entries = Entry.objects.unmanaged().filter(cluster__in=cluster_ids).alias(is_standby=Exists(standby))
     entries = entries.filter(is_standby=target == NodeRole.STANDBY).order_by()
     own = entries.exclude(SHARED)
     sums = own.values_list("cluster", "pooler__processes", "pooler__desired_processes").annotate(

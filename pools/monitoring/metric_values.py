@@ -122,27 +122,27 @@ def _of_owner(pooler: Pooler, owner: folder_owner.FolderOwner | None) -> Iterato
 
 def _of_refusals(pooler: Pooler, subject: tuple[SubjectType, UUID, str]) -> Value:
     """Return the number of refused pools, the pooler's settings counted as one more."""
-    pools: int = getattr(pooler, "refused", 0)
+    refused: int = getattr(pooler, "refused", 0)
     settings = pooler.settings_state in REFUSED
-    return Value(EventKind.NOT_APPLIED, *subject, pools + settings, _refusal_message(pools, settings), pooler.pk)
+    return Value(EventKind.NOT_APPLIED, *subject, refused + settings, _refusal_message(refused, settings), pooler.pk)
 
 
-def _refusal_message(pools: int, settings: bool) -> str:
-    if not pools:
+def _refusal_message(count: int, settings: bool) -> str:
+    if not count:
         return _("not live: its settings; the reason is on their page")
     if settings:
         text = ngettext(
             "not live: %(count)s pool and its settings; the reasons are on their pages",
             "not live: %(count)s pools and its settings; the reasons are on their pages",
-            pools,
+            count,
         )
     else:
         text = ngettext(
             "not live: %(count)s pool; the reason is on its page",
             "not live: %(count)s pools; the reasons are on their pages",
-            pools,
+            count,
         )
-    return text % {"count": pools}
+    return text % {"count": count}
 
 
 def _of_clusters() -> Iterator[Value]:

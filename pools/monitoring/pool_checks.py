@@ -79,9 +79,9 @@ def recheck_troubled() -> list[UUID]:
     return [cluster.pk for cluster in troubled]
 
 
-def compare(clusters: Iterable[UUID] | None = None) -> Iterator[PoolFinding]:
+def compare(cluster_ids: Iterable[UUID] | None = None) -> Iterator[PoolFinding]:
     """Yield what the last checks of these clusters (else all) say against pools, and each password that changed."""
-    pools = applied() if clusters is None else applied().filter(cluster__in=clusters)
+    pools = applied() if cluster_ids is None else applied().filter(cluster__in=cluster_ids)
     changed: dict[tuple[UUID, str], list[Login]] = defaultdict(list)
     for login in logins_of(pools):
         if fault := login.catalog.fault(login.pool):

@@ -48,11 +48,11 @@ def log_in() -> Iterator[PoolFinding]:
 
 def make_due(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
     """Make a login due at once through each pool whose clients wait while no server connection works for them."""
-    for pooler, snapshot in snapshots.items():
+    for pooler_id, snapshot in snapshots.items():
         stuck = [name for name, one in snapshot.figures.items() if one.cl_waiting and not one.sv_active]
         for start in range(0, len(stuck), NAMES_AT_ONCE):
             names = stuck[start : start + NAMES_AT_ONCE]
-            Pool.objects.filter(pooler=pooler, name__in=names, state=PoolState.APPLIED).update(proved_at=None)
+            Pool.objects.filter(pooler=pooler_id, name__in=names, state=PoolState.APPLIED).update(proved_at=None)
 
 
 def _due() -> list[Pool]:
@@ -79,8 +79,8 @@ def _is_due(pool: Pool, snapshot: ConsoleSnapshot, now: datetime) -> bool:
 
 def _log_in_within_share(logins: Sequence[Login]) -> list[PoolFinding]:
     """Log in through pools of one pooler for as long as its share of this round lasts."""
-    pooler, spent_s, found = logins[0].pool.pooler_id, 0.0, []
-    key = f"logins:{pooler}"
+    pooler_id, spent_s, found = logins[0].pool.pooler_id, 0.0, []
+    key = f"logins:{pooler_id}"
     if _is_resting(key):
         return []
     for login in logins:

@@ -50,14 +50,14 @@ def fold_minute(minute: int) -> None:
     """Write a minute that is over, exactly once. Raises `SharingDown`."""
     if not redis_store.claim(f"folded:{minute}", FOLDING_S):
         return
-    poolers = list(Pooler.objects.values_list("pk", flat=True))
-    keys = [_key(pk, at) for pk in poolers for at in (minute - 1, minute)]
+    pooler_ids = list(Pooler.objects.values_list("pk", flat=True))
+    keys = [_key(pk, at) for pk in pooler_ids for at in (minute - 1, minute)]
     kept = redis_store.lists(keys)
     pools, entries = _by_pooler(Pool.objects.wanted()), _by_pooler(Entry.objects.unmanaged())
     of_pools: list[PoolMinute] = []
     of_entries: list[EntryMinute] = []
     of_poolers: list[PoolerMinute] = []
-    for index, pk in enumerate(poolers):
+    for index, pk in enumerate(pooler_ids):
         snapshots = [_snapshot(one) for one in kept[2 * index] + kept[2 * index + 1]]
         own, others = pools.get(pk, {}), entries.get(pk, {})
         by_name, all_of_it, count = rollup.fold(snapshots, own | others, minute)
@@ -73,11 +73,11 @@ def fold_minute(minute: int) -> None:
     redis_store.hold(f"folded:{minute}", KEPT_S)
 
 
-def recent(pooler: UUID) -> list[Snapshot]:
+def recent(pooler_id: UUID) -> list[Snapshot]:
     """Return the snapshots of the last minutes that Redis still has, every ten seconds; none without Redis."""
     now = int(time.time() // 60)
     try:
-        kept = redis_store.lists(_key(pooler, minute) for minute in range(now - KEPT_S // 60, now + 1))
+        kept = redis_store.lists(_key(pooler_id, minute) for minute in range(now - KEPT_S // 60, now + 1))
     except SharingDown:
         return []
     return [_snapshot(one) for snapshots in kept for one in snapshots]
@@ -108,8 +108,8 @@ def _keep_answers(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
     )
 
 
-def _key(pooler: UUID, minute: int) -> str:
-    return f"minute:{pooler}:{minute}"
+def _key(pooler_id: UUID, minute: int) -> str:
+    return f"minute:{pooler_id}:{minute}"
 
 
 def _as_kept(snapshot: ConsoleSnapshot) -> list[Any]:
@@ -129,6 +129,6 @@ def _snapshot(kept: list[Any]) -> Snapshot:
 
 def _by_pooler(rows: QuerySet[Pool] | QuerySet[Entry]) -> dict[UUID, dict[str, UUID]]:
     found: dict[UUID, dict[str, UUID]] = {}
-    for pooler, name, pk in rows.values_list("pooler_id", "name", "pk"):
-        found.setdefault(pooler, {})[name] = pk
+    for pooler_id, name, pk in rows.values_list("pooler_id", "name", "pk"):
+        found.setdefault(pooler_id, {})[name] = pk
     return found

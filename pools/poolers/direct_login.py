@@ -62,7 +62,7 @@ def failed_through(pool: Pool, reason: str) -> str:
     return _("a login through pool %(pool)s as %(user)s failed: %(reason)s") % params
 
 
-def skipped_note(pools: int) -> str:
+def skipped_note(count: int) -> str:
     """Return how many changed pools an apply only read back, for its step."""
-    text = ngettext("%(count)d more changed pool had no login", "%(count)d more changed pools had no login", pools)
-    return text % {"count": pools}
+    text = ngettext("%(count)d more changed pool had no login", "%(count)d more changed pools had no login", count)
+    return text % {"count": count}

@@ -148,10 +148,10 @@ def _get(pk: UUID) -> Host:
     return get_object_or_404(Host.objects.select_related("jump"), pk=pk)
 
 
-def _found(host: Host, pooler: dict[str, Any]) -> dict[str, Any]:
+def _found(host: Host, found: dict[str, Any]) -> dict[str, Any]:
     """Add to a found pooler its label, who has registered it already, and the address of the form that would."""
-    port = next(iter(pooler["ports"]), None)
+    port = next(iter(found["ports"]), None)
     registered = Pooler.objects.filter(host=host.address, port=port).first() if port else None
-    filled = {"kind": pooler["kind"], "host": host.address, "port": port or "", "name": host.name}
-    label = PoolerKind(pooler["kind"]).label
-    return pooler | {"label": label, "registered": registered, "query": urlencode(filled)}
+    filled = {"kind": found["kind"], "host": host.address, "port": port or "", "name": host.name}
+    label = PoolerKind(found["kind"]).label
+    return found | {"label": label, "registered": registered, "query": urlencode(filled)}

@@ -110,11 +110,11 @@ def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         place = _place_of(pooler, given)
         with take_over_plan.planned(place.applied_to(pooler), config_file) as plan:
-            pools = [one for one in plan.proposals if one.pool]
+            proposed = [one for one in plan.proposals if one.pool]
             kept = [one for one in plan.proposals if not one.pool]
             return {
                 "plan": plan,
-                "pools": pools,
+                "pools": proposed,
                 "kept": kept,
                 "diff": plan.changes,
                 "files": list(plan.running.files.files.values()),

@@ -77,12 +77,16 @@ def servers_in(text: str) -> dict[str, str]:
 
 
 def body(
-    address: Address, user: str, settings: Mapping[str, str], pools: Mapping[UUID, Entry], servers: Iterable[Address]
+    address: Address,
+    user: str,
+    settings: Mapping[str, str],
+    entries_by_id: Mapping[UUID, Entry],
+    servers: Iterable[Address],
 ) -> str:
     """Render the part after the digest; `address` is where clients connect, `user` logs in for health checks."""
     value = DEFAULTS | dict(settings)
     bind = written((value["bind"] or address[0], address[1]))
-    remembered = [f"# pool {pk} {json.dumps(asdict(entry))}" for pk, entry in sorted(pools.items(), key=str)]
+    remembered = [f"# pool {pk} {json.dumps(asdict(entry))}" for pk, entry in sorted(entries_by_id.items(), key=str)]
     check = f"option pgsql-check user {user}" if value["check"] == "pgsql-check" else "option tcp-check"
     shutdown = " on-marked-down shutdown-sessions" if value["shutdown_sessions"] in ("1", "True") else ""
     lines = [

@@ -24,10 +24,10 @@ ADDRESS = re.compile(r"(?:\[(?P<v6>[0-9a-fA-F:.]+)\]|(?P<host>[^\s,\[\]:]+)):(?P
 def addresses_in(text: str) -> list[tuple[str, int]]:
     """Parse `servers` into hosts and ports. Raises `ValueError` with the first entry that is not an address."""
     found = []
-    for entry in filter(None, (part.strip() for part in text.split(","))):
-        match = ADDRESS.fullmatch(entry)
+    for server in filter(None, (part.strip() for part in text.split(","))):
+        match = ADDRESS.fullmatch(server)
         if not match or not 1 <= int(match["port"]) <= 65_535:
-            raise ValueError(entry)
+            raise ValueError(server)
         found.append((match["v6"] or match["host"], int(match["port"])))
     return found
 

@@ -240,8 +240,8 @@ class Drafting:
             return Verifiers()
         homes: dict[str, set[tuple[UUID, bool]]] = {}
         wanted = Pool.objects.wanted().filter(pooler=self.pooler).exclude(user="")
-        for role, cluster, through in wanted.values_list("user", "cluster_id", "through_id").distinct().order_by():
-            homes.setdefault(role, set()).add((cluster, through is not None))
+        for role, cluster_id, through in wanted.values_list("user", "cluster_id", "through_id").distinct().order_by():
+            homes.setdefault(role, set()).add((cluster_id, through is not None))
         passwords = {entry.user: entry.password for entry in self.entries if entry.user}
         before = {entry.user: entry.password for entry in self.before.values()}
         live = {

@@ -285,11 +285,11 @@ def read(text: str) -> list[Entry]:
     return Reader().read(text)
 
 
-def of_kept(pool: str, name: str, kept: str) -> Entry:
+def of_kept(pool_key: str, name: str, kept: str) -> Entry:
     """Build an entry that was taken over from the operator's own connection string, with the manual's defaults."""
     pairs = {key: bare or inside.replace("''", "'") for key, inside, bare in LOOSE_PAIR.findall(kept)}
     return Entry(
-        pool=pool,
+        pool=pool_key,
         name=name,
         host=pairs.pop("host", ""),
         port=int(pairs.pop("port", DEFAULT_PORT)),
@@ -304,11 +304,11 @@ def of_kept(pool: str, name: str, kept: str) -> Entry:
     )
 
 
-def _of_pairs(pool: str, name: str, text: str) -> Entry:
+def _of_pairs(pool_key: str, name: str, text: str) -> Entry:
     pairs = pairs_of(text)
     pairs.pop("max_db_connections", None)
     return Entry(
-        pool=pool,
+        pool=pool_key,
         name=name,
         host=pairs.pop("host"),
         port=int(pairs.pop("port")),
@@ -384,8 +384,8 @@ def crashing_entries(
     }
 
 
-def _found(pool: Mapping[str, object], forced: Forced, listed: Collection[str]) -> FoundBy:
-    name, user = str(pool["database"]), pool["user"]
+def _found(row: Mapping[str, object], forced: Forced, listed: Collection[str]) -> FoundBy:
+    name, user = str(row["database"]), row["user"]
     if forced.get(name) == user:
         return FoundBy.ENTRY
     return FoundBy.LIST if user in listed else FoundBy.LOOKUP

@@ -180,8 +180,8 @@ class PgBouncer(Driver):
         faults: dict[UUID, str] = {}
         with processes.opened(pooler) as found:
             for one in found:
-                for pool, fault in verify.faults(console.table(one.console, "databases"), entries).items():
-                    faults.setdefault(pool, processes.fault_of(found, one, fault))
+                for pool_id, fault in verify.faults(console.table(one.console, "databases"), entries).items():
+                    faults.setdefault(pool_id, processes.fault_of(found, one, fault))
         return faults
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:

@@ -88,27 +88,27 @@ def _adopt_databases(made: Adoption, settled: str, found: str) -> None:
 
 def _entries(made: Adoption, text: str, section: str) -> Iterator[Line]:
     """Yield the entries of one section; refuse unreadable lines."""
-    here, pool = "", None
+    here, pool_id = "", None
     for number, line in enumerate(text.split("\n"), start=1):
         if header := re.fullmatch(r"\s*\[(\w+)\]\s*", line):
             here = header[1]
             if here not in ("databases", "users", "peers"):
                 made.refuse(DATABASES, number, _("the panel writes no section [%(here)s] there") % {"here": here})
         elif comment := POOL.fullmatch(line):
-            pool = UUID(comment[1])
+            pool_id = UUID(comment[1])
         elif line.strip() and line.lstrip()[0] not in ";#" and here == section:
-            if entry := _entry(made, number, line, pool):
-                yield entry
-            pool = None
+            if read := _entry(made, number, line, pool_id):
+                yield read
+            pool_id = None
 
 
-def _entry(made: Adoption, number: int, line: str, pool: UUID | None) -> Line | None:
+def _entry(made: Adoption, number: int, line: str, pool_id: UUID | None) -> Line | None:
     found = ENTRY.fullmatch(line)
     if not found or PAIR.sub("", found[2]).strip():
         made.refuse(DATABASES, number, _("it is not an entry of name = key=value pairs"))
         return None
     pairs = {key: bare or inside.replace("''", "'") for key, inside, bare in PAIR.findall(found[2])}
-    return Line(number, found[1], pairs, pool)
+    return Line(number, found[1], pairs, pool_id)
 
 
 def _changed(made: Adoption, old: Line, new: Line) -> dict[str, Any]:

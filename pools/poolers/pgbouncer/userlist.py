@@ -173,7 +173,7 @@ def _why_in_clear(homes: set[tuple[UUID, bool]]) -> str:
     """Return why a verifier would shut pools of such a role; empty where it does not."""
     if any(behind for _, behind in homes):
         return _("one of its pools routes through a Pgpool-II, which has its own salt")
-    if len({cluster for cluster, _ in homes}) > 1:
+    if len({cluster_id for cluster_id, _ in homes}) > 1:
         return _("its pools route to several clusters, which have different salts")
     return ""
 

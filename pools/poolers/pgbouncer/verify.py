@@ -47,8 +47,8 @@ class Shut(Exception):
 
 def read_back(shown: console.Table, entries: Iterable[Entry], gone: Iterable[str]) -> None:
     """Compare SHOW DATABASES with the entries and the names that must be gone; raises `Rejected` at a fault."""
-    for pool, fault in faults(shown, entries).items():
-        raise Rejected(_("after RELOAD: %(fault)s") % {"fault": fault}, pool)
+    for pool_id, fault in faults(shown, entries).items():
+        raise Rejected(_("after RELOAD: %(fault)s") % {"fault": fault}, pool_id)
     named = shown.columns.index("name")
     for name in {str(row[named]) for row in shown.rows}.intersection(gone):
         raise Rejected(_("after RELOAD the pooler still has pool %(name)s") % {"name": name})
