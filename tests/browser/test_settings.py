@@ -115,7 +115,7 @@ def test_a_pool_takes_further_settings_of_its_pooler(page: Page, installation: I
     page.locator("[name=further_reserve_pool]").fill("2")
     page.get_by_role("button", name="Save and apply").click()
     expect(page.locator("#pool-state")).to_have_text("applied")
-    expect(page.locator(".pd-facts dd", has_text="reserve_pool")).to_contain_text("2")
+    expect(page.locator(".pd-facts dt:has-text('reserve_pool') + dd")).to_contain_text("2")
     page.goto(f"/poolers/{pool['pooler']}/console/databases/?q=furthered")
     expect(page.locator("#console-table").get_by_role("columnheader", name="reserve_pool")).to_be_visible()
     forget_pool(installation, pool["id"])
