@@ -5,7 +5,8 @@ from benchmarks.models import Experiment, ResourceKind
 from panel.lib.polling import poll
 from pools.clusters import connect
 from pools.console import commands
-from pools.models import LIVE_STATES, PoolerKind
+from pools.models import LIVE_STATES
+from pools.poolers import driver
 from pools.provisioning.ddl import session
 
 CLOSED_WITHIN_S = 1.0  # PgBouncer closes idle connections in its janitor, three times a second
@@ -38,7 +39,7 @@ def _are_closed(left: int) -> tuple[bool, int]:
 def _reconnect_pools(experiment: Experiment) -> None:
     for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None):
         pool = resources.pool_of(row)
-        if pool is not None and pool.pooler.kind == PoolerKind.PGBOUNCER and pool.state in LIVE_STATES:
+        if pool is not None and "reconnect" in driver(pool.pooler).verbs and pool.state in LIVE_STATES:
             commands.reconnect(pool, experiment.author)
 
 

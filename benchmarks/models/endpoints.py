@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from panel.lib import crypto
 from pools.clusters import ca_files
 from pools.clusters.endpoints import Endpoint
-from pools.models import Cluster, Pooler, PoolerKind, SslMode
+from pools.models import Cluster, Pooler, SslMode
 
 
 class ExternalEndpoint(models.Model):
@@ -94,6 +94,6 @@ class ExternalEndpoint(models.Model):
         if not self.console_user:
             return None
         values = {"name": self.name, "host": self.host, "port": self.port, "admin_user": self.console_user}
-        pooler = Pooler(pk=self.pk, kind=PoolerKind.PGBOUNCER, **values)
+        pooler = Pooler(pk=self.pk, **values)
         pooler.admin_password = self.console_password
         return pooler

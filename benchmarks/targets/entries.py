@@ -10,7 +10,8 @@ from benchmarks.targets import external
 from panel.lib.crypto import SealBroken
 from pools.clusters import endpoints
 from pools.connection_strings import uri as connection_uri
-from pools.models import Entry, PoolerKind
+from pools.models import Entry
+from pools.poolers import driver
 
 LONGEST_NAME = 100
 
@@ -48,8 +49,8 @@ def find(entry: Entry, user: str = "") -> ExternalEndpoint:
 
 
 def _console(entry: Entry) -> dict[str, str]:
-    """Return the console's login, by which runs show the pooler's figures; only a PgBouncer has such a console."""
-    if entry.pooler.kind != PoolerKind.PGBOUNCER:
+    """Return the console's login, by which runs show the pooler's figures; not every console counts by database."""
+    if not driver(entry.pooler).counts_entries:
         return {"console_user": ""}
     try:
         return {"console_user": entry.pooler.admin_user, "console_password": entry.pooler.admin_password}

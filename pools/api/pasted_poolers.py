@@ -16,6 +16,7 @@ from pools.api.serializers import password_field
 from pools.inventory import pasted_poolers
 from pools.inventory.pasted_poolers import Outcome
 from pools.models import Pooler, PoolerKind
+from pools.poolers import kinds_that
 
 
 class WatchSerializer(KnownFields):
@@ -25,7 +26,8 @@ class WatchSerializer(KnownFields):
         max_length=40_000, help_text=_("One pooler a line: `host`, `host:port` or a `postgresql://` URI")
     )
     kind = serializers.ChoiceField(
-        [one for one in PoolerKind.choices if one[0] != PoolerKind.HAPROXY], default=PoolerKind.PGBOUNCER
+        [one for one in PoolerKind.choices if one[0] in kinds_that("has_console_login")],
+        default=PoolerKind.PGBOUNCER,
     )
     admin_user = serializers.CharField(max_length=63, default="pooldeck")
     admin_password = password_field()

@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pools.forms.base import ENCRYPTED, Typed, password_field
 from pools.models import PoolerKind
+from pools.poolers import kinds_that
 
 
 class PastedPoolersForm(Typed):
@@ -21,7 +22,7 @@ class PastedPoolersForm(Typed):
     )
     kind = forms.ChoiceField(
         label=_("Kind"),
-        choices=[one for one in PoolerKind.choices if one[0] != PoolerKind.HAPROXY],
+        choices=[one for one in PoolerKind.choices if one[0] in kinds_that("has_console_login")],
         initial=PoolerKind.PGBOUNCER,
     )
     admin_user = forms.CharField(

@@ -4,7 +4,8 @@ from django.db.models import Count, Q
 from django.utils.translation import gettext as _
 
 from pools.errors import InvalidValues
-from pools.models import Cluster, Pool, Pooler, PoolerKind, ShelfEntry
+from pools.models import Cluster, Pool, Pooler, ShelfEntry
+from pools.poolers import kinds_that
 
 
 class NoPooler(InvalidValues):
@@ -27,7 +28,7 @@ def known_of(cluster: Cluster) -> Pooler | None:
     if entry and entry.pooler:
         return entry.pooler
     its_pools = Count("pools", filter=Q(pools__cluster=cluster, pools__removal_requested_at=None))
-    managed = Pooler.objects.managed().filter(kind=PoolerKind.PGBOUNCER)
+    managed = Pooler.objects.managed().filter(kind__in=kinds_that("sizes_each_pool"))
     best = list(managed.annotate(its_pools=its_pools).order_by("-its_pools", "name")[:2])
     return best[0] if len(best) == 1 or (best and bool(getattr(best[0], "its_pools", False))) else None
 
@@ -44,7 +45,8 @@ def find_pool(cluster: Cluster, name: str) -> Pool | None:
 
 
 def _why_none(cluster: Cluster) -> str:
-    names = ", ".join(Pooler.objects.managed().filter(kind=PoolerKind.PGBOUNCER).values_list("name", flat=True)[:8])
+    able = Pooler.objects.managed().filter(kind__in=kinds_that("sizes_each_pool"))
+    names = ", ".join(able.values_list("name", flat=True)[:8])
     if not names:
         return _("the panel has no PgBouncer for pools of cluster %(cluster)s: register one") % {"cluster": cluster}
     text = _(

@@ -8,11 +8,12 @@ from uuid import UUID
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Sum, Value, When
 from django.db.models.functions import Coalesce, Least
 
-from pools.models import ClusterNode, Entry, NodeRole, PoolerKind
+from pools.models import ClusterNode, Entry, NodeRole
 from pools.models.entries import EntryQuerySet
 from pools.models.poolers import taking_clients
+from pools.poolers import kinds_that
 
-SHARED = Q(pooler__kind=PoolerKind.PGPOOL)  # its children hold the connections of all databases
+SHARED = Q(pooler__kind__in=kinds_that("shares_connections"))
 ANY_NUMBER = Q(user="", max_connections=0)  # one pool for each role that logs in, and as many roles as there are
 
 

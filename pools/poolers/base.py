@@ -105,6 +105,11 @@ class Driver(ABC):
     exports_metrics = False  # /metrics has the figures of pgbouncer_exporter for it
     is_fetchable = False  # its files can be fetched by somebody (delivery `pull`)
     fetched_names: Mapping[str, str] = {}  # the panel's name of a file → the one that it has where it is fetched
+    sizes_each_pool = False  # each of its pools has a size and a mode of its own, so that sizes can be tried
+    shares_connections = False  # the databases that clients can name on it share all its connections
+    can_be_taken_over = False  # a running one has entries of its own that can become pools
+    counts_entries = False  # its console counts clients and servers of each database that clients can name
+    clients_setting = ""  # its manual's name of the most clients that it lets in; empty where `most_clients` tells none
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most
     process_plan: Callable[[Pooler, int], ProcessPlan] | None = None  # None where it can't share its port
 
@@ -241,6 +246,10 @@ class Driver(ABC):
 
     def connections_of(self, pooler: Pooler) -> int | None:
         """Return the server connections it may open whatever its pools are; None: the sum of their sizes."""
+        return None
+
+    def most_clients(self, pooler: Pooler) -> int | None:
+        """Return how many clients it lets in at once, by its live settings; None where it does not tell."""
         return None
 
     def only_name(self, pooler: Pooler, database: str) -> str:

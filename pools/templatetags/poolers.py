@@ -11,6 +11,12 @@ from pools.poolers.settings_schema import Setting
 register = template.Library()
 
 
+@register.filter
+def driver_has(pooler: Pooler | None, answer: str) -> bool:
+    """Return whether the driver of a pooler has a true attribute, such as `sizes_each_pool`; false without a pooler."""
+    return pooler is not None and bool(getattr(driver(pooler), answer))
+
+
 @register.simple_tag
 def driver_of(pooler: Pooler) -> Driver:
     """Return the driver of the pooler's kind."""

@@ -18,7 +18,8 @@ from panel.accounts.permissions import person
 from panel.lib.access import staff_only
 from pools.deployment import take_over
 from pools.errors import PoolsError
-from pools.models import Pooler, PoolerKind
+from pools.models import Pooler
+from pools.poolers import kinds_that
 from pools.views.take_overs import previewed, progress
 
 MOST = 200  # as many as a pasted list has
@@ -54,7 +55,7 @@ def pooler_take_over_row(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _watched() -> Any:
     """Return the poolers that may be taken over, with the number of their entries."""
-    rows = Pooler.objects.filter(config_dir="", kind=PoolerKind.PGBOUNCER)
+    rows = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over"))
     return rows.annotate(entry_count=Count("entries")).order_by("name")[:MOST]
 
 

@@ -25,8 +25,8 @@ from pools.forms.fetches import FilesTokenForm
 from pools.forms.records import PoolerForm
 from pools.inventory import pool_access, poolers
 from pools.inventory.fetches import issue_token
-from pools.models import Entry, Pooler, PoolerKind, PoolerState, PoolState, TakeOver
-from pools.poolers import KINDS
+from pools.models import Entry, Pooler, PoolerState, PoolState, TakeOver
+from pools.poolers import KINDS, kinds_that
 from pools.views import entries, fetches
 from pools.views.form_submit import attempt
 from pools.views.live import console_rows
@@ -54,7 +54,7 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, Any] = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
     context["has_taken_over"] = TakeOver.objects.holding().exists()
-    context["has_watched"] = Pooler.objects.filter(config_dir="", kind=PoolerKind.PGBOUNCER).exists()
+    context["has_watched"] = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over")).exists()
     return render(request, "pools/pooler_list.html", context)
 
 

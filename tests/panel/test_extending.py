@@ -1,75 +1,10 @@
-"""What CONTRIBUTING promises of an extension: a toy of each is added to a copy of the code, and the panel has it."""
+"""What how-to-add.md promises of an extension: a toy of each is added to a copy of the code, and the panel has it."""
 
-import os
-import shutil
-import subprocess
-import sys
-from pathlib import Path
-
-import pytest
-from django.db import connection
-from pytest_django import DjangoDbBlocker
-
-from panel.lib.env import BASE_DIR
-
-COPIED = ("panel", "pools", "benchmarks", "templates", "tests/settings.py", "manage.py")
-PREAMBLE = """
-import django; django.setup()
-from django.core.management import call_command
-from django.test.utils import setup_test_environment; setup_test_environment()
-"""
-DATABASE = "from django.db import connection; connection.creation.create_test_db(verbosity=0, keepdb=True)\n"
+from tests.panel.code_copies import CodeCopy
 
 
-@pytest.fixture
-def copy(tmp_path: Path) -> Path:
-    """A copy of the code without its tests."""
-    for name in COPIED:
-        source, target = BASE_DIR / name, tmp_path / name
-        target.parent.mkdir(exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, target)  # with what is compiled: it stands for files of these times and sizes
-        else:
-            shutil.copy(source, target)
-    (tmp_path / "tests/__init__.py").touch()
-    (tmp_path / "static").symlink_to(BASE_DIR / "static")
-    return tmp_path
-
-
-def _add(path: Path, before: str, line: str) -> None:
-    """Put a line in front of the only place where a text stands."""
-    text = path.read_text()
-    assert text.count(before) == 1, f"{path} has {before!r} {text.count(before)} times"
-    path.write_text(text.replace(before, f"{line}\n{before}"))
-
-
-def _run(copy: Path, *argv: str) -> str:
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("POOLDECK_")}
-    environment |= {"PYTHONPATH": str(copy), "DJANGO_SETTINGS_MODULE": "tests.settings"}
-    environment["POOLDECK_HOME"] = str(copy / "home")
-    environment["POOLDECK_TEST_WORKER"] = os.environ.get("PYTEST_XDIST_WORKER", "")  # or it takes another home
-    command = [sys.executable, *argv]
-    done = subprocess.run(command, cwd=copy, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
-
-
-def _check(copy: Path, script: str) -> None:
-    _run(copy, "-c", PREAMBLE + script)
-
-
-@pytest.fixture
-def database(copy: Path, django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> str:
-    """What a script does first to have a migrated database: it takes this one, and migrates what its copy adds."""
-    home = copy / "home"
-    home.mkdir()
-    with django_db_blocker.unblock(), connection.cursor() as cursor:
-        cursor.execute("VACUUM INTO %s", [str(home / "tests.sqlite3")])
-    return DATABASE
-
-
-def test_a_connection_string_is_one_file_and_one_line(copy: Path) -> None:
-    package = copy / "pools/connection_strings"
+def test_a_connection_string_is_one_file_and_one_line(copy: CodeCopy) -> None:
+    package = copy.path / "pools/connection_strings"
     (package / "toy.py").write_text(
         "from pools.clusters.endpoints import Endpoint\n\n\n"
         "def render(endpoint: Endpoint) -> str:\n    return f'toy://{endpoint.address}/{endpoint.database}'\n"
@@ -77,9 +12,12 @@ def test_a_connection_string_is_one_file_and_one_line(copy: Path) -> None:
     # the line, and the import that it needs
     registry = package / "__init__.py"
     registry.write_text(registry.read_text().replace("    sqlalchemy,\n", "    sqlalchemy,\n    toy,\n"))
-    _add(registry, '    "django": Format(', '    "toy": Format("Toy", toy.render, FRAMEWORK),')
-    _check(
-        copy,
+    copy.add(
+        "pools/connection_strings/__init__.py",
+        '    "django": Format(',
+        '    "toy": Format("Toy", toy.render, FRAMEWORK),',
+    )
+    copy.check(
         """
 from pools import connection_strings
 from pools.api.pools import FORMAT
@@ -155,20 +93,19 @@ assert run.engine == "toy", run.engine
 """
 
 
-def _add_engine(copy: Path) -> None:
-    folder = copy / "benchmarks/engines/toy"
+def _add_engine(copy: CodeCopy) -> None:
+    folder = copy.path / "benchmarks/engines/toy"
     folder.mkdir()
     (folder / "__init__.py").touch()
     (folder / "engine.py").write_text(ENGINE)
-    registry = copy / "benchmarks/engines/__init__.py"
-    _add(registry, "from benchmarks.errors", "from benchmarks.engines.toy.engine import Toy")
-    _add(registry, '    "jmeter": JMeter()', '    "toy": Toy(),')
+    registry = "benchmarks/engines/__init__.py"
+    copy.add(registry, "from benchmarks.errors", "from benchmarks.engines.toy.engine import Toy")
+    copy.add(registry, '    "jmeter": JMeter()', '    "toy": Toy(),')
 
 
-def test_an_engine_is_one_folder_and_one_line(copy: Path, database: str) -> None:
+def test_an_engine_is_one_folder_and_one_line(copy: CodeCopy, database: str) -> None:
     _add_engine(copy)
-    _check(
-        copy,
+    copy.check(
         database
         + IMPORTED
         + """
@@ -183,21 +120,20 @@ assert described["ToyOptions"]["properties"]["clients"]["maximum"] == 10
     )
 
 
-def test_a_sample_figure_is_a_line_a_migration_and_its_parser(copy: Path, database: str) -> None:
+def test_a_sample_figure_is_a_line_a_migration_and_its_parser(copy: CodeCopy, database: str) -> None:
     _add_engine(copy)
-    _add(
-        copy / "benchmarks/models/metrics.py",
+    copy.add(
+        "benchmarks/models/metrics.py",
         '    SampleMetric("latency_p50_ms"',
         '    SampleMetric("misses", "Misses", "", Merge.SUM, is_charted=True),',
     )
     # its type, where the model and the parsers have it
-    model, progress = copy / "benchmarks/models/samples.py", copy / "benchmarks/engines/base.py"
-    _add(model, "    latency_p50_ms = models", "    misses = models.PositiveBigIntegerField(null=True)")
-    _add(progress, "    latency_p50_ms: float", "    misses: int | None = None")
-    made = _run(copy, "manage.py", "makemigrations", "benchmarks", "-n", "toy")
+    model, progress = "benchmarks/models/samples.py", "benchmarks/engines/base.py"
+    copy.add(model, "    latency_p50_ms = models", "    misses = models.PositiveBigIntegerField(null=True)")
+    copy.add(progress, "    latency_p50_ms: float", "    misses: int | None = None")
+    made = copy.run("manage.py", "makemigrations", "benchmarks", "-n", "toy")
     assert made.count("Add field misses to sample") == 1
-    _check(
-        copy,
+    copy.check(
         database
         + IMPORTED
         + """
@@ -213,6 +149,6 @@ assert drawn["rows"][1][drawn["columns"].index("misses")] == 4
 merger = Merger("ab", 1.0)
 for part, misses in (("a", 1), ("b", 2)):
     merger.add(part, Progress(1.0, 5.0, None, None, misses=misses))
-assert next(merger.take()).misses == 3
+assert next(merger.completed_intervals()).misses == 3
 """,
     )

@@ -5,9 +5,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.engines import option_parsing
+from benchmarks.engines import http_addresses, option_parsing
 from benchmarks.engines.base import Field, OptionGroup
-from benchmarks.engines.http import addresses
 from benchmarks.errors import InvalidOptions
 from benchmarks.load_programs.products.connections import MOST_OPEN
 
@@ -190,7 +189,7 @@ def _url(field: Field, value: Any) -> str:
             _("%(value)s is not a web address of at most %(longest_url)s characters: enter a shorter one")
             % {"value": option_parsing.quoted(value), "longest_url": f"{LONGEST_URL:,}"}
         )
-    return addresses.allowed(value.strip())
+    return http_addresses.allowed(value.strip())
 
 
 def extra_connections(options: dict[str, Any]) -> dict[str, int]:

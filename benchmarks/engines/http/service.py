@@ -11,8 +11,8 @@ from queue import Empty, Queue
 
 from django.utils.translation import gettext as _
 
+from benchmarks.engines import http_addresses
 from benchmarks.engines.base import RunContext
-from benchmarks.engines.http import addresses
 from benchmarks.engines.http.command import TARGET, service_command
 from benchmarks.engines.http.options import aim_of
 from benchmarks.errors import Refused
@@ -35,7 +35,7 @@ def run_services(context: RunContext) -> Iterator[None]:
     service that does not start.
     """
     if url := context.run.options.get("url"):
-        _aim(context, url, addresses.resolved(url))
+        _aim(context, url, http_addresses.resolved(url))
         yield
         return
     words = service_command(

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 from django.utils.translation import gettext as _
 
+from benchmarks.engines import http_addresses
 from benchmarks.engines.base import RunContext
-from benchmarks.engines.http import addresses
 from benchmarks.engines.jmeter.command import HOSTS
 from benchmarks.engines.jmeter.options import plan_to_start
 from benchmarks.errors import Refused
@@ -24,7 +24,7 @@ def run_services(context: RunContext) -> Iterator[None]:
     """
     known = {"localhost": "127.0.0.1", socket.gethostname(): "127.0.0.1"}
     urls = plan_to_start(context.run.options["plan"]).urls
-    known |= {urlsplit(url).hostname or "": addresses.resolved(url) for url in urls}
+    known |= {urlsplit(url).hostname or "": http_addresses.resolved(url) for url in urls}
     known[context.endpoint.host] = _resolved(context.endpoint.host)
     text = "".join(f"{address} {name}\n" for name, address in known.items() if not _is_address(name))
     workdir.put(context.home / HOSTS, text)

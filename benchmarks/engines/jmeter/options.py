@@ -6,9 +6,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.engines import option_parsing
+from benchmarks.engines import http_addresses, option_parsing
 from benchmarks.engines.base import Field, OptionGroup, Tables
-from benchmarks.engines.http import addresses
 from benchmarks.engines.jmeter import binary, plans
 from benchmarks.errors import InvalidOptions, Refused
 
@@ -105,7 +104,7 @@ def plan_of(name: str) -> plans.Plan:
     """Return a plan of this host that may be run; raise ValueError."""
     plan = plans.checked(binary.plan_text(name))
     for url in plan.urls:
-        addresses.allowed(url)
+        http_addresses.allowed(url)
     return plan
 
 

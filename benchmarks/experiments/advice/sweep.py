@@ -30,7 +30,8 @@ from benchmarks.models import Experiment, ExperimentState, ResourceKind
 from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
 from pools.inventory import budget
-from pools.models import Pool, Pooler, PoolerKind
+from pools.models import Pool, Pooler
+from pools.poolers import driver
 
 CANDIDATES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MOST_SIZES = 7
@@ -381,5 +382,5 @@ def check(request: AdviceRequest) -> None:
         if request.question != SIZE:
             message = _("only the size of an entry is measured: run a load through it to compare it with the server")
             raise InvalidExperiment({"question": [message]})
-    if request.pool is not None and request.pool.pooler.kind != PoolerKind.PGBOUNCER:
+    if request.pool is not None and not driver(request.pool.pooler).sizes_each_pool:
         raise InvalidExperiment({"pool": [_("sizes are swept on a PgBouncer: choose a pool on one")]})

@@ -13,8 +13,7 @@ from benchmarks.models import SettingsProfile
 from benchmarks.runs.setup.options import CLUSTER
 from benchmarks.targets.resolve import OpenSession, Target
 from pools.errors import PoolsError
-from pools.models import PoolerKind
-from pools.poolers.pgbouncer import console
+from pools.poolers import driver
 
 LIMITS = ("max_connections", "superuser_reserved_connections", "reserved_connections")
 _LIMITS = """
@@ -46,25 +45,23 @@ def guard(target: Target, engine: str, options: dict[str, Any], session: OpenSes
 
 
 def _guard_pooler(target: Target, options: dict[str, Any]) -> None:
-    """Raise `InvalidOptions` where a PgBouncer lets in fewer clients than the load and its idle connections are."""
+    """Raise `InvalidOptions` where the pooler lets in fewer clients than the load and its idle connections are."""
     idle = int(options.get("idle_connections") or 0)
     if target.pool is None or not idle or options.get("idle_at") == CLUSTER:
         return
     pooler = target.pool.pooler
-    if pooler.kind != PoolerKind.PGBOUNCER:
-        return
     try:
-        config = {row["key"]: row["value"] for row in console.show(pooler, "config")}
+        most = driver(pooler).most_clients(pooler)
     except PoolsError:  # the run itself finds out
         return
-    most = int(str(config.get("max_client_conn") or 0))
     clients = int(options.get("clients") or options.get("concurrency") or options.get("threads") or 0)
-    if idle + clients > most:
+    if most is not None and idle + clients > most:
         text = _(
             "%(idle)s connections and %(clients)s clients are more than the %(most)s that %(pooler)s lets in "
-            "(max_client_conn): use fewer, or raise it in the pooler's settings"
+            "(%(setting)s): use fewer, or raise it in the pooler's settings"
         )
         values = {"idle": f"{idle:,}", "clients": f"{clients:,}", "most": f"{most:,}", "pooler": pooler.name}
+        values["setting"] = driver(pooler).clients_setting
         raise InvalidOptions({"idle_connections": [text % values]})
 
 

@@ -85,6 +85,8 @@ class PgBouncer(Driver):
     port_setting = "listen_port"
     fetched_names = fetched.NAMES
     is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = works_by_host = True
+    sizes_each_pool = can_be_taken_over = counts_entries = True
+    clients_setting = "max_client_conn"
 
     @property
     def restart_hint(self) -> str:
@@ -124,6 +126,11 @@ class PgBouncer(Driver):
     def limits_problems(self, pooler: Pooler, user: str, limits: Mapping[str, Any]) -> Problems:
         """Yield limits of a user that the smallest size of one of its pools is above."""
         return pool_limits.user_problems(pooler, user, limits)
+
+    def most_clients(self, pooler: Pooler) -> int:
+        """Return max_client_conn of SHOW CONFIG."""
+        live = {row["key"]: row["value"] for row in self.show(pooler, "config")}
+        return int(str(live.get(self.clients_setting) or 0))
 
     def advisories(self, version_text: str) -> tuple[Advisory, ...]:
         return advisories.of_release(version_text)

@@ -61,6 +61,7 @@ class Pgpool(Driver):
     service, control_port = "pgpool2", "PCP port"
     program, port_setting = "pgpool", "port"
     leads_to_all_nodes = is_chainable = True
+    shares_connections = True  # its children hold the connections of all databases
     keeps_every_password = True  # it knows passwords only from pool_passwd
 
     @property

@@ -5,7 +5,7 @@ import socket
 import pytest
 from pytest_django import Settings
 
-from benchmarks.engines.http import addresses
+from benchmarks.engines import http_addresses
 from benchmarks.engines.http.options import validate
 from benchmarks.errors import InvalidOptions, Refused
 
@@ -74,7 +74,7 @@ def test_a_listed_name_must_not_lead_to_what_is_never_loaded(
 ) -> None:
     resolve_to(monkeypatch, address)
     with pytest.raises(Refused, match=reason):
-        addresses.resolved("http://shop.example/")
+        http_addresses.resolved("http://shop.example/")
 
 
 def test_the_panels_own_services_are_never_loaded(settings: Settings) -> None:
@@ -82,17 +82,17 @@ def test_the_panels_own_services_are_never_loaded(settings: Settings) -> None:
     settings.PUBLIC_URL = "http://127.0.0.1:7778"
     for port in (7777, 7778):
         with pytest.raises(Refused, match=r"127\.0\.0\.1 is an address where the panel's own services listen"):
-            addresses.resolved(f"http://127.0.0.1:{port}/")
-    assert addresses.resolved("http://127.0.0.1:7779/") == "127.0.0.1"
+            http_addresses.resolved(f"http://127.0.0.1:{port}/")
+    assert http_addresses.resolved("http://127.0.0.1:7779/") == "127.0.0.1"
 
 
 def test_the_list_is_asked_again_when_the_run_starts(settings: Settings) -> None:
     settings.HTTP_ALLOW = ["elsewhere.example"]
     with pytest.raises(Refused, match="is not in POOLDECK_HTTP_ALLOW"):
-        addresses.resolved("http://127.0.0.1/")
+        http_addresses.resolved("http://127.0.0.1/")
 
 
 def test_a_name_without_an_address_is_told(settings: Settings) -> None:
     settings.HTTP_ALLOW = ["no-such-name.invalid"]
     with pytest.raises(Refused, match=r"host no-such-name\.invalid can't be resolved"):
-        addresses.resolved("http://no-such-name.invalid/")
+        http_addresses.resolved("http://no-such-name.invalid/")
