@@ -242,7 +242,7 @@ def _interval(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Interval | Non
 def pairs_of(metric: str, base: Arm, arm: Arm) -> list[tuple[float, float]]:
     """Return the figures of both arms, pair by pair of valid runs; empty where the runs are too few or no pairs."""
     values = [(one.summary.get(metric), other.summary.get(metric)) for one, other in _pairs(base, arm) or []]
-    return [(one, other) for one, other in values if one is not None and other is not None]
+    return [(one, other) for one, other in values if isinstance(one, int | float) and isinstance(other, int | float)]
 
 
 def _pairs(base: Arm, arm: Arm) -> list[tuple[Subject, Subject]] | None:

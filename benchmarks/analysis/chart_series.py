@@ -1,8 +1,8 @@
 """Series for a run's charts: samples and observations as compact rows, thinned where they are many."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db.models import Avg, Count, F, Q, Sum
 from django.db.models.functions import Floor, Mod
@@ -10,6 +10,7 @@ from django.db.models.functions import Floor, Mod
 from benchmarks.analysis.downsampling import Row, thinned
 from benchmarks.models import Observation, ObservationKind, PoolSample, Run, Sample
 from benchmarks.models.metrics import SAMPLE_METRICS
+from benchmarks.models.summaries import Summary
 from pools.poolers import KINDS
 
 DRAWN_AT_MOST = 20_000  # rows of one kind sent to a browser; longer runs are thinned, never cut
@@ -20,7 +21,7 @@ POOL_COLUMNS = ("attempt", "seq", "t", "cl_active", "cl_waiting", "sv_active", "
 OBSERVATIONS_DRAWN_AT_MOST = 4_000  # rows of one kind sent to a browser: some for each pixel
 OBSERVATIONS_READ_AT_MOST = 12_000  # rows of one kind read for a chart; beyond, only every nth second is read
 # The curve that decides which rows of each kind are kept by the thinning.
-FOLLOWED: dict[str, Callable[[dict[str, Any]], float | None]] = {
+FOLLOWED: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
     ObservationKind.POOLER: lambda figures: figures.get("wait_ms"),
     ObservationKind.SERVER: lambda figures: sum(figures.get("waits", {}).values()),
     ObservationKind.HOST: lambda figures: figures.get("cpu_percent"),
@@ -32,16 +33,41 @@ WITHOUT_END = (2**31, 0)
 Place = tuple[int, int]
 
 
-def course(run: Run) -> dict[str, Any]:
-    """Return a run's `samples`, `pool`, `observations` by kind (each `{columns, rows}`) and `checkpoints`.
+class Table(TypedDict):
+    """Rows with their columns' names."""
 
-    `uncounted` names the columns that the pool's kind of pooler does not count. `span` is the planned duration in
-    seconds, or None. `after` is the id of the last event included: a live viewer subscribes from there.
+    columns: Sequence[str]
+    rows: Sequence[Row]
+
+
+class ProgressSeries(TypedDict):
+    """The samples of a run, and its planned duration in seconds (None: none was planned)."""
+
+    span: float | None
+    samples: Table
+
+
+class Course(ProgressSeries):
+    """All series of a run.
+
+    `uncounted` names the columns that the pool's kind of pooler does not count. `after` is the id of the last event
+    included: a live viewer subscribes from there. A checkpoint is `(t, timed, requested)`.
     """
+
+    after: str
+    pool: Table
+    uncounted: list[str]
+    observations: dict[str, Table]
+    checkpoints: list[tuple[float, int, int]]
+
+
+def course(run: Run) -> Course:
+    """Return the series of a run so far."""
     upto = max(_last_place(model, run) for model in (Sample, PoolSample, Observation))
     pool = _rows(PoolSample, POOL_COLUMNS, run, upto)
     uncounted = _uncounted(run, pool)
-    return progress(run, upto) | {
+    return {
+        **progress(run, upto),
         "after": f"{upto[0]}-{upto[1]}",
         "pool": _table(POOL_COLUMNS, pool, "cl_active" if "cl_waiting" in uncounted else "cl_waiting"),
         "uncounted": uncounted,
@@ -50,7 +76,7 @@ def course(run: Run) -> dict[str, Any]:
     }
 
 
-def progress(run: Run, upto: Place = WITHOUT_END) -> dict[str, Any]:
+def progress(run: Run, upto: Place = WITHOUT_END) -> ProgressSeries:
     """Return the `samples` of a run up to a place in its events, and the planned `span` in seconds."""
     rows = _rows(Sample, SAMPLE_COLUMNS, run, upto)
     return {"span": planned_seconds(run), "samples": _table(SAMPLE_COLUMNS, rows, "tps")}
@@ -68,7 +94,7 @@ def failed_so_far(run: Run) -> int:
     return printed if printed is not None else run.samples.aggregate(total=Sum("failed"))["total"] or 0
 
 
-def partial_summary(run: Run) -> dict[str, float]:
+def partial_summary(run: Run) -> Summary:
     """Average the progress lines of a run that printed no summary; latency is weighted by throughput."""
     samples = run.samples.filter(tps__isnull=False).order_by()
     found = samples.aggregate(
@@ -80,11 +106,13 @@ def partial_summary(run: Run) -> dict[str, float]:
     )
     if not found["count"]:
         return {}
-    figures = {"tps": found["mean_tps"], "failed": found["all_failed"]}
-    return figures | ({"latency_avg_ms": found["weighted"] / found["weight"]} if found["weight"] else {})
+    figures: Summary = {"tps": found["mean_tps"], "failed": found["all_failed"]}
+    if found["weight"]:
+        figures["latency_avg_ms"] = found["weighted"] / found["weight"]
+    return figures
 
 
-def few(table: dict[str, Any], at_most: int, name: str) -> Sequence[Row]:
+def few(table: Table, at_most: int, name: str) -> Sequence[Row]:
     """Return at most so many rows of a table, thinned by one of its columns."""
     columns = table["columns"]
     return thinned(table["rows"], at_most, t=itemgetter(columns.index("t")), value=itemgetter(columns.index(name)))
@@ -107,12 +135,12 @@ def _uncounted(run: Run, pool: list[Row]) -> list[str]:
     return sorted(KINDS[run.pool.pooler.kind].uncounted & set(POOL_COLUMNS)) if run.pool else []
 
 
-def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> dict[str, Any]:
+def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> Table:
     """Thin the rows by the column whose shape the eye follows."""
     return {"columns": columns, "rows": few({"columns": columns, "rows": rows}, DRAWN_AT_MOST, followed)}
 
 
-def tables(run: Run, upto: Place) -> dict[str, dict[str, Any]]:
+def tables(run: Run, upto: Place) -> dict[str, Table]:
     """Return the observations up to a place in the run's events as `{columns, rows}` by kind, without empty kinds."""
     counts = dict(run.observations.order_by().values_list("kind").annotate(count=Count("pk")))
     return {
@@ -141,13 +169,13 @@ def _observation_rows(run: Run, kind: str, count: int, upto: Place) -> list[Row]
     return [(t, figures) for attempt, seq, t, figures in listed if (attempt, seq) <= upto]
 
 
-def _observation_table(kind: str, rows: list[Row]) -> dict[str, Any]:
+def _observation_table(kind: str, rows: list[Row]) -> Table:
     followed = FOLLOWED[kind]
     drawn = thinned(rows, OBSERVATIONS_DRAWN_AT_MOST, t=itemgetter(0), value=lambda row: followed(row[1]))
     names = _names(row[1] for row in drawn)
     return {"columns": ("t", *names), "rows": [(t, *(figures.get(name) for name in names)) for t, figures in drawn]}
 
 
-def _names(figures: Iterable[dict[str, Any]]) -> list[str]:
+def _names(figures: Iterable[Mapping[str, object]]) -> list[str]:
     """Return the names of all figures, in order of their first appearance."""
     return list(dict.fromkeys(name for one in figures for name in one))

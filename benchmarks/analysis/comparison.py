@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 
 from benchmarks.engines.pgbench import scripts
+from benchmarks.models.options import RunOptions
 
 SEEDS = frozenset({"random_seed"})  # repeats may each have their own
 IDLE_SHARE = 0.10  # difference between busy and asked-for clients from which both are shown
@@ -20,14 +21,14 @@ class Difference:
     values: tuple[str, ...]
 
 
-def settings_in_words(options: Mapping[str, Any], engine: str, server_version: str) -> dict[str, Any]:
+def settings_in_words(options: Mapping[str, Any], engine: str, server_version: str) -> dict[str, object]:
     """Return a configuration as name → value for people: options, load program, version of the server.
 
     Scripts appear by their names, without their texts; variables as one list.
     """
     shown = {name: value for name, value in options.items() if name not in SEEDS}
     if shown.get("scripts"):
-        shown |= {"builtin": None, "scripts": scripts.in_words(shown)}
+        shown |= {"builtin": None, "scripts": scripts.in_words(cast("RunOptions", shown))}
     if shown.get("variables"):
         shown["variables"] = ", ".join(f"{name} = {value!r}" for name, value in shown["variables"].items())
     return {**shown, _program_name(): engine, server_version_name(): server_version}

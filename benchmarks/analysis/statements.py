@@ -3,9 +3,10 @@
 Single runs get figures only, no verdict.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from benchmarks.models.summaries import Statement
 
 Key = tuple[int, str, int]  # script, statement, and its occurrence there, from 0
 
@@ -30,15 +31,15 @@ class StatementRow:
     cells: tuple[StatementCell, ...]
 
 
-def compare(tables: Sequence[Sequence[Mapping[str, Any]]]) -> list[StatementRow]:
+def compare(tables: Sequence[Sequence[Statement]]) -> list[StatementRow]:
     """Return a row for each statement, in order of first appearance."""
     keyed = [_keyed(table) for table in tables]
     keys = dict.fromkeys(key for table in keyed for key in table)
     return [_row(key, keyed) for key in keys]
 
 
-def _keyed(table: Sequence[Mapping[str, Any]]) -> dict[Key, Mapping[str, Any]]:
-    found: dict[Key, Mapping[str, Any]] = {}
+def _keyed(table: Sequence[Statement]) -> dict[Key, Statement]:
+    found: dict[Key, Statement] = {}
     for row in table:
         place = 0
         while (key := (row.get("script") or 1, row["statement"], place)) in found:
@@ -47,13 +48,13 @@ def _keyed(table: Sequence[Mapping[str, Any]]) -> dict[Key, Mapping[str, Any]]:
     return found
 
 
-def _row(key: Key, tables: Sequence[dict[Key, Mapping[str, Any]]]) -> StatementRow:
+def _row(key: Key, tables: Sequence[dict[Key, Statement]]) -> StatementRow:
     first = tables[0].get(key, {}).get("latency_ms")
     cells = [_cell(table.get(key), None if table is tables[0] else first) for table in tables]
     return StatementRow(key[0], key[1], tuple(cells))
 
 
-def _cell(row: Mapping[str, Any] | None, base_ms: float | None) -> StatementCell:
+def _cell(row: Statement | None, base_ms: float | None) -> StatementCell:
     if row is None:
         return StatementCell()
     latency_ms: float | None = row.get("latency_ms")

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis import comparison
 from benchmarks.analysis.conclusions import ENDPOINT_KINDS, Outcome
 from benchmarks.analysis.connection_refusals import Refusal
+from benchmarks.models.summaries import Summary
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Subject:
     target: str
     engine: str
     options: Mapping[str, Any]
-    summary: Mapping[str, Any]
+    summary: Summary
     outcome: Outcome
     reasons: tuple[str, ...] = ()
     refusal: Refusal | None = None
@@ -74,7 +75,7 @@ class Subject:
         return comparison.idle_clients(self.options, self.summary)
 
     @property
-    def settings(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, object]:
         """Its configuration as name → value, for people."""
         return comparison.settings_in_words(self.options, self.engine, self.server_version)
 

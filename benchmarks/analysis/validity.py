@@ -9,13 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.engines.base import Output, ProgramTerms, Progress
 from benchmarks.models import Purpose, Validity
+from benchmarks.models.options import RunOptions
 
 TIME_REACHED = 0.98  # of the duration; the last transactions and the clock may take the rest
 BUSIER = 1.10  # times the clients is impossible; published runs of pgbench 9.6 to 18 keep within 1.01
@@ -41,7 +41,7 @@ class Evidence:
     """Output, options and progress of a run; `exit_code` is None for an imported output."""
 
     output: Output
-    options: dict[str, Any]
+    options: RunOptions
     exit_code: int | None
     progress: Sequence[Progress]
 
@@ -89,7 +89,7 @@ Rule = Callable[[Evidence], Iterator[str]]
 def judge(
     output: Output,
     *,
-    options: dict[str, Any],
+    options: RunOptions,
     exit_code: int | None = None,
     purpose: str = Purpose.LOAD,
     progress: Sequence[Progress] | None = None,
@@ -166,7 +166,8 @@ def _nothing_done(run: Evidence) -> Iterator[str]:
 def _ended_early(run: Evidence) -> Iterator[str]:
     asked, elapsed = run.duration_s, run.elapsed_s
     # under -R the last start may lie before the end by some intervals of the schedule
-    slack = run.terms.slow_start_s + (0.1 + 5 / run.options["rate"] if run.options.get("rate") else 0.1)
+    rate = run.options.get("rate")
+    slack = run.terms.slow_start_s + (0.1 + 5 / rate if rate else 0.1)
     if asked and elapsed is not None and elapsed < asked * TIME_REACHED - slack:
         yield _("the load lasted %(elapsed)s s of %(asked)s s") % {"elapsed": f"{elapsed:,.1f}", "asked": f"{asked:,}"}
 

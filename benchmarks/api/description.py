@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from benchmarks.engines.option_schemas import JsonSchema
 from panel.lib.wait_param import WAIT
 
 EVENTS = """Events of a run as Server-Sent Events: first the history, then live events until the run ends.
@@ -28,7 +29,7 @@ the last event. All `t` are seconds since the load began; a figure that could no
 - `state`, `log`, `end`: the run's state, lines that its program printed, and how it ended."""
 
 
-def describe_events(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def describe_events(result: JsonSchema, **_: Any) -> JsonSchema:
     """Add `runs/{id}/events/`; a hook of drf-spectacular."""
     run = dict(result["paths"]["/api/v1/runs/{id}/"]["get"])
     own = [given for given in run["parameters"] if given["name"] != WAIT.name]
@@ -49,5 +50,5 @@ def describe_events(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def _text(name: str, place: str) -> dict[str, Any]:
+def _text(name: str, place: str) -> JsonSchema:
     return {"name": name, "in": place, "schema": {"type": "string"}, "description": "The id of the last event seen"}

@@ -1,7 +1,13 @@
 """Values of the fields of runs, comparisons and experiments in examples."""
 
-from typing import Any
+from collections.abc import Mapping
 
+from benchmarks.experiments.tables import ExperimentArmRow
+from benchmarks.models.advice import CellFigures, RecommendedSize
+from benchmarks.models.conditions import RunConditions
+from benchmarks.models.generators import RoundTrip
+from benchmarks.models.thresholds import Threshold
+from benchmarks.results.export.comparison_tables import ArmRow, ComparedRun
 from pools.api.example_values import CLUSTER, POOL, POOLER
 
 RUN = "a3f1c2d4-5b6e-4f70-8192-a3b4c5d6e7f8"
@@ -47,8 +53,8 @@ key = "pgbouncer"
 label = "PgBouncer"
 endpoint = { kind = "pgbouncer", mode = "transaction", size = 10 }
 """
-STARTED: dict[str, Any] = {"started_at": "2026-03-05T16:00:01Z", "finished_at": "2026-03-05T16:00:32Z"}
-SUMMARY: dict[str, Any] = {
+STARTED = {"started_at": "2026-03-05T16:00:01Z", "finished_at": "2026-03-05T16:00:32Z"}
+SUMMARY: dict[str, float | None] = {
     "tps": 1261.63,
     "tps_including_connections": 1260.91,
     "latency_avg_ms": 7.926,
@@ -67,10 +73,17 @@ SUMMARY: dict[str, Any] = {
     "effective_clients": 10.0,
 }
 PRINTED_BY_SOME = ("latency_p90_ms", "latency_p99_9_ms", "latency_samples")  # left out where there are none
-COMPARED_RUN = {"id": RUN, "number": 12, "outcome": "succeeded", "outcome_words": "succeeded", "value": 1261.63}
-ARM: dict[str, Any] = {
+COMPARED_RUN: ComparedRun = {
+    "id": RUN,
+    "number": 12,
+    "outcome": "succeeded",
+    "outcome_words": "succeeded",
+    "value": 1261.63,
+}
+ARM: ArmRow = {
     "key": "b",
     "label": "pooled, orders",
+    "runs": [COMPARED_RUN],
     "n_valid": 3,
     "outcome": "succeeded",
     "outcome_words": "3 of 3 valid",
@@ -83,7 +96,8 @@ ARM: dict[str, Any] = {
     "clients_at_work": None,
     "clients_asked": None,
 }
-EXPERIMENT_ARM: dict[str, Any] = ARM | {
+EXPERIMENT_ARM: ExperimentArmRow = {
+    **ARM,
     "key": "pgbouncer",
     "label": "PgBouncer",
     "values": {"clients": "10", "endpoint": "pgbouncer"},
@@ -93,7 +107,7 @@ EXPERIMENT_ARM: dict[str, Any] = ARM | {
     "derived": {"gain_percent": 141.0},
     "skipped": "",
 }
-EXPERIMENT_FIELDS: dict[str, Any] = {
+EXPERIMENT_FIELDS: dict[str, object] = {
     "id": EXPERIMENT,
     "number": 4,
     "playbook": "reconnect",
@@ -118,24 +132,30 @@ EXPERIMENT_FIELDS: dict[str, Any] = {
     "blocks_to_decide": 0,
 }
 
-CELLS = [
+CELLS: list[CellFigures] = [
     {"size": 12, "clients": 50, "tps": 1288.0, "latency_avg_ms": 38.8, "runs": 3},
     {"size": 16, "clients": 50, "tps": 1302.4, "latency_avg_ms": 38.4, "runs": 3},
 ]
-RECOMMENDATION: dict[str, Any] = {
+RECOMMENDATION: RecommendedSize = {
     "size": 12,
     "reserve": 3,
     "interval": [10, 14],
     "knee": 12,
     "best": {"size": 16, "tps": 1302.4},
-    "law": {"lambda": 182.4, "sigma": 0.021, "kappa": 0.0004},
+    "law": {"rate": 182.4, "contention": 0.021, "coherency": 0.0004},
     "clients": 50,
     "cells": CELLS,
     "left_of_budget": 82,
     "not_seen": ["Your application's own transactions, unless the workload was a script of them."],
 }
 
-COMPONENTS: dict[str, dict[str, Any]] = {
+CONDITIONS: RunConditions = {
+    "ping": {"count": 10, "min_ms": 0.21, "avg_ms": 0.26, "max_ms": 0.44, "connect_ms": 4.8},
+}
+ROUND_TRIP: RoundTrip = {"count": 10, "min_ms": 0.21, "avg_ms": 0.26, "max_ms": 0.44, "connect_ms": 4.8}
+THRESHOLD: Threshold = {"metric": "tps", "at_least": 1000.0}
+
+COMPONENTS: dict[str, Mapping[str, object]] = {
     "Arm": ARM,
     "Bar": {"from_ms": 7.0, "to_ms": 8.0, "count": 9120},
     "Ceiling": {
@@ -182,7 +202,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "cores": 8,
         "engines": {"pgbench": "17.6", "sysbench": "1.0.20"},
         "files": {"jmeter": {"orders.jmx": ""}},
-        "round_trips": {CLUSTER: {"min_ms": 0.21, "avg_ms": 0.26, "max_ms": 0.44, "connect_ms": 4.8}},
+        "round_trips": {CLUSTER: ROUND_TRIP},
         "queue": "runs-local",
         "run": RUN,
         "runs": [RUN],
@@ -256,7 +276,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         **STARTED,
         "exit_code": 0,
         "statements": [],
-        "conditions": {"ping": {"min_ms": 0.21, "avg_ms": 0.26, "max_ms": 0.44}},
+        "conditions": CONDITIONS,
         "gate": "passed",
         "note": "",
         "tags": ["nightly"],
@@ -312,7 +332,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "label": "pgbouncer-1/orders",
         "removed": "",
     },
-    "Threshold": {"metric": "tps", "at_least": 1000.0, "value": 1261.63, "passed": True},
+    "Threshold": {**THRESHOLD, "value": 1261.63, "passed": True},
     "Version": {"id": 31, "number": 2, "text": SCRIPT_TEXT, "author": "admin"},
     "Waiting": {"run": RUN, "left_s": 18.0, "ahead": 1, "sentences": ["Run 12 on the same target ends in about 18 s."]},
 }

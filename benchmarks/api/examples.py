@@ -1,7 +1,5 @@
 """Examples of the operations on runs, comparisons, playbooks and experiments."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.api.example_values import (
@@ -22,7 +20,9 @@ from benchmarks.api.example_values import (
     STARTED,
     SUMMARY,
 )
-from panel.rest.examples import Examples
+from benchmarks.experiments.tables import ExperimentArmRow
+from benchmarks.results.export.comparison_tables import ArmRow
+from panel.rest.examples import Examples, Requests
 from pools.api.example_values import CLUSTER, POOL, POOLER
 
 PGBENCH_OUTPUT = """transaction type: <builtin: select only>
@@ -38,7 +38,7 @@ latency average = 0.792 ms
 initial connection time = 12.345 ms
 tps = 12616.328710 (without initial connection time)
 """
-OF_RUNS: dict[str, Any] = {
+OF_RUNS: Requests = {
     "runs_create": [
         (
             _("pgbench through a pool, a new connection for each transaction"),
@@ -113,7 +113,7 @@ OF_RUNS: dict[str, Any] = {
         (_("The output of a pgbench on another host"), {"text": PGBENCH_OUTPUT, "name": "Laptop"}),
     ],
 }
-OF_LIBRARY: dict[str, Any] = {
+OF_LIBRARY: Requests = {
     "generators_create": [(_("A host that is reached by SSH"), {"ssh_host": LOAD_HOST, "name": "load-1"})],
     "ceilings_partial_update": [(_("At most ten minutes"), {"duration": 600})],
     "entries_endpoint_create": [
@@ -140,7 +140,7 @@ OF_LIBRARY: dict[str, Any] = {
         (_("Other values"), {"values": {"shared_buffers": "8GB", "work_mem": "64MB"}}),
     ],
 }
-OF_EXPERIMENTS: dict[str, Any] = {
+OF_EXPERIMENTS: Requests = {
     "playbooks_create": [(_("Direct and pooled, with few and with many clients"), {"toml": PLAYBOOK_TEXT})],
     "experiments_measure_more_create": [(_("Five blocks more"), {"blocks": 5, "confirm": "orders"})],
     "experiments_create": [
@@ -182,10 +182,11 @@ OF_EXPERIMENTS: dict[str, Any] = {
         ),
     ],
 }
-BASELINE_ARM: dict[str, Any] = ARM | {
+BASELINE_ARM: ArmRow = {
+    **ARM,
     "key": "a",
     "label": "direct",
-    "runs": [COMPARED_RUN | {"id": RUNS[1], "number": 11, "value": 523.1}],
+    "runs": [{**COMPARED_RUN, "id": RUNS[1], "number": 11, "value": 523.1}],
     "median": 523.1,
     "low": 519.8,
     "high": 527.4,
@@ -193,11 +194,12 @@ BASELINE_ARM: dict[str, Any] = ARM | {
     "interval": None,
     "verdict": None,
 }
-COMPARISON: dict[str, Any] = COMPONENTS["Comparison"] | {
-    "arms": [BASELINE_ARM, ARM | {"runs": [COMPARED_RUN]}],
+COMPARISON = {
+    **COMPONENTS["Comparison"],
+    "arms": [BASELINE_ARM, ARM],
     "differs_in": [{"name": "endpoint", "values": ["direct", "pooled"]}],
 }
-EVIDENCE: dict[str, Any] = {
+EVIDENCE: dict[str, object] = {
     "format": "pooldeck run 1",
     "run": {"id": RUN, "number": 12, "engine": "pgbench", "options": OPTIONS},
     "result": {"status": "succeeded", "validity": "valid", **STARTED, "summary": SUMMARY},
@@ -210,7 +212,7 @@ EVIDENCE: dict[str, Any] = {
     "output": {"stdout": "tps = 1261.632871 (without initial connection time)\n", "stderr": "", "truncated": False},
     "parts": [],
 }
-REPORT: dict[str, Any] = {
+REPORT: dict[str, object] = {
     "experiment": EXPERIMENT,
     "number": 4,
     "playbook": "reconnect",
@@ -220,7 +222,7 @@ REPORT: dict[str, Any] = {
     "plan": [["none", "pgbouncer"], ["pgbouncer", "none"]],
     "started_at": "2026-03-05T16:00:01Z",
     "finished_at": "2026-03-05T16:24:40Z",
-    "arms": [EXPERIMENT_ARM | {"runs": [COMPARED_RUN]}],
+    "arms": [EXPERIMENT_ARM],
     "conclusion": COMPONENTS["Experiment"]["conclusion"],
     "recommendation": None,
     "reasons": [],
@@ -228,7 +230,7 @@ REPORT: dict[str, Any] = {
     "toml": PLAYBOOK_TEXT,
 }
 
-QUEUED: dict[str, Any] = {
+QUEUED: dict[str, object] = {
     "status": "queued",
     "validity": "",
     "command": [],
@@ -243,7 +245,7 @@ QUEUED: dict[str, Any] = {
     "client_version": "",
     "server_version": "",
 }
-OF_A_HOST: dict[str, Any] = {
+OF_A_HOST: dict[str, object] = {
     "name": "load-1",
     "kind": "ssh",
     "ssh_host": LOAD_HOST,
@@ -257,7 +259,7 @@ OF_A_HOST: dict[str, Any] = {
     "run": None,
     "runs": [],
 }
-STARTED_EXPERIMENT: dict[str, Any] = {
+STARTED_EXPERIMENT: dict[str, object] = {
     "state": "queued",
     "phase": "setup",
     "progress": {"done": 0, "total": 36, "eta_s": None},
@@ -267,18 +269,25 @@ STARTED_EXPERIMENT: dict[str, Any] = {
     "conclusion": "",
     "blocks_to_decide": 3,
 }
-ADVICE: dict[str, Any] = {
+CELL_ARM: ExperimentArmRow = {
+    **EXPERIMENT_ARM,
+    "key": "12-50",
+    "label": "12, 50 clients",
+    "values": {"size": "12", "clients": "50"},
+    "baseline": None,
+    "ratio": None,
+    "interval": None,
+    "verdict": None,
+    "derived": {},
+}
+ADVICE: dict[str, object] = {
     "playbook": "pool-size",
     "state": "succeeded",
     "phase": "teardown",
     "progress": {"done": 18, "total": 18, "eta_s": 0.0},
     "recommendation": RECOMMENDATION,
     "finished_at": "2026-03-05T16:15:20Z",
-    "arms": [
-        EXPERIMENT_ARM
-        | {"key": "12-50", "label": "12, 50 clients", "values": {"size": "12", "clients": "50"}, "baseline": None}
-        | {"runs": [COMPARED_RUN], "ratio": None, "interval": None, "verdict": None, "derived": {}}
-    ],
+    "arms": [CELL_ARM],
     "blocks_to_decide": None,
     "conclusion": "12 connections are enough for 50 clients: the smallest size within 3 % of the best throughput.",
 }

@@ -1,6 +1,6 @@
 """The REST API of experiments: start a playbook, watch its arms fill in, take the report away."""
 
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
@@ -43,6 +43,14 @@ class ProgressSerializer(serializers.Serializer[Any]):
     eta_s = serializers.FloatField(allow_null=True)
 
 
+class ProgressAnswer(TypedDict):
+    """How far an experiment is, as the API answers it."""
+
+    done: int
+    total: int
+    eta_s: float | None
+
+
 class ExperimentArmSerializer(ArmSerializer):
     """An arm as in a comparison, beside what was published for it."""
 
@@ -71,6 +79,14 @@ class BestSizeSerializer(serializers.Serializer[Any]):
     tps = serializers.FloatField()
 
 
+class LawSerializer(serializers.Serializer[Any]):
+    """The coefficients of the Universal Scalability Law, fitted to the throughputs."""
+
+    rate = serializers.FloatField(help_text="Of one connection, per second")
+    contention = serializers.FloatField()
+    coherency = serializers.FloatField()
+
+
 class RecommendationSerializer(serializers.Serializer[Any]):
     """What size a pool should have, and what that was derived from."""
 
@@ -81,7 +97,7 @@ class RecommendationSerializer(serializers.Serializer[Any]):
     )
     knee = serializers.IntegerField(help_text="The smallest size within the tie band of the best throughput")
     best = BestSizeSerializer()
-    law = serializers.DictField(
+    law = LawSerializer(
         allow_null=True, help_text="The fitted Universal Scalability Law; null with fewer than three sizes"
     )
     clients = serializers.IntegerField(required=False, help_text="The number of clients that it is made for")
@@ -132,7 +148,7 @@ class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
         read_only_fields = fields
 
     @extend_schema_field(ProgressSerializer)
-    def get_progress(self, experiment: Any) -> dict[str, Any]:
+    def get_progress(self, experiment: Any) -> ProgressAnswer:
         total = sum(key not in experiment.skipped for block in experiment.plan for key in block)
         return {"done": experiment.ended_runs, "total": total, "eta_s": 0.0 if experiment.has_ended else None}
 
@@ -159,12 +175,12 @@ class ExperimentSerializer(ListedExperimentSerializer):
         return found
 
     @extend_schema_field(ProgressSerializer)
-    def get_progress(self, experiment: Experiment) -> dict[str, Any]:
+    def get_progress(self, experiment: Any) -> ProgressAnswer:
         found = results.progress(experiment)
         return {"done": found.done, "total": found.total, "eta_s": found.eta_s}
 
     @extend_schema_field(ExperimentArmSerializer(many=True))
-    def get_arms(self, experiment: Experiment) -> list[dict[str, Any]]:
+    def get_arms(self, experiment: Experiment) -> list[tables.ExperimentArmRow]:
         return tables.arms(self._result)
 
     @extend_schema_field(serializers.CharField())

@@ -54,7 +54,7 @@ class AskedPlaybookSerializer(KnownFields):
     toml = serializers.CharField(trim_whitespace=False, max_length=library.MOST_CHARACTERS)
 
 
-def shown(spec: PlaybookSpec) -> dict[str, Any]:
+def shown(spec: PlaybookSpec) -> dict[str, object]:
     """Return what the API answers of a playbook."""
     quick = {arm.key for arm in spec.arms(quick=True)}
     whole = {arm.key: arm for quick_form in (False, True) for arm in spec.arms(quick=quick_form)}
@@ -91,7 +91,7 @@ def shown(spec: PlaybookSpec) -> dict[str, Any]:
     }
 
 
-def _scale(spec: PlaybookSpec, *, quick: bool) -> dict[str, Any]:
+def _scale(spec: PlaybookSpec, *, quick: bool) -> dict[str, object]:
     one = spec.scale(quick=quick)
     return {"repeats": one.repeats, "dataset": dict(one.dataset), "options": dict(one.options), "axes": dict(one.axes)}
 

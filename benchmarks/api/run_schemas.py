@@ -6,6 +6,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES, option_schemas
+from benchmarks.engines.option_schemas import JsonSchema
 from benchmarks.errors import InvalidOptions
 from benchmarks.experiments.advice.workload import RECORDED, TABLES
 from benchmarks.models import Purpose
@@ -16,7 +17,7 @@ WORKLOAD = "AdviceWorkload"
 SUFFIXES = {Purpose.LOAD: "Options", Purpose.PREPARE: "PreparationOptions"}
 
 
-def describe_options(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+def describe_options(result: JsonSchema, **_kwargs: Any) -> JsonSchema:
     """Make the request for a run a union discriminated by `engine`; a hook of drf-spectacular.
 
     Options of experiments and of advice, which are for runs of one of the engines, get the same types.
@@ -47,7 +48,7 @@ def _typed() -> Iterator[tuple[str, Purpose]]:
     return ((name, purpose) for name, engine in ENGINES.items() for purpose in SUFFIXES if engine.fields_for(purpose))
 
 
-def _options(engine: str, purpose: Purpose) -> dict[str, Any]:
+def _options(engine: str, purpose: Purpose) -> JsonSchema:
     fields = options.fields_for(engine, purpose)
     schema = option_schemas.of_options(fields, ENGINES[engine].kind_schemas, _required(engine, purpose))
     of_load, of_dataset = _("Options of %(engine)s for a load"), _("Options of %(engine)s for preparing a dataset")
@@ -55,7 +56,7 @@ def _options(engine: str, purpose: Purpose) -> dict[str, Any]:
     return {"description": text % {"engine": engine}, **schema}
 
 
-def _workload(load: dict[str, Any]) -> dict[str, Any]:
+def _workload(load: JsonSchema) -> JsonSchema:
     """Return the type of an advice's workload: options of a load, and what `advice.workload.read` takes beside them."""
     more = {"run": {"type": "string", "format": "uuid"}, "tables": {"type": "string", "enum": list(TABLES)}}
     more[RECORDED] = {"type": "boolean"}
@@ -71,7 +72,7 @@ def _required(engine: str, purpose: Purpose) -> frozenset[str]:
     return frozenset()
 
 
-def _request(engine: str, asked: dict[str, Any]) -> dict[str, Any]:
+def _request(engine: str, asked: JsonSchema) -> JsonSchema:
     """Return the request for a run of this engine, which it names: tools need that of a discriminator."""
     kinds = [one for one in _typed() if one[0] == engine]
     required = {*asked["required"], "engine", *(["options"] if _required(engine, Purpose.LOAD) else [])}
@@ -86,7 +87,7 @@ def _request(engine: str, asked: dict[str, Any]) -> dict[str, Any]:
     return request
 
 
-def _retype(schema: dict[str, Any], field: str, kinds: list[tuple[str, Purpose]]) -> None:
+def _retype(schema: JsonSchema, field: str, kinds: list[tuple[str, Purpose]]) -> None:
     """Give a field the type of these options, and keep its description."""
     types = [_ref(_name(*one)) for one in kinds]
     kept = {key: value for key, value in schema["properties"][field].items() if key == "description"}

@@ -10,6 +10,7 @@ from rest_framework import serializers
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
 from benchmarks.models import Gate, Purpose, Run, RunOutput, Sample, Validity, metrics
 from benchmarks.models import thresholds as run_thresholds
+from benchmarks.models.summaries import Summary
 from benchmarks.results import annotations
 from benchmarks.runs.live import events
 from benchmarks.runs.submission.submit import MOST_REPEATS
@@ -31,7 +32,7 @@ class TargetSerializer(serializers.Serializer[Run]):
     removed = serializers.CharField(allow_blank=True)
 
 
-class SummarySerializer(serializers.Serializer[dict[str, Any]]):
+class SummarySerializer(serializers.Serializer[Summary]):
     """The figures of the whole run: these always (null if the program printed none), then all others it printed."""
 
     tps = serializers.FloatField(allow_null=True)
@@ -53,7 +54,7 @@ class SummarySerializer(serializers.Serializer[dict[str, Any]]):
     average_connection_ms = serializers.FloatField(allow_null=True)
     effective_clients = serializers.FloatField(allow_null=True)
 
-    def to_representation(self, summary: dict[str, Any]) -> dict[str, Any]:
+    def to_representation(self, summary: Summary) -> dict[str, Any]:
         return {**super().to_representation(summary), **summary}
 
 

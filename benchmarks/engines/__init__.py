@@ -1,6 +1,7 @@
 """Registry of the engines that a run can use. A new one is a folder here with its `Engine`, and a line below."""
 
 import time
+from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -11,7 +12,7 @@ from benchmarks.engines.pgbench.engine import Pgbench
 from benchmarks.engines.sysbench.engine import Sysbench
 from benchmarks.errors import BenchmarksError
 
-ENGINES: dict[str, Engine] = {
+ENGINES: dict[str, Engine[Any]] = {
     "pgbench": Pgbench(),
     "sysbench": Sysbench(),
     "http": Http(),
@@ -22,7 +23,7 @@ ASKED_AGAIN_AFTER_S = 60.0
 _answers: dict[str, tuple[float, str]] = {}
 
 
-def engine(name: str) -> Engine:
+def engine(name: str) -> Engine[Any]:
     """Return the engine of this name; raise `BenchmarksError` listing the names where there is none."""
     if name not in ENGINES:
         raise BenchmarksError(

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from django.db.models import TextChoices
 from django.utils.functional import Promise
@@ -17,6 +17,9 @@ from benchmarks.engines.binaries import Program, ProgramMissing
 from benchmarks.engines.sentences import CLIENTS, TRANSACTIONS, UnitSentences, WorkerSentences
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run
+from benchmarks.models.conditions import RunConditions
+from benchmarks.models.options import RunOptions
+from benchmarks.models.summaries import ScriptSummary, Statement, Summary
 from benchmarks.processes.command import Command
 from benchmarks.processes.machines import Machine
 from pools.clusters.endpoints import Endpoint
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 Value = int | float | bool | str
+OptionsT = TypeVar("OptionsT", bound=RunOptions)
 _MORE_THREADS, _SCALE = _("use more threads"), _("scale %(size)s")
 
 
@@ -109,8 +113,8 @@ class RunContext(Protocol):
     def report(self, words: str) -> None:
         """Publish to live viewers what is being done."""
 
-    def note(self, name: str, found: Any) -> None:
-        """Store what was done or measured in the run's `conditions`."""
+    def note(self, noted: RunConditions) -> None:
+        """Add what was done or measured to the run's `conditions`."""
 
     def check(self) -> None:
         """Renew the lease; raise where the run must end. Long steps call it every 0.4 s."""
@@ -155,9 +159,9 @@ class Output:
     """
 
     terms: ProgramTerms
-    summary: dict[str, Any] = field(default_factory=dict)
-    scripts: list[dict[str, Any]] = field(default_factory=list)
-    statements: list[dict[str, Any]] = field(default_factory=list)
+    summary: Summary = field(default_factory=Summary)
+    scripts: list[ScriptSummary] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
     progress: list[Progress] = field(default_factory=list)
     client_version: str = ""
     server_version: str = ""  # empty where it was not printed
@@ -267,25 +271,26 @@ class LogFiles:
     statements: float = 1.0  # lower bound of the statements of a transaction; each is a round trip
 
 
-class Engine(ABC):
+class Engine(ABC, Generic[OptionsT]):
     """A load program that runs can use: the contract between engines and the rest of the panel.
 
     An engine is a folder beside this module with a subclass in it, and a line in `benchmarks.engines.ENGINES`. Methods
-    that are not abstract have a default for engines without that feature. `options` are always the validated options
-    of a run. A mapping "option → messages" gives the reasons against an option; it is empty where there are none.
+    that are not abstract have a default for engines without that feature. `options` are the validated options of a run,
+    as the engine declares them. A mapping "option → messages" gives the reasons against an option; it is empty where
+    there are none.
     """
 
     name: str
     terms: ProgramTerms
     imports_output = False  # whether a printed output can be imported as a run: then `options_from_summary` is needed
-    kind_schemas: Mapping[str, dict[str, Any]] = MappingProxyType({})  # JSON schemas of its own kinds of `Field`
+    kind_schemas: Mapping[str, Mapping[str, Any]] = MappingProxyType({})  # JSON schemas of its own kinds of `Field`
 
     @abstractmethod
     def fields_for(self, purpose: str) -> tuple[Field, ...]:
         """Return the options of a load or a preparation (`benchmarks.models.Purpose`); empty where it has none."""
 
     @abstractmethod
-    def validate(self, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
+    def validate(self, raw: Mapping[str, Any], *, purpose: str) -> OptionsT:
         """Return the options to store, from the input of a form or an API client; raise `InvalidOptions`.
 
         `raw` has names of `fields_for(purpose)` only: `benchmarks.runs.submission.options` refuses others first.
@@ -304,7 +309,7 @@ class Engine(ABC):
     @abstractmethod
     def build_command(
         self,
-        options: dict[str, Any],
+        options: OptionsT,
         *,
         purpose: str,
         binary: str,
@@ -316,11 +321,11 @@ class Engine(ABC):
         """Build the command of a run in its private home; raise `Refused`."""
 
     @abstractmethod
-    def preview(self, options: dict[str, Any], endpoint: Endpoint) -> str:
+    def preview(self, options: OptionsT, endpoint: Endpoint) -> str:
         """Return the command to show to people, without a password."""
 
     @abstractmethod
-    def parse_line(self, text: str, options: dict[str, Any]) -> ParsedLine:
+    def parse_line(self, text: str, options: OptionsT) -> ParsedLine:
         """Parse one line of `terms.stream` while the program runs; never raise."""
 
     @abstractmethod
@@ -328,37 +333,37 @@ class Engine(ABC):
         """Parse all that the program printed, for `benchmarks.analysis.validity` to judge; never raise."""
 
     @abstractmethod
-    def tables_of(self, options: dict[str, Any], *, purpose: str) -> Tables | None:
+    def tables_of(self, options: OptionsT, *, purpose: str) -> Tables | None:
         """Return the tables that a run loads or makes; None where it needs none."""
 
-    def prepared_tables(self, options: dict[str, Any]) -> Tables:
+    def prepared_tables(self, options: OptionsT) -> Tables:
         """Return the tables that a preparation makes or drops; raise `BenchmarksError` where the engine has none."""
         tables = self.tables_of(options, purpose=Purpose.PREPARE)
         if tables is None:
             raise BenchmarksError(gettext("%(name)s prepares no dataset") % {"name": self.name})
         return tables
 
-    def log_files(self, options: dict[str, Any]) -> LogFiles | None:
+    def log_files(self, options: OptionsT) -> LogFiles | None:
         """Return the logs of single transactions that a run writes; None where it writes none."""
         return None
 
-    def unsupported_options(self, options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
+    def unsupported_options(self, options: OptionsT, version: tuple[int, int]) -> dict[str, list[str]]:
         """Return option → reasons for options that this version of the program does not have."""
         return {}
 
-    def server_refuses(self, options: dict[str, Any], version: tuple[int, int], server: int) -> dict[str, list[str]]:
+    def server_refuses(self, options: OptionsT, version: tuple[int, int], server: int) -> dict[str, list[str]]:
         """Return option → reasons for options that a server of this major version would refuse."""
         return {}
 
-    def unshardable(self, options: dict[str, Any]) -> dict[str, list[str]]:
+    def unshardable(self, options: OptionsT) -> dict[str, list[str]]:
         """Return option → reasons for options with which several generators can't share the load."""
         return {}
 
-    def extra_connections(self, options: dict[str, Any]) -> dict[str, int]:
+    def extra_connections(self, options: OptionsT) -> dict[str, int]:
         """Return option → the most connections that it lets the engine open beside those of its clients."""
         return {}
 
-    def file_needed(self, options: dict[str, Any]) -> tuple[str, str] | None:
+    def file_needed(self, options: OptionsT) -> tuple[str, str] | None:
         """Return (option, file name) of the file that a run needs on its generator's host; None where it needs none."""
         return None
 
@@ -366,15 +371,15 @@ class Engine(ABC):
         """Return this host's files for runs → reason against each (empty: usable); None where runs need no files."""
         return None
 
-    def drop_options(self, made: dict[str, Any]) -> dict[str, Any]:
+    def drop_options(self, made: OptionsT) -> Mapping[str, Any]:
         """Return the options of a preparation that drops what one with options `made` made; empty where it can't."""
         return {}
 
-    def full_dataset_options(self, made: dict[str, Any]) -> dict[str, Any]:
+    def full_dataset_options(self, made: OptionsT) -> Mapping[str, Any]:
         """Return run options that load the whole dataset prepared with `made`; empty where any run does."""
         return {}
 
-    def options_from_summary(self, summary: dict[str, Any]) -> dict[str, Any]:
+    def options_from_summary(self, summary: Summary) -> RunOptions:
         """Return the options that can be read from a printed summary."""
         return {}
 

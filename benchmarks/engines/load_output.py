@@ -3,9 +3,11 @@
 import json
 import math
 import re
-from typing import Any
+from typing import Any, cast
 
 from benchmarks.engines.base import LogFiles, Logged, Output, ParsedLine, ProgramTerms, Progress
+from benchmarks.models.options import RunOptions
+from benchmarks.models.summaries import Summary
 from benchmarks.processes.process import LineReader
 
 LOG = "requests.log"
@@ -14,7 +16,7 @@ _ERROR = "error: "
 _LOGGED = re.compile(rb"([0-9]{1,18}) ([0-9]{1,15})")
 
 
-def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
+def parse_line(text: str, options: RunOptions) -> ParsedLine:
     """Parse the sample or the percentage in one line, and whether it is a message for people; never raise."""
     if sample := _interval(text):
         late_s = _number(_figures(text, "interval").get("late_s")) or 0.0
@@ -33,7 +35,7 @@ def read_output(words: ProgramTerms, stdout: str, stderr: str = "") -> Output:
     errors = [text.strip() for text in texts if text.startswith(_ERROR)]
     return Output(
         words,
-        summary=summaries[-1] if summaries else {},
+        summary=cast("Summary", summaries[-1]) if summaries else {},
         progress=progress,
         errors=errors,
         prepared=not errors,
@@ -56,7 +58,7 @@ class LogReader:
         return [Logged(int(found[1]), int(found[2])) for found in matches if found]
 
 
-def log_files(options: dict[str, Any]) -> LogFiles | None:
+def log_files(options: RunOptions) -> LogFiles | None:
     """Return the log, which holds every request; None during a warm-up, whose figures are thrown away."""
     return None if options.get("percentiles") is False else LogFiles(LOG, LogReader)
 

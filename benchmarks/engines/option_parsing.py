@@ -4,7 +4,7 @@ Nothing is corrected silently: a value is taken as it is, or refused with its ra
 """
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -16,7 +16,7 @@ Reader = Callable[[Field, Any], Any]
 
 
 def read(
-    fields: Iterable[Field], raw: dict[str, Any], readers: dict[str, Reader] | None = None
+    fields: Iterable[Field], raw: Mapping[str, Any], readers: dict[str, Reader] | None = None
 ) -> tuple[dict[str, Any], dict[str, list[str]]]:
     """Return the values given for these fields, and the errors of the others; names of no field are ignored.
 

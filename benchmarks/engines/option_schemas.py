@@ -16,7 +16,7 @@ _TYPES: dict[str, JsonSchema] = {
 }
 
 
-def of_options(fields: Iterable[Field], own: Mapping[str, JsonSchema], required: frozenset[str]) -> JsonSchema:
+def of_options(fields: Iterable[Field], own: Mapping[str, Mapping[str, Any]], required: frozenset[str]) -> JsonSchema:
     """Return the schema of an object with these options and no others; all but the required ones may be null.
 
     `own` has the schemas of kinds that only one engine has, by kind; an option of a kind without one takes any value.
@@ -27,7 +27,7 @@ def of_options(fields: Iterable[Field], own: Mapping[str, JsonSchema], required:
     return schema | ({"required": sorted(required)} if required else {})
 
 
-def _of_option(field: Field, known: Mapping[str, JsonSchema], required: frozenset[str]) -> JsonSchema:
+def _of_option(field: Field, known: Mapping[str, Mapping[str, Any]], required: frozenset[str]) -> JsonSchema:
     schema = {"title": _title(field), **known.get(field.kind, {}), **_limits(field)}
     if field.kind == "choice":
         schema["enum"] = [*field.choices]

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from math import inf
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -13,6 +12,7 @@ from benchmarks.analysis.arms import Arm, Outcome, Verdict
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.experiments import sequential, undecided
 from benchmarks.experiments.results import ArmResult, Result
+from benchmarks.models.conditions import Idle
 from panel.lib.figures import percent_change, signed
 
 FAILED_SHARE = 0.01  # of a source's requests; more say that its clients were refused
@@ -291,9 +291,9 @@ def _idle_notes(result: Result) -> Iterator[str]:
         yield text % ({"count": f"{idle['connections']:,}"} | megabytes)
 
 
-def _most_memory(result: Result) -> dict[str, Any] | None:
+def _most_memory(result: Result) -> Idle | None:
     """Return what a run noted of its idle connections: the one whose connections held most of the measured ones."""
-    noted = (run.conditions.get("idle", {}) for run in result.runs if run.conditions)
+    noted = (run.conditions["idle"] for run in result.runs if "idle" in run.conditions)
     measured = [idle for idle in noted if idle.get("memory") == "measured"]
     return max(measured, key=lambda idle: idle["memory_bytes"], default=None)
 

@@ -11,14 +11,16 @@ from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError, InvalidFields, QueueDown
 from benchmarks.experiments import kept_connections, library, order, other_host, resources, sequential, server_settings
-from benchmarks.experiments.advice import sweep, through_entry
+from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
 from benchmarks.experiments.start import arms_of
 from benchmarks.library.settings_profiles import shared
 from benchmarks.models import FINAL, Experiment, ExperimentState, Phase, Purpose, ResourceKind, Run, Status
+from benchmarks.models.advice import RecommendedSize
 from benchmarks.runs.submission import cancel, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
+from benchmarks.targets.resolve import RequestedTarget
 from panel.lib.errors import DomainError
 from pools.errors import ClusterUnreachable, PoolsError
 
@@ -179,7 +181,8 @@ def _measure(experiment: Experiment) -> bool:
         planned = planned[: experiment.step]
     if experiment.step >= len(planned) or sweep.is_out_of_time(experiment):
         if not (sweep.add_round(experiment) or _repeats_blocks(experiment)):
-            experiment.write(advice=experiment.advice | _final_recommendation(experiment))
+            if recommendation := _final_recommendation(experiment):
+                experiment.write(advice={**experiment.advice, "recommendation": recommendation})
             experiment.tear_down(ExperimentState.SUCCEEDED)
         return True
     block, key = planned[experiment.step]
@@ -198,9 +201,8 @@ def _repeats_blocks(experiment: Experiment) -> bool:
     return not sweep.is_out_of_time(experiment) and sequential.repeat_spoiled(experiment)
 
 
-def _final_recommendation(experiment: Experiment) -> dict[str, object]:
-    found = sweep.answer(experiment) if experiment.advice else None
-    return {"recommendation": found} if found else {}
+def _final_recommendation(experiment: Experiment) -> RecommendedSize | None:
+    return sweep.answer(experiment) if experiment.advice else None
 
 
 def _has_waited(experiment: Experiment, within: timedelta) -> bool:
@@ -249,11 +251,12 @@ def _submit(
     if Run.objects.filter(pk=run_id).exists():
         return
     database = resources.database_of(experiment)
-    direct = {"cluster": str(experiment.cluster_id), "database": database, "user": role}
-    if external := experiment.advice.get(through_entry.ENDPOINT):
+    direct: RequestedTarget = {"cluster": str(experiment.cluster_id), "database": database, "user": role}
+    pooled: RequestedTarget = {"pool": pool}
+    if external := experiment.advice.get("external"):
         direct = {"external": external}
     request = RunRequest(
-        target={"pool": pool} if pool else direct,
+        target=pooled if pool else direct,
         options=dict(options),
         author=experiment.author,
         is_admin=experiment.by_admin,

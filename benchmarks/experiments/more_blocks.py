@@ -8,6 +8,7 @@ from benchmarks.experiments import dispatch, library, order, start
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.start import MOST_REPEATS, InvalidExperiment
 from benchmarks.models import Experiment, ExperimentState, Phase
+from benchmarks.models.columns import ExperimentColumns
 from benchmarks.runs.submission.submit import require_queue
 
 
@@ -34,8 +35,9 @@ def measure_more(experiment: Experiment, blocks: int, confirm: str = "", *, is_a
             raise IllegalTransition(why)
         if locked.has_ended:
             locked.resources.all().delete()  # they are removed, and made again under the same names
-        by_admin = locked.by_admin and is_admin
-        locked.write(**_longer(locked, [arm.key for arm in arms], blocks), by_admin=by_admin)
+        columns = _longer_plan(locked, [arm.key for arm in arms], blocks)
+        columns["by_admin"] = locked.by_admin and is_admin
+        locked.write(**columns)
         transaction.on_commit(dispatch.request_advance)
     experiment.refresh_from_db()
 
@@ -58,7 +60,7 @@ def _is_removing(experiment: Experiment) -> bool:
     return experiment.phase == Phase.TEARDOWN or experiment.cancel_requested_at is not None
 
 
-def _longer(experiment: Experiment, arms: list[str], blocks: int) -> dict[str, object]:
+def _longer_plan(experiment: Experiment, arms: list[str], blocks: int) -> ExperimentColumns:
     """Return the columns of an experiment with so many blocks more.
 
     Those that one with a budget had left are counted among them. A block that was cut short is not made up for: its
@@ -68,7 +70,7 @@ def _longer(experiment: Experiment, arms: list[str], blocks: int) -> dict[str, o
     begun = -(-experiment.step // width)
     if not experiment.has_ended:
         wanted = (max(begun, experiment.wanted_blocks) if experiment.budget else planned) + blocks
-        return _plan(experiment, arms, max(wanted, planned)) | {"wanted_blocks": wanted}
+        return {**_plan(experiment, arms, max(wanted, planned)), "wanted_blocks": wanted}
     return {
         **_plan(experiment, arms, begun + blocks),
         "wanted_blocks": begun + blocks,
@@ -82,5 +84,5 @@ def _longer(experiment: Experiment, arms: list[str], blocks: int) -> dict[str, o
     }
 
 
-def _plan(experiment: Experiment, arms: list[str], total: int) -> dict[str, object]:
+def _plan(experiment: Experiment, arms: list[str], total: int) -> ExperimentColumns:
     return {"plan": order.longer(experiment.plan, arms, total, experiment.seed), "repeats": total}

@@ -7,7 +7,7 @@ from functools import cache
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 
 from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext as _
@@ -32,6 +32,37 @@ class InvalidPlaybook(InvalidFields):
 
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__({"toml": list(faults)})
+
+
+class ScaleTable(TypedDict, total=False):
+    """`[quick]` or `[published_scale]` of a playbook's TOML."""
+
+    repeats: int
+    dataset: Mapping[str, Any]
+    options: Mapping[str, Any]
+    axes: Mapping[str, Sequence[Any]]
+    seconds: int
+
+
+class PlaybookTable(TypedDict):
+    """A playbook's TOML, once the schema has found no fault in it."""
+
+    name: str
+    title: str
+    summary: NotRequired[str]
+    engine: NotRequired[str]
+    source: NotRequired[Mapping[str, str]]
+    axes: Mapping[str, Sequence[Any]]
+    baseline: Mapping[str, Any]
+    metrics: Sequence[str]
+    derived: NotRequired[Sequence[str]]
+    options: NotRequired[Mapping[str, Any]]
+    quick: ScaleTable
+    published_scale: ScaleTable
+    published: NotRequired[Sequence[Mapping[str, Any]]]
+    exclude: NotRequired[Sequence[Mapping[str, Any]]]
+    needs: NotRequired[Mapping[str, Any]]
+    conclusion: NotRequired[str]
 
 
 @dataclass(frozen=True)
@@ -184,19 +215,19 @@ def parse(text: str) -> PlaybookSpec:
         raise InvalidPlaybook([_("not TOML: %(reason)s") % {"reason": error}]) from None
     if faults := list(_faults(text, raw)):
         raise InvalidPlaybook(faults)
-    spec = _read(raw, text)
+    spec = _read(cast("PlaybookTable", raw), text)
     if faults := list(_contradictions(text, spec)):
         raise InvalidPlaybook(faults)
     return spec
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(SCHEMA_FILE.read_text())
+def _schema() -> Mapping[str, Any]:
+    found: Mapping[str, Any] = json.loads(SCHEMA_FILE.read_text())
     return found
 
 
-def _faults(text: str, raw: dict[str, Any]) -> Iterator[str]:
+def _faults(text: str, raw: Mapping[str, Any]) -> Iterator[str]:
     for error in schema_faults(raw, _schema()):
         cause = _deepest(error)
         yield _named(text, list(cause.absolute_path), _message(cause))
@@ -221,7 +252,7 @@ def _named(text: str, path: Sequence[str | int], message: str) -> str:
     return (_("line %(line)s, %(key)s: %(message)s") if path else _("line %(line)s: %(message)s")) % words
 
 
-def _read(raw: dict[str, Any], text: str) -> PlaybookSpec:
+def _read(raw: PlaybookTable, text: str) -> PlaybookSpec:
     return PlaybookSpec(
         name=raw["name"],
         title=raw["title"],
@@ -233,8 +264,8 @@ def _read(raw: dict[str, Any], text: str) -> PlaybookSpec:
         metrics=tuple(raw["metrics"]),
         derived=tuple(raw.get("derived", ())),
         options=raw.get("options", {}),
-        quick=_scale(raw, "quick"),
-        published_scale=_scale(raw, "published_scale"),
+        quick=_scale(raw["quick"]),
+        published_scale=_scale(raw["published_scale"]),
         published=tuple(raw.get("published", ())),
         exclude=tuple(raw.get("exclude", ())),
         needs=raw.get("needs", {}),
@@ -243,8 +274,7 @@ def _read(raw: dict[str, Any], text: str) -> PlaybookSpec:
     )
 
 
-def _scale(raw: dict[str, Any], name: str) -> Scale:
-    one = raw[name]
+def _scale(one: ScaleTable) -> Scale:
     axes = {axis: [str(key) for key in keys] for axis, keys in one.get("axes", {}).items()}
     return Scale(one.get("repeats", 3), one.get("dataset", {}), one.get("options", {}), axes, one.get("seconds"))
 

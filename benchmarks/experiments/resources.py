@@ -60,14 +60,14 @@ def loads_existing(experiment: Experiment) -> bool:
 
 def database_of(experiment: Experiment) -> str:
     """Return the database that it loads."""
-    existing = experiment.advice.get("existing", {})
-    return existing.get("database") or name_of(experiment)
+    existing = experiment.advice.get("existing")
+    return existing["database"] if existing else name_of(experiment)
 
 
 def role_of(experiment: Experiment, auth: str) -> str:
     """Return the role that arms of this authentication log in as."""
-    existing = experiment.advice.get("existing", {})
-    return existing.get("user") or name_of(experiment, MD5 if auth == MD5 else "")
+    existing = experiment.advice.get("existing")
+    return existing["user"] if existing else name_of(experiment, MD5 if auth == MD5 else "")
 
 
 def pool_key(arm: ArmSpec) -> str:

@@ -16,6 +16,7 @@ from benchmarks.experiments import dispatch, library, order, other_host, resourc
 from benchmarks.experiments.playbook import ArmSpec, EndpointSpec, PlaybookSpec
 from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
+from benchmarks.models.advice import ExistingTables
 from benchmarks.runs.submission import options as load_options
 from benchmarks.runs.submission.submit import require_queue
 from pools.errors import ClusterUnreachable
@@ -128,7 +129,7 @@ def changes(
     spec: PlaybookSpec,
     arms: Sequence[ArmSpec],
     cluster: Cluster | None = None,
-    existing: Mapping[str, str] | None = None,
+    existing: ExistingTables | None = None,
 ) -> list[str]:
     """Return what the experiment makes and changes on the cluster, each in a sentence; all of it is undone after it.
 
@@ -172,7 +173,7 @@ def _load_in_words(clients: int) -> str:
     return text % {"clients": clients}
 
 
-def _tables_in_words(existing: Mapping[str, str] | None) -> str:
+def _tables_in_words(existing: ExistingTables | None) -> str:
     if existing:
         text = _("Scripts of your own run in database %(database)s as %(user)s: what they write stays.")
         return text % {"database": existing["database"], "user": existing["user"]}
@@ -254,7 +255,7 @@ def _check_options(spec: PlaybookSpec, request: ExperimentRequest, arms: Sequenc
         _check_run(spec.engine, "dataset", _dataset(spec, request), Purpose.PREPARE)
 
 
-def _check_run(engine: str, field_name: str, options: dict[str, Any], purpose: Purpose) -> None:
+def _check_run(engine: str, field_name: str, options: Mapping[str, Any], purpose: Purpose) -> None:
     try:
         load_options.validate(engine, options, purpose=purpose)
     except InvalidOptions as error:
@@ -270,7 +271,7 @@ def _seconds(spec: PlaybookSpec, request: ExperimentRequest) -> int | None:
     return spec.scale(quick=request.quick).seconds
 
 
-def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> dict[str, Any]:
+def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> Mapping[str, Any]:
     """Return the options of the preparation: those of the request, in the place of the playbook's."""
     return dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset)
 

@@ -1,7 +1,5 @@
 """The form of an external endpoint."""
 
-from typing import Any
-
 from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -67,7 +65,7 @@ class ExternalEndpointForm(Typed):
     poolers = POOLERS
 
     @staticmethod
-    def initial_of(endpoint: ExternalEndpoint) -> dict[str, Any]:
+    def initial_of(endpoint: ExternalEndpoint) -> dict[str, object]:
         """Return the form's values of an endpoint, without passwords."""
         names = ("name", "pooled_by", "sslrootcert", "cluster", "cluster_database", "console_user")
         return {name: getattr(endpoint, name) for name in names} | {"uri": external.uri_of(endpoint)}

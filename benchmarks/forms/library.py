@@ -10,6 +10,7 @@ from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
 from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
 from benchmarks.library.scripts.library import DESCRIPTION_CHARACTERS
+from benchmarks.targets.resolve import RequestedTarget
 from pools.forms.base import Typed
 from pools.models import Cluster, Pool, PoolState
 
@@ -64,13 +65,13 @@ class DryRunForm(Typed):
         offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
         offer(self, "cluster", Cluster.objects.all(), str)
 
-    def clean_variables(self) -> dict[str, Any]:
+    def clean_variables(self) -> dict[str, int | float | str]:
         try:
             return read(self.cleaned_data["variables"])
         except ValueError as error:
             raise forms.ValidationError(str(error)) from error
 
-    def target(self) -> dict[str, Any]:
+    def target(self) -> RequestedTarget:
         """Return the target as `submit` takes it."""
         chosen = self.cleaned_data
         if chosen["pool"]:

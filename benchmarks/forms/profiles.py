@@ -1,7 +1,5 @@
 """The forms of settings profiles: the editor, the wizard, and the choice of one for a run."""
 
-from typing import Any
-
 from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
@@ -58,7 +56,7 @@ class ProposalForm(Typed):
     )
 
 
-def initial_of(profile: SettingsProfile) -> dict[str, Any]:
+def initial_of(profile: SettingsProfile) -> dict[str, str]:
     """Return the form's values of an existing profile."""
     return {"name": profile.name, "description": profile.description, "values": written(profile.values)}
 

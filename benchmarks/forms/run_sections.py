@@ -15,6 +15,7 @@ from benchmarks.generators.host_files import Offered
 from benchmarks.generators.registry import Known
 from benchmarks.models import Run
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
+from benchmarks.models.thresholds import Threshold
 from benchmarks.runs.submission.submit import Placement
 
 HOST_FILE = "host_file"
@@ -58,7 +59,7 @@ class WithGenerators(forms.Form):
         return bool(self["generators"].value() or self["alongside"].value() or self["generators"].errors)
 
 
-def placement_of(run: Run) -> dict[str, Any]:
+def placement_of(run: Run) -> dict[str, object]:
     """Return the form's values of a run's generators."""
     return {"generators": run.wanted_generators, "alongside": run.alongside}
 
@@ -144,13 +145,13 @@ class WithThresholds(forms.Form):
                 self.fields[name] = _threshold_field(metric, bound)
 
     @property
-    def thresholds(self) -> list[dict[str, Any]]:
+    def thresholds(self) -> list[Threshold]:
         given = (
             (THRESHOLDS_BY_NAME[name], self.cleaned_data.get(name))
             for name in THRESHOLDS_BY_NAME
             if name in self.fields
         )
-        return [{"metric": metric, bound: limit} for (metric, bound), limit in given if limit is not None]
+        return [_threshold(metric, bound, limit) for (metric, bound), limit in given if limit is not None]
 
     @property
     def threshold_fields(self) -> list[tuple[BoundField, str]]:
@@ -166,11 +167,16 @@ class WithThresholds(forms.Form):
         return any(field.value() not in (None, "") or field.errors for field, _ in self.threshold_fields)
 
 
-def limits_of(thresholds: list[dict[str, Any]]) -> dict[str, Any]:
+def _threshold(metric: str, bound: str, limit: float) -> Threshold:
+    return {"metric": metric, "at_least": limit} if bound == AT_LEAST else {"metric": metric, "at_most": limit}
+
+
+def limits_of(thresholds: list[Threshold]) -> dict[str, float]:
     """Return the form's values of a run's thresholds."""
-    return {
-        _threshold_name(one["metric"], bound): one[bound]
-        for one in thresholds
-        for bound in BOUND_LABELS
-        if bound in one and one["metric"] in THRESHOLDS
-    }
+    limits = {}
+    for one in thresholds:
+        if one["metric"] in THRESHOLDS and "at_least" in one:
+            limits[_threshold_name(one["metric"], AT_LEAST)] = one["at_least"]
+        if one["metric"] in THRESHOLDS and "at_most" in one:
+            limits[_threshold_name(one["metric"], AT_MOST)] = one["at_most"]
+    return limits

@@ -24,6 +24,7 @@ from benchmarks.generators.selection import Offer
 from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.results import annotations
 from benchmarks.runs.submission import idempotency, options, submit
+from benchmarks.targets.resolve import RequestedTarget
 from pools.forms.base import Typed
 from pools.models import Cluster, Pool
 
@@ -252,7 +253,7 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
             return (external.cluster, external.cluster_database or external.database) if external else None
         return (chosen["pool"].cluster, chosen["pool"].database) if chosen.get("pool") else None
 
-    def target(self) -> dict[str, str]:
+    def target(self) -> RequestedTarget:
         """Return the target as `submit` takes it."""
         chosen = self.cleaned_data
         if chosen["route"] == Route.DIRECT:
@@ -285,7 +286,7 @@ class DatasetForm(OptionsForm):
         chosen = getattr(self, "cleaned_data", {})
         return (chosen["cluster"], chosen["database"]) if chosen.get("cluster") and chosen.get("database") else None
 
-    def target(self) -> dict[str, str]:
+    def target(self) -> RequestedTarget:
         """Return the target as `submit` takes it."""
         return {"cluster": str(self.cleaned_data["cluster"].pk), "database": self.cleaned_data["database"]}
 
@@ -330,7 +331,7 @@ class ImportForm(Typed):
         return self.cleaned_data
 
 
-def initial_of(run: Run) -> dict[str, Any]:
+def initial_of(run: Run) -> dict[str, object]:
     """Return the form's values that start this run again."""
     route = Route.EXTERNAL if run.is_external else Route.POOLED if run.went_through_pool else Route.DIRECT
     target = {

@@ -46,7 +46,7 @@ class WithScripts(Typed):
         self.fields["variables"] = lines_field(_("Variables"), str(self.fields["variables"].help_text))
         self._fill(chosen)
 
-    def _chosen_before(self) -> list[dict[str, Any]]:
+    def _chosen_before(self) -> list[dict[str, str]]:
         """Return the scripts of the cloned run as `{value or text, weight}`; empty if no run is cloned."""
         builtins = self.initial.get("builtin") or []
         parted = (one.partition("@") for one in (builtins if isinstance(builtins, list) else [builtins]))
@@ -58,12 +58,12 @@ class WithScripts(Typed):
             chosen.append({**source, "weight": str(script["weight"])})
         return chosen
 
-    def _row_count(self, chosen: list[dict[str, Any]]) -> int:
+    def _row_count(self, chosen: list[dict[str, str]]) -> int:
         posted = str(self.data.get("mix_rows", "")) if self.is_bound else ""
         asked = int(posted) if posted.isdecimal() and len(posted) < 4 else ROWS
         return min(max(asked, len(chosen) + SPARE_ROWS if len(chosen) > 1 else ROWS), script_gate.MAX_SCRIPTS)
 
-    def _choices(self, chosen: list[dict[str, Any]]) -> list[Any]:
+    def _choices(self, chosen: list[dict[str, str]]) -> list[Any]:
         names = next(one.choices for one in self.option_fields if one.name == "builtin")
         newest = list(library.newest_versions()[:SCRIPTS_SHOWN])
         values = [one.get("value", "") for one in chosen] + [str(value) for value in self.data.values()]
@@ -90,7 +90,7 @@ class WithScripts(Typed):
             _("Text of script %(number)s") % {"number": row + 1}, _("For this run only; it is not added to the library")
         )
 
-    def _fill(self, chosen: list[dict[str, Any]]) -> None:
+    def _fill(self, chosen: list[dict[str, str]]) -> None:
         """Show the cloned run's scripts: a single one in `builtin`, several in the rows."""
         one = chosen[0] if len(chosen) == 1 else {}
         if one.get("value") and one["weight"] == "1":
@@ -151,7 +151,7 @@ class WithScripts(Typed):
         if value:
             self.add_error(f"mix_{row}_text", _("this row has a chosen script and a text: leave one of them empty"))
 
-    def _variables_typed(self) -> dict[str, Any] | None:
+    def _variables_typed(self) -> dict[str, int | float | str] | None:
         try:
             return read(self.cleaned_data.get("variables") or "")
         except ValueError as error:
@@ -195,15 +195,15 @@ def _weighed(row: dict[str, str]) -> str:
     return row["value"] if row["weight"] == "1" else f"{row['value']}@{row['weight']}"
 
 
-def _script(row: dict[str, str]) -> dict[str, Any]:
+def _script(row: dict[str, str]) -> dict[str, str]:
     if "text" in row:
         return row
     return {"script_version": row["value"].removeprefix("version:"), "weight": row["weight"]}
 
 
-def read(lines: str) -> dict[str, Any]:
+def read(lines: str) -> dict[str, int | float | str]:
     """Parse variables from lines such as `rows = 10` or `city = 'Oslo'`; raise ValueError naming an invalid line."""
-    found: dict[str, Any] = {}
+    found: dict[str, int | float | str] = {}
     for number, line in enumerate(lines.split("\n"), start=1):
         if not line.strip():
             continue
@@ -224,10 +224,10 @@ def _number(line: int, typed: str) -> int | float:
         raise ValueError(text % {"number": line, "typed": typed}) from None
 
 
-def written(variables: dict[str, Any]) -> str:
+def written(variables: Mapping[str, int | float | str]) -> str:
     """Format variables as the lines that `read` parses."""
     return "\n".join(f"{name} = {_quoted(value)}" for name, value in variables.items())
 
 
-def _quoted(value: Any) -> str:
+def _quoted(value: int | float | str) -> str:
     return f"'{value}'" if isinstance(value, str) else str(value)

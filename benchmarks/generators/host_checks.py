@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 from django.utils import timezone
 
 from benchmarks.errors import InvalidOptions
 from benchmarks.generators import registry
 from benchmarks.generators.registry import Known
+from benchmarks.models.options import RunOptions
 from pools.inventory import hosts
 from pools.models import Host
 
@@ -21,7 +21,7 @@ def refreshed(known: Iterable[Known], names: Sequence[str]) -> list[Known]:
     return [_refreshed(one) if one.name in names and one.fault else one for one in known]
 
 
-def check_scripts(options: dict[str, Any], names: Sequence[str]) -> None:
+def check_scripts(options: RunOptions, names: Sequence[str]) -> None:
     """Refuse scripts of one's own where a named generator is a host without a sandbox; raise `InvalidOptions`."""
     if not options.get("scripts"):
         return

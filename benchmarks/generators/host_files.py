@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -12,6 +11,7 @@ from benchmarks.engines import ENGINES
 from benchmarks.errors import InvalidOptions
 from benchmarks.generators import registry, selection
 from benchmarks.generators.registry import Known
+from benchmarks.models.options import RunOptions
 
 Reasons = dict[str, str]  # file → why runs can't use it (empty: they can)
 WITHOUT_FILE = {
@@ -56,7 +56,7 @@ def here() -> dict[str, Reasons]:
     return {name: reasons for name in ENGINES if (reasons := engines.engine(name).host_files()) is not None}
 
 
-def needed(engine: str, options: dict[str, Any]) -> Needed | None:
+def needed(engine: str, options: RunOptions) -> Needed | None:
     """Return the file that a run with these options needs; None where it needs none."""
     found = engines.engine(engine).file_needed(options) if engine in ENGINES else None
     return Needed(engine, *found) if found else None
@@ -103,7 +103,7 @@ def _offered(name: str, reasons: dict[str, Reasons]) -> Offered:
     return Offered(name, tuple(having), min(having.values()))
 
 
-def check(engine: str, options: dict[str, Any], generators: Sequence[str] = ()) -> None:
+def check(engine: str, options: RunOptions, generators: Sequence[str] = ()) -> None:
     """Refuse a file that a named generator, or every live one, lacks or must not use; raise `InvalidOptions`.
 
     A generator that has not reported is trusted: it checks the file again before it starts.

@@ -4,7 +4,6 @@ import logging
 import os
 import socket
 import time
-from typing import Any
 
 import psycopg
 from django.conf import settings
@@ -15,6 +14,7 @@ from benchmarks.engines import ENGINES
 from benchmarks.errors import BenchmarksError
 from benchmarks.generators import host_files
 from benchmarks.models import Generator
+from benchmarks.models.generators import RoundTrip
 from benchmarks.targets import round_trip
 from panel.lib.crypto import SealBroken
 from pools.clusters import endpoints
@@ -66,8 +66,8 @@ def engines_here() -> dict[str, str]:
     return found
 
 
-def round_trips(before: dict[str, Any]) -> dict[str, Any]:
-    """Return cluster id → `{min_ms, avg_ms, max_ms, connect_ms}` or `{error}`; clusters not measured keep theirs."""
+def round_trips(before: dict[str, RoundTrip]) -> dict[str, RoundTrip]:
+    """Return cluster id → round trips; clusters not measured keep theirs."""
     clusters = Cluster.objects.annotate(run_last=Max("runs__number")).order_by("-run_last", "name")
     until = time.monotonic() + MEASURING_S
     found = {}
@@ -78,8 +78,15 @@ def round_trips(before: dict[str, Any]) -> dict[str, Any]:
     return {key: trip for key, trip in (before | found).items() if key in known}
 
 
-def _round_trip(cluster: Cluster) -> dict[str, Any]:
+def _round_trip(cluster: Cluster) -> RoundTrip:
     try:
-        return round_trip.round_trips(endpoints.of_cluster(cluster))
+        ping = round_trip.round_trips(endpoints.of_cluster(cluster))
     except (PoolsError, SealBroken, psycopg.Error, OSError) as error:
         return {"error": str(error)}
+    return {
+        "count": ping["count"],
+        "min_ms": ping["min_ms"],
+        "avg_ms": ping["avg_ms"],
+        "max_ms": ping["max_ms"],
+        "connect_ms": ping["connect_ms"],
+    }

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import TypedDict
 
 from django.db.models import Count
 from django.utils import timezone
@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from benchmarks.errors import IllegalTransition, InvalidFields, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.models import ACTIVE, Generator, Run, Status
+from benchmarks.models.generators import RoundTrip
 from panel.lib import queues
 from pools.models import Host, HostState
 
@@ -33,7 +34,7 @@ class Known:
     cores: int | None = None
     engines: dict[str, str] | None = None
     files: dict[str, dict[str, str]] | None = None
-    round_trips: dict[str, Any] = field(default_factory=dict)
+    round_trips: dict[str, RoundTrip] = field(default_factory=dict)
     started_at: datetime | None = None
     ssh_host: Host | None = None
     runs: tuple[Run, ...] = ()
@@ -133,8 +134,8 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list
         is_namesake = bool(row and row.ssh_host and alive)
         if row and row.ssh_host and last_beats:
             alive = any(one.is_alive(now) for one in beats.values())
-        described = _own_account(row) | {"is_namesake": is_namesake}
-        found.append(Known(name, seen_at, alive, **described, runs=runs, queued=waiting))
+        own = _own_account(row)
+        found.append(Known(name, seen_at, alive, **own, is_namesake=is_namesake, runs=runs, queued=waiting))
     return found
 
 
@@ -145,12 +146,31 @@ def _seen_at(beat: heartbeats.Heartbeat | None, row: Generator | None) -> dateti
     return max(one.last_seen_at for one in (beat, row) if one is not None)
 
 
-def _own_account(row: Generator | None) -> dict[str, Any]:
-    names = ("host", "cores", "engines", "files", "round_trips", "started_at", "ssh_host")
-    found = {name: getattr(row, name) for name in names} if row else {}
-    if row and row.ssh_host:
-        found |= {"host": row.ssh_host.place, "cores": None, "engines": engines_of(row.ssh_host), "started_at": None}
-    return found
+class _OwnAccount(TypedDict, total=False):
+    """What a generator recorded of itself; empty before it did."""
+
+    host: str
+    cores: int | None
+    engines: dict[str, str] | None
+    files: dict[str, dict[str, str]] | None
+    round_trips: dict[str, RoundTrip]
+    started_at: datetime | None
+    ssh_host: Host | None
+
+
+def _own_account(row: Generator | None) -> _OwnAccount:
+    if row is None:
+        return {}
+    host = row.ssh_host
+    return {
+        "host": host.place if host else row.host,
+        "cores": None if host else row.cores,
+        "engines": engines_of(host) if host else row.engines,
+        "files": row.files,
+        "round_trips": row.round_trips,
+        "started_at": None if host else row.started_at,
+        "ssh_host": host,
+    }
 
 
 def engines_of(host: Host) -> dict[str, str]:

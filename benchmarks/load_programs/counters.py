@@ -13,10 +13,13 @@ from collections import Counter
 from contextlib import suppress
 from math import sqrt
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 TEXT_CHARACTERS = 300
 INTERVAL_S = 1.0
+
+
+Figures = dict[str, float | dict[str, int] | None]
 
 
 class LoadCounters:
@@ -57,16 +60,16 @@ class LoadCounters:
             self._log.flush()
         late = {} if at is None else {"late_s": round(max(0.0, printed_at - at), 3)}
         _print_json("interval", {"t": round(now - self.began, 3), **late, **interval.figures(interval_s)})
-        self.whole.take(interval)
+        self.whole.add_counts(interval)
 
     def end(self, clients: int, ended: float | None = None) -> None:
         """Print the summary of a load that ended then, by default now."""
         elapsed_s = max(1e-6, (time.perf_counter() if ended is None else ended) - self.began)
-        self.whole.take(self.interval)
+        self.whole.add_counts(self.interval)
         if self._log:
             self._log.close()
         used = resource.getrusage(resource.RUSAGE_SELF)
-        figures: dict[str, Any] = {
+        figures: Figures = {
             **self.whole.figures(elapsed_s),
             "transactions": self.whole.count,
             "clients": clients,
@@ -107,7 +110,7 @@ class Counts:
             self.connections += 1
             self.connecting_s += connecting_s
 
-    def take(self, other: "Counts") -> None:
+    def add_counts(self, other: "Counts") -> None:
         """Add the counts of another span."""
         for name in ("count", "failed", "size_bytes", "connections", "sum_s", "sum_of_squares", "connecting_s"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -115,9 +118,9 @@ class Counts:
         known = [one for one in (self.shortest_s, other.shortest_s) if one is not None]
         self.shortest_s = min(known, default=None)
 
-    def figures(self, lasted_s: float) -> dict[str, Any]:
+    def figures(self, lasted_s: float) -> Figures:
         """Return the figures under the names of samples and summaries; None where nothing was answered."""
-        figures: dict[str, Any] = {"tps": round(self.count / lasted_s, 3) if lasted_s > 0 else None}
+        figures: Figures = {"tps": round(self.count / lasted_s, 3) if lasted_s > 0 else None}
         figures |= dict.fromkeys(("latency_avg_ms", "latency_stddev_ms", "latency_min_ms", "latency_max_ms"))
         if self.count:
             mean_s = self.sum_s / self.count
@@ -128,7 +131,7 @@ class Counts:
         return {**figures, "failed": self.failed, "megabytes_per_second": megabytes_a_second}
 
 
-def _print_json(name: str, figures: dict[str, Any]) -> None:
+def _print_json(name: str, figures: Figures) -> None:
     _print(json.dumps({name: figures}, allow_nan=False))
 
 

@@ -2,7 +2,7 @@
 
 import uuid
 from datetime import timedelta
-from typing import Any
+from typing import Unpack
 
 from django.conf import settings
 from django.db import models
@@ -12,6 +12,8 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from benchmarks.models.advice import AdviceRecord
+from benchmarks.models.columns import ExperimentColumns
 from benchmarks.models.numbering import NumberedQuerySet
 from panel.lib import database_clock
 from pools.models import Cluster, Pooler
@@ -94,7 +96,7 @@ class Experiment(models.Model):
     dataset = models.JSONField(default=dict)  # the options that its tables are made with
     plan = models.JSONField(default=list)  # arm keys in the order in which their runs go, a list for each block
     step = models.PositiveIntegerField(default=0)  # runs of the plan that have been submitted
-    advice = models.JSONField(default=dict)  # of a sweep for a pool: what was asked, and the recommendation
+    advice: "models.JSONField[AdviceRecord, AdviceRecord]" = models.JSONField(default=dict)  # of a sweep for a pool
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     by_admin = models.BooleanField(default=False)  # whether its starter held the scope admin
 
@@ -157,7 +159,7 @@ class Experiment(models.Model):
         """Let any worker go on with it."""
         Experiment.objects.filter(pk=self.pk).update(lease_until=None)
 
-    def write(self, **values: Any) -> None:
+    def write(self, **values: Unpack[ExperimentColumns]) -> None:
         """Save these columns and no others."""
         for name, value in values.items():
             setattr(self, name, value)

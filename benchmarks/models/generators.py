@@ -1,5 +1,7 @@
 """Generators: workers that can run engines, as they last described themselves."""
 
+from typing import TypedDict
+
 from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -7,12 +9,22 @@ from django.utils.translation import gettext_lazy as _
 from pools.models import Host
 
 
+class RoundTrip(TypedDict, total=False):
+    """Round trips of `SELECT 1` between a generator and a cluster, or the error that prevented them."""
+
+    count: int
+    min_ms: float
+    avg_ms: float
+    max_ms: float
+    connect_ms: float
+    error: str
+
+
 class Generator(models.Model):
     """A worker, named by its POOLDECK_GENERATOR; or a host that any worker reaches by SSH, its `ssh_host`.
 
     `engines` is name → version of each program found there. `files` is engine → file of that host that a run may name →
-    why it can't be used (empty: it can), None where it was not reported. `round_trips` is cluster id → `{min_ms,
-    avg_ms, max_ms, connect_ms}` or `{error}`.
+    why it can't be used (empty: it can), None where it was not reported. `round_trips` are by cluster id.
     """
 
     name = models.CharField(max_length=63, primary_key=True)
@@ -23,7 +35,7 @@ class Generator(models.Model):
     ssh_host = models.OneToOneField(
         Host, null=True, on_delete=models.PROTECT, related_name="generator", help_text=_("The host that runs the load")
     )
-    round_trips = models.JSONField(default=dict)
+    round_trips: "models.JSONField[dict[str, RoundTrip], dict[str, RoundTrip]]" = models.JSONField(default=dict)
     started_at = models.DateTimeField(default=timezone.now)
     last_seen_at = models.DateTimeField(default=timezone.now, db_index=True)
 

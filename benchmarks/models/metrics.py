@@ -7,14 +7,16 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Final, TypeVar
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-AT_LEAST, AT_MOST = "at_least", "at_most"
+AT_LEAST: Final = "at_least"
+AT_MOST: Final = "at_most"
 PER_PERCENTILE = 100  # latencies that must lie above a percentile for it to be judged: 10,000 in all for a p99
 PER_SHOWN_PERCENTILE = 10  # and for it to be shown at all: 1,000 in all for a p99
+Value = TypeVar("Value")
 _PERCENTILE = re.compile(r"_p(\d+(?:_\d+)?)_ms$")
 
 
@@ -83,7 +85,7 @@ def _latencies_for(key: str, *, above: int) -> int:
     return max(1, round(above / (1 - float(found[1].replace("_", ".")) / 100))) if found else 0
 
 
-def with_enough_behind(figures: Mapping[str, Any], latencies: float) -> dict[str, Any]:
+def with_enough_behind(figures: Mapping[str, Value], latencies: float) -> dict[str, Value]:
     """Return the figures without the percentiles that too few latencies are behind to be shown.
 
     Of fewer than 10 / (1 - p) latencies not ten are expected above the percentile p, and it moves with each of them.
@@ -162,6 +164,7 @@ REGISTRY = (
     _stored("queries", Merge.SUM),
     _stored("queries_per_second", Merge.SUM),
     _stored("reconnects", Merge.SUM),
+    _stored("rate", Merge.SUM),
     _stored("latency_sum_ms", Merge.SUM),
     _stored("retried_percent", Merge.SHARE),
     _stored("skipped_percent", Merge.SHARE),

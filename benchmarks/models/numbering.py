@@ -1,5 +1,6 @@
 """Records that people know by a number: the next one is free, also where two are made at once."""
 
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from django.db import IntegrityError, models, transaction
@@ -21,7 +22,7 @@ class NumberedQuerySet(models.QuerySet[Record]):
                 continue
         return self._enqueue_once(fields)
 
-    def _enqueue_once(self, fields: dict[str, Any]) -> Record:
+    def _enqueue_once(self, fields: Mapping[str, Any]) -> Record:
         with transaction.atomic():
             number = (self.aggregate(last=Max("number"))["last"] or 0) + 1
             return self.create(number=number, **fields)

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Any
+from typing import Unpack
 
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
@@ -15,10 +15,16 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import thresholds as run_thresholds
+from benchmarks.models.columns import EndColumns, RunColumns
+from benchmarks.models.conditions import RunConditions
 from benchmarks.models.endpoints import ExternalEndpoint
+from benchmarks.models.evidence import RunEvidence
 from benchmarks.models.experiments import ExperimentState, Phase
 from benchmarks.models.generators import Generator
 from benchmarks.models.numbering import NumberedQuerySet
+from benchmarks.models.options import RunOptions
+from benchmarks.models.summaries import Statement, Summary
+from benchmarks.models.thresholds import Threshold
 from panel.lib import database_clock
 from pools.models import Cluster, Pool
 
@@ -208,7 +214,7 @@ class Run(models.Model):
     pooled = models.BooleanField(default=False)  # through a pool, even once that pool is gone
     role = models.CharField(max_length=63, default="", blank=True)  # who a direct run logs in as; empty: the admin
     target_label = models.CharField(max_length=200, default="")  # what it was aimed at, kept when that is gone
-    options = models.JSONField(default=dict)
+    options: "models.JSONField[RunOptions, RunOptions]" = models.JSONField(default=dict)
     group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     by_admin = models.BooleanField(default=False)  # whether its starter held the scope admin
@@ -225,7 +231,7 @@ class Run(models.Model):
     note = models.TextField(default="", blank=True)
     tags = models.ManyToManyField(Tag, related_name="runs", blank=True)
     is_baseline = models.BooleanField(default=False)  # what other runs on its target are measured by
-    thresholds = models.JSONField(default=list)  # of {metric, at_least or at_most}
+    thresholds: "models.JSONField[list[Threshold], list[Threshold]]" = models.JSONField(default=list)
     gate = models.CharField(max_length=6, choices=Gate.choices, default="", blank=True)
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED, db_index=True)
@@ -245,12 +251,14 @@ class Run(models.Model):
     load_began_at = models.DateTimeField(null=True)  # where t = 0 lies
     finished_at = models.DateTimeField(null=True)
 
-    summary = models.JSONField(default=dict)
-    statements = models.JSONField(default=list)
+    summary: "models.JSONField[Summary, Summary]" = models.JSONField(default=dict)
+    statements: "models.JSONField[list[Statement], list[Statement]]" = models.JSONField(default=list)
     client_version = models.CharField(max_length=200, default="")
     server_version = models.CharField(max_length=200, default="")
-    conditions = models.JSONField(default=dict)  # what was done and measured before and around the load
-    evidence = models.JSONField(default=dict)  # settings, revision and hardware as they were when it began
+    # what was done and measured before and around the load
+    conditions: "models.JSONField[RunConditions, RunConditions]" = models.JSONField(default=dict)
+    # settings, revision and hardware as they were when it began
+    evidence: "models.JSONField[RunEvidence, RunEvidence]" = models.JSONField(default=dict)
 
     objects = RunQuerySet.as_manager()
 
@@ -324,32 +332,32 @@ class Run(models.Model):
         """Return this row while this attempt may still write to it."""
         return Run.objects.filter(pk=self.pk, attempt=self.attempt, status__in=ACTIVE)
 
-    def write(self, **values: Any) -> None:
+    def write(self, **values: Unpack[RunColumns]) -> None:
         """Write as the holder of this attempt and renew the lease; raise `Fenced` where the attempt has ended."""
         if not self.current_attempt().update(lease_until=database_clock.after(LEASE), **values):
             raise Fenced(gettext("attempt %(attempt)s of %(run)s has ended") % {"attempt": self.attempt, "run": self})
         for name, value in values.items():
             setattr(self, name, value)
 
-    def finish(self, status: Status, **values: Any) -> bool:
+    def finish(self, status: Status, **values: Unpack[EndColumns]) -> bool:
         """Set the one final state; return False where another came first. A queued run can be ended too."""
         if status not in FINAL:
             raise IllegalTransition(gettext("%(status)s is not a final state") % {"status": status})
         open_rows = Run.objects.filter(Q(status=Status.QUEUED) | Q(status__in=ACTIVE), pk=self.pk, attempt=self.attempt)
         return self._end(open_rows, status, **values)
 
-    def mark_lost(self, **values: Any) -> bool:
+    def mark_lost(self, **values: Unpack[EndColumns]) -> bool:
         """End it as lost if its lease has run out; return False where its worker renewed it or ended it first."""
         return self._end(Run.objects.expired().filter(pk=self.pk, attempt=self.attempt), Status.LOST, **values)
 
-    def _end(self, rows: "RunQuerySet", status: Status, **values: Any) -> bool:
+    def _end(self, rows: "RunQuerySet", status: Status, **values: Unpack[EndColumns]) -> bool:
         if self.thresholds:
             values["gate"] = self._gate(status, values)
         done = bool(rows.update(status=status, finished_at=timezone.now(), lease_until=None, **values))
         self.refresh_from_db()
         return done
 
-    def _gate(self, status: Status, values: dict[str, Any]) -> Gate:
+    def _gate(self, status: Status, values: EndColumns) -> Gate:
         """Return the result of its thresholds for an ending: only reliable figures can pass."""
         valid = status == Status.SUCCEEDED and values.get("validity") == Validity.VALID
         through = run_thresholds.passes(self.thresholds, values.get("summary", self.summary), valid=valid)

@@ -5,13 +5,21 @@ A threshold is `{"metric": name, "at_least": number}` or `{"metric": name, "at_m
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
 
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 
 MOST_THRESHOLDS = 20
+
+
+class Threshold(TypedDict):
+    """A limit for a figure: one of the two."""
+
+    metric: str
+    at_least: NotRequired[float]
+    at_most: NotRequired[float]
 
 
 class InvalidThresholds(ValueError):
@@ -57,7 +65,7 @@ class Judged:
         return f"{_in_words(value)} {THRESHOLDS[self.metric].unit}".rstrip()
 
 
-def read(raw: Any) -> list[dict[str, Any]]:
+def read(raw: object) -> list[Threshold]:
     """Return the thresholds that were given, checked; raise `InvalidThresholds` with every fault."""
     if not isinstance(raw, list | tuple) or len(raw) > MOST_THRESHOLDS:
         raise InvalidThresholds([_("give a list of at most %(most)s thresholds") % {"most": MOST_THRESHOLDS}])
@@ -68,20 +76,26 @@ def read(raw: Any) -> list[dict[str, Any]]:
     ]
     if errors:
         raise InvalidThresholds(errors)
-    return [{"metric": one["metric"], _bound(one): float(one[_bound(one)])} for one in raw]
+    return [_threshold(one) for one in raw]
 
 
-def judge(thresholds: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> list[Judged]:
+def _threshold(one: Threshold) -> Threshold:
+    if AT_LEAST in one:
+        return {"metric": one["metric"], "at_least": float(one["at_least"])}
+    return {"metric": one["metric"], "at_most": float(one["at_most"])}
+
+
+def judge(thresholds: Sequence[Threshold], summary: Mapping[str, Any]) -> list[Judged]:
     """Compare each threshold with the figures of a run; a figure that was not measured never passes."""
     return [_judged(one, _figure(one["metric"], summary)) for one in thresholds]
 
 
-def passes(thresholds: Sequence[Mapping[str, Any]], summary: Mapping[str, Any], *, valid: bool) -> bool:
+def passes(thresholds: Sequence[Threshold], summary: Mapping[str, Any], *, valid: bool) -> bool:
     """Test whether a run passes: its figures are reliable, and meet all thresholds."""
     return valid and all(one.passed for one in judge(thresholds, summary))
 
 
-def _judged(threshold: Mapping[str, Any], value: float | None) -> Judged:
+def _judged(threshold: Threshold, value: float | None) -> Judged:
     bound = _bound(threshold)
     limit = threshold[bound]
     passed = value is not None and (value >= limit if bound == AT_LEAST else value <= limit)
@@ -102,7 +116,7 @@ def _failed_percent(summary: Mapping[str, Any]) -> float | None:
     return 100 * failed / (done + failed) if done else None
 
 
-def _bound(threshold: Mapping[str, Any]) -> str:
+def _bound(threshold: Threshold) -> Literal["at_least", "at_most"]:
     return AT_LEAST if AT_LEAST in threshold else AT_MOST
 
 
@@ -111,7 +125,7 @@ def _in_words(value: float) -> str:
     return f"{value:,.0f}" if value >= 1e5 else f"{value:,.6g}"
 
 
-def _fault(one: Any) -> str:
+def _fault(one: object) -> str:
     if not isinstance(one, Mapping):
         return _('use {"metric": …, "at_least": …} or {"metric": …, "at_most": …}')
     if one.get("metric") not in THRESHOLDS:

@@ -12,6 +12,7 @@ from benchmarks.analysis import arms, batch_means, chart_series, connection_refu
 from benchmarks.analysis.arms import Comparison, Outcome
 from benchmarks.analysis.subjects import Subject
 from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
+from benchmarks.models.conditions import ObservedSummary
 
 AT_MOST = 60  # runs per comparison
 POINTS = 400  # of each run's samples, from which the error of its mean is estimated; longer runs are averaged to these
@@ -48,16 +49,15 @@ def _printed(runs: Iterable[Run]) -> dict[Any, str]:
     return dict(rows.annotate(beginning=Substr("stderr", 1, EXAMINED_AT_MOST)).values_list("run_id", "beginning"))
 
 
-def _contention(run: Run) -> dict[str, Any]:
-    """Return what a subject says of others' work beside a run."""
-    seen = run.conditions.get("meanwhile", {})
-    taken = [seen[name] for name in ("others_percent", "steal_percent") if name in seen]
-    is_only = run.validity == Validity.SUSPECT and seen.get("only_contended") is True
-    return {"contention": sum(taken) if taken else None, "is_only_contended": is_only}
+def _contention(observed: ObservedSummary) -> float | None:
+    """Return the percentage of the generator's host that others and the hypervisor took; None where not observed."""
+    if "others_percent" not in observed and "steal_percent" not in observed:
+        return None
+    return observed.get("others_percent", 0.0) + observed.get("steal_percent", 0.0)
 
 
 def _subject(run: Run, printed: str, points: Sequence[float]) -> Subject:
-    settings = run.evidence.get("server", {}).get("settings", {})
+    settings, observed = run.evidence.get("server", {}).get("settings", {}), run.conditions.get("meanwhile", {})
     messages = "\n".join([printed, run.error, *run.reasons])  # reasons have the errors that a service answered with
     refusal = connection_refusals.find(messages, run.options, settings) if _may_be_refused(run) else None
     return Subject(
@@ -75,7 +75,8 @@ def _subject(run: Run, printed: str, points: Sequence[float]) -> Subject:
         server_version=run.server_version,
         group=str(run.group or ""),
         within_percent=batch_means.half_width_percent(points),
-        **_contention(run),
+        contention=_contention(observed),
+        is_only_contended=run.validity == Validity.SUSPECT and observed.get("only_contended") is True,
     )
 
 

@@ -17,6 +17,7 @@ from benchmarks.engines.base import Output, Progress
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run, RunOutput, Sample, Status
 from benchmarks.models.metrics import SAMPLE_KEYS
+from benchmarks.models.summaries import with_figures
 from benchmarks.results import pasted_text
 
 NAME_CHARACTERS = 200
@@ -59,7 +60,7 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
             client_version=output.client_version,
             server_version=output.server_number,
         )
-        run.summary = store.as_shown(store.keep_printed(run, output.latencies) | run.summary)
+        run.summary = store.as_shown({**with_figures({}, store.keep_printed(run, output.latencies)), **run.summary})
         run.save(update_fields=["summary"])
         RunOutput.objects.create(run=run, stdout=text)
         Sample.objects.bulk_create(

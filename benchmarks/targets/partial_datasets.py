@@ -5,11 +5,11 @@ What it never touched, above all other people's tables, stays unmarked.
 """
 
 import logging
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from benchmarks.models import Dataset, Run
+from benchmarks.models.conditions import TablesBefore
 from benchmarks.targets import datasets
 from benchmarks.targets.datasets import DatasetFacts
 from panel.lib.crypto import SealBroken
@@ -18,10 +18,8 @@ from pools.models import Cluster
 
 log = logging.getLogger(__name__)
 
-BEFORE = "tables_before"  # in a run's conditions
 
-
-def before(run: Run) -> dict[str, Any]:
+def before(run: Run) -> TablesBefore:
     """Return the oids of the tables that exist before the program starts, and whether they are the panel's.
 
     Raises `ClusterUnreachable` (of the pools app) and `Refused`.
@@ -34,7 +32,7 @@ def before(run: Run) -> dict[str, Any]:
 
 def leave(run: Run) -> str:
     """Mark what a broken-off preparation left and describe it; empty where nothing was touched, or no answer came."""
-    existing = run.conditions.get(BEFORE)
+    existing = run.conditions.get("tables_before")
     if run.cluster is None or existing is None:
         return ""
     try:
@@ -48,7 +46,7 @@ def leave(run: Run) -> str:
     return _format(found, existing) % {"kind": found.wanted.kind, "database": run.database}
 
 
-def _remember(run: Run, cluster: Cluster, found: DatasetFacts, existing: dict[str, Any]) -> None:
+def _remember(run: Run, cluster: Cluster, found: DatasetFacts, existing: TablesBefore) -> None:
     here = {"cluster": cluster, "database": run.database, "engine": run.engine}
     known = Dataset.objects.filter(**here)
     if not found.tables_exist:
@@ -62,7 +60,7 @@ def _remember(run: Run, cluster: Cluster, found: DatasetFacts, existing: dict[st
     dataset.save()
 
 
-def _format(found: DatasetFacts, existing: dict[str, Any]) -> str:
+def _format(found: DatasetFacts, existing: TablesBefore) -> str:
     if found.tables_exist and found.scale:
         return _("the %(kind)s tables of %(database)s are unfinished now: prepare again")
     if found.tables_exist:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -18,6 +18,31 @@ from pools.clusters.endpoints import Endpoint
 from pools.models import LIVE_STATES, Cluster, Entry, Pool
 
 FIELDS = {"cluster", "database", "user", "pool", "external", "entry"}
+
+
+class RequestedTarget(TypedDict, total=False):
+    """A target as a form or an API client names it; `find` checks the values, which are text where they are right."""
+
+    cluster: Any
+    database: Any
+    user: Any
+    pool: Any
+    external: Any
+    entry: Any
+
+
+class TargetColumns(TypedDict):
+    """The columns of a run that name its target."""
+
+    cluster: Cluster | None
+    database: str
+    pool: Pool | None
+    pooled: bool
+    external: ExternalEndpoint | None
+    is_external: bool
+    pooled_by: str
+    role: str
+    target_label: str
 
 
 @dataclass(frozen=True)
@@ -65,7 +90,7 @@ class Target:
             return self.role
         return self.cluster.admin_user if self.pool is None else self.pool.login
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self) -> TargetColumns:
         """Return the run's columns that name the target."""
         return {
             "cluster": self.cluster,
@@ -80,7 +105,7 @@ class Target:
         }
 
 
-def find(target: dict[str, Any], *, purpose: str = Purpose.LOAD) -> Target:
+def find(target: RequestedTarget, *, purpose: str = Purpose.LOAD) -> Target:
     """Return the target of `{"pool": id}`, `{"cluster": id, "database": name}`, `{"external": id}` or `{"entry": id}`.
 
     All but `external` take a `"user"`; a pool of a fixed user takes no other role. A dataset is always made in the
@@ -102,7 +127,7 @@ def find(target: dict[str, Any], *, purpose: str = Purpose.LOAD) -> Target:
     return found
 
 
-def _pool_target(target: dict[str, Any], purpose: str) -> Target:
+def _pool_target(target: RequestedTarget, purpose: str) -> Target:
     pool_id = target["pool"]
     pools = Pool.objects.wanted().select_related("pooler", "cluster")
     pool = pools.filter(pk=_uuid("pool", pool_id)).first()
@@ -122,7 +147,7 @@ def _pool_target(target: dict[str, Any], purpose: str) -> Target:
     return Target(pool.cluster, pool.database, pool=pool, role=_role_through(pool, target.get("user")))
 
 
-def _endpoint_of_entry(target: dict[str, Any]) -> ExternalEndpoint:
+def _endpoint_of_entry(target: RequestedTarget) -> ExternalEndpoint:
     if others := sorted(name for name in FIELDS - {"entry", "user"} if target.get(name)):
         raise InvalidTarget({name: [_("leave it out: an entry includes it")] for name in others})
     entry = Entry.objects.select_related("pooler").filter(pk=_uuid("entry", target["entry"])).first()
@@ -132,7 +157,7 @@ def _endpoint_of_entry(target: dict[str, Any]) -> ExternalEndpoint:
     return entries.find(entry, str(target.get("user") or ""))
 
 
-def _external_target(target: dict[str, Any], purpose: str) -> Target:
+def _external_target(target: RequestedTarget, purpose: str) -> Target:
     if others := sorted(name for name in FIELDS - {"external"} if target.get(name)):
         raise InvalidTarget({name: [_("leave it out: an external endpoint includes it")] for name in others})
     if purpose == Purpose.PREPARE:
@@ -152,7 +177,7 @@ def _external_target(target: dict[str, Any], purpose: str) -> Target:
     return Target(external.cluster, database, role=external.user, external=external)
 
 
-def _cluster_target(target: dict[str, Any]) -> Target:
+def _cluster_target(target: RequestedTarget) -> Target:
     if not target.get("cluster"):
         raise InvalidTarget({"cluster": [_("choose a cluster, or a pool")]})
     cluster = Cluster.objects.filter(pk=_uuid("cluster", target["cluster"])).first()
@@ -168,7 +193,7 @@ def _cluster_target(target: dict[str, Any]) -> Target:
     return Target(cluster, database, role=_role(target.get("user"), cluster))
 
 
-def _role(user: Any, cluster: Cluster) -> str:
+def _role(user: object, cluster: Cluster) -> str:
     if user is None or user == "" or user == cluster.admin_user:
         return ""
     if not isinstance(user, str):
@@ -176,7 +201,7 @@ def _role(user: Any, cluster: Cluster) -> str:
     return user
 
 
-def _role_through(pool: Pool, user: Any) -> str:
+def _role_through(pool: Pool, user: object) -> str:
     role = _role(user, pool.cluster)
     if pool.user and user not in (None, "", pool.user):
         raise InvalidTarget(
@@ -190,7 +215,7 @@ def _role_through(pool: Pool, user: Any) -> str:
     return "" if pool.user else role
 
 
-def _uuid(field: str, text: Any) -> UUID:
+def _uuid(field: str, text: object) -> UUID:
     try:
         return UUID(str(text))
     except ValueError:

@@ -5,11 +5,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from statistics import mean
-from typing import Any
 
 import psycopg
 
 from benchmarks.engines.base import RunContext
+from benchmarks.models.conditions import Ping
 from pools.clusters import connect, session_deadline
 from pools.clusters.endpoints import Endpoint
 from pools.errors import PoolsError
@@ -27,13 +27,13 @@ def pinged(context: RunContext) -> Iterator[None]:
         yield
         return
     try:
-        context.note("ping", round_trips(context.endpoint))
+        context.note({"ping": round_trips(context.endpoint)})
     except (PoolsError, psycopg.Error) as error:
         log.warning("run %s: %s can't be pinged: %s", context.run.pk, context.endpoint.address, error)
     yield
 
 
-def round_trips(endpoint: Endpoint) -> dict[str, Any]:
+def round_trips(endpoint: Endpoint) -> Ping:
     """Return `connect_ms`, and `min_ms avg_ms max_ms` of `count` times SELECT 1 over that one connection.
 
     Raises `ClusterUnreachable` and psycopg's errors.

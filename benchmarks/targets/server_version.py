@@ -1,12 +1,11 @@
 """Version of the PostgreSQL that a run loads, and what such a version would refuse."""
 
-from typing import Any
-
 import psycopg
 
 from benchmarks import engines
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import ExternalEndpoint, Run
+from benchmarks.models.options import RunOptions
 from panel.lib.crypto import SealBroken
 from pools.clusters import connect
 from pools.errors import PoolsError
@@ -42,7 +41,7 @@ def _reported_through(external: ExternalEndpoint) -> str:
 
 
 def refuse_unmakeable(
-    connection: connect.Connection, engine: str, options: dict[str, Any], program: tuple[int, int]
+    connection: connect.Connection, engine: str, options: RunOptions, program: tuple[int, int]
 ) -> None:
     """Refuse to prepare what this version of the program would fail to make on that server; raise `InvalidOptions`."""
     major = connection.info.server_version // 10_000

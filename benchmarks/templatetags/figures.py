@@ -1,7 +1,6 @@
 """Template filters and tags of the run pages: ratios, workloads, sparklines."""
 
 from decimal import Decimal
-from typing import Any
 
 from django import template
 from django.utils.translation import gettext as _
@@ -11,6 +10,7 @@ from benchmarks.analysis.arms import Figure
 from benchmarks.analysis.conclusions import ENDPOINT_KINDS
 from benchmarks.engines.pgbench import scripts
 from benchmarks.models import Run
+from benchmarks.models.options import RunOptions
 
 register = template.Library()
 
@@ -60,7 +60,7 @@ def endpoint_label(run: Run) -> str:
 
 
 @register.filter
-def client_count(options: dict[str, Any]) -> int | None:
+def client_count(options: RunOptions) -> int | None:
     """Return the number of clients that a run's options ask for; None if its engine has no such option."""
     return options.get("clients") or options.get("concurrency")
 

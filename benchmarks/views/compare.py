@@ -1,7 +1,5 @@
 """The comparison of runs: repeats as arms, charts on one time axis, and the conclusions."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -30,12 +28,12 @@ def run_compare(request: HttpRequest) -> HttpResponse:
         runs.sort(key=lambda run: run.number)
     if len(runs) < 2:
         recent = Run.objects.top_level().filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT]).exclude(validity="")
-        choose: dict[str, Any] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}
+        choose: dict[str, object] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}
         return render(request, "benchmarks/run_compare_choose.html", choose)
     return render(request, "benchmarks/run_compare.html", _shown(request, runs))
 
 
-def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, Any]:
+def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, object]:
     found = _compared(runs, request.GET.get("baseline", ""))
     by_id = {str(run.pk): run for run in runs}
     asked = request.GET.copy()
@@ -64,7 +62,7 @@ def _compared(runs: list[Run], baseline: str) -> Comparison:
         return comparisons.compare(runs)
 
 
-def _arm_shown(found: Comparison, at: int, by_id: dict[str, Run]) -> dict[str, Any]:
+def _arm_shown(found: Comparison, at: int, by_id: dict[str, Run]) -> dict[str, object]:
     arm, figure = found.arms[at], found.figures[at]
     return {
         "arm": arm,
@@ -76,7 +74,7 @@ def _arm_shown(found: Comparison, at: int, by_id: dict[str, Run]) -> dict[str, A
     }
 
 
-def _course(run: Run, at: int, arm: Arm) -> dict[str, Any]:
+def _course(run: Run, at: int, arm: Arm) -> dict[str, object]:
     """Return a run's line for the charts: the color of its arm, its samples, and its means for the legend."""
     valid = run.validity == Validity.VALID or not run.is_final
     means = {"tps": run.summary.get("tps"), "latency_ms": run.summary.get("latency_avg_ms")}

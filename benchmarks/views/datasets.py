@@ -13,6 +13,7 @@ from benchmarks.engines.base import Tables
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.runs import DatasetForm
 from benchmarks.models import Dataset, Purpose, Run
+from benchmarks.models.options import RunOptions
 from benchmarks.runs.submission import submit
 from benchmarks.views.dataset_facts import facts_of
 from panel.lib.access import staff_only
@@ -38,7 +39,7 @@ def dataset_list(request: HttpRequest) -> HttpResponse:
     return render(request, "benchmarks/dataset_list.html", {"page": page, "rows": rows})
 
 
-def _made_by(dataset: Dataset) -> dict[str, Any]:
+def _made_by(dataset: Dataset) -> RunOptions:
     """Return the options that a dataset was made with; only its scale once its run is removed."""
     return dataset.run.options if dataset.run else {"scale": dataset.scale}
 
@@ -54,9 +55,9 @@ def _next_steps(dataset: Dataset) -> NextSteps:
     again = {name: value for name, value in made.items() if value and value != dropping.get(name)}
     loading = {name: value for name, value in program.full_dataset_options(made).items() if value}
     return NextSteps(
-        run=urlencode(place | loading),
-        again=urlencode(place | again),
-        drop=urlencode(place | program.drop_options(made)) if dropping else "",
+        run=urlencode({**place, **loading}),
+        again=urlencode({**place, **again}),
+        drop=urlencode({**place, **program.drop_options(made)}) if dropping else "",
     )
 
 
@@ -90,8 +91,14 @@ def dataset_facts(request: HttpRequest) -> HttpResponse:
 def _prepare(form: DatasetForm, author: Any) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     try:
-        terms = {"engine": form.engine_name, "purpose": Purpose.PREPARE, "confirm": chosen["confirm"]}
-        asked = submit.RunRequest(target=form.target(), options=chosen["options"], author=author, **terms)
+        asked = submit.RunRequest(
+            target=form.target(),
+            options=chosen["options"],
+            author=author,
+            engine=form.engine_name,
+            purpose=Purpose.PREPARE,
+            confirm=chosen["confirm"],
+        )
         return submit.submit(asked)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
         form.add_errors(error.errors)

@@ -1,6 +1,5 @@
 """The page of generators: the workers that can execute runs, and what each executes now."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -29,7 +28,7 @@ def generator_list(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, Any]:
+def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, object]:
     """Return the round trips, nearest cluster first and unreachable ones last, split into `shown` and `more`."""
     found = [(clusters[UUID(key)], trip) for key, trip in generator.round_trips.items() if UUID(key) in clusters]
     found.sort(key=lambda one: one[1].get("avg_ms", float("inf")))

@@ -40,7 +40,7 @@ def profile_list(request: HttpRequest) -> HttpResponse:
 def profile_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show a profile's settings; with `cluster`, each one checked against that server."""
     profile = get_object_or_404(SettingsProfile, pk=pk)
-    context: dict[str, Any] = {"profile": profile, "clusters": Cluster.objects.all()[:200]}
+    context: dict[str, object] = {"profile": profile, "clusters": Cluster.objects.all()[:200]}
     cluster = _cluster_asked(request)
     if cluster is not None:
         context |= {"cluster": cluster} | _judged(cluster, profile, user_holds(request.user, Scope.ADMIN))
@@ -52,7 +52,7 @@ def _cluster_asked(request: HttpRequest) -> Cluster | None:
     return Cluster.objects.filter(pk=key).first() if key else None
 
 
-def _judged(cluster: Cluster, profile: SettingsProfile, is_admin: bool) -> dict[str, Any]:
+def _judged(cluster: Cluster, profile: SettingsProfile, is_admin: bool) -> dict[str, object]:
     try:
         verdict = validation.check(cluster, profile.values, is_admin=is_admin)
         return {"verdict": verdict, "may_restart": restart.command_for(cluster) is not None}
@@ -101,7 +101,7 @@ def profile_propose(request: HttpRequest) -> HttpResponse:
     cluster = _cluster_asked(request)
     asked = "memory_mb" in request.GET
     form = ProposalForm(_filled(request, cluster) if asked else None, initial=_machine_of(cluster))
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, object] = {"form": form}
     if asked and form.is_valid():
         machine = {name: form.cleaned_data[name] for name in ("memory_mb", "cpus", "disk", "max_connections")}
         proposal = propose(**machine)
@@ -109,13 +109,13 @@ def profile_propose(request: HttpRequest) -> HttpResponse:
     return render(request, "benchmarks/profile_propose.html", context)
 
 
-def _filled(request: HttpRequest, cluster: Cluster | None) -> dict[str, Any]:
+def _filled(request: HttpRequest, cluster: Cluster | None) -> dict[str, object]:
     """Fill empty fields with what the panel knows of the chosen cluster."""
     typed = {name: value for name, value in request.GET.items() if str(value).strip()}
     return {"max_connections": CONNECTIONS} | _machine_of(cluster) | typed
 
 
-def _machine_of(cluster: Cluster | None) -> dict[str, Any]:
+def _machine_of(cluster: Cluster | None) -> dict[str, object]:
     """Return what the panel knows of a cluster's machine, by form field."""
     if cluster is None:
         return {}
@@ -125,7 +125,7 @@ def _machine_of(cluster: Cluster | None) -> dict[str, Any]:
     return {"cluster": cluster.pk} | {name: value for name, value in known.items() if value}
 
 
-def _proposed(request: HttpRequest) -> dict[str, Any]:
+def _proposed(request: HttpRequest) -> dict[str, object]:
     return {name: request.GET[name] for name in ("name", "description", "values") if name in request.GET}
 
 

@@ -8,7 +8,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.analysis.chart_series import few
+from benchmarks.analysis.chart_series import Course, few
 from benchmarks.engines import engine
 from benchmarks.models import ObservationKind, Run
 from pools.models import PoolerKind
@@ -153,7 +153,7 @@ _OF_OBSERVATIONS = (
 )
 
 
-def charts_of(run: Run, course: dict[str, Any]) -> list[Chart]:
+def charts_of(run: Run, course: Course) -> list[Chart]:
     """Return the charts that a run has or, while it is running, may still get."""
     kinds = {"", *course["observations"]} if run.is_final else {"", *ObservationKind.values}
     if run.went_through_pool or course["pool"]["rows"]:
@@ -178,7 +178,7 @@ def _as_counted(chart: Chart, run: Run) -> Chart:
     return replace(chart, source=text % {"command": kind.connections_source, "pooler": by})
 
 
-def tables_of(course: dict[str, Any]) -> Iterator[Table]:
+def tables_of(course: Course) -> Iterator[Table]:
     """Yield the observations as tables, one per kind."""
     for kind, table in course["observations"].items():
         names = [name.replace("_", " ") for name in table["columns"]]

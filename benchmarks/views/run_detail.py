@@ -1,6 +1,7 @@
 """The page of a run: head, charts and log while it is running, result afterwards; and its cancellation."""
 
 import shlex
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,7 @@ from benchmarks.analysis import chart_series, comparison
 from benchmarks.analysis.latency import report
 from benchmarks.engines import engine
 from benchmarks.models import Generator, Purpose, Run, RunOutput, metrics, thresholds
+from benchmarks.models.summaries import Summary
 from benchmarks.results import annotations
 from benchmarks.runs.observers import login_cost
 from benchmarks.runs.observers import summary_text as observer_text
@@ -39,7 +41,7 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     context = _parts(run) | {
         "baseline": annotations.baseline_of(run),
         "tag_line": ", ".join(tag.name for tag in run.tags.all()),
-        "course": course | _live_terms(run),
+        "course": {**course, **_live_terms(run)},
         "charts": run_charts.charts_of(run, course),
         # reserves the space of the charts, so that the page does not shift when they are drawn
         "charts_shown": not run.is_final or bool(course["samples"]["rows"]),
@@ -69,7 +71,7 @@ def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("run-detail", pk=pk)
 
 
-def _parts(run: Run) -> dict[str, Any]:
+def _parts(run: Run) -> dict[str, object]:
     summary = run.summary or chart_series.partial_summary(run)
     spread = report.of_run(run) if run.is_final and run.purpose == Purpose.LOAD else None
     return {
@@ -105,7 +107,7 @@ def _login_cost(run: Run) -> login_cost.LoginCost | None:
     return login_cost.of_run(run.options, run.summary, observations, cores=cores, pooler=named, version=version)
 
 
-def _made(run: Run) -> dict[str, Any]:
+def _made(run: Run) -> dict[str, object]:
     """Return the tables that a preparation makes and their size in words; `{}` for other runs."""
     if run.purpose != Purpose.PREPARE:
         return {}
@@ -113,14 +115,14 @@ def _made(run: Run) -> dict[str, Any]:
     return {"made": made, "made_size": made.of_size(made.size)}
 
 
-def _figures(summary: dict[str, Any], spread: report.Spread | None) -> list[tuple[metrics.Metric, Any]]:
+def _figures(summary: Mapping[str, Any], spread: report.Spread | None) -> list[tuple[metrics.Metric, Any]]:
     """Return the figures of the result; without the percentiles if a histogram shows them."""
     elsewhere = report.FIGURES if spread else frozenset()
     listed = (metric for metric in metrics.METRICS if metric.key not in elsewhere)
     return [(metric, summary[metric.key]) for metric in listed if summary.get(metric.key) is not None]
 
 
-def _tiles(run: Run, summary: dict[str, Any]) -> dict[str, Any]:
+def _tiles(run: Run, summary: Summary) -> dict[str, object]:
     """Return the figures of the page's head: of the summary once the run has ended, else of the latest sample."""
     if run.is_final:
         began, ended = run.started_at, run.finished_at
@@ -137,7 +139,7 @@ def _pair(run: Run) -> list[Run]:
     return list(Run.objects.filter(group=run.group).order_by("number")) if run.group else []
 
 
-def _live_terms(run: Run) -> dict[str, Any]:
+def _live_terms(run: Run) -> dict[str, object]:
     return {
         "id": str(run.pk),
         "status": run.status,

@@ -27,6 +27,7 @@ from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.runs import Gate, RunQuerySet
 from benchmarks.runs.submission import idempotency, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
+from benchmarks.targets.resolve import RequestedTarget
 from benchmarks.views.dataset_facts import facts_of
 from panel.accounts.models import Scope
 from panel.accounts.permissions import user_holds
@@ -119,17 +120,8 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
 
     Return the run to show (the first of a pair) or None, and the HTTP status of the form if there is none.
     """
-    chosen = form.cleaned_data
-    named = {
-        "engine": form.engine_name,
-        "name": chosen["name"],
-        "confirm": chosen["confirm"],
-        "place": form.place,
-        "thresholds": form.thresholds,
-        "tags": chosen["tags"],
-    }
     try:
-        begin = partial(_submitted, form, request.user, named)
+        begin = partial(_submitted, form, request.user)
         return _once(request, form.key, begin, SENT_TWICE_S), 200
     except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
         form.add_errors(error.errors)
@@ -148,7 +140,7 @@ def _once(request: HttpRequest, key: str | None, begin: idempotency.Begin, withi
     return run
 
 
-def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID | None = None) -> Run:
+def _submitted(form: RunForm, author: Any, run_id: UUID | None = None) -> Run:
     """Submit the form's run; return it, or the first of several."""
     chosen = form.cleaned_data
     request = RunRequest(
@@ -157,14 +149,19 @@ def _submitted(form: RunForm, author: Any, named: dict[str, Any], run_id: UUID |
         author=author,
         is_admin=user_holds(author, Scope.ADMIN),
         run_id=run_id,
+        engine=form.engine_name,
+        name=chosen["name"],
+        confirm=chosen["confirm"],
+        place=form.place,
+        thresholds=form.thresholds,
+        tags=chosen["tags"],
         repeat=chosen["repeat"],
         pair=form.is_pair,
-        **named,
     )
     return submit.submit(request)[0]
 
 
-def _initial(request: HttpRequest) -> dict[str, Any]:
+def _initial(request: HttpRequest) -> dict[str, object]:
     """Return the form's initial values from the query: a run to clone, a target, or a preset."""
     asked = request.GET
     if asked.get("clone"):
@@ -175,9 +172,9 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
             )
             messages.warning(request, text % {"number": run.number, "target": run.removed})
         return initial_of(run)
-    given: dict[str, Any] = {name: asked[name] for name in PREFILLED if asked.get(name)}
+    given: dict[str, object] = {name: asked[name] for name in PREFILLED if asked.get(name)}
     if asked.get("script"):
-        given |= _scripted(asked["script"], asked.get("version", ""), given.get("engine", DEFAULT_ENGINE))
+        given |= _scripted(asked["script"], asked.get("version", ""), asked.get("engine") or DEFAULT_ENGINE)
     if asked.get("preset") == "worth":
         worth = {"connect": True, "repeat": ENOUGH_REPEATS, "duration": WORTH_S, "name": _("Is my pool worth it?")}
         if "external" in given:
@@ -190,7 +187,7 @@ def _initial(request: HttpRequest) -> dict[str, Any]:
     return {"route": Route.POOLED, "pool": _first_live_pool()} | given
 
 
-def _scripted(script: str, version: str, engine_name: str) -> dict[str, Any]:
+def _scripted(script: str, version: str, engine_name: str) -> dict[str, str | None]:
     """Return the option that selects a script: a library version for pgbench, a built-in one for other engines."""
     return {"builtin": _script_named(script, version)} if engine_name == DEFAULT_ENGINE else {"script": script}
 
@@ -272,10 +269,24 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
-    direct = {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
-    target = {"pool": str(old.pool_id), "user": old.role} if old.pool_id else direct
-    target = {"external": str(old.external_id)} if old.external_id else target
-    again = {"options": old.options, "engine": old.engine, "name": old.name, "thresholds": old.thresholds}
-    again |= {"place": Placement(old.wanted_generators, old.alongside), "tags": [tag.name for tag in old.tags.all()]}
-    is_admin = user_holds(author, Scope.ADMIN)
-    return submit.submit(RunRequest(target=target, author=author, is_admin=is_admin, run_id=run_id, **again))[0]
+    request = RunRequest(
+        target=_target_of(old),
+        options=old.options,
+        author=author,
+        is_admin=user_holds(author, Scope.ADMIN),
+        engine=old.engine,
+        name=old.name,
+        place=Placement(old.wanted_generators, old.alongside),
+        thresholds=old.thresholds,
+        tags=[tag.name for tag in old.tags.all()],
+        run_id=run_id,
+    )
+    return submit.submit(request)[0]
+
+
+def _target_of(old: Run) -> RequestedTarget:
+    if old.external_id:
+        return {"external": str(old.external_id)}
+    if old.pool_id:
+        return {"pool": str(old.pool_id), "user": old.role}
+    return {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}

@@ -54,7 +54,7 @@ def _version(script: Script, number: str | None) -> ScriptVersion:
     return get_object_or_404(versions, number=int(number) if number.isdecimal() and len(number) < 10 else 0)
 
 
-def _shown(request: HttpRequest, script: Script, version: ScriptVersion, form: DryRunForm) -> dict[str, Any]:
+def _shown(request: HttpRequest, script: Script, version: ScriptVersion, form: DryRunForm) -> dict[str, object]:
     others = script.versions.exclude(pk=version.pk).select_related("author")
     number = request.GET.get("against", "")
     asked = others.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else others.none()
@@ -79,7 +79,7 @@ def _run_named(text: str) -> Run | None:
     return Run.objects.filter(pk=key).first() if key else None
 
 
-def _tried(run: Run | None) -> dict[str, Any]:
+def _tried(run: Run | None) -> dict[str, object]:
     return {"dry": run, "output": RunOutput.objects.filter(run=run).first() if run else None}
 
 

@@ -6,7 +6,7 @@ tomllib reports the line of a syntax error only.
 import json
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from django.utils.translation import gettext as _
@@ -52,7 +52,7 @@ def _too_deep() -> str:
     return _("it is nested deeper than %(levels)d levels: flatten it") % {"levels": MOST_LEVELS}
 
 
-def schema_faults(raw: dict[str, Any], schema: dict[str, Any]) -> "list[ValidationError]":
+def schema_faults(raw: Mapping[str, Any], schema: Mapping[str, Any]) -> "list[ValidationError]":
     """Return what the schema (JSON Schema 2020-12) finds wrong in a parsed text, in the order of the paths."""
     from jsonschema import Draft202012Validator  # takes as long as all models, and most processes read no such text
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 JSON = "application/json"
+Requests = dict[str, list[tuple["StrOrPromise", Any]]]  # summaries and bodies by operation
 COMPONENTS = "#/components/schemas/"
 WRITTEN, READ = "readOnly", "writeOnly"  # the marks of properties that requests and answers don't have
 UNNAMED: dict[str, Any] = {"string": "string", "integer": 1, "number": 1.0, "boolean": False}

@@ -8,7 +8,7 @@ still in the program's buffer, it has no percentiles: those of the few that came
 from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict, cast
 
 from benchmarks.analysis.latency.histogram import Histogram, percentile
 from benchmarks.engines.base import Logged
@@ -18,7 +18,13 @@ KEPT = 400_000  # latencies of the newest intervals held for late lines; the his
 MOST = 0.9  # of an interval's transactions: with fewer logged, its log is not complete
 SHOWN = {"latency_p50_ms": 50.0, "latency_p95_ms": 95.0, "latency_p99_ms": 99.0}
 
-Figures = dict[str, Any]  # floats; typed so that it fits dataclasses.replace, which knows no names
+
+class Figures(TypedDict, total=False):
+    """The percentiles of an interval, as far as enough latencies are behind them."""
+
+    latency_p50_ms: float
+    latency_p95_ms: float
+    latency_p99_ms: float
 
 
 class Intervals:
@@ -95,4 +101,4 @@ class Intervals:
 def _figures(latencies_us: Sequence[int]) -> Figures:
     ordered = sorted(latencies_us)
     enough = with_enough_behind(SHOWN, len(ordered))
-    return {name: percentile(ordered, share) / 1000 for name, share in enough.items()}
+    return cast("Figures", {name: percentile(ordered, share) / 1000 for name, share in enough.items()})

@@ -1,10 +1,9 @@
 """Share of a load's transactions to log: enough for a firm p99, and few enough to read cheaply."""
 
-from typing import Any
-
 from benchmarks.analysis.latency.histogram import FIRM_COUNT
 from benchmarks.engines import engine
 from benchmarks.models import FINAL, Run
+from benchmarks.models.options import RunOptions
 
 WANTED = 200_000  # logged transactions in all; a p99 of theirs has 2,000 above it
 LINES_A_SECOND = 2_000  # reading them takes 0.25 % of a processor (tests.bench.latencies)
@@ -19,17 +18,17 @@ BEYOND_PING = 8  # factor by which a load's logins and statements may be faster 
 ALIKE = ("builtin", "scripts", "connect")
 
 
-def options_of(run: Run) -> dict[str, Any]:
+def options_of(run: Run) -> RunOptions:
     """Return the run's options, adding the share to log where it logs and none was chosen."""
-    options: dict[str, Any] = run.options
+    options = run.options
     if options.get("percentiles") and not options.get("sampling_rate"):
         known = known_tps(run)
         share = rate(options, guessed_tps(run), LINES_OF_A_GUESS) if known is None else rate(options, known)
-        return options | ({"sampling_rate": share} if share < 1 else {})
+        return {**options, "sampling_rate": share} if share < 1 else options
     return options
 
 
-def rate(options: dict[str, Any], tps: float, lines_a_second: int = LINES_A_SECOND) -> float:
+def rate(options: RunOptions, tps: float, lines_a_second: int = LINES_A_SECOND) -> float:
     """Return the share of transactions to log at this expected throughput; pure."""
     per_client, duration_s = options.get("transactions"), options.get("duration")
     expected = per_client * (options.get("clients") or 1) if per_client else tps * (duration_s or 1)

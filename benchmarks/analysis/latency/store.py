@@ -1,7 +1,7 @@
 """Follows the log of a load and stores its histogram, percentiles, and the intervals that late lines changed."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import cast
 
 from django.db import transaction
 
@@ -12,12 +12,14 @@ from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines import engine
 from benchmarks.models import LatencyHistogram, Run, Sample
 from benchmarks.models.metrics import with_enough_behind
+from benchmarks.models.options import RunOptions
+from benchmarks.models.summaries import Summary
 from benchmarks.processes.machines import Home
 
 SERVICE = ("p50", "p95", "p99")  # percentiles kept of the time without the wait for the schedule
 
 
-def planned(run: Run, home: Home) -> tuple[dict[str, Any], Follower | None]:
+def planned(run: Run, home: Home) -> tuple[RunOptions, Follower | None]:
     """Return the options to start the load with, share to log included, and the follower of its log (None: no log).
 
     Where the log can't be followed, or not be freed once it was read, nothing is logged, since a long load would fill
@@ -28,10 +30,12 @@ def planned(run: Run, home: Home) -> tuple[dict[str, Any], Follower | None]:
     if files is None:
         return options, None
     follower = Follower(files, home.follow(files.pattern))
-    return (options | {"percentiles": False, "sampling_rate": None} if follower.broken else options), follower
+    if follower.broken:
+        options = {**options, "percentiles": False, "sampling_rate": None}
+    return options, follower
 
 
-def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, Any]:
+def keep(run: Run, follower: Follower, seqs: list[int]) -> dict[str, float]:
     """Store the histogram as the holder of the attempt, and return the figures for the summary.
 
     `seqs` are the numbers of the samples. Raises `Fenced`. Stores nothing of a log that was read in part, since its
@@ -65,7 +69,7 @@ def _correct(run: Run, seqs: Sequence[int], figures: Mapping[int, Figures]) -> N
             Sample.objects.filter(run=run, attempt=run.attempt, seq=seqs[place]).update(**values)
 
 
-def keep_printed(run: Run, latencies: Sequence[tuple[float, int]]) -> dict[str, Any]:
+def keep_printed(run: Run, latencies: Sequence[tuple[float, int]]) -> dict[str, float]:
     """Store the histogram `(ms, count)` that a program printed itself, and return the figures for the summary."""
     whole = Histogram()
     whole.add_counted(latencies)
@@ -76,17 +80,18 @@ def keep_printed(run: Run, latencies: Sequence[tuple[float, int]]) -> dict[str, 
     return _percentiles_of(whole)
 
 
-def as_shown(summary: dict[str, Any]) -> dict[str, Any]:
+def as_shown(summary: Summary) -> Summary:
     """Return a summary without the percentiles, printed ones too, that too few transactions are behind."""
-    return with_enough_behind(summary, summary.get("latency_samples") or summary.get("transactions") or 0)
+    behind = summary.get("latency_samples") or summary.get("transactions") or 0
+    return cast("Summary", with_enough_behind(summary, behind))
 
 
-def _percentiles_of(whole: Histogram) -> dict[str, Any]:
-    figures: dict[str, Any] = {f"latency_{name}_ms": ms for name, ms in whole.percentiles_ms().items()}
+def _percentiles_of(whole: Histogram) -> dict[str, float]:
+    figures: dict[str, float] = {f"latency_{name}_ms": ms for name, ms in whole.percentiles_ms().items()}
     return figures | {"latency_samples": whole.count}
 
 
-def figures_of(intervals: Intervals, *, scheduled: bool) -> dict[str, Any]:
+def figures_of(intervals: Intervals, *, scheduled: bool) -> dict[str, float]:
     """Return `latency_p50_ms latency_p90_ms … latency_samples`; under a rate `service_p50_ms …` too."""
     figures = _percentiles_of(intervals.whole)
     if scheduled:

@@ -6,12 +6,13 @@ All three are modules of the panel that run in its own Python, each as a process
 import platform
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks.engines.binaries import Program
 from benchmarks.engines.http.options import DROP, LOAD, OF_POOL, PREPARE, aim_of, fields_for
+from benchmarks.engines.http.typed_options import HttpOptions
 from benchmarks.engines.load_output import LOG
 from benchmarks.engines.process_environment import libpq_environment, python_environment
 from benchmarks.processes.command import Command
@@ -27,7 +28,7 @@ def find() -> Program:
 
 
 def build_command(
-    options: dict[str, Any],
+    options: HttpOptions,
     *,
     purpose: str,
     binary: str,
@@ -41,7 +42,7 @@ def build_command(
     return Command(_arguments(options, purpose, binary), env)
 
 
-def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "python") -> str:
+def preview(options: HttpOptions, endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "python") -> str:
     """Return the same arguments quoted for a shell, with the target and the pool of its service as a comment."""
     line = shlex.join(_arguments(options, purpose, binary))
     aim = " ".join([aim_of(options), *_pool_flags(options)])
@@ -49,7 +50,7 @@ def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD,
 
 
 def service_command(
-    options: dict[str, Any], *, binary: str, home: Path, endpoint: Endpoint, application_name: str
+    options: HttpOptions, *, binary: str, home: Path, endpoint: Endpoint, application_name: str
 ) -> Command:
     """Build the command of the products service, which logs in to that endpoint."""
     argv = [binary, "-m", "benchmarks.load_programs.products.app", *_pool_flags(options)]
@@ -69,13 +70,13 @@ def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[s
     }
 
 
-def _pool_flags(options: dict[str, Any]) -> Iterator[str]:
+def _pool_flags(options: Mapping[str, Any]) -> Iterator[str]:
     for name in OF_POOL:
         if (value := options.get(name)) is not None:
             yield f"--{name.replace('_', '-')}={value:g}"
 
 
-def _arguments(options: dict[str, Any], purpose: str, binary: str) -> list[str]:
+def _arguments(options: HttpOptions, purpose: str, binary: str) -> list[str]:
     if purpose == PREPARE:
         words = ["--drop"] if options.get("action") == DROP else [f"--rows={options['rows']}"]
         return [binary, "-m", "benchmarks.load_programs.products.seed", *words]
@@ -83,7 +84,7 @@ def _arguments(options: dict[str, Any], purpose: str, binary: str) -> list[str]:
     return [binary, "-m", "benchmarks.load_programs.http_client", f"--target={TARGET}", *_flags(options), *log]
 
 
-def _flags(options: dict[str, Any]) -> Iterator[str]:
+def _flags(options: Mapping[str, Any]) -> Iterator[str]:
     for field in fields_for(LOAD):
         value = options.get(field.name)
         if field.flag and value is not None and value is not False:

@@ -3,9 +3,10 @@
 from benchmarks.engines import load_output
 from benchmarks.engines.base import Engine
 from benchmarks.engines.http import command, options, output, service, tables
+from benchmarks.engines.http.typed_options import HttpOptions
 
 
-class Http(Engine):
+class Http(Engine[HttpOptions]):
     """A closed loop of requests against the products service or an address of the user's own."""
 
     name = "http"

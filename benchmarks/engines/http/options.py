@@ -1,12 +1,14 @@
 """Options of an HTTP run, and their validation."""
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from benchmarks.engines import http_addresses, option_parsing
 from benchmarks.engines.base import Field, OptionGroup
+from benchmarks.engines.http.typed_options import HttpOptions
 from benchmarks.errors import InvalidOptions
 from benchmarks.load_programs.products.connections import MOST_OPEN
 
@@ -159,7 +161,7 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
-def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
+def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> HttpOptions:
     """Return all options of this purpose, typed and with defaults; with a `url` there is no `workload` or `connection`.
 
     Options of the pool are set only where the service has a pool. Raises `InvalidOptions` with every fault found.
@@ -172,10 +174,12 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     filled = {name: options.get(name, field.default) for name, field in fields.items()}
     if filled.get("url"):
         filled |= {"workload": None, "connection": None}
-    return filled | ({} if filled.get("connection") == POOLED or purpose == PREPARE else dict.fromkeys(OF_POOL))
+    if filled.get("connection") != POOLED and purpose != PREPARE:
+        filled |= dict.fromkeys(OF_POOL)
+    return cast("HttpOptions", filled)
 
 
-def _pool_errors(options: dict[str, Any]) -> dict[str, list[str]]:
+def _pool_errors(options: Mapping[str, Any]) -> dict[str, list[str]]:
     size, idle = options.get("pool_size", MOST_OPEN), options.get("pool_idle", 0)
     if idle <= size:
         return {}
@@ -192,14 +196,15 @@ def _url(field: Field, value: Any) -> str:
     return http_addresses.allowed(value.strip())
 
 
-def extra_connections(options: dict[str, Any]) -> dict[str, int]:
+def extra_connections(options: HttpOptions) -> dict[str, int]:
     """Return ("pool_size", connections) that the services of a run keep open together; empty without a pool.
 
     What `new` and `normal` open beyond the server's limit are failed requests, which the run counts.
     """
-    return {"pool_size": int(options["pool_size"])} if options.get("pool_size") else {}
+    size = options.get("pool_size")
+    return {"pool_size": size} if size else {}
 
 
-def aim_of(options: dict[str, Any]) -> str:
+def aim_of(options: HttpOptions) -> str:
     """Return the target of the requests: an address, or a path of the products service."""
     return str(options.get("url") or f"/products/{options['connection']}")

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from queue import Empty, Queue
+from typing import cast
 
 from django.utils.translation import gettext as _
 
@@ -15,6 +16,7 @@ from benchmarks.engines import http_addresses
 from benchmarks.engines.base import RunContext
 from benchmarks.engines.http.command import TARGET, service_command
 from benchmarks.engines.http.options import aim_of
+from benchmarks.engines.http.typed_options import HttpOptions
 from benchmarks.errors import Refused
 from benchmarks.processes import workdir
 from benchmarks.processes.command import ROOT_CERTIFICATE, SERVICE_PID
@@ -34,12 +36,13 @@ def run_services(context: RunContext) -> Iterator[None]:
     The service ends with the run, whatever happens. Raises `Refused` for an address that must not be loaded and for a
     service that does not start.
     """
-    if url := context.run.options.get("url"):
+    options = cast("HttpOptions", context.run.options)
+    if url := options.get("url"):
         _aim(context, url, http_addresses.resolved(url))
         yield
         return
     words = service_command(
-        context.run.options,
+        options,
         binary=sys.executable,
         home=context.home,
         endpoint=_reached_from(context),
@@ -49,7 +52,7 @@ def run_services(context: RunContext) -> Iterator[None]:
     try:
         workdir.put(context.home / SERVICE_PID, str(service.pid))
         port = _port(context, service)
-        _aim(context, f"http://127.0.0.1:{port}{aim_of(context.run.options)}", "127.0.0.1")
+        _aim(context, f"http://127.0.0.1:{port}{aim_of(options)}", "127.0.0.1")
         yield
         _note_faults(context, service)
     finally:
@@ -75,7 +78,7 @@ def _note_faults(context: RunContext, service: LoadProcess) -> None:
     refused = next((found[1] for text in printed if (found := _REFUSED.match(text))), "")
     exit_code = service.exit_code()
     if refused or exit_code is not None:
-        context.note("service", {"refused": refused, "exit_code": exit_code})
+        context.note({"service": {"refused": refused, "exit_code": exit_code}})
 
 
 def _port(context: RunContext, service: LoadProcess) -> int:

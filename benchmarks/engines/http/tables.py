@@ -1,17 +1,16 @@
 """The table of the products service; pure."""
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Tables
 from benchmarks.engines.http.options import DROP, PREPARE
+from benchmarks.engines.http.typed_options import HttpOptions
 
 ROWS_READ = 1_000  # by each request
 _ROW_BYTES = 108  # measured on PostgreSQL 15 with 20,000 rows, the key included
 
 
-def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
+def tables_of(options: HttpOptions, *, purpose: str) -> Tables | None:
     """Return table `products`, which is only read; None where requests go to an address of the user's own."""
     if purpose != PREPARE and options.get("url"):
         return None

@@ -6,11 +6,11 @@ The endpoint and the password are in a file of properties in the run's private h
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote, urlencode
 
 from benchmarks.engines.jmeter.binary import DRIVER, JAR, java, java_files
 from benchmarks.engines.jmeter.options import LOAD, plan_to_start
+from benchmarks.engines.jmeter.typed_options import JMeterOptions
 from benchmarks.engines.load_output import LOG
 from benchmarks.engines.process_environment import CONNECT_TIMEOUT_S, python_environment
 from benchmarks.processes.command import Command
@@ -37,7 +37,7 @@ _RESULTS = {  # what the follower reads
 
 
 def build_command(
-    options: dict[str, Any],
+    options: JMeterOptions,
     *,
     purpose: str,
     binary: str,
@@ -60,12 +60,12 @@ def build_command(
     return Command(argv, python_environment(home), files, confined=True, confined_at=len(follower), reads=reads)
 
 
-def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "jmeter") -> str:
+def preview(options: JMeterOptions, endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "jmeter") -> str:
     """Return JMeter's arguments quoted for a shell, without those that name the private home."""
     return shlex.join(["jmeter", *_words(options)])
 
 
-def _java(options: dict[str, Any], jmeter: str, home: Path) -> list[str]:
+def _java(options: JMeterOptions, jmeter: str, home: Path) -> list[str]:
     """Return the words that start JMeter in Java, which resolves names by the hosts file alone."""
     settled = {
         "java.awt.headless": "true",
@@ -77,9 +77,9 @@ def _java(options: dict[str, Any], jmeter: str, home: Path) -> list[str]:
     return [java(), f"-Xmx{options['memory_mb']}m", *words, "-cp", str(Path(jmeter) / JAR), DRIVER]
 
 
-def _words(options: dict[str, Any]) -> list[str]:
+def _words(options: JMeterOptions) -> list[str]:
     driver = [f"-Juser.classpath={DEBIANS_DRIVER}"] if DEBIANS_DRIVER.exists() else []
-    asked = [f"-J{name}={options[name]}" for name in ("clients", "duration")]
+    asked = [f"-Jclients={options['clients']}", f"-Jduration={options['duration']}"]
     return ["-n", "-t", PLAN, "-l", "results.jtl", "-j", "jmeter.log", "-q", PROPERTIES, *driver, *asked]
 
 

@@ -3,9 +3,10 @@
 from benchmarks.engines import load_output
 from benchmarks.engines.base import Engine
 from benchmarks.engines.jmeter import binary, command, names, options, output
+from benchmarks.engines.jmeter.typed_options import JMeterOptions
 
 
-class JMeter(Engine):
+class JMeter(Engine[JMeterOptions]):
     """A plan of the operator's, against PostgreSQL or allow-listed hosts."""
 
     name = "jmeter"

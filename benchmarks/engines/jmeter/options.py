@@ -1,7 +1,8 @@
 """Options of a JMeter run, and the validation of options and plan."""
 
 import re
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -9,6 +10,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.engines import http_addresses, option_parsing
 from benchmarks.engines.base import Field, OptionGroup, Tables
 from benchmarks.engines.jmeter import binary, plans
+from benchmarks.engines.jmeter.typed_options import JMeterOptions
 from benchmarks.errors import InvalidOptions, Refused
 
 LOAD, PREPARE = "load", "prepare"
@@ -69,7 +71,7 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
     return FIELDS if purpose == LOAD else ()
 
 
-def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
+def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> JMeterOptions:
     """Return all options, typed and with defaults; raise `InvalidOptions` with every fault found.
 
     The generator that runs the plan checks that it exists and what it does.
@@ -82,15 +84,15 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
         errors |= {"plan": [_("choose a plan: one that a generator has in its POOLDECK_JMETER_PLANS")]}
     if errors:
         raise InvalidOptions(errors)
-    return {name: options.get(name, field.default) for name, field in fields.items()}
+    return cast("JMeterOptions", {name: options.get(name, field.default) for name, field in fields.items()})
 
 
-def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
+def tables_of(options: JMeterOptions, *, purpose: str) -> Tables | None:
     """Return None: a plan uses the tables that it names itself."""
     return None
 
 
-def file_needed(options: dict[str, Any]) -> tuple[str, str] | None:
+def file_needed(options: JMeterOptions) -> tuple[str, str] | None:
     """Return ("plan", its name) as the file that a run needs on its generator."""
     return ("plan", options["plan"]) if options.get("plan") else None
 

@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import LOAD, PREPARE
 from benchmarks.engines.pgbench.options import passed, unsupported_options
+from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 from benchmarks.engines.process_environment import libpq_environment, minimal_environment
 from benchmarks.errors import InvalidOptions
 from benchmarks.processes.command import Command
@@ -23,7 +24,7 @@ _ROWS_OF_PROGRESS = 100  # pgbench -i prints one line for each 100,000 rows: one
 
 
 def build_command(
-    options: dict[str, Any],
+    options: PgbenchOptions,
     *,
     purpose: str,
     binary: str,
@@ -48,23 +49,23 @@ def build_command(
     )
 
 
-def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
+def preview(options: PgbenchOptions, endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "pgbench") -> str:
     """Return the same arguments quoted for a shell."""
     return shlex.join(_arguments(options, purpose, binary, endpoint))
 
 
-def _arguments(options: dict[str, Any], purpose: str, binary: str, endpoint: Endpoint) -> list[str]:
+def _arguments(options: PgbenchOptions, purpose: str, binary: str, endpoint: Endpoint) -> list[str]:
     # Without -n a run would truncate pgbench_history; -d is debug up to 16 and the database from 17, so unused.
     start = ["-i", *_quiet(options)] if purpose == PREPARE else ["-n"]
     return [binary, *start, *_flags(options, purpose), _connection_string(endpoint)]
 
 
-def _quiet(options: dict[str, Any]) -> list[str]:
+def _quiet(options: PgbenchOptions) -> list[str]:
     """Return -q (a line every 5 s) for large datasets, to keep the output short; small ones need every line."""
-    return ["-q"] if options.get("scale", 1) > _ROWS_OF_PROGRESS else []
+    return ["-q"] if (options.get("scale") or 1) > _ROWS_OF_PROGRESS else []
 
 
-def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
+def _flags(options: PgbenchOptions, purpose: str) -> Iterator[str]:
     yield from (word for script in scripts.weighted_scripts(options) for word in script.words)
     yield from variables.arguments(options)
     for field, value in passed(options):

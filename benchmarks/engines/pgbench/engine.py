@@ -2,9 +2,10 @@
 
 from benchmarks.engines.base import Engine
 from benchmarks.engines.pgbench import binary, command, option_schemas, options, output, tables, transaction_log
+from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 
 
-class Pgbench(Engine):
+class Pgbench(Engine[PgbenchOptions]):
     """PostgreSQL's own pgbench, of every release."""
 
     name = "pgbench"

@@ -1,7 +1,6 @@
 """JSON schemas of the kinds of options that only pgbench has."""
 
-from typing import Any
-
+from benchmarks.engines.option_schemas import JsonSchema
 from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import INITIALIZE_STEPS
 from benchmarks.engines.pgbench.options import IDENTIFIER_BYTES
@@ -11,7 +10,7 @@ _VERSION = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
 _NAME = {"type": "string", "maxLength": scripts.NAME_CHARACTERS}
 
 
-def _script(source: str, schema: dict[str, Any], **more: dict[str, Any]) -> dict[str, Any]:
+def _script(source: str, schema: JsonSchema, **more: JsonSchema) -> JsonSchema:
     weight = {"type": "integer", "minimum": 1, "maximum": scripts.MOST_WEIGHT, "default": 1}
     properties = {source: schema, "weight": weight, **more}
     return {"type": "object", "properties": properties, "required": [source], "additionalProperties": False}
@@ -22,7 +21,7 @@ SCRIPTS = [
     _script("script", {"type": "string", "description": "Id or name of a script of the library"}, version=_VERSION),
     _script("script_version", {"type": "integer", "description": "Id of a version of a script of the library"}),
 ]
-KIND_SCHEMAS: dict[str, dict[str, Any]] = {
+KIND_SCHEMAS: dict[str, JsonSchema] = {
     "steps": {"type": "string", "pattern": f"^[{INITIALIZE_STEPS}]+$", "maxLength": len(INITIALIZE_STEPS)},
     "identifier": {"type": "string", "maxLength": IDENTIFIER_BYTES},
     "builtins": {"anyOf": [_BUILTIN, {"type": "array", "items": _BUILTIN, "minItems": 1}]},

@@ -3,8 +3,8 @@
 Nothing is corrected silently: a value is taken as it is, set to its default where it was left out, or refused.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 
@@ -12,6 +12,7 @@ from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
 from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import DROP_STEP, FIELDS, INITIALIZE_STEPS, LOAD
+from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 from benchmarks.errors import InvalidOptions
 
 IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1
@@ -24,7 +25,7 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
-def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
+def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> PgbenchOptions:
     """Return all options of this purpose, typed and with defaults (None: not passed to pgbench).
 
     Numbers may be text, as forms send them; an empty text or None counts as left out. Raises `InvalidOptions` with
@@ -32,7 +33,7 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, _READERS)
-    filled = _filled(options, fields) if not errors else options
+    filled = _filled(options, fields) if not errors else cast("PgbenchOptions", options)
     for name, message in _contradictions(filled):
         errors.setdefault(name, []).append(message)
     if errors:
@@ -40,7 +41,7 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     return filled
 
 
-def _filled(options: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
+def _filled(options: Mapping[str, Any], fields: dict[str, Field]) -> PgbenchOptions:
     filled: dict[str, Any] = {name: options.get(name, field.default) for name, field in fields.items()}
     if options.get("transactions") and "duration" not in options:
         filled["duration"] = None
@@ -48,10 +49,10 @@ def _filled(options: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]
         filled["builtin"] = None
     if "threads" in filled and "threads" not in options:
         filled["threads"] = min(filled["threads"], filled["clients"])
-    return filled
+    return cast("PgbenchOptions", filled)
 
 
-def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _contradictions(options: PgbenchOptions) -> Iterator[tuple[str, str]]:
     clients, threads = options.get("clients"), options.get("threads")
     if options.get("transactions") and options.get("duration"):
         yield (
@@ -78,7 +79,7 @@ def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield from variables.contradictions(options)
 
 
-def unsupported_options(options: dict[str, Any], version: tuple[int, int]) -> dict[str, list[str]]:
+def unsupported_options(options: PgbenchOptions, version: tuple[int, int]) -> dict[str, list[str]]:
     """Return option → reasons for options that this version does not have; empty where it has all of them."""
     errors = {
         field.name: [
@@ -96,7 +97,7 @@ def unsupported_options(options: dict[str, Any], version: tuple[int, int]) -> di
     return errors
 
 
-def server_refuses(options: dict[str, Any], version: tuple[int, int], server: int) -> dict[str, list[str]]:
+def server_refuses(options: PgbenchOptions, version: tuple[int, int], server: int) -> dict[str, list[str]]:
     """Return option → reasons for what a server of this major version would refuse.
 
     pgbench would find out only after it has dropped the existing tables (tried with 15.18 and 16.14 on 18.4).
@@ -117,7 +118,7 @@ def server_refuses(options: dict[str, Any], version: tuple[int, int], server: in
     return {"unlogged_tables": [reason]}
 
 
-def passed(options: dict[str, Any]) -> Iterator[tuple[Field, Any]]:
+def passed(options: Mapping[str, Any]) -> Iterator[tuple[Field, Any]]:
     """Yield the options that need a word; the usual steps are passed without -I, which 10 and older don't have."""
     for field in FIELDS:
         value = options.get(field.name)
@@ -156,7 +157,7 @@ def _identifier(_field: Field, value: Any) -> str:
     return str(value)
 
 
-def drop_options(made: dict[str, Any]) -> dict[str, Any]:
+def drop_options(made: PgbenchOptions) -> PgbenchOptions:
     """Return the options of a preparation that drops the tables, whatever their scale."""
     return {"initialize_steps": DROP_STEP}
 

@@ -4,13 +4,15 @@ import re
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from statistics import median
-from typing import Any
+from typing import cast
 
 from benchmarks.engines import base
 from benchmarks.engines.base import ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.pgbench import initialize, lines
 from benchmarks.engines.pgbench.lines import InitProgress, read_line
 from benchmarks.engines.pgbench.summary import effective_clients, read_summary
+from benchmarks.engines.pgbench.typed_options import PgbenchOptions
+from benchmarks.models.summaries import ScriptSummary, Summary
 from benchmarks.processes.process import LineReader
 
 _EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, printed under --progress-timestamp
@@ -89,10 +91,10 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     if (busy := effective_clients(figures)) is not None:
         figures["effective_clients"] = busy
     return Output(
-        summary=figures,
+        summary=cast("Summary", figures),
         rates=found.rates,
-        scripts=[dict(script) for script in found.scripts],
-        statements=[dict(statement) for statement in found.statements],
+        scripts=[cast("ScriptSummary", script) for script in found.scripts],
+        statements=found.statements,
         progress=progress,
         init_progress=rows,
         init_done=done,
@@ -131,7 +133,7 @@ def _is_pgbenchs_own(event: lines.Line) -> bool:
             return not isinstance(event, lines.Unknown)
 
 
-def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
+def parse_line(text: str, options: PgbenchOptions) -> ParsedLine:
     """Parse the sample or the percentage in one line of stderr, and whether it is a message for people; never raise."""
     event = read_line(text)
     if isinstance(event, Progress):
@@ -148,7 +150,7 @@ _BUILTINS = {
 }
 
 
-def options_from_summary(summary: dict[str, Any]) -> dict[str, Any]:
+def options_from_summary(summary: Summary) -> PgbenchOptions:
     """Return the options that a summary shows, under their names."""
     asked = {
         "builtin": _BUILTINS.get(summary.get("transaction_type", "")),
@@ -161,4 +163,4 @@ def options_from_summary(summary: dict[str, Any]) -> dict[str, Any]:
         "max_tries": summary.get("max_tries"),
         "random_seed": summary.get("random_seed"),
     }
-    return {name: value for name, value in asked.items() if value is not None}
+    return cast("PgbenchOptions", {name: value for name, value in asked.items() if value is not None})

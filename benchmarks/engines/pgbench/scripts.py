@@ -15,6 +15,7 @@ from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
 from benchmarks.engines.pgbench import script_gate
 from benchmarks.engines.pgbench.script_text import for_pgbench
+from benchmarks.models.options import RunOptions, RunScript
 
 WRITING_BUILTINS = frozenset({"tpcb-like", "simple-update"})
 CONTENDING_BUILTIN = "tpcb-like"
@@ -63,7 +64,7 @@ def read_builtins(field: Field, value: Any) -> str | list[str]:
     return given[0] if len(given) == 1 else list(given)
 
 
-def read_scripts(_field: Field, value: Any) -> list[dict[str, Any]]:
+def read_scripts(_field: Field, value: Any) -> list[RunScript]:
     """Return scripts as `{text, weight, name, version}`, gated; raise ValueError with the script and its line."""
     if not isinstance(value, list):
         raise ValueError(_('give a list of {"text": …, "weight": …}, or of {"script": …} from the library'))
@@ -75,7 +76,7 @@ def read_scripts(_field: Field, value: Any) -> list[dict[str, Any]]:
     return scripts
 
 
-def _script(number: int, given: Any) -> dict[str, Any]:
+def _script(number: int, given: Any) -> RunScript:
     if not isinstance(given, dict) or not isinstance(given.get("text"), str):
         raise ValueError(_('script %(number)s is not a script: give {"text": …, "weight": …}') % {"number": number})
     if unknown := sorted(set(given) - set(KEYS)):
@@ -115,19 +116,19 @@ def _weight(value: Any, of: str) -> int:
     return value
 
 
-def weighted_scripts(options: dict[str, Any]) -> list[WeightedScript]:
+def weighted_scripts(options: RunOptions) -> list[WeightedScript]:
     """Return all scripts of checked options, pgbench's own first, in the order in which its report numbers them."""
     return [*_builtins(options), *_custom_scripts(options)]
 
 
-def _builtins(options: dict[str, Any]) -> Iterator[WeightedScript]:
+def _builtins(options: RunOptions) -> Iterator[WeightedScript]:
     given = options.get("builtin")
     for one in given if isinstance(given, list) else [given] if given else []:
         name, _at, weight = one.partition("@")
         yield WeightedScript(name, int(weight or 1), ("-b", one))
 
 
-def _custom_scripts(options: dict[str, Any]) -> Iterator[WeightedScript]:
+def _custom_scripts(options: RunOptions) -> Iterator[WeightedScript]:
     for number, script in enumerate(options.get("scripts") or [], start=1):
         name = script["name"] or _("script %(number)s") % {"number": number}
         versioned = _("%(name)s version %(version)s") % {"name": name, "version": script["version"]}
@@ -136,7 +137,7 @@ def _custom_scripts(options: dict[str, Any]) -> Iterator[WeightedScript]:
         yield WeightedScript(label, script["weight"], words, script["text"], is_named=bool(script["name"]))
 
 
-def _file_name(number: int, script: dict[str, Any]) -> str:
+def _file_name(number: int, script: RunScript) -> str:
     """Return the name of a script's file in the private home; pgbench's report names the script by it.
 
     Only plain characters of the script's name are taken: an @ would begin a weight, a / would leave the folder.
@@ -146,18 +147,18 @@ def _file_name(number: int, script: dict[str, Any]) -> str:
     return "-".join(word for word in ("script", str(number), name, version) if word) + ".sql"
 
 
-def files(options: dict[str, Any]) -> dict[str, str]:
+def files(options: RunOptions) -> dict[str, str]:
     """Return the files of users' scripts, name → the text that pgbench is given."""
     given = enumerate(options.get("scripts") or [], start=1)
     return {_file_name(number, script): for_pgbench(script["text"]) for number, script in given}
 
 
-def builtin_names(options: dict[str, Any]) -> list[str]:
+def builtin_names(options: RunOptions) -> list[str]:
     """Return the names of pgbench's own scripts among them."""
     return [one.label for one in _builtins(options)]
 
 
-def in_words(options: dict[str, Any]) -> str:
+def in_words(options: RunOptions) -> str:
     """Return all scripts with their weights; a text without a name appears as its beginning and a digest."""
     return ", ".join(
         _("%(script)s (weight %(weight)s)") % {"script": _label_with_digest(one), "weight": one.weight}
@@ -172,13 +173,13 @@ def _label_with_digest(one: WeightedScript) -> str:
     return f"{one.label} [{' '.join(one.text.split())[:BEGINNING_CHARACTERS]}… {mark}]"
 
 
-def statements(options: dict[str, Any]) -> float:
+def statements(options: RunOptions) -> float:
     """Return the mean number of statements of a transaction; a user's script counts as one."""
     given = [(one.weight, STATEMENTS[one.label] if one.text is None else 1) for one in weighted_scripts(options)]
     return sum(weight * count for weight, count in given) / sum(weight for weight, _ in given) if given else 1.0
 
 
-def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def contradictions(options: RunOptions) -> Iterator[tuple[str, str]]:
     """Yield a scale that pgbench would not use, and one that it would silently take as 1 (its manual, `-s`)."""
     counted, scale = builtin_names(options), options.get("scale")
     if counted and scale:
@@ -200,7 +201,7 @@ def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
             return
 
 
-def refusals(options: dict[str, Any], major: int) -> list[str]:
+def refusals(options: RunOptions, major: int) -> list[str]:
     """Return why a pgbench of this major version must not be given the scripts; empty where it may."""
     errors = []
     for one in _custom_scripts(options):

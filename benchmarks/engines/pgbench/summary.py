@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from benchmarks.engines.pgbench.lines import figure
+from benchmarks.models.summaries import Statement
 
 _NUMBER = r"(?:-?(?:nan|inf)|-?[0-9]{1,15}(?:\.[0-9]{1,9})?)"
 _COUNT = r"[0-9]{1,18}"
@@ -76,7 +77,7 @@ class Summary:
     figures: Figures = field(default_factory=dict)
     rates: list[tuple[float | None, str]] = field(default_factory=list)
     scripts: list[Figures] = field(default_factory=list)
-    statements: list[Figures] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
     client_version: str = ""
     server_version: str = ""
     executions: int = 0  # `transaction type:` lines; more than one: the text holds several executions
@@ -125,7 +126,7 @@ def _row_pattern(failures: bool, retries: bool) -> re.Pattern[str]:
     return re.compile(rf"\s*(?P<latency_ms>{_NUMBER})\s+{counts}(?P<statement>\S.*)", re.IGNORECASE)
 
 
-def _statement(found: re.Match[str], script: int) -> Figures:
+def _statement(found: re.Match[str], script: int) -> Statement:
     printed = found.groupdict()
     return {
         "script": script,

@@ -1,16 +1,15 @@
 """pgbench's four tables: what its built-in scripts need and `-i` makes; pure."""
 
-from typing import Any
-
 from benchmarks.engines.base import Tables
 from benchmarks.engines.pgbench import scripts
 from benchmarks.engines.pgbench.initialize import ACCOUNTS_PER_SCALE, estimated_bytes
 from benchmarks.engines.pgbench.option_catalog import DROP_STEP, PREPARE
+from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 
 NAMES = ("pgbench_accounts", "pgbench_branches", "pgbench_history", "pgbench_tellers")
 
 
-def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
+def tables_of(options: PgbenchOptions, *, purpose: str) -> Tables | None:
     """Return the four tables; a load needs them at any scale, and none where only users' scripts run."""
     builtins, scale = scripts.builtin_names(options), int(options.get("scale") or 1)
     if options.get("scripts") and not builtins:
@@ -25,7 +24,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables | None:
         size=scale if purpose == PREPARE else 1,
         rows_each=ACCOUNTS_PER_SCALE,
         takes_bytes=estimated_bytes(scale, options.get("fillfactor")),
-        tablespaces=tuple(options[name] for name in ("tablespace", "index_tablespace") if options.get(name)),
+        tablespaces=tuple(filter(None, (options.get("tablespace"), options.get("index_tablespace")))),
         writes=next((name for name in builtins if name in scripts.WRITING_BUILTINS), ""),
         sparing="select-only",
         dropped=options.get("initialize_steps") == DROP_STEP,

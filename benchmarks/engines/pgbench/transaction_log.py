@@ -6,10 +6,10 @@ scripts are logged with a time of 0, which pgbench counts in its own average too
 """
 
 import re
-from typing import Any
 
 from benchmarks.engines.base import LogFiles, Logged
 from benchmarks.engines.pgbench import scripts
+from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 
 PATTERN = "pgbench_log.*"  # .PID, and .PID.THREAD of all threads but the first
 LONGEST_LINE_BYTES = 1_024
@@ -18,7 +18,7 @@ _COUNT = rb" [0-9]{1,10}"
 _LAG = rb" ([0-9]{1,15})"
 
 
-def log_files(options: dict[str, Any]) -> LogFiles | None:
+def log_files(options: PgbenchOptions) -> LogFiles | None:
     """Return the log that a run with these options writes; None where it writes none."""
     if not options.get("percentiles"):
         return None

@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field
+from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 
 MOST = 100
 TEXT_CHARACTERS = 1000
@@ -69,7 +70,7 @@ def _text(name: str, value: str) -> str:
     return value
 
 
-def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def contradictions(options: PgbenchOptions) -> Iterator[tuple[str, str]]:
     """Yield text that the protocol of the run can't carry."""
     if options.get("protocol") != "simple":
         return
@@ -85,7 +86,7 @@ def contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
             )
 
 
-def arguments(options: dict[str, Any]) -> list[str]:
+def arguments(options: PgbenchOptions) -> list[str]:
     """Return the arguments that pass the variables to pgbench."""
     simple = options.get("protocol") == "simple"
     given = (options.get("variables") or {}).items()

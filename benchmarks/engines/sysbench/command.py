@@ -5,7 +5,7 @@ stays a name. Without --pgsql-password, libpq reads the password from PGPASSFILE
 """
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from psycopg.conninfo import make_conninfo
 from benchmarks.engines.process_environment import libpq_environment, minimal_environment
 from benchmarks.engines.sysbench import binary as binaries
 from benchmarks.engines.sysbench.options import BULK, DROP, LOAD, PREPARE, fields_for, is_tpcc
+from benchmarks.engines.sysbench.typed_options import SysbenchOptions
 from benchmarks.processes.command import Command
 from pools.clusters.endpoints import Endpoint
 
@@ -22,7 +23,7 @@ _NOT_PASSED = frozenset({"script", "kind", "action"})
 
 
 def build_command(
-    options: dict[str, Any],
+    options: SysbenchOptions,
     *,
     purpose: str,
     binary: str,
@@ -41,13 +42,13 @@ def build_command(
     return Command(argv, _environment(home, application_name, endpoint, folder), files)
 
 
-def preview(options: dict[str, Any], endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "sysbench") -> str:
+def preview(options: SysbenchOptions, endpoint: Endpoint, *, purpose: str = LOAD, binary: str = "sysbench") -> str:
     """Return the same arguments quoted for a shell; tpcc's folder differs by generator and is left out."""
     return shlex.join(_arguments(options, purpose, binary, endpoint, None))
 
 
 def _arguments(
-    options: dict[str, Any], purpose: str, binary: str, endpoint: Endpoint, folder: Path | None
+    options: SysbenchOptions, purpose: str, binary: str, endpoint: Endpoint, folder: Path | None
 ) -> list[str]:
     report = ["--report-interval=1", "--histogram=on"] if purpose == LOAD else []
     words = [binary, "--db-driver=pgsql", *_connection(endpoint), *report, *_flags(options, purpose)]
@@ -67,12 +68,13 @@ def _connection(endpoint: Endpoint) -> Iterator[str]:
     yield f"--pgsql-db={database}"
 
 
-def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
+def _flags(options: SysbenchOptions, purpose: str) -> Iterator[str]:
+    given: Mapping[str, Any] = options
     tpcc = is_tpcc(options)
     unknown_to_script = {"table_size", "skip_trx"} if tpcc or options.get("script") == BULK else {"scale"}
     unknown_to_script |= {"tables"} if options.get("script") == BULK else set()
     for field in fields_for(purpose):
-        value = options.get(field.name)
+        value = given.get(field.name)
         if value is None or value is False or field.name in _NOT_PASSED | unknown_to_script:
             continue
         yield f"{field.flag}={'on' if value is True else value}"
@@ -82,11 +84,11 @@ def _flags(options: dict[str, Any], purpose: str) -> Iterator[str]:
         yield "--use-fk=0"
 
 
-def _script(options: dict[str, Any], purpose: str, folder: Path | None) -> list[str]:
+def _script(options: SysbenchOptions, purpose: str, folder: Path | None) -> list[str]:
     if is_tpcc(options):
         script = str((folder or Path()) / binaries.TPCC_SCRIPT)
     else:
-        script = f"./{REMAKE}" if purpose == PREPARE else options["script"]
+        script = f"./{REMAKE}" if purpose == PREPARE else str(options["script"])
     if purpose == LOAD:
         return [script, "run"]
     return [script, "cleanup" if options.get("action") == DROP and is_tpcc(options) else "prepare"]
@@ -98,7 +100,7 @@ def _environment(home: Path, application_name: str, endpoint: Endpoint, folder: 
     return minimal_environment(home) | libpq_environment(home, application_name, endpoint) | beside
 
 
-def remake(options: dict[str, Any]) -> str:
+def remake(options: SysbenchOptions) -> str:
     """Return a script that makes the tables anew or drops them, and prints the progress of its first thread.
 
     sysbench's own `prepare` fails where a table exists, and prints nothing while it fills one.

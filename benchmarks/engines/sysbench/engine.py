@@ -2,9 +2,10 @@
 
 from benchmarks.engines.base import Engine
 from benchmarks.engines.sysbench import binary, command, options, output, tables
+from benchmarks.engines.sysbench.typed_options import SysbenchOptions
 
 
-class Sysbench(Engine):
+class Sysbench(Engine[SysbenchOptions]):
     """Its OLTP scripts, and tpcc where the folder of its scripts is given."""
 
     name = "sysbench"

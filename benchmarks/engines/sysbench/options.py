@@ -1,7 +1,7 @@
 """Options of sysbench that a run may carry, and their validation."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.engines import option_parsing
 from benchmarks.engines.base import Field, OptionGroup
 from benchmarks.engines.sysbench.binary import TPCC_SCRIPT
+from benchmarks.engines.sysbench.typed_options import SysbenchOptions
 from benchmarks.errors import InvalidOptions
 
 if TYPE_CHECKING:
@@ -182,14 +183,14 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
-def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
+def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> SysbenchOptions:
     """Return all options of this purpose, typed and with defaults (None: not passed).
 
     Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw)
-    filled = {name: options.get(name, field.default) for name, field in fields.items()}
+    filled = cast("SysbenchOptions", {name: options.get(name, field.default) for name, field in fields.items()})
     if options.get("events") and "duration" not in options:
         filled["duration"] = None
     for name, message in _contradictions(filled):
@@ -199,7 +200,7 @@ def validate(raw: dict[str, Any], *, purpose: str = LOAD) -> dict[str, Any]:
     return filled
 
 
-def unshardable(options: dict[str, Any]) -> dict[str, list[str]]:
+def unshardable(options: SysbenchOptions) -> dict[str, list[str]]:
     """Return why bulk_insert can't be shared: each process counts the keys of a thread's table from 1."""
     if options.get("script") != BULK:
         return {}
@@ -208,31 +209,36 @@ def unshardable(options: dict[str, Any]) -> dict[str, list[str]]:
     }
 
 
-def drop_options(made: dict[str, Any]) -> dict[str, Any]:
+def drop_options(made: SysbenchOptions) -> SysbenchOptions:
     """Return the options of a preparation that drops the tables that one with these options made."""
-    return {name: made[name] for name in ("kind", "tables") if made.get(name)} | {"action": DROP}
+    dropped: SysbenchOptions = {"action": DROP}
+    if made.get("kind"):
+        dropped["kind"] = made["kind"]
+    if made.get("tables"):
+        dropped["tables"] = made["tables"]
+    return dropped
 
 
-def full_dataset_options(made: dict[str, Any]) -> dict[str, Any]:
+def full_dataset_options(made: SysbenchOptions) -> SysbenchOptions:
     """Return the options of a run that loads all tables that a preparation with these options made."""
     if made.get("kind") == BULK:
         return {"script": BULK, "threads": made.get("tables")}
     if made.get("kind") == TPCC:
         return {"script": TPCC, "tables": made.get("tables"), "scale": made.get("scale")}
-    return {name: made.get(name) for name in ("tables", "table_size")}
+    return {"tables": made.get("tables"), "table_size": made.get("table_size")}
 
 
-def is_tpcc(options: dict[str, Any]) -> bool:
+def is_tpcc(options: SysbenchOptions) -> bool:
     """Test whether the options are of tpcc's tables."""
     return TPCC in (options.get("script"), options.get("kind"))
 
 
-def file_needed(options: dict[str, Any]) -> tuple[str, str] | None:
+def file_needed(options: SysbenchOptions) -> tuple[str, str] | None:
     """Return the option by which a run needs a file of its generator, and that file."""
     return ("script" if "script" in options else "kind", TPCC_SCRIPT) if is_tpcc(options) else None
 
 
-def _contradictions(options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _contradictions(options: SysbenchOptions) -> Iterator[tuple[str, str]]:
     if options.get("events") and options.get("duration"):
         yield (
             "events",

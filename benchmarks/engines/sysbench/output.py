@@ -6,12 +6,15 @@ src/lua/internal/sysbench.cmdline.lua).
 
 import re
 from itertools import accumulate
-from typing import Any
+from typing import cast
 
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.base import Output, ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.sentences import THREADS
+from benchmarks.engines.sysbench.typed_options import SysbenchOptions
+from benchmarks.models.options import RunOptions
+from benchmarks.models.summaries import Summary
 from benchmarks.processes.process import LineReader
 
 TERMS = ProgramTerms(
@@ -58,7 +61,7 @@ _RULES = {
 }
 
 
-def parse_line(text: str, options: dict[str, Any]) -> ParsedLine:
+def parse_line(text: str, options: SysbenchOptions) -> ParsedLine:
     """Parse the sample or the percentage in one line, and whether it is a message for people; never raise."""
     if sample := _interval(text):
         return ParsedLine(sample=sample, worth_reporting=False)
@@ -81,7 +84,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     made = [text for text in texts if _TABLE.fullmatch(text)]
     return Output(
         TERMS,
-        summary=figures,
+        summary=cast("Summary", figures),
         progress=progress,
         client_version=versions[0] if versions else "",
         errors=errors,
@@ -93,9 +96,14 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     )
 
 
-def options_from_summary(summary: dict[str, Any]) -> dict[str, Any]:
+def options_from_summary(summary: Summary) -> RunOptions:
     """Return the options that a summary shows, under their names."""
-    return {name: summary[name] for name in ("threads", "rate") if name in summary}
+    options: RunOptions = {}
+    if "threads" in summary:
+        options["threads"] = summary["threads"]
+    if "rate" in summary:
+        options["rate"] = summary["rate"]
+    return options
 
 
 def _lines_of(text: str) -> list[str]:
@@ -107,21 +115,22 @@ def _interval(text: str) -> Progress | None:
     found = _INTERVAL.fullmatch(text.strip())
     if not found:
         return None
-    column = {"50": "latency_p50_ms", "95": "latency_p95_ms", "99": "latency_p99_ms"}.get(found["nth"])
-    percentile: dict[str, Any] = {column: float(found["latency"])} if column else {}
+    nth, latency_ms = found["nth"], float(found["latency"])
     return Progress(
         t=float(found["t"]),
         tps=float(found["tps"]),
         latency_ms=None,  # sysbench prints no average before the end
         stddev_ms=None,
         failed=round(float(found["errors"])),
-        **percentile,
+        latency_p50_ms=latency_ms if nth == "50" else None,
+        latency_p95_ms=latency_ms if nth == "95" else None,
+        latency_p99_ms=latency_ms if nth == "99" else None,
     )
 
 
-def _figures(texts: list[str]) -> tuple[dict[str, Any], int]:
+def _figures(texts: list[str]) -> tuple[dict[str, float], int]:
     """Return the summary's figures by the rules above, and the number of lines they were found in."""
-    figures: dict[str, Any] = {}
+    figures: dict[str, float] = {}
     lines = 0
     for text in texts:
         for names, rule in _RULES.items():
@@ -158,7 +167,7 @@ def _percentiles(buckets: list[tuple[float, int]]) -> dict[str, float]:
     }
 
 
-def _busy(figures: dict[str, Any]) -> dict[str, float]:
+def _busy(figures: dict[str, float]) -> dict[str, float]:
     """Return the mean number of busy threads: their time in transactions over the elapsed time."""
     if not figures.get("elapsed_s") or "latency_sum_ms" not in figures:
         return {}

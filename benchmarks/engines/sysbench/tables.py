@@ -1,11 +1,10 @@
 """The tables of sysbench's scripts; pure."""
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Tables
 from benchmarks.engines.sysbench.options import BULK, DROP, PREPARE, READING, is_tpcc
+from benchmarks.engines.sysbench.typed_options import SysbenchOptions
 
 # Measured with 1.0.20 on PostgreSQL 15: 25,477,120 bytes for 100,000 rows with both indexes.
 _ROW_BYTES = 255
@@ -17,13 +16,13 @@ _TPCC = ("customer", "district", "history", "item", "new_orders", "order_line", 
 _TPCC_ROWS = 500_000  # of a warehouse, about
 
 
-def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
+def tables_of(options: SysbenchOptions, *, purpose: str) -> Tables:
     """Return sbtest1 to sbtestN as the options say, tpcc's nine kinds, or bulk_insert's, one for each thread."""
     if is_tpcc(options):
         return _tpcc(options, purpose)
     bulk = BULK in (options.get("script"), options.get("kind"))
     by_thread = bulk and purpose != PREPARE
-    count = int(options.get("threads" if by_thread else "tables") or 1)
+    count = int((options.get("threads") if by_thread else options.get("tables")) or 1)
     size, script = int(options.get("table_size") or 1), str(options.get("script") or "oltp_read_only")
     return Tables(
         engine="sysbench",
@@ -44,7 +43,7 @@ def tables_of(options: dict[str, Any], *, purpose: str) -> Tables:
     )
 
 
-def _tpcc(options: dict[str, Any], purpose: str) -> Tables:
+def _tpcc(options: SysbenchOptions, purpose: str) -> Tables:
     count, scale = int(options.get("tables") or 1), int(options.get("scale") or 1)
     return Tables(
         engine="sysbench",

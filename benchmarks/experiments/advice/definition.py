@@ -86,9 +86,9 @@ def _without_none(value: Any) -> Any:
     return [_without_none(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _pooled(size: int, mode: str) -> dict[str, Any]:
+def _pooled(size: int, mode: str) -> dict[str, int | str]:
     return {"kind": "pgbouncer", "size": size, "mode": mode}
 
 
-def _value(key: str, label: str, endpoint: Mapping[str, Any]) -> dict[str, Any]:
+def _value(key: str, label: str, endpoint: Mapping[str, int | str]) -> dict[str, object]:
     return {"key": key, "label": label, "endpoint": endpoint}

@@ -52,7 +52,7 @@ def _crowd(cluster: Cluster) -> int:
     return wanted if wanted <= MOST_CROWD else 0
 
 
-def _is_allowed(author: Any, cluster: Cluster, options: dict[str, Any]) -> bool:
+def _is_allowed(author: Any, cluster: Cluster, options: Mapping[str, Any]) -> bool:
     try:
         limits.check(author, cluster, options)
     except InvalidOptions:

@@ -10,7 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -21,6 +20,8 @@ from benchmarks.engines.pgbench import script_gate
 from benchmarks.experiments.advice import placeholders
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import sampled
+from benchmarks.models.advice import RecordedQueries
+from benchmarks.models.options import RunScript
 from pools.advice import mode_linter
 from pools.advice.mode_linter import STATEMENTS as EXTENSION
 from pools.clusters import connect, literals
@@ -60,15 +61,21 @@ class RecordedMix:
     for, `left_out` the number of statements by reason, and `since` the time of the last reset, empty where unknown.
     """
 
-    scripts: list[dict[str, Any]]
+    scripts: list[RunScript]
     share: float
     left_out: Mapping[str, int]
     since: str
 
-    def as_json(self, pool: Pool) -> dict[str, Any]:
+    def as_json(self, pool: Pool) -> RecordedQueries:
         """Return the mix's origin and counts as the experiment stores them beside its scripts, as JSON."""
-        origin = {"user": pool.user, "database": pool.database, "since": self.since}
-        return origin | {"queries": len(self.scripts), "share": self.share, "left_out": dict(self.left_out)}
+        return {
+            "user": pool.user,
+            "database": pool.database,
+            "since": self.since,
+            "queries": len(self.scripts),
+            "share": self.share,
+            "left_out": dict(self.left_out),
+        }
 
 
 def read(pool: Pool) -> RecordedMix:
@@ -103,7 +110,7 @@ def _mix(connection: Connection, pool: Pool) -> RecordedMix:
         )
         raise _invalid(text % {"view": EXTENSION, "user": pool.user, "database": pool.database})
     taken = sum(calls for _query, _text, calls in kept)
-    scripts = [
+    scripts: list[RunScript] = [
         {"text": text, "weight": max(1, round(MOST_WEIGHT * calls / taken)), "name": _name(query)}
         for query, text, calls in kept
     ]
@@ -170,7 +177,7 @@ def _invalid(message: str) -> InvalidExperiment:
     return InvalidExperiment({"workload": [message]})
 
 
-def in_words(kept: Mapping[str, Any]) -> Iterator[str]:
+def in_words(kept: RecordedQueries) -> Iterator[str]:
     """Yield sentences about the mix behind an advice, and about its gaps; `kept` comes from `as_json`."""
     names = {**kept, "share": f"{100 * kept['share']:.0f}", "view": EXTENSION}
     if kept["since"]:

@@ -4,7 +4,6 @@ import uuid
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from statistics import fmean
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -27,6 +26,8 @@ from benchmarks.experiments.advice.workload import EXISTING
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import Experiment, ExperimentState, ResourceKind
+from benchmarks.models.advice import AdviceRecord, CellFigures, ExistingTables, RecommendedSize
+from benchmarks.models.summaries import Summary
 from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
 from pools.inventory import budget
@@ -39,8 +40,6 @@ MODES = ("session", "transaction")
 SIZE, MODE, POOLING = "size", "mode", "pooling"
 QUESTIONS = (SIZE, MODE, POOLING)
 REPEATS = grid.BLOCKS * grid.ROUNDS  # each of the two arms of the other questions runs so often
-
-Summary = Mapping[str, Any]  # the summary of a run
 
 
 def ask(request: AdviceRequest) -> Experiment:
@@ -62,6 +61,9 @@ def ask(request: AdviceRequest) -> Experiment:
     seed = uuid.uuid4().int % 2**31
     keys = [arm.key for arm in arms]
     plan = _plan(arms, request.load.clients, seed) if swept else order.blocks(keys, REPEATS, seed)
+    advice = _stored_question(request, swept)
+    if existing:
+        advice["existing"] = existing
     with transaction.atomic():
         experiment = Experiment.objects.enqueue(
             playbook=definition.NAME,
@@ -73,7 +75,7 @@ def ask(request: AdviceRequest) -> Experiment:
             seed=seed,
             dataset=request.load.dataset,
             plan=plan,
-            advice=_stored_question(request, swept) | ({"existing": existing} if existing else {}),
+            advice=advice,
             author=request.author,
         )
         if swept is None:
@@ -90,25 +92,32 @@ def _largest(arms: Sequence[ArmSpec]) -> ArmSpec:
     return max(arms, key=lambda arm: int(arm.options["clients"]))
 
 
-def _login_to_existing(request: AdviceRequest) -> dict[str, str]:
-    """Return database and role of the tables to load where they exist already; else nothing."""
+def _login_to_existing(request: AdviceRequest) -> ExistingTables | None:
+    """Return database and role of the tables to load where they exist already; else None."""
     if request.endpoint:
         return through_entry.login_of(request.endpoint)
     if request.load.tables != EXISTING:
-        return {}
+        return None
     return workload.login_to_existing(request.cluster, request.pool, request.database, request.user)
 
 
-def _stored_question(request: AdviceRequest, swept: Grid | None) -> dict[str, Any]:
-    """Return the question as the experiment stores it for later rounds and for the answer, as JSON."""
-    found = {"question": request.question, "pool": str(request.pool.pk) if request.pool else None, "round": 1}
-    of_size = {"rounds": swept.rounds, "clients": request.load.clients} if swept else {}
+def _stored_question(request: AdviceRequest, swept: Grid | None) -> AdviceRecord:
+    """Return the question as the experiment stores it for later rounds and for the answer."""
+    found: AdviceRecord = {
+        "question": request.question,
+        "pool": str(request.pool.pk) if request.pool else None,
+        "round": 1,
+        "minutes": request.minutes,
+    }
     if request.question == POOLING:
-        found |= {"admitted": pooling.admitted(request.cluster)}
-    mix = {"recorded": request.recorded.as_json(request.pool)} if request.recorded and request.pool else {}
-    entry, endpoint = request.entry, request.endpoint
-    through = through_entry.as_json(entry, endpoint) if entry and endpoint else {}
-    return found | of_size | mix | through | {"minutes": request.minutes}
+        found["admitted"] = pooling.admitted(request.cluster)
+    if swept:
+        found |= {"rounds": swept.rounds, "clients": request.load.clients}
+    if request.recorded and request.pool:
+        found["recorded"] = request.recorded.as_json(request.pool)
+    if request.entry and request.endpoint:
+        found |= through_entry.as_json(request.entry, request.endpoint)
+    return found
 
 
 def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
@@ -128,7 +137,7 @@ def expected_clients(experiment: Experiment) -> int | None:
 
 def is_of_entry(experiment: Experiment) -> bool:
     """Whether it measures through an entry that is not managed here."""
-    return through_entry.ENTRY in experiment.advice
+    return "entry" in experiment.advice
 
 
 def add_round(experiment: Experiment) -> bool:
@@ -141,7 +150,8 @@ def add_round(experiment: Experiment) -> bool:
         return False
     arms = [arm for arm in start.arms_of(experiment) if _cell(arm) in kept]
     plan = [*experiment.plan, *_plan(arms, expected, experiment.seed + advice["round"])]
-    experiment.write(plan=plan, repeats=len(plan), advice=advice | {"round": advice["round"] + 1, "cells": kept})
+    advice = {**advice, "round": advice["round"] + 1, "cells": kept}
+    experiment.write(plan=plan, repeats=len(plan), advice=advice)
     return True
 
 
@@ -180,7 +190,7 @@ def planned_cells(experiment: Experiment) -> list[Cell]:
 
 
 def _tps(runs: Sequence[Summary]) -> list[float]:
-    return [run["tps"] for run in runs if run.get("tps")]
+    return [tps for run in runs if (tps := run.get("tps"))]
 
 
 def measured_cells(experiment: Experiment) -> dict[Cell, list[Summary]]:
@@ -198,7 +208,7 @@ def _by_size(cells: Mapping[Cell, Sequence[Summary]], expected: int | None) -> d
     return {size: _tps(runs) for (size, clients), runs in cells.items() if clients == expected}
 
 
-def answer(experiment: Experiment) -> dict[str, Any] | None:
+def answer(experiment: Experiment) -> RecommendedSize | None:
     """Return the recommendation as the API answers it; None where nothing was measured, or no size was asked for."""
     expected = expected_clients(experiment)
     if expected is None:
@@ -222,11 +232,16 @@ def answer(experiment: Experiment) -> dict[str, Any] | None:
     }
 
 
-def _cell_figures(cell: Cell, runs: Sequence[Summary]) -> dict[str, Any]:
+def _cell_figures(cell: Cell, runs: Sequence[Summary]) -> CellFigures:
     """Return a cell as the API answers it: means over its valid runs."""
-    latencies = [run["latency_avg_ms"] for run in runs if run.get("latency_avg_ms")]
-    figures = {"tps": fmean(_tps(runs)), "latency_avg_ms": fmean(latencies) if latencies else None}
-    return {"size": cell[0], "clients": cell[1], **figures, "runs": len(runs)}
+    latencies = [latency_ms for run in runs if (latency_ms := run.get("latency_avg_ms"))]
+    return {
+        "size": cell[0],
+        "clients": cell[1],
+        "tps": fmean(_tps(runs)),
+        "latency_avg_ms": fmean(latencies) if latencies else None,
+        "runs": len(runs),
+    }
 
 
 def unseen(experiment: Experiment) -> list[str]:
@@ -278,7 +293,8 @@ def _left_of_budget(experiment: Experiment, taken: int) -> int | None:
     """
     if experiment.cluster is None or is_of_entry(experiment):
         return None
-    pool = Pool.objects.filter(pk=experiment.advice.get("pool")).first() if experiment.advice.get("pool") else None
+    pool_id = experiment.advice.get("pool")
+    pool = Pool.objects.filter(pk=pool_id).first() if pool_id else None
     free = budget.of_cluster(experiment.cluster, without=pool).free
     names = experiment.resources.filter(kind=ResourceKind.POOL).values("name")
     own = Pool.objects.wanted().select_related("pooler").filter(cluster=experiment.cluster, name__in=names)

@@ -4,9 +4,6 @@ Nobody changes its line, so as many clients as a size has connections keep as ma
 in any mode): to the server that is the load of a pool of that size whose clients always wait.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments.advice import grid
@@ -14,10 +11,9 @@ from benchmarks.experiments.advice.grid import Grid
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import privileges
 from benchmarks.models import ExternalEndpoint
+from benchmarks.models.advice import AdviceRecord, ExistingTables, RecommendedSize
 from benchmarks.targets import resolve
 from pools.models import Entry, PoolerKind
-
-ENTRY, ENDPOINT, MOST = "entry", "external", "most"  # keys of Experiment.advice
 
 
 def check(entry: Entry) -> None:
@@ -48,27 +44,27 @@ def most_busy(entry: Entry) -> int:
     return (entry.size or 0) * entry.pooler.process_count
 
 
-def login_of(endpoint: ExternalEndpoint) -> dict[str, str]:
+def login_of(endpoint: ExternalEndpoint) -> ExistingTables:
     """Return database and role that the load reaches. Raises `Refused`, `ClusterUnreachable` as for a run's scripts."""
     privileges.refuse_reaching(resolve.find({"external": str(endpoint.pk)}))
     return {"database": endpoint.cluster_database, "user": endpoint.user}
 
 
-def as_json(entry: Entry, endpoint: ExternalEndpoint) -> dict[str, Any]:
+def as_json(entry: Entry, endpoint: ExternalEndpoint) -> AdviceRecord:
     """Return what the sweep has to know of it later."""
-    return {ENTRY: str(entry.pk), ENDPOINT: str(endpoint.pk), MOST: most_busy(entry)}
+    return {"entry": str(entry.pk), "external": str(endpoint.pk), "most": most_busy(entry)}
 
 
-def unseen(advice: Mapping[str, Any]) -> list[str]:
+def unseen(advice: AdviceRecord) -> list[str]:
     """Return what such a sweep could not see, in sentences."""
     text = _(
         "Sizes above the entry's own: its line stays as it is, so each size was measured by as many clients, which "
         "keep as many connections busy, up to %(most)s. Clients that wait for a connection were not measured."
     )
-    return [text % {"most": advice[MOST]}]
+    return [text % {"most": advice["most"]}]
 
 
-def remedy(found: Mapping[str, Any]) -> str:
+def remedy(found: RecommendedSize) -> str:
     """Return how the recommendation is put to use."""
     text = _("The panel does not write this entry: put pool_size=%(size)s into its line, or take the pooler over.")
     return text % {"size": found["size"]}

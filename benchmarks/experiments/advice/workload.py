@@ -13,6 +13,7 @@ from benchmarks.experiments.advice.definition import THREADS
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import privileges
 from benchmarks.models import Purpose, Run
+from benchmarks.models.advice import ExistingTables
 from benchmarks.runs.submission import options
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import resolve
@@ -96,8 +97,9 @@ def _checked(given: Mapping[str, Any], clients: int) -> dict[str, Any]:
     threads = given.get("threads", THREADS)
     fitted = min(threads, clients) if isinstance(threads, int) else threads
     whole = {**given, "clients": clients, "threads": fitted, "duration": 1}
-    checked = load_options.validate(ENGINE, whole, purpose=Purpose.LOAD)
-    options.check_program_version(ENGINE, checked)
+    valid = load_options.validate(ENGINE, whole, purpose=Purpose.LOAD)
+    options.check_program_version(ENGINE, valid)
+    checked: Mapping[str, Any] = valid
     return {name: checked[name] for name in given if checked.get(name) is not None}
 
 
@@ -107,7 +109,8 @@ def _with_scripts_of_run(given: dict[str, Any]) -> dict[str, Any]:
     if wanted is None:
         return given
     run = _load_run(wanted)
-    taken = {name: run.options[name] for name in OF_A_RUN if is_given(run.options.get(name))} if run else {}
+    own: Mapping[str, Any] = run.options if run else {}
+    taken = {name: own[name] for name in OF_A_RUN if is_given(own.get(name))}
     if not taken.get("builtin") and not taken.get("scripts"):
         message = _("there is no run of pgbench scripts with the id %(run)s") % {"run": repr(str(wanted)[:60])}
         raise InvalidOptions({"run": [message]})
@@ -148,7 +151,7 @@ def _positive_integer(name: str, value: Any) -> int:
     return int(text)
 
 
-def login_to_existing(cluster: Cluster, pool: Pool | None, database: str, user: str) -> dict[str, str]:
+def login_to_existing(cluster: Cluster, pool: Pool | None, database: str, user: str) -> ExistingTables:
     """Return database and role of the tables that exist: the pool's, else those given.
 
     As for a run, the role must not reach the server's host. Raises `InvalidExperiment`, `InvalidTarget`, `Refused` and
@@ -157,10 +160,15 @@ def login_to_existing(cluster: Cluster, pool: Pool | None, database: str, user: 
     if pool is not None and pool.target != NodeRole.PRIMARY:
         text = _("pool %(pool)s routes to standbys, and the sweep's pools to the primary: use the sweep's tables")
         raise InvalidExperiment({"tables": [text % {"pool": pool}]})
-    login = {"database": pool.database if pool else database, "user": (pool.user if pool else "") or user}
+    login: ExistingTables = {
+        "database": pool.database if pool else database,
+        "user": (pool.user if pool else "") or user,
+    }
     for name, value in login.items():
         if not value:
             text = _("existing tables need a database and a role to log in as: name both, or use the sweep's tables")
             raise InvalidExperiment({"tables" if pool else name: [text]})
-    privileges.refuse_reaching(resolve.find({"cluster": str(cluster.pk), **login}))
+    privileges.refuse_reaching(
+        resolve.find({"cluster": str(cluster.pk), "database": login["database"], "user": login["user"]})
+    )
     return login

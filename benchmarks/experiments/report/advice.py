@@ -1,9 +1,7 @@
 """What the page and the report of an advice show: the answer, the knee chart, and what the sweep could not see."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -16,6 +14,7 @@ from benchmarks.experiments.report.heat_map import HeatMap
 from benchmarks.experiments.report.knee import KneeChart
 from benchmarks.experiments.results import ArmResult, Result
 from benchmarks.models import Experiment
+from benchmarks.models.advice import RecommendedSize
 from pools.inventory.pools import PoolValues
 from pools.models import Pool
 
@@ -38,7 +37,7 @@ class Advice:
     question: str
     title: str
     pool: Pool | None
-    found: Mapping[str, Any] | None
+    found: RecommendedSize | None
     sentences: tuple[str, ...]
     not_seen: tuple[str, ...]
     chart: KneeChart | None
@@ -58,7 +57,7 @@ class Advice:
         return values(self.found, self.pool) == {"size": self.pool.size, "settings": dict(self.pool.settings)}
 
 
-def values(found: Mapping[str, Any], pool: Pool) -> PoolValues:
+def values(found: RecommendedSize, pool: Pool) -> PoolValues:
     """Return the fields of the pool that a recommendation sets; its other settings stay."""
     return {"size": found["size"], "settings": {**pool.settings, RESERVE: str(found["reserve"])}}
 
@@ -88,15 +87,17 @@ def conclusion(result: Result) -> str:
     return " ".join(_sentences(experiment.advice["question"], recommendation(experiment), result))
 
 
-def recommendation(experiment: Experiment) -> Mapping[str, Any] | None:
+def recommendation(experiment: Experiment) -> RecommendedSize | None:
     """Return the recommendation by now; one of before client counts were swept has no cells."""
-    stored: dict[str, Any] | None = experiment.advice.get("recommendation")
-    if stored is None:
+    stored = experiment.advice.get("recommendation")
+    expected = sweep.expected_clients(experiment)
+    if stored is None or expected is None:
         return sweep.answer(experiment)
-    return {"clients": sweep.expected_clients(experiment), "cells": []} | stored
+    old: RecommendedSize = {**stored, "clients": expected, "cells": []}
+    return {**old, **stored}
 
 
-def _sentences(question: str, found: Mapping[str, Any] | None, result: Result) -> list[str]:
+def _sentences(question: str, found: RecommendedSize | None, result: Result) -> list[str]:
     """Return the answer first, then what may be doubted in it; nothing before anything is measured."""
     sentences = _size_sentences(found) if question == sweep.SIZE else _arm_sentences(question, result)
     if found and sweep.is_of_entry(result.experiment):
@@ -121,10 +122,12 @@ def _five_minutes_more(result: Result) -> list[str]:
 
 def pool_of(experiment: Experiment) -> Pool | None:
     """Return the pool that the question was asked for, unless it is gone or being removed."""
-    return Pool.objects.wanted().select_related("pooler", "cluster").filter(pk=experiment.advice.get("pool")).first()
+    pool_id = experiment.advice.get("pool")
+    wanted = Pool.objects.wanted().select_related("pooler", "cluster")
+    return wanted.filter(pk=pool_id).first() if pool_id else None
 
 
-def _chart(experiment: Experiment, found: Mapping[str, Any] | None) -> KneeChart | None:
+def _chart(experiment: Experiment, found: RecommendedSize | None) -> KneeChart | None:
     if found is None:
         return None
     law = Law(**found["law"]) if found["law"] else None
@@ -132,17 +135,17 @@ def _chart(experiment: Experiment, found: Mapping[str, Any] | None) -> KneeChart
     return knee.draw(sweep.measured(experiment), law, found["size"], (low, high))
 
 
-def _heat(experiment: Experiment, found: Mapping[str, Any] | None) -> HeatMap | None:
+def _heat(experiment: Experiment, found: RecommendedSize | None) -> HeatMap | None:
     if found is None:
         return None
     return heat_map.draw(found["cells"], sweep.planned_cells(experiment), found["clients"], found["size"])
 
 
-def _size_sentences(found: Mapping[str, Any] | None) -> list[str]:
+def _size_sentences(found: RecommendedSize | None) -> list[str]:
     if found is None:
         return []
     low, high = found["interval"]
-    names = {"size": found["size"], "reserve": found["reserve"], "low": low, "high": high}
+    names: dict[str, int | str] = {"size": found["size"], "reserve": found["reserve"], "low": low, "high": high}
     names |= {"best": found["best"]["size"], "tps": f"{found['best']['tps']:,.0f}", "clients": found["clients"]}
     largest = max((cell["size"] for cell in found["cells"]), default=None)
     if high == largest:
@@ -162,7 +165,7 @@ def _size_sentences(found: Mapping[str, Any] | None) -> list[str]:
     answer = ngettext(
         "Use size %(size)s with a reserve of %(reserve)s for %(clients)s client.",
         "Use size %(size)s with a reserve of %(reserve)s for %(clients)s clients.",
-        names["clients"],
+        found["clients"],
     )
     return [answer % names, certainty, best]
 

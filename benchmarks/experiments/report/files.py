@@ -1,7 +1,7 @@
 """The report of an experiment as a file: self-contained HTML, PDF, CSV, JSON."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from django.core.serializers.json import DjangoJSONEncoder
@@ -56,8 +56,9 @@ def as_csv(experiment: Experiment) -> bytes:
     names += [*(f"published_{name}" for name in metrics), "runs", *of_cells]
     lines = [line(names)]
     for row in tables.arms(result):
-        ends = row["interval"] or [None, None]
-        values = [*(row[name] for name in COLUMNS), *ends, *(row["values"].get(axis) for axis in axes)]
+        ends: Sequence[float | None] = row["interval"] or (None, None)
+        cell: Mapping[str, object] = row
+        values = [*(cell[name] for name in COLUMNS), *ends, *(row["values"].get(axis) for axis in axes)]
         values += [row["figures"].get(name) for name in metrics] + [row["derived"].get(name) for name in derived]
         values += [row["published"].get(name) for name in metrics]
         values += [" ".join(str(run["number"]) for run in row["runs"])]

@@ -1,10 +1,10 @@
 """Throughput by pool size and clients as rows of colored cells; pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from benchmarks.experiments.advice.grid import Cell
+from benchmarks.models.advice import CellFigures
 
 SHARES = (0.97, 0.9, 0.75, 0.5)  # of the best with as many clients; the least of each color but the palest
 PALEST = 0
@@ -51,9 +51,7 @@ class HeatMap:
         return [*named, (PALEST, f"< {SHARES[-1]:.0%}")]
 
 
-def draw(
-    measured: Sequence[Mapping[str, Any]], planned: Collection[Cell], expected: int, recommended: int
-) -> HeatMap | None:
+def draw(measured: Sequence[CellFigures], planned: Collection[Cell], expected: int, recommended: int) -> HeatMap | None:
     """Return the map of a sweep; `measured` as the API's `cells`. None with fewer than two numbers of clients."""
     figures = {(one["size"], one["clients"]): one for one in measured}
     columns = sorted({clients for _, clients in planned})

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -19,6 +19,7 @@ from benchmarks.experiments.report.unmeasured import Unmeasured
 from benchmarks.experiments.results import ArmResult, Progress, Result
 from benchmarks.experiments.start import arms_of
 from benchmarks.models import Experiment, Generator, Purpose, Run, metrics
+from benchmarks.models.options import RunOptions
 
 DERIVED = {
     "gain_percent": (gettext_lazy("Gain"), "%"),
@@ -186,7 +187,8 @@ def _warm_up(experiment: Experiment) -> str:
 def _workload(experiment: Experiment) -> str:
     """Return the scripts of an advice with their weights; TOML has no value for a script without a version."""
     options = arms_of(experiment)[0].options
-    return scripts.in_words({**options, "scripts": [{"version": None} | one for one in options.get("scripts", [])]})
+    listed = [{"version": None} | one for one in options.get("scripts", [])]
+    return scripts.in_words(cast("RunOptions", {**options, "scripts": listed}))
 
 
 def _tables(experiment: Experiment) -> str:

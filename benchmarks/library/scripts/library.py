@@ -4,6 +4,7 @@ A version records its author and time; the log also records renames and deletion
 """
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -115,7 +116,7 @@ def with_newest(scripts: QuerySet[Script]) -> QuerySet[Script]:
     ).order_by(F("name"))
 
 
-def filled(options: dict[str, Any]) -> dict[str, Any]:
+def filled(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return a run's options with the texts of its scripts filled in.
 
     Looks up `{script}` (id or name, of `{version}` or the newest) and `{script_version}` (id). A run carries the texts,
@@ -126,7 +127,7 @@ def filled(options: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(scripts, list):
         return options
     try:
-        return options | {"scripts": [_with_text(number, one) for number, one in enumerate(scripts, start=1)]}
+        return {**options, "scripts": [_with_text(number, one) for number, one in enumerate(scripts, start=1)]}
     except LookupError as error:
         raise InvalidOptions({"scripts": [str(error.args[0])]}) from None
 
@@ -146,7 +147,7 @@ def _with_text(number: int, given: Any) -> Any:
     return kept | {"text": found.text, "name": found.script.name, "version": found.number}
 
 
-def _as_labeled(number: int, given: dict[str, Any]) -> dict[str, Any]:
+def _as_labeled(number: int, given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the script; raise where it claims to be a version of the library that has another text."""
     name, version = given.get("name"), given.get("version")
     if isinstance(name, str) and isinstance(version, int):
@@ -159,7 +160,7 @@ def _as_labeled(number: int, given: dict[str, Any]) -> dict[str, Any]:
     return given
 
 
-def _version(number: int, given: dict[str, Any]) -> ScriptVersion:
+def _version(number: int, given: Mapping[str, Any]) -> ScriptVersion:
     versions = ScriptVersion.objects.select_related("script").order_by("-number")
     if "script_version" in given:
         wanted, key = given["script_version"], "version"
@@ -182,7 +183,7 @@ def _of_number(versions: QuerySet[ScriptVersion], number: Any) -> ScriptVersion 
     return versions.filter(number=number).first() if isinstance(number, int) and 0 < number < 2**31 else None
 
 
-def _named(wanted: Any) -> dict[str, Any]:
+def _named(wanted: object) -> dict[str, UUID | str]:
     try:
         return {"script_id": UUID(str(wanted))}
     except ValueError:

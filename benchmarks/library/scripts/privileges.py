@@ -3,8 +3,6 @@
 A script may write, so a protected cluster requires the database's name, as it does for a built-in script that writes.
 """
 
-from typing import Any
-
 import psycopg
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -13,6 +11,7 @@ from psycopg import sql
 
 from benchmarks.errors import Refused
 from benchmarks.models import Run
+from benchmarks.models.options import RunOptions
 from benchmarks.targets import resolve
 from benchmarks.targets.resolve import OpenSession, Target
 from pools.clusters import connect
@@ -42,7 +41,7 @@ _MAKES_ITSELF_MEMBER = gettext_lazy(
 )
 
 
-def guard(target: Target, options: dict[str, Any], confirm: str, session: OpenSession) -> None:
+def guard(target: Target, options: RunOptions, confirm: str, session: OpenSession) -> None:
     """Refuse a run with a user's script that could reach the server's host, or write without confirmation.
 
     `session` is one of the panel's admin; an external endpoint is asked through itself. Raises `Refused`, and
@@ -74,7 +73,7 @@ def guard_started(run: Run) -> None:
         refuse_reaching(resolve.of_run(run))
 
 
-def _is_users(options: dict[str, Any]) -> bool:
+def _is_users(options: RunOptions) -> bool:
     """Test whether SQL is sent that is not the load program's own: pgbench scripts, a JMeter plan."""
     return bool(options.get("scripts") or options.get("plan"))
 

@@ -8,13 +8,13 @@ opens it: against the same database, and with the visible part unchanged. What t
 import re
 from collections.abc import Callable, Iterable
 from hashlib import sha256
-from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
 from benchmarks.models import Run
+from benchmarks.models.options import RunOptions, RunScript
 from panel.lib import crypto
 from panel.lib.crypto import SealBroken
 from pools.clusters import literals
@@ -34,11 +34,12 @@ def sealed(cluster: UUID, database: str, *, shown: str, text: str) -> str:
     return f"{BEGINNING}{crypto.seal(text, _owner(cluster, database, shown))}\n{shown}"
 
 
-def opened(run: Run, options: dict[str, Any]) -> dict[str, Any]:
+def opened(run: Run, options: RunOptions) -> RunOptions:
     """Return the options with the whole texts of sealed scripts; raise `Refused` where one was sealed for another."""
     if not (scripts := options.get("scripts")):
         return options
-    return options | {"scripts": [one | {"text": _opened(run, one["text"])} for one in scripts]}
+    opened: list[RunScript] = [{**one, "text": _opened(run, one["text"])} for one in scripts]
+    return {**options, "scripts": opened}
 
 
 def _opened(run: Run, script: str) -> str:
@@ -59,7 +60,7 @@ def _owner(cluster: UUID | None, database: str, shown: str) -> str:
     return f"sampled values of {cluster}/{database}: {sha256(shown.strip().encode()).hexdigest()}"
 
 
-def mask(before: dict[str, Any], after: dict[str, Any]) -> Callable[[str], str]:
+def mask(before: RunOptions, after: RunOptions) -> Callable[[str], str]:
     """Return what takes the values out of the program's lines; `before` and `after` are options around `opened`."""
     pairs = zip(before.get("scripts") or [], after.get("scripts") or [], strict=True)
     texts = [new["text"] for old, new in pairs if old["text"] != new["text"]]

@@ -20,6 +20,7 @@ from benchmarks.library.settings_profiles import conflicts, dry_start, privilege
 from benchmarks.library.settings_profiles import restart as server_restart
 from benchmarks.library.settings_profiles.guc_values import read
 from benchmarks.models import AppliedProfile, Run
+from benchmarks.models.conditions import ProfileInForce
 from benchmarks.targets.resolve import Target
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable
@@ -128,9 +129,10 @@ def _close(row: AppliedProfile, left: list[str]) -> bool:
 def _note(row: AppliedProfile, left: list[str]) -> None:
     """Add to the run's conditions what was left, even where the run has ended."""
     run = row.run
-    named = {"name": run.options.get("settings_profile", ""), "values": row.values, "before": row.before}
-    noted = run.conditions.get("settings_profile", named) | {"left": left}
-    run.conditions = run.conditions | {"settings_profile": noted}
+    name = run.options.get("settings_profile", "")
+    named: ProfileInForce = {"name": name, "values": row.values, "before": row.before}
+    noted: ProfileInForce = {**run.conditions.get("settings_profile", named), "left": left}
+    run.conditions = {**run.conditions, "settings_profile": noted}
     Run.objects.filter(pk=run.pk).update(conditions=run.conditions)
 
 

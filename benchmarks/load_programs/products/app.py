@@ -9,8 +9,8 @@ import argparse
 import asyncio
 import json
 import socket
-from collections.abc import Awaitable, Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, TypeAlias
 
 import psycopg
 import uvicorn
@@ -23,7 +23,9 @@ QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id 
 COLUMNS = ("id", "name", "price", "description")
 BACKLOG = 2_048
 
-Send = Callable[[dict[str, Any]], Awaitable[None]]
+Scope: TypeAlias = MutableMapping[str, Any]  # as the ASGI specification has them
+Message: TypeAlias = MutableMapping[str, Any]
+Send = Callable[[Message], Awaitable[None]]
 
 
 class Products:
@@ -32,7 +34,7 @@ class Products:
     def __init__(self, limits: PoolLimits) -> None:
         self.sources = targets(limits)
 
-    async def __call__(self, scope: dict[str, Any], receive: Callable[[], Awaitable[Any]], send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Callable[[], Awaitable[Message]], send: Send) -> None:
         """Answer one request."""
         source = self.sources.get(scope["path"].removeprefix("/products/"))
         if source is None:

@@ -2,7 +2,8 @@
 
 import csv
 import io
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypedDict
 
 from django.template.loader import render_to_string
 
@@ -13,8 +14,60 @@ from benchmarks.analysis.subjects import Subject
 COLUMNS = ("key", "label", "n_valid", "outcome", "median", "low", "high", "ratio", "interval_low", "interval_high")
 
 
-def as_json(found: Comparison) -> dict[str, Any]:
-    """Return the API's answer: `metric`, `baseline`, `arms`, `conclusion`, `differs_in`, `noise` (a share)."""
+class ComparedRun(TypedDict):
+    """A run of an arm, as the API answers it; `value` is its figure of the compared metric."""
+
+    id: str
+    number: int
+    outcome: str
+    outcome_words: str
+    value: Any
+
+
+class ArmFigures(TypedDict):
+    """The figures of an arm beside its baseline."""
+
+    runs: list[ComparedRun]
+    n_valid: int
+    outcome: str
+    outcome_words: str
+    median: float | None
+    low: float | None
+    high: float | None
+    ratio: float | None
+    interval: list[float] | None
+    verdict: str | None
+    clients_at_work: float | None
+    clients_asked: float | None
+
+
+class ArmRow(ArmFigures):
+    """An arm of a comparison, as the API answers it."""
+
+    key: str
+    label: str
+
+
+class DifferenceRow(TypedDict):
+    """A setting in which the arms differ, with its value in each."""
+
+    name: str
+    values: list[str]
+
+
+class ComparisonAnswer(TypedDict):
+    """A comparison, as the API answers it; `noise` is a share."""
+
+    metric: str
+    baseline: str
+    arms: list[ArmRow]
+    conclusion: str
+    differs_in: list[DifferenceRow]
+    noise: float | None
+
+
+def as_json(found: Comparison) -> ComparisonAnswer:
+    """Return the API's answer."""
     return {
         "metric": found.metric.key,
         "baseline": found.baseline.key,
@@ -31,8 +84,8 @@ def as_csv(found: Comparison) -> str:
     writer = csv.writer(text)
     writer.writerow([*COLUMNS, "verdict", "runs"])
     for arm in as_json(found)["arms"]:
-        ends = arm["interval"] or [None, None]
-        flat = arm | {"interval_low": ends[0], "interval_high": ends[1]}
+        ends: Sequence[float | None] = arm["interval"] or (None, None)
+        flat: dict[str, object] = {**arm, "interval_low": ends[0], "interval_high": ends[1]}
         numbers = " ".join(str(run["number"]) for run in arm["runs"])
         writer.writerow([*(flat[name] for name in COLUMNS), arm["verdict"], numbers])
     return text.getvalue()
@@ -43,7 +96,7 @@ def as_html(found: Comparison) -> str:
     return render_to_string("benchmarks/comparison_export.html", {"compared": found, "answer": as_json(found)})
 
 
-def arm_row(found: Comparison, arm: Arm, figure: Figure) -> dict[str, Any]:
+def arm_row(found: Comparison, arm: Arm, figure: Figure) -> ArmRow:
     """Return what the API answers of an arm."""
     at_work = arm.at_work
     return {
@@ -64,7 +117,7 @@ def arm_row(found: Comparison, arm: Arm, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _run(found: Comparison, run: Subject) -> dict[str, Any]:
+def _run(found: Comparison, run: Subject) -> ComparedRun:
     return {
         "id": run.id,
         "number": run.number,

@@ -28,10 +28,10 @@ Rows = list[tuple[Any, ...]]
 
 def of(run: Run) -> str:
     """Render the run as an HTML page."""
-    summary = run.summary
+    summary: Mapping[str, Any] = run.summary
     output = RunOutput.objects.filter(run=run).first()
     spread = report.of_run(run)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "run": run,
         "tags": run.tags.all(),
         "figures": [(metric, summary[metric.key]) for metric in metrics.METRICS if summary.get(metric.key) is not None],

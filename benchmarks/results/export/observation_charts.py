@@ -2,7 +2,7 @@
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import isnan, nan
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -21,7 +21,7 @@ MB = 1e6
 AT_ONCE = 1_000
 Course: TypeAlias = "array[float]"  # nan: not measured
 ChartSpec: TypeAlias = "tuple[str | Promise, str | Promise, str, list[tuple[str | Promise, Value]]]"
-Value = Callable[[dict[str, Any]], float | None]
+Value = Callable[[Mapping[str, Any]], float | None]
 
 
 def drawings(run: Run, span: float) -> Iterator[Drawing]:
@@ -58,7 +58,7 @@ def _line(label: str | Promise, times: Course, course: Course) -> Line:
 
 
 def _named(name: str, by: float = 1.0) -> Value:
-    def value(figures: dict[str, Any]) -> float | None:
+    def value(figures: Mapping[str, Any]) -> float | None:
         found = figures.get(name)
         return None if found is None else found / by
 

@@ -1,8 +1,8 @@
 """The full record of a run as one JSON document, complete enough to judge its figures or repeat it."""
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 
 from benchmarks.models import LatencyHistogram, Observation, PoolSample, Run, RunOutput, Sample, thresholds
 from benchmarks.results.export.csv import in_blocks
@@ -36,35 +36,35 @@ def of(run: Run) -> Iterator[str]:
     yield "]\n}\n"
 
 
-def _members(**members: Any) -> Iterator[str]:
+def _members(**members: object) -> Iterator[str]:
     for name, value in members.items():
         yield f'"{name}": {_text(value)},\n'
 
 
-def _rows(name: str, blocks: Iterator[list[dict[str, Any]]]) -> Iterator[str]:
+def _rows(name: str, blocks: Iterator[Sequence[Mapping[str, object]]]) -> Iterator[str]:
     yield f'"{name}": ['
     for at, block in enumerate(blocks):
         yield (",\n" if at else "\n") + ",\n".join(_text(row) for row in block)
     yield "],\n"
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     return json.dumps(value, allow_nan=False)
 
 
-def _samples(block: list[Sample]) -> list[dict[str, Any]]:
+def _samples(block: list[Sample]) -> list[events.Figures]:
     return [events.sample_payload(row) for row in block]
 
 
-def _pool_samples(block: list[PoolSample]) -> list[dict[str, Any]]:
+def _pool_samples(block: list[PoolSample]) -> list[events.Figures]:
     return [events.pool_payload(row) for row in block]
 
 
-def _observations(block: list[Observation]) -> list[dict[str, Any]]:
+def _observations(block: list[Observation]) -> list[dict[str, object]]:
     return [{"kind": row.kind, "t": row.t, **row.figures} for row in block]
 
 
-def _itself(run: Run) -> dict[str, Any]:
+def _itself(run: Run) -> dict[str, object]:
     return {
         "id": str(run.pk),
         "number": run.number,
@@ -93,7 +93,7 @@ def _itself(run: Run) -> dict[str, Any]:
     }
 
 
-def _result(run: Run) -> dict[str, Any]:
+def _result(run: Run) -> dict[str, object]:
     return {
         "status": run.status,
         "validity": run.validity,
@@ -110,19 +110,19 @@ def _result(run: Run) -> dict[str, Any]:
     }
 
 
-def _histogram(run: Run) -> dict[str, Any] | None:
+def _histogram(run: Run) -> dict[str, object] | None:
     found = LatencyHistogram.objects.filter(run=run).first()
     if found is None:
         return None
     return {"hdr_base64": found.encoded, "count": found.count, "sampling_rate": found.sampling_rate}
 
 
-def _output(run: Run) -> dict[str, Any] | None:
+def _output(run: Run) -> dict[str, object] | None:
     found = RunOutput.objects.filter(run=run).first()
     if found is None:
         return None
     return {"stdout": found.stdout, "stderr": found.stderr, "truncated": found.truncated}
 
 
-def _time(moment: Any) -> str | None:
+def _time(moment: datetime | None) -> str | None:
     return moment.isoformat() if moment else None

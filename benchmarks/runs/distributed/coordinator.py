@@ -9,13 +9,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from queue import Queue
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency import histogram
 from benchmarks.errors import Fenced
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
+from benchmarks.models.columns import EndColumns
+from benchmarks.models.conditions import Start
+from benchmarks.models.summaries import Summary, with_figures
 from benchmarks.processes.process import QUEUED_EVENTS, drain
 from benchmarks.runs import observers, setup
 from benchmarks.runs.distributed import merge_summaries
@@ -121,11 +123,11 @@ APART_MS = 250.0  # beyond which the first or last second of the merged figures 
 
 def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None) -> Ending:
     """Return the ending of the whole: succeeded where every part did, and no more valid than the least valid part."""
-    found: dict[str, Any] = {"conditions": run.conditions | {"start": start_spread(parts)}}
+    found: EndColumns = {"conditions": {**run.conditions, "start": start_spread(parts)}}
     if stop is not None or any(part.status != Status.SUCCEEDED for part in parts):
         why = stop or Stopped(_("not every part came to its end; figures are those until then"))
         status = stop.status if stop else Status.FAILED
-        return incomplete(status, str(why), **found)
+        return incomplete(status, str(why), found)
     validity, reasons = verdict(run, parts)
     found |= {
         "validity": validity,
@@ -140,14 +142,15 @@ def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None)
     return Ending(Status.SUCCEEDED, found)
 
 
-def start_spread(parts: list[Run]) -> dict[str, Any]:
+def start_spread(parts: list[Run]) -> Start:
     """Return how far apart the programs were started, by each generator's measure; empty unless all were."""
-    late = {part.generator: part.conditions.get("start", {}).get("late_ms") for part in parts}
-    known = [ms for ms in late.values() if ms is not None]
-    if len(known) < len(parts):
+    starts = {part.generator: part.conditions.get("start", {}) for part in parts}
+    late = {name: ms for name, start in starts.items() if isinstance(ms := start.get("late_ms"), int | float)}
+    if len(late) < len(parts):
         return {}
-    wrong = max(part.conditions["start"]["clock_error_ms"] for part in parts)
-    return {"spread_ms": round(max(known) - min(known), 3), "clock_error_ms": wrong, "late_ms": late}
+    wrong = max(start["clock_error_ms"] for start in starts.values())
+    spread = round(max(late.values()) - min(late.values()), 3)
+    return {"spread_ms": spread, "clock_error_ms": wrong, "late_ms": late}
 
 
 def verdict(run: Run, parts: list[Run]) -> tuple[Validity, list[str]]:
@@ -171,7 +174,7 @@ def _why_apart(spread_ms: float | None) -> str:
     return text % {"spread": f"{spread_ms:,.0f}"}
 
 
-def summary(run: Run, parts: list[Run]) -> dict[str, Any]:
+def summary(run: Run, parts: list[Run]) -> Summary:
     """Return the merged figures of all parts; percentiles come from the merged histograms where each part has one."""
     figures = merge_summaries.merged([part.summary for part in parts])
     kept = list(LatencyHistogram.objects.filter(run__in=parts))
@@ -183,4 +186,4 @@ def summary(run: Run, parts: list[Run]) -> dict[str, Any]:
     values = {"encoded": whole.encoded(), "count": logged, "sampling_rate": rate}
     LatencyHistogram.objects.update_or_create(run=run, defaults=values)
     percentiles = {f"latency_{name}_ms": value for name, value in whole.percentiles_ms(logged).items()}
-    return figures | percentiles | {"latency_samples": logged}
+    return {**with_figures(figures, percentiles), "latency_samples": logged}

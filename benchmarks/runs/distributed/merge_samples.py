@@ -12,7 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks.analysis.latency.intervals import KEPT
+from benchmarks.analysis.latency.intervals import KEPT, Figures
 from benchmarks.engines.base import Progress
 from benchmarks.models.metrics import SAMPLE_METRICS, Merge
 from benchmarks.runs.execution import latency_exchange
@@ -88,7 +88,7 @@ class Merger:
         while len(self._retained) > MOST_RETAINED or (self._retained_latencies > KEPT and len(self._retained) > 1):
             self._retained_latencies -= _count(self._retained.popleft()[1])
 
-    def corrected(self, late: Mapping[Hashable, Latencies]) -> dict[int, dict[str, Any]]:
+    def corrected(self, late: Mapping[Hashable, Latencies]) -> dict[int, Figures]:
         """Return place (from 0) → percentiles of the emitted intervals that late latencies, by key, change."""
         found = {}
         for place, by_part in self._retained:
@@ -118,7 +118,7 @@ def _merged(parts: list[list[_Stretch]], by_part: _IntervalSamples, began: float
     return Progress(t=round(ended, 3), **merged, **_percentiles(by_part))
 
 
-def _percentiles(by_part: _IntervalSamples) -> dict[str, Any]:
+def _percentiles(by_part: _IntervalSamples) -> Figures:
     """Return the percentiles of the samples that end in an interval; empty where a part's are missing or unknown."""
     samples = [one.latencies for part in by_part for one in part]
     known = [one for one in samples if one is not None]

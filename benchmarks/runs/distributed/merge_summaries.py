@@ -5,22 +5,22 @@ are kept where all parts agree.
 """
 
 from collections import Counter
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from benchmarks.models.metrics import BY_KEY, Merge
+from benchmarks.models.summaries import Statement, Summary
 from benchmarks.runs.distributed.merge_samples import pooled_stddev, weighted_mean
 
-Summary = dict[str, Any]
 
-
-def merged(summaries: list[Summary]) -> Summary:
+def merged(summaries: Sequence[Summary]) -> Summary:
     """Return one summary of all; a figure that a part lacks is left out, since a sum without it would be wrong."""
     common = [name for name in summaries[0] if all(name in one for one in summaries)] if summaries else []
     found = {name: _figure(name, summaries) for name in common}
-    return {name: value for name, value in found.items() if value is not None}
+    return cast("Summary", {name: value for name, value in found.items() if value is not None})
 
 
-def _figure(name: str, summaries: list[Summary]) -> Any:
+def _figure(name: str, summaries: Sequence[Mapping[str, Any]]) -> object:
     values = [one[name] for one in summaries]
     if any(value is None for value in values):
         return None
@@ -53,7 +53,7 @@ def _added_by_kind(counts: list[dict[str, int]]) -> dict[str, int]:
     return dict(whole.most_common())
 
 
-def _percent(name: str, summaries: list[Summary]) -> float | None:
+def _percent(name: str, summaries: Sequence[Mapping[str, Any]]) -> float | None:
     part = sum(one.get(name) or 0 for one in summaries)
     whole = sum(sum(one.get(each) or 0 for each in ("transactions", "failed", "skipped")) for one in summaries)
     return round(100 * part / whole, 3) if whole else None
@@ -63,7 +63,7 @@ def _tidy(value: float | None) -> float | None:
     return round(value, 6) if isinstance(value, float) else value
 
 
-def statements(of_parts: list[list[dict[str, Any]]], weights: list[float]) -> list[dict[str, Any]]:
+def statements(of_parts: list[list[Statement]], weights: list[float]) -> list[Statement]:
     """Return a script's statements over all parts; empty where the parts did not run the same ones."""
     names = [[(one["script"], one["statement"]) for one in rows] for rows in of_parts]
     if not names or any(one != names[0] for one in names):
@@ -71,10 +71,14 @@ def statements(of_parts: list[list[dict[str, Any]]], weights: list[float]) -> li
     return [_statement(list(rows), weights) for rows in zip(*of_parts, strict=True)]
 
 
-def _statement(rows: list[dict[str, Any]], weights: list[float]) -> dict[str, Any]:
+def _statement(rows: list[Statement], weights: list[float]) -> Statement:
     latency_ms = weighted_mean([(weight, row["latency_ms"]) for weight, row in zip(weights, rows, strict=True)])
-    counts = {name: _count([row[name] for row in rows]) for name in ("failures", "retries")}
-    return rows[0] | {"latency_ms": None if latency_ms is None else round(latency_ms, 3), **counts}
+    return {
+        **rows[0],
+        "latency_ms": None if latency_ms is None else round(latency_ms, 3),
+        "failures": _count([row["failures"] for row in rows]),
+        "retries": _count([row["retries"] for row in rows]),
+    }
 
 
 def _count(values: list[int | None]) -> int | None:

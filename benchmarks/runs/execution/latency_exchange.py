@@ -10,9 +10,10 @@ import struct
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 from uuid import UUID
 
-from benchmarks.analysis.latency.intervals import SHOWN
+from benchmarks.analysis.latency.intervals import SHOWN, Figures
 from benchmarks.models.metrics import with_enough_behind
 from panel.lib import redis_client
 
@@ -82,12 +83,12 @@ def _unpacked(packed: bytes) -> Latencies:
     return Latencies(us, share)
 
 
-def percentiles(parts: Iterable[Latencies]) -> dict[str, float]:
-    """Return `latency_p50_ms latency_p95_ms latency_p99_ms` by nearest rank, weighted by what each stands for."""
+def percentiles(parts: Iterable[Latencies]) -> Figures:
+    """Return the percentiles of an interval by nearest rank, each latency weighted by what it stands for."""
     weighed = sorted((one, 1 / part.share) for part in parts for one in part.us)
     whole = sum(weight for _, weight in weighed)
     enough = with_enough_behind(SHOWN, len(weighed))
-    return {name: _at(weighed, share / 100 * whole) / 1000 for name, share in enough.items()}
+    return cast("Figures", {name: _at(weighed, share / 100 * whole) / 1000 for name, share in enough.items()})
 
 
 def _at(weighed: list[tuple[int, float]], rank: float) -> int:

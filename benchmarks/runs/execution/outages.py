@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
 
+from benchmarks.models.columns import RunColumns
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -24,7 +26,7 @@ MOST_ROWS = 50_000
 class Unsent:
     """Values and rows that the database lacks; `since` is when the outage began (None: there is none)."""
 
-    values: dict[str, Any] = field(default_factory=dict)
+    values: RunColumns = field(default_factory=RunColumns)
     rows: list[Any] = field(default_factory=list)
     since: float | None = None
     tried_at: float = 0.0

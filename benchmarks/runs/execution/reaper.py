@@ -60,15 +60,12 @@ def reap() -> list[Run]:
 
 
 def _end_lost_run(run: Run) -> bool:
-    lost = {"validity": Validity.INCOMPLETE, "reasons": [_("the worker was lost before the load ended")]}
+    reasons, error = [_("the worker was lost before the load ended")], _why_lost(run)
     if run.is_unclaimed_part:
-        lost["reasons"] = [_("its generator never took it up")]
-        return run.mark_lost(
-            error=_("generator %(generator)s never took it up: see whether its worker runs")
-            % {"generator": run.generator},
-            **lost,
-        )
-    return run.mark_lost(error=_why_lost(run), **lost)
+        reasons = [_("its generator never took it up")]
+        text = _("generator %(generator)s never took it up: see whether its worker runs")
+        error = text % {"generator": run.generator}
+    return run.mark_lost(validity=Validity.INCOMPLETE, reasons=reasons, error=error)
 
 
 def _why_lost(run: Run) -> str:

@@ -3,11 +3,11 @@
 import logging
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 from django.conf import settings
 from django.db import transaction
@@ -19,6 +19,7 @@ from benchmarks.analysis.latency.log_follower import Follower
 from benchmarks.engines import engine
 from benchmarks.engines.base import Progress
 from benchmarks.models import FINAL, Observation, PoolSample, Run, RunOutput, Sample
+from benchmarks.models.columns import RunColumns
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
@@ -108,20 +109,21 @@ class Recorder:
         """Return a monotonic time as seconds on the load's clock."""
         return max(0.0, round(at - self.began, 3))
 
-    def begin(self, at: float, **values: Any) -> None:
+    def begin(self, at: float, **values: Unpack[RunColumns]) -> None:
         """Record that the load starts at `at` (monotonic); its first progress line sets the clock more precisely.
 
         Raises where the database can't be written: only an attempt that is known to be current may start a load.
         """
         self.began = at
-        self.state(load_began_at=self._wall_clock(at), **values)
+        columns: RunColumns = {**values, "load_began_at": self._wall_clock(at)}
+        self.state(**columns)
         if self._unsent.since is not None:
             self.write_pending()
 
-    def _wall_clock(self, at: float) -> Any:
+    def _wall_clock(self, at: float) -> datetime:
         return timezone.now() - timedelta(seconds=time.monotonic() - at)
 
-    def state(self, **values: Any) -> None:
+    def state(self, **values: Unpack[RunColumns]) -> None:
         """Write values of the run and publish its state."""
         self._write(values)
         self._state_published_at = time.monotonic()
@@ -134,7 +136,7 @@ class Recorder:
 
     def sample(self, progress: Progress, at: float) -> None:
         """Record one progress line that arrived at `at`: its row, then its event."""
-        values: dict[str, Any] = {}
+        values: RunColumns = {}
         if not self.samples:  # pgbench 14 and later start their clock before they connect
             self.began = at - progress.t
             values["load_began_at"] = self._wall_clock(self.began)
@@ -175,7 +177,7 @@ class Recorder:
         if self._observations and not self._beginning_unknown:
             self._write_rows({})
 
-    def _write_rows(self, values: dict[str, Any], *samples: Sample) -> None:
+    def _write_rows(self, values: RunColumns, *samples: Sample) -> None:
         """Write samples and the buffered observations, then publish them."""
         rows: list[events.Row] = [*samples, *map(self._observation_row, self._observations)]
         self._observations, self._observations_stored_at = [], time.monotonic()
@@ -260,7 +262,7 @@ class Recorder:
             asked |= Q(parent__status__in=FINAL)
         return self.run.current_attempt().filter(asked)
 
-    def _write(self, values: dict[str, Any], rows: Sequence[events.Row] = ()) -> None:
+    def _write(self, values: RunColumns, rows: Sequence[events.Row] = ()) -> None:
         self._unsent.values |= values
         self._unsent.rows += rows
         if not self._unsent.may_try:
@@ -286,10 +288,10 @@ class Recorder:
         self._seq += 1
         return self._seq
 
-    def _publish(self, name: str, payload: dict[str, Any]) -> None:
+    def _publish(self, name: str, payload: Mapping[str, object]) -> None:
         self._send(name, self._next_seq(), payload)
 
-    def _send(self, name: str, seq: int, payload: dict[str, Any]) -> None:
+    def _send(self, name: str, seq: int, payload: Mapping[str, object]) -> None:
         publisher.publish(self.run.pk, name, events.event_id(self.run.attempt, seq), payload)
 
 
@@ -297,6 +299,6 @@ def _rows_of(rows: Sequence[events.Row], kind: type[events.AnyRow]) -> list[even
     return [row for row in rows if isinstance(row, kind)]
 
 
-def _sample_columns(progress: Progress) -> dict[str, Any]:
-    columns: dict[str, Any] = {name: getattr(progress, name) for name in events.SAMPLE_FIELDS}
+def _sample_columns(progress: Progress) -> events.Figures:
+    columns: events.Figures = {name: getattr(progress, name) for name in events.SAMPLE_FIELDS}
     return columns | {"failed": progress.failed or 0}

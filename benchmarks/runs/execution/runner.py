@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -17,10 +16,14 @@ from django.utils.translation import ngettext
 from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
 from benchmarks.engines import engine
+from benchmarks.engines.base import Output
 from benchmarks.errors import Fenced
 from benchmarks.generators import machines
 from benchmarks.library.scripts import dry_run, privileges, sampled
 from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.models.columns import EndColumns
+from benchmarks.models.options import RunOptions
+from benchmarks.models.summaries import Summary, with_figures
 from benchmarks.processes.command import ROOT_CERTIFICATE, Command
 from benchmarks.processes.machines import Load, Machine
 from benchmarks.processes.process import QUEUED_EVENTS, Ended, Line, drain
@@ -80,7 +83,7 @@ class Ending:
     """A final state and the columns that go with it."""
 
     status: Status
-    values: dict[str, Any] = field(default_factory=dict)
+    values: EndColumns = field(default_factory=EndColumns)
 
 
 def execute(run: Run) -> None:
@@ -109,9 +112,9 @@ def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], Ending]) ->
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
 
-def incomplete(status: Status, error: str, **found: Any) -> Ending:
+def incomplete(status: Status, error: str, found: EndColumns | None = None) -> Ending:
     """Return the ending of a run that failed or was stopped before its load finished."""
-    return Ending(status, {**found, "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
+    return Ending(status, {**(found or {}), "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
 
 
 def _run_load(run: Run, recorder: Recorder) -> Ending:
@@ -120,7 +123,7 @@ def _run_load(run: Run, recorder: Recorder) -> Ending:
         for name, text in context.command(run.options).files.items():
             context.place.put(name, text)
         if run.purpose == Purpose.PREPARE:
-            context.note(partial_datasets.BEFORE, partial_datasets.before(run))
+            context.note({"tables_before": partial_datasets.before(run)})
         with setup.steps(context):
             # ping and warm-up decide how much of the load to log
             options, recorder.log_follower = store.planned(run, context.place)
@@ -154,7 +157,7 @@ def _prepared_on(machine: Machine, run: Run, recorder: Recorder) -> Iterator[Set
     recorder.mask = lambda line: login_errors.program_line(without_samples(line), endpoint)
     with machine.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
 
-        def build(options: dict[str, Any]) -> Command:
+        def build(options: RunOptions) -> Command:
             command = program_engine.build_command(
                 sampled.opened(run, options),
                 purpose=run.purpose,
@@ -314,24 +317,17 @@ def _drain_events(load: Load, recorder: Recorder) -> None:
 def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> Ending:
     """Return the ending of a load, from the exit code and its output."""
     output = engine(run.engine).read_output(recorder.output.text_of("stdout"), recorder.output.text_of("stderr"))
-    found: dict[str, Any] = {
+    observed = recorder.observed_totals.summary()
+    found: EndColumns = {
         "exit_code": exit_code,
-        "summary": output.summary | ({"scripts": output.scripts} if len(output.scripts) > 1 else {}),
+        "summary": _summary(run, recorder, output),
         "statements": output.statements,
         "client_version": output.client_version or run.client_version,  # not every program prints it
         "server_version": run.server_version or output.server_version,
-        "conditions": {**run.conditions, "meanwhile": recorder.observed_totals.summary()},
+        "conditions": {**run.conditions, "meanwhile": observed},
     }
-    if recorder.log_follower:
-        spread = store.keep(run, recorder.log_follower, recorder.sample_seqs)
-        recorder.publish_late_latencies()
-        found["summary"] = output.summary and found["summary"] | spread  # none of a load that was broken off
-    if output.latencies:
-        run.write()  # raises where the attempt is another's by now
-        found["summary"] = store.keep_printed(run, output.latencies) | found["summary"]
-    found["summary"] = store.as_shown(found["summary"])
     if stop is not None:
-        return incomplete(stop.status, _with_leftovers(run, str(stop)), **found)
+        return incomplete(stop.status, _with_leftovers(run, str(stop)), found)
     contended = recorder.observed_totals.doubts()
     judged, reasons = validity.judge(
         output,
@@ -342,7 +338,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         doubts=[*setup.doubts(run.conditions), *contended],
     )
     if contended and reasons == contended:  # an experiment may keep it: see benchmarks.analysis.blocks
-        found["conditions"]["meanwhile"]["only_contended"] = True
+        observed["only_contended"] = True
     found |= {"validity": judged, "reasons": [*reasons, *recorder.observed_totals.warnings(run)]}
     if run.purpose == Purpose.PREPARE and exit_code == 0:
         datasets.keep(run)
@@ -352,6 +348,21 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         return Ending(Status.SUCCEEDED, found)
     errors = output.errors or last_message(recorder.output.text_of("stderr"))
     return Ending(Status.FAILED, found | {"error": _with_leftovers(run, _why(run, errors, exit_code))})
+
+
+def _summary(run: Run, recorder: Recorder, output: Output) -> Summary:
+    """Return the printed figures with the percentiles of the log or of a printed histogram, which are stored."""
+    summary = output.summary
+    if len(output.scripts) > 1:
+        summary = {**summary, "scripts": output.scripts}
+    if recorder.log_follower:
+        logged = store.keep(run, recorder.log_follower, recorder.sample_seqs)
+        recorder.publish_late_latencies()
+        summary = with_figures(summary, logged) if output.summary else {}  # none of a load that was broken off
+    if output.latencies:
+        run.write()  # raises where the attempt is another's by now
+        summary = {**with_figures({}, store.keep_printed(run, output.latencies)), **summary}
+    return store.as_shown(summary)
 
 
 def _with_leftovers(run: Run, error: str) -> str:

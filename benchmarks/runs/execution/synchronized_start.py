@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.generators.heartbeats import asking_redis
 from benchmarks.models import Purpose, Run
+from benchmarks.models.conditions import Start
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.targets import resolve
 from pools.clusters import connect
@@ -35,7 +36,8 @@ def await_start(recorder: Recorder, check: Callable[[], None]) -> float:
         check()
         time.sleep(POLL_EVERY_S)
     clock = read_clock()
-    recorder.state(conditions=run.conditions | {"start": {"clock_error_ms": round(clock.error_s * 1000, 3)}})
+    start: Start = {"clock_error_ms": round(clock.error_s * 1000, 3)}
+    recorder.state(conditions={**run.conditions, "start": start})
     return clock.monotonic(start_at)
 
 
@@ -49,8 +51,9 @@ def note_start(recorder: Recorder, at: float) -> None:
     """Record by how much a part's program was started late."""
     if recorder.run.parent_id is None:
         return
-    start = recorder.run.conditions["start"] | {"late_ms": round((time.monotonic() - at) * 1000, 3)}
-    recorder.state(conditions=recorder.run.conditions | {"start": start})
+    conditions = recorder.run.conditions
+    start: Start = {**conditions["start"], "late_ms": round((time.monotonic() - at) * 1000, 3)}
+    recorder.state(conditions={**conditions, "start": start})
 
 
 def why_ended(run: Run) -> str:

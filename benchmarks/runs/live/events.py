@@ -1,8 +1,8 @@
 """Events of a run: their ids and payloads, and the history of them in the database."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -13,6 +13,7 @@ from benchmarks.models.metrics import SAMPLE_KEYS
 Row = Sample | PoolSample | Observation
 AnyRow = TypeVar("AnyRow", Sample, PoolSample, Observation)
 Position = tuple[int, int]  # attempt, seq
+Figures = dict[str, float | int | None]
 
 BEGINNING = "0-0"
 END_SEQ = 2_147_483_647  # the end comes after all other events of an attempt, whichever process writes it
@@ -26,13 +27,24 @@ OBSERVATION_EVENTS: dict[str, str] = {
 POOL_FIELDS = ("t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
 
+class State(TypedDict):
+    """The payload of a `state` event; times in ISO 8601."""
+
+    status: str
+    progress_percent: float | None
+    attempt: int
+    started_at: str | None
+    load_began_at: str | None
+    cancel_requested: bool
+
+
 @dataclass(frozen=True)
 class Event:
     """One event of a run: `sample pool pooler waits host generator state log` or `end`; `id` is `ATTEMPT-SEQ`."""
 
     name: str
     id: str
-    payload: dict[str, Any] = field(default_factory=dict)
+    payload: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def position(self) -> Position:
@@ -58,16 +70,16 @@ def stream_key(run_id: UUID | str) -> str:
     return f"pooldeck:run:{run_id}:events"
 
 
-def _row(names: Iterable[str], row: object) -> dict[str, Any]:
+def _row(names: Iterable[str], row: object) -> Figures:
     return {name: getattr(row, name) for name in names}
 
 
-def sample_payload(sample: Sample) -> dict[str, Any]:
+def sample_payload(sample: Sample) -> Figures:
     """Return the payload of a sample: `t` and the figures of the registry."""
     return _row(SAMPLE_FIELDS, sample)
 
 
-def pool_payload(sample: PoolSample) -> dict[str, Any]:
+def pool_payload(sample: PoolSample) -> Figures:
     """Return `t cl_active cl_waiting sv_active sv_idle maxwait_ms`."""
     return _row(POOL_FIELDS, sample)
 
@@ -89,8 +101,8 @@ def row_event(row: Row) -> Event:
     return Event(name, event_id(row.attempt, row.seq), payload)
 
 
-def state_payload(run: Run) -> dict[str, Any]:
-    """Return `status progress_percent attempt started_at load_began_at cancel_requested`; times in ISO 8601."""
+def state_payload(run: Run) -> State:
+    """Return the state of a run, for the event and to be compared."""
     return {
         "status": str(run.status),
         "progress_percent": run.progress_percent,

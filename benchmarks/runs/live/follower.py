@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.db import close_old_connections
 
 from benchmarks.models import Run, Status
-from benchmarks.runs.live.events import BEGINNING, Event, event_id, history, position, state_payload, stream_key
+from benchmarks.runs.live.events import BEGINNING, Event, State, event_id, history, position, state_payload, stream_key
 from panel.lib import redis_client
 
 T = TypeVar("T")
@@ -80,7 +80,7 @@ class _Sent:
     def __init__(self) -> None:
         self._furthest: tuple[Any, ...] = ()
 
-    def moves_to(self, state: dict[str, Any]) -> bool:
+    def moves_to(self, state: State) -> bool:
         """Test whether the state is further than all sent before; it counts as sent then."""
         place = (
             state["attempt"],
@@ -105,7 +105,7 @@ async def follow(run_id: UUID | str, after: str = BEGINNING) -> AsyncGenerator[E
         async with aclosing(_batches(stream, run_id, last)) as batches:
             async for batch in batches:
                 for event in batch:
-                    if event.name == "state" and not sent_state.moves_to(event.payload):
+                    if event.name == "state" and not sent_state.moves_to(cast("State", event.payload)):
                         continue
                     yield event
                     if event.name == "end":

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
@@ -55,7 +55,7 @@ class Publisher:
 _publisher = Publisher()
 
 
-def publish(run_id: UUID | str, event: str, id: str, payload: dict[str, Any]) -> bool:
+def publish(run_id: UUID | str, event: str, id: str, payload: Mapping[str, object]) -> bool:
     """Append one event to the run's stream; False (and one line in the log) when Redis is away."""
     return _publisher.publish(run_id, Event(event, id, payload))
 

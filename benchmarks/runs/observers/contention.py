@@ -12,6 +12,7 @@ import psutil
 from django.utils.translation import gettext as _
 
 from benchmarks.models import Run
+from benchmarks.models.conditions import ObservedSummary
 from benchmarks.processes import workdir
 from benchmarks.runs.observers import procfs
 
@@ -106,7 +107,7 @@ def ours_between(before: ProcessorTimes, now: ProcessorTimes) -> float:
     return spent - sum(own.seconds for own in ended if own.parent in parents)
 
 
-def doubt(found: dict[str, float], allowed_percent: int) -> str:
+def doubt(found: ObservedSummary, allowed_percent: int) -> str:
     """Return why the figures are unreliable; empty where others took little, or processors were free. 0 allows all."""
     others, stolen = found.get("others_percent", 0.0), found.get("steal_percent", 0.0)
     if allowed_percent and stolen > STOLEN_PERCENT:

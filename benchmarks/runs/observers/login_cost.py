@@ -10,6 +10,8 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from benchmarks.models.conditions import ObservedSummary
+from benchmarks.models.summaries import Summary
 from pools.advice import login_cost as login_advice
 
 
@@ -34,8 +36,8 @@ class LoginCost:
 
 def of_run(
     options: Mapping[str, Any],
-    summary: Mapping[str, Any],
-    observed: Mapping[str, Any],
+    summary: Summary,
+    observed: ObservedSummary,
     *,
     cores: int,
     pooler: str = "",
@@ -54,9 +56,7 @@ def of_run(
     )
 
 
-def _parts(
-    tps: float, summary: Mapping[str, Any], observed: Mapping[str, Any], cores: int, pooler: str
-) -> Iterator[Part]:
+def _parts(tps: float, summary: Summary, observed: ObservedSummary, cores: int, pooler: str) -> Iterator[Part]:
     def each(percent_of_a_core: float) -> float:
         return 10 * percent_of_a_core / tps
 

@@ -1,13 +1,14 @@
 """Summary of a run's observations: means, counts, and warnings; pure but for the rows it is given."""
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 
 from django.conf import settings
 from django.utils.translation import gettext as _
 
 from benchmarks.engines import engine
 from benchmarks.models import Observation, ObservationKind, Run
+from benchmarks.models.conditions import ObservedSummary
 from benchmarks.runs.observers import contention
 
 FULL_PERCENT = 80.0  # of a core: beyond it the program itself holds the load up
@@ -65,7 +66,7 @@ class ObservationTotals:
     def _mean(self, name: str) -> _Mean:
         return self.means.setdefault(name, _Mean())
 
-    def summary(self) -> dict[str, Any]:
+    def summary(self) -> ObservedSummary:
         """Return the means and counts; what was not observed is left out.
 
         `queue_ms` and `service_ms` are means per transaction; processors' means are in percent of one core
@@ -75,7 +76,8 @@ class ObservationTotals:
         """
         means = {name: round(mean.value, 3) for name, mean in self.means.items() if mean.value is not None}
         other = {"hidden": self.hidden, "uncounted_by": self.uncounted_by, "server_here": self.server_here}
-        return means | self.checkpoints | {name: value for name, value in other.items() if value}
+        known = {name: value for name, value in other.items() if value}
+        return cast("ObservedSummary", {**means, **self.checkpoints, **known})
 
     def doubts(self) -> list[str]:
         """Return why the figures are unreliable, as sentences: others used the load's host."""

@@ -1,20 +1,21 @@
 """Observations of a whole run as sentences for people; pure."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.models.conditions import ObservedSummary
+
 LabeledText = tuple[str, str]  # label and sentence
 
 
-def in_words(found: dict[str, Any]) -> list[LabeledText]:
+def in_words(found: ObservedSummary) -> list[LabeledText]:
     """Return a label and a sentence for each figure of `ObservationTotals.summary`; empty where there is none."""
     return [*_latency(found), *_processors(found), *_checkpoints(found), *_hidden(found)]
 
 
-def _latency(found: dict[str, Any]) -> Iterator[LabeledText]:
+def _latency(found: ObservedSummary) -> Iterator[LabeledText]:
     if by := found.get("uncounted_by"):
         text = _("not counted by %(pooler)s: waiting clients are in the kernel's queue")
         yield _("Queue at the pooler"), text % {"pooler": by}
@@ -37,7 +38,7 @@ def _queue(queue_ms: float, service_ms: float) -> str:
     return text % (words | {"share": f"{queue_ms / whole:.0%}"})
 
 
-def _processors(found: dict[str, Any]) -> Iterator[LabeledText]:
+def _processors(found: ObservedSummary) -> Iterator[LabeledText]:
     if "cpu_percent" in found:
         text = _("%(core)s %% of a core, %(share)s %% of what its threads can use")
         words = {"core": f"{found['cpu_percent']:.0f}", "share": f"{found['busy_percent']:.0f}"}
@@ -52,7 +53,7 @@ def _processors(found: dict[str, Any]) -> Iterator[LabeledText]:
         yield _("Processor taken by the service"), text % {"share": f"{found['service_cpu_percent']:.0f}"}
 
 
-def _others(found: dict[str, Any]) -> str:
+def _others(found: ObservedSummary) -> str:
     words = {"share": f"{found['others_percent']:.0f}"}
     if not found.get("steal_percent"):
         return _("%(share)s %% of all cores of the generator's host") % words
@@ -60,7 +61,7 @@ def _others(found: dict[str, Any]) -> str:
     return text % (words | {"stolen": f"{found['steal_percent']:.0f}"})
 
 
-def _checkpoints(found: dict[str, Any]) -> Iterator[LabeledText]:
+def _checkpoints(found: ObservedSummary) -> Iterator[LabeledText]:
     timed, requested = found.get("checkpoints_timed"), found.get("checkpoints_requested")
     if timed is None or requested is None:
         return
@@ -70,6 +71,6 @@ def _checkpoints(found: dict[str, Any]) -> Iterator[LabeledText]:
     yield _("Checkpoints that began"), ", ".join(causes) or _("none")
 
 
-def _hidden(found: dict[str, Any]) -> Iterator[LabeledText]:
+def _hidden(found: ObservedSummary) -> Iterator[LabeledText]:
     if hidden := found.get("hidden"):
         yield _("Hidden from the panel"), hidden

@@ -6,13 +6,14 @@ and a line in `CONDITIONS`, in the order of set-up (tear-down goes in the opposi
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose, Run
+from benchmarks.models.conditions import RunConditions
+from benchmarks.models.options import RunOptions
 from benchmarks.runs.setup import settings_profile, vacuum_checkpoint
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.runs.setup.engine_service import served
@@ -36,7 +37,7 @@ OF_PARTS = (pinged, served)
 NEED_CLUSTER = ("checkpoint", "vacuum", "settings_profile")
 
 
-def guard(target: Target, options: dict[str, Any], confirm: str, session: OpenSession, *, is_admin: bool) -> None:
+def guard(target: Target, options: RunOptions, confirm: str, session: OpenSession, *, is_admin: bool) -> None:
     """Refuse what no server would take, or a protected one must not be given; raise `InvalidOptions` and `Refused`.
 
     The cluster is queried for a profile or a checkpoint only, the latter by this session of the panel's admin.
@@ -49,9 +50,9 @@ def guard(target: Target, options: dict[str, Any], confirm: str, session: OpenSe
         settings_profile.guard(target, target.cluster, name, confirm, is_admin=is_admin)
 
 
-def _refuse_without_cluster(target: Target, options: dict[str, Any]) -> None:
+def _refuse_without_cluster(target: Target, options: RunOptions) -> None:
     """Refuse what the panel does on the server itself, where the server is not registered."""
-    asked = [name for name in NEED_CLUSTER if options.get(name)]
+    asked: list[str] = [name for name in NEED_CLUSTER if options.get(name)]
     asked += ["idle_at"] if options.get("idle_connections") and options.get("idle_at") == CLUSTER else []
     if asked:
         message = _("no cluster is registered behind %(place)s: register it and name it there, or leave this out") % {
@@ -78,10 +79,10 @@ def _conditions_of(run: Run) -> Sequence[Callable[[SetupContext], AbstractContex
     return [one for one in CONDITIONS if one not in OF_PARTS] if run.is_spread else CONDITIONS
 
 
-def doubts(found: dict[str, Any]) -> list[str]:
+def doubts(noted: RunConditions) -> list[str]:
     """Return why the figures of a run are unreliable, from what its set-up steps noted."""
-    reasons: list[str] = [*found.get("settings_profile", {}).get("left", [])]
-    idle = found.get("idle", {})
+    reasons = [*noted.get("settings_profile", {}).get("left", [])]
+    idle = noted.get("idle", {})
     if closed := idle.get("closed_by_others"):
         text = ngettext(
             "%(closed)s of %(all)s idle connections was closed by the server or the pooler before the load ended",
@@ -89,7 +90,7 @@ def doubts(found: dict[str, Any]) -> list[str]:
             closed,
         )
         reasons.append(text % {"closed": f"{closed:,}", "all": f"{idle['connections']:,}"})
-    service = found.get("service", {})
+    service = noted.get("service", {})
     if service.get("exit_code") is not None:
         reasons.append(_("the service that was loaded ended before the load did: what came after it only failed"))
     if service.get("refused"):

@@ -4,9 +4,12 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, Unpack
 
 from benchmarks.models import Run
+from benchmarks.models.columns import RunColumns
+from benchmarks.models.conditions import RunConditions
+from benchmarks.models.options import RunOptions
 from benchmarks.processes.command import Command
 from benchmarks.processes.machines import Home
 from pools.clusters.endpoints import Endpoint
@@ -22,7 +25,7 @@ class RunRecorder(Protocol):
     def log(self, text: str, at: float) -> None:
         """Publish a line to live viewers."""
 
-    def state(self, **values: Any) -> None:
+    def state(self, **values: Unpack[RunColumns]) -> None:
         """Write values of the run and publish its state."""
 
     def progress(self, percent: float) -> None:
@@ -41,7 +44,7 @@ class SetupContext:
     endpoint: Endpoint
     place: Home
     recorder: RunRecorder
-    command: Callable[[dict[str, Any]], Command]
+    command: Callable[[RunOptions], Command]
     check: Callable[[], None]
 
     @property
@@ -58,6 +61,6 @@ class SetupContext:
         """Publish to live viewers what is being done."""
         self.recorder.log(words, time.monotonic())
 
-    def note(self, name: str, found: Any) -> None:
-        """Store what was done or measured in the run's `conditions`."""
-        self.recorder.state(conditions={**self.run.conditions, name: found})
+    def note(self, noted: RunConditions) -> None:
+        """Add what was done or measured to the run's `conditions`."""
+        self.recorder.state(conditions={**self.run.conditions, **noted})

@@ -3,13 +3,12 @@
 A run that finds out by itself has by then taken all of them from everybody else.
 """
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from benchmarks import engines
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import SettingsProfile
+from benchmarks.models.options import RunOptions
 from benchmarks.runs.setup.options import CLUSTER
 from benchmarks.targets.resolve import OpenSession, Target
 from pools.errors import PoolsError
@@ -22,7 +21,7 @@ _LIMITS = """
 """
 
 
-def guard(target: Target, engine: str, options: dict[str, Any], session: OpenSession) -> None:
+def guard(target: Target, engine: str, options: RunOptions, session: OpenSession) -> None:
     """Raise `InvalidOptions` where the held connections exceed the server's limit, even with nobody else connected.
 
     Connections through a pool are not checked: they are the pooler's clients, and the pool's size bounds what the
@@ -44,7 +43,7 @@ def guard(target: Target, engine: str, options: dict[str, Any], session: OpenSes
         raise InvalidOptions(_why_not(target.cluster.name, reserved_by_run, most, reserved))
 
 
-def _guard_pooler(target: Target, options: dict[str, Any]) -> None:
+def _guard_pooler(target: Target, options: RunOptions) -> None:
     """Raise `InvalidOptions` where the pooler lets in fewer clients than the load and its idle connections are."""
     idle = int(options.get("idle_connections") or 0)
     if target.pool is None or not idle or options.get("idle_at") == CLUSTER:
@@ -65,7 +64,7 @@ def _guard_pooler(target: Target, options: dict[str, Any]) -> None:
         raise InvalidOptions({"idle_connections": [text % values]})
 
 
-def _of_profile(options: dict[str, Any]) -> dict[str, int]:
+def _of_profile(options: RunOptions) -> dict[str, int]:
     """Return the limits in the run's settings profile, which is in force before any connection is opened."""
     profile = SettingsProfile.objects.filter(name=options.get("settings_profile") or "").first()
     values = profile.values if profile else {}

@@ -16,6 +16,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from benchmarks.errors import Refused
+from benchmarks.models.conditions import Idle
 from benchmarks.runs.setup.background import run_in_thread
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.runs.setup.options import CLUSTER, NOTHING
@@ -109,7 +110,7 @@ def with_idle_connections(context: SetupContext) -> Iterator[None]:
     try:
         _open(context, idle)
         yield
-        context.note("idle", context.run.conditions["idle"] | {"closed_by_others": idle.closed_by_others()})
+        context.note({"idle": {**context.run.conditions["idle"], "closed_by_others": idle.closed_by_others()}})
     finally:
         idle.close()
 
@@ -147,9 +148,10 @@ def _open(context: SetupContext, idle: IdleConnections) -> None:
     context.report(text % {"count": f"{idle.count:,}", "seconds": f"{seconds:,.1f}"})
     direct = not context.run.went_through_pool or context.run.options.get("idle_at") == CLUSTER
     # through a pool they have no session of their own on the server, so none of its memory
-    memory = memory_of(context, idle.name, idle.count, reads=idle.reads) if direct else {"memory": "pooled"}
+    pooled: Idle = {"memory": "pooled"}
+    memory = memory_of(context, idle.name, idle.count, reads=idle.reads) if direct else pooled
     context.recorder.state(progress_percent=None)
-    context.note("idle", {"connections": idle.count, "opened_in_s": seconds, **memory})
+    context.note({"idle": {"connections": idle.count, "opened_in_s": seconds, **memory}})
 
 
 def _raise_open_file_limit(count: int) -> None:
@@ -191,7 +193,7 @@ READ_LOW, READ_HIGH = 5 * MB, 18 * MB
 _PIDS = "SELECT pid FROM pg_stat_activity WHERE application_name = %s ORDER BY random() LIMIT %s"
 
 
-def memory_of(context: SetupContext, application_name: str, count: int, *, reads: bool = True) -> dict[str, Any]:
+def memory_of(context: SetupContext, application_name: str, count: int, *, reads: bool = True) -> Idle:
     """Return `memory` and `memory_bytes_each`, the mean over some sessions, or `memory` with its bounds.
 
     `memory` is `measured`, or `estimated` with `memory_low_bytes` and `memory_high_bytes` for all.

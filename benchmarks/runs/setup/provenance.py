@@ -7,11 +7,19 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import psycopg
 
 from benchmarks.models import ExternalEndpoint, Run
+from benchmarks.models.evidence import (
+    MachineEvidence,
+    PoolerEvidence,
+    RunEvidence,
+    ServerEvidence,
+    SettingInForce,
+    StatedMachine,
+)
 from benchmarks.runs.setup.base import SetupContext
 from pools.clusters import connect
 from pools.clusters.process_memory import memory_of_host
@@ -33,16 +41,16 @@ def recorded(context: SetupContext) -> Iterator[None]:
     """Store it in the run's `evidence`, once all other conditions hold."""
     found = evidence_of(context.run)
     if not context.is_here:
-        found["generator"] = context.place.facts()
+        found["generator"] = cast("MachineEvidence", context.place.facts())
     context.recorder.state(evidence=found)
     yield
 
 
-def evidence_of(run: Run) -> dict[str, Any]:
+def evidence_of(run: Run) -> RunEvidence:
     """Return `server`, `pooler` (of a pooled run) and `generator`; what can't be read is logged and left out."""
-    found: dict[str, Any] = {"generator": of_this_host()}
+    found: RunEvidence = {"generator": of_this_host()}
     try:
-        found |= {"server": of_server(run)}
+        found["server"] = of_server(run)
     except (PoolsError, psycopg.Error) as error:
         log.warning("run %s: its server's settings can't be read: %s", run.pk, error)
     if run.pool is not None:
@@ -52,7 +60,7 @@ def evidence_of(run: Run) -> dict[str, Any]:
     return found
 
 
-def of_server(run: Run) -> dict[str, Any]:
+def of_server(run: Run) -> ServerEvidence:
     """Return `version`, the `settings` that differ from PostgreSQL's defaults, and the machine as registered."""
     if run.cluster is None:
         return {}
@@ -60,12 +68,14 @@ def of_server(run: Run) -> dict[str, Any]:
     with connect.connect(cluster, database=run.database, application_name="pooldeck-conditions") as connection:
         version = connection.execute("SELECT version()").fetchone()
         rows = connection.execute(_CHANGED).fetchall()
-    settings = {row[0]: {"value": _shown(*row[:2]), "unit": row[2], "source": row[3]} for row in rows}
-    machine = {"memory_mb": cluster.memory_mb, "vcpus": cluster.vcpus, "disk_gb": cluster.disk_gb}
+    settings: dict[str, SettingInForce] = {
+        name: {"value": _shown(name, value), "unit": unit, "source": source} for name, value, unit, source in rows
+    }
+    machine: StatedMachine = {"memory_mb": cluster.memory_mb, "vcpus": cluster.vcpus, "disk_gb": cluster.disk_gb}
     return {"version": version[0] if version else "", "settings": settings, "stated": machine}
 
 
-def of_pooler(run: Run) -> dict[str, Any]:
+def of_pooler(run: Run) -> PoolerEvidence:
     """Return kind and version of the pooler, the pool's settings, and the live revision."""
     pool = run.pool
     if pool is None:
@@ -76,22 +86,22 @@ def of_pooler(run: Run) -> dict[str, Any]:
         "kind": pool.pooler.kind,
         "version": pool.pooler.server_version,
         "pool": {"name": pool.name, "mode": pool.mode, "size": pool.size, "settings": pool.settings},
-        "revision": revision and {"id": str(revision.pk), "number": revision.number},
+        "revision": {"id": str(revision.pk), "number": revision.number} if revision else None,
     }
 
 
-def of_external(external: ExternalEndpoint) -> dict[str, Any]:
+def of_external(external: ExternalEndpoint) -> PoolerEvidence:
     """Return what is known of an external endpoint: its address, TLS mode, and the pooler named for it."""
-    return {
+    known: PoolerEvidence = {
         "name": external.name,
         "kind": external.pooled_by,
         "address": external.endpoint.address,
         "sslmode": external.sslmode,
-        **external.parameters,
     }
+    return cast("PoolerEvidence", {**known, **external.parameters})
 
 
-def of_this_host() -> dict[str, Any]:
+def of_this_host() -> MachineEvidence:
     """Return the machine that ran the load: host, kernel, processor, cores, and memory in bytes."""
     return {
         "host": platform.node(),

@@ -8,6 +8,7 @@ from django.utils.translation import gettext as _
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.library.settings_profiles import apply, gate, restart, shared, validation
 from benchmarks.models import SettingsProfile
+from benchmarks.models.conditions import ProfileInForce
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets.resolve import Target
 from pools.models import Cluster
@@ -67,8 +68,10 @@ def in_force(context: SetupContext) -> Iterator[None]:
     row = shared.take_over(context.run, context.run.cluster, profile.values)
     row = row or apply.put_in_force(context.run, context.run.cluster, profile.values)
     try:
-        noted = {"name": name, "values": profile.values, "before": row.before}
-        context.note("settings_profile", noted | ({"warnings": warnings} if warnings else {}))
+        noted: ProfileInForce = {"name": name, "values": profile.values, "before": row.before}
+        if warnings:
+            noted["warnings"] = warnings
+        context.note({"settings_profile": noted})
         yield
     finally:
         if not shared.stays(row):

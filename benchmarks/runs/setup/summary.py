@@ -1,38 +1,52 @@
 """Set-up steps and measurements around a load as sentences for people; pure."""
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 
+from benchmarks.models.conditions import Idle, Ping, ProfileInForce, RunConditions, Vacuum, WarmUp
 from pools.clusters.memory_budget import GB, MB
 
 LabeledText = tuple[str, str]  # label and sentence
 
 
-def in_words(noted: dict[str, Any]) -> list[LabeledText]:
+def in_words(noted: RunConditions) -> list[LabeledText]:
     """Return a label and a sentence for each condition that a run noted, in their order; unknown ones are left out."""
-    return [(str(label), describe(noted[name])) for name, label, describe in _DESCRIBED if name in noted]
+    return list(_sentences(noted))
 
 
-def _ping(found: dict[str, Any]) -> str:
+def _sentences(noted: RunConditions) -> Iterator[LabeledText]:
+    if "ping" in noted:
+        yield _("Round trip to the endpoint"), _ping(noted["ping"])
+    if "settings_profile" in noted:
+        yield _("Settings profile"), _profile(noted["settings_profile"])
+    if "idle" in noted:
+        yield _("Idle connections"), _idle(noted["idle"])
+    if "vacuum" in noted:
+        yield _("Vacuumed before"), _vacuum(noted["vacuum"])
+    if "checkpoint" in noted:
+        yield _("Checkpoint before"), _seconds(noted["checkpoint"]["seconds"])
+    if "warm_up" in noted:
+        yield _("Warm-up, thrown away"), _warm_up(noted["warm_up"])
+
+
+def _ping(found: Ping) -> str:
     text = _("%(mean)s ms on average (%(least)s to %(most)s, %(count)s times), logging in %(login)s ms")
-    keys = {"mean": "avg_ms", "least": "min_ms", "most": "max_ms", "login": "connect_ms"}
-    return text % ({name: f"{found[key]:.3g}" for name, key in keys.items()} | {"count": found["count"]})
+    times = {"mean": found["avg_ms"], "least": found["min_ms"], "most": found["max_ms"], "login": found["connect_ms"]}
+    return text % ({name: f"{ms:.3g}" for name, ms in times.items()} | {"count": found["count"]})
 
 
-def _profile(found: dict[str, Any]) -> str:
+def _profile(found: ProfileInForce) -> str:
     values = ", ".join(f"{name} = {value}" for name, value in found["values"].items())
     return "; ".join([f"{found['name']}: {values}", *found.get("warnings", []), *found.get("left", [])])
 
 
-def _idle(found: dict[str, Any]) -> str:
+def _idle(found: Idle) -> str:
     return "; ".join(_idle_parts(found))
 
 
-def _idle_parts(found: dict[str, Any]) -> Iterator[str]:
+def _idle_parts(found: Idle) -> Iterator[str]:
     text = ngettext("%(count)s opened in %(seconds)s s", "%(count)s opened in %(seconds)s s", found["connections"])
     yield text % {"count": f"{found['connections']:,}", "seconds": f"{found['opened_in_s']:,.1f}"}
     if found["memory"] == "measured":
@@ -52,34 +66,24 @@ def _idle_parts(found: dict[str, Any]) -> Iterator[str]:
         yield text % {"count": f"{closed:,}"}
 
 
-def _vacuum(found: dict[str, Any]) -> str:
+def _vacuum(found: Vacuum) -> str:
     tables = len(found["tables"])
     text = ngettext("%(count)s table in %(seconds)s s", "%(count)s tables in %(seconds)s s", tables)
     return text % {"count": tables, "seconds": f"{found['seconds']:,.1f}"}
 
 
-def _seconds(found: dict[str, Any]) -> str:
-    return f"{found['seconds']:,.1f} s"
+def _seconds(seconds: float) -> str:
+    return f"{seconds:,.1f} s"
 
 
-def _warm_up(found: dict[str, Any]) -> str:
+def _warm_up(found: WarmUp) -> str:
     if why := found.get("refused"):
         return _("ended after %(seconds)s s, since clients were refused: %(why)s") % {
             "seconds": f"{found['seconds']:,.1f}",
             "why": why,
         }
-    return _seconds(found)
+    return _seconds(found["seconds"])
 
 
 def _size(size: float) -> str:
     return f"{size / GB:,.1f} GB" if size >= GB else f"{size / MB:,.0f} MB"
-
-
-_DESCRIBED: tuple[tuple[str, str | Promise, Callable[[dict[str, Any]], str]], ...] = (
-    ("ping", gettext_lazy("Round trip to the endpoint"), _ping),
-    ("settings_profile", gettext_lazy("Settings profile"), _profile),
-    ("idle", gettext_lazy("Idle connections"), _idle),
-    ("vacuum", gettext_lazy("Vacuumed before"), _vacuum),
-    ("checkpoint", gettext_lazy("Checkpoint before"), _seconds),
-    ("warm_up", gettext_lazy("Warm-up, thrown away"), _warm_up),
-)

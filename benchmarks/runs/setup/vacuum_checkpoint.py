@@ -49,7 +49,7 @@ def _vacuum(context: SetupContext) -> None:
             name = sql.Identifier(schema, table)
             _execute(context, connection, sql.SQL("VACUUM (ANALYZE) {}").format(name), f"VACUUM (ANALYZE) {table}")
     seconds = round(time.monotonic() - began, 3)
-    context.note("vacuum", {"tables": [table for _, table in tables], "seconds": seconds})
+    context.note({"vacuum": {"tables": [table for _, table in tables], "seconds": seconds}})
 
 
 def _tables(context: SetupContext, connection: connect.Connection) -> list[tuple[str, str]]:
@@ -90,7 +90,7 @@ def _checkpoint(context: SetupContext) -> None:
     began = time.monotonic()
     with _session(context, None) as connection:
         _execute(context, connection, sql.SQL("CHECKPOINT"), "CHECKPOINT")
-    context.note("checkpoint", {"seconds": round(time.monotonic() - began, 3)})
+    context.note({"checkpoint": {"seconds": round(time.monotonic() - began, 3)}})
 
 
 def _session(context: SetupContext, database: str | None) -> connect.Connection:

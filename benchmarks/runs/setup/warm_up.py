@@ -18,6 +18,8 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis import connection_refusals
 from benchmarks.engines import engine
 from benchmarks.errors import Refused
+from benchmarks.models.conditions import WarmUp
+from benchmarks.models.options import RunOptions
 from benchmarks.processes.command import Command
 from benchmarks.processes.machines import Load
 from benchmarks.processes.process import QUEUED_EVENTS, Line, drain
@@ -27,9 +29,14 @@ from benchmarks.runs.setup.engine_service import served
 FIRST_ERRORS = 5
 LAST_LINES = 500  # a summary with its histogram is shorter
 GRACE_S = 30.0  # than asked for, connecting included: then something hangs
-UNCOUNTED = {"percentiles": False, "sampling_rate": None, "report_per_command": False}
 _ERROR = re.compile("error|fatal", re.IGNORECASE)
-NOT_IN_WARM_UP = {"transactions": None, "events": None} | UNCOUNTED
+NOT_IN_WARM_UP: RunOptions = {
+    "transactions": None,
+    "events": None,
+    "percentiles": False,
+    "sampling_rate": None,
+    "report_per_command": False,
+}
 
 
 @contextmanager
@@ -48,7 +55,7 @@ def with_warm_up(context: SetupContext) -> Iterator[None]:
 
 
 def _command(context: SetupContext, seconds: int) -> Command:
-    return context.command(context.run.options | NOT_IN_WARM_UP | {"duration": seconds})
+    return context.command({**context.run.options, **NOT_IN_WARM_UP, "duration": seconds})
 
 
 def _run_for_all_parts(context: SetupContext, seconds: int) -> None:
@@ -79,12 +86,12 @@ def _run(context: SetupContext, command: Command, seconds: int) -> None:
         exit_code = load.stop()
         load.join()
     _collect_output(context, load, errors, printed)
-    lasted = {"seconds": round(time.monotonic() - began, 1)}
+    done: WarmUp = {"seconds": round(time.monotonic() - began, 1)}
     if exit_code:
-        context.note("warm_up", lasted | {"refused": _why_refused(exit_code, errors)})
-        return
-    tps = engine(context.run.engine).read_output("\n".join(printed), "").summary.get("tps")
-    context.note("warm_up", lasted | ({"tps": tps} if tps else {}))
+        done["refused"] = _why_refused(exit_code, errors)
+    elif tps := engine(context.run.engine).read_output("\n".join(printed), "").summary.get("tps"):
+        done["tps"] = tps
+    context.note({"warm_up": done})
 
 
 def _why_refused(exit_code: int, errors: list[str]) -> str:

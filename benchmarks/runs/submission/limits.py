@@ -1,6 +1,6 @@
 """Checks a run against the ceilings for its author and its cluster."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from django.db import models
@@ -23,7 +23,7 @@ ENDLESS = ("transactions", "events")  # counted in place of a duration
 UNITS = {"duration": " s"}
 
 
-def check(author: Any, cluster: Cluster | None, options: dict[str, Any]) -> None:
+def check(author: Any, cluster: Cluster | None, options: Mapping[str, Any]) -> None:
     """Refuse what is above any ceiling; if several apply, the lowest wins. Queries no server.
 
     Raises `InvalidOptions` with the value, the ceiling and its holder. A run without an author (the installation's own)
@@ -48,7 +48,7 @@ def _lowest(name: str, ceilings: list[Ceiling]) -> Ceiling | None:
     return min(bounding, key=lambda ceiling: getattr(ceiling, name), default=None)
 
 
-def _above(lowest: dict[str, Ceiling], options: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _above(lowest: dict[str, Ceiling], options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     for name, ceiling in lowest.items():
         most, unit = getattr(ceiling, name), UNITS.get(name, "")
         words = {"most": f"{most:,}{unit}", "name": name, "holder": ceiling}
@@ -69,6 +69,6 @@ def _above(lowest: dict[str, Ceiling], options: dict[str, Any]) -> Iterator[tupl
             yield counted, text % (words | {"counted": counted})
 
 
-def _clients_by_another_name(name: str, options: dict[str, Any]) -> tuple[str, ...]:
+def _clients_by_another_name(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the option that counts clients in a program with one client for each thread (sysbench)."""
     return ("threads",) if name == "clients" and not {"clients", "concurrency"} & options.keys() else ()

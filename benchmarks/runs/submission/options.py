@@ -1,8 +1,8 @@
 """All options of a run: its engine's, and the panel's own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 
@@ -12,6 +12,7 @@ from benchmarks.errors import BenchmarksError, InvalidOptions
 from benchmarks.generators import registry, selection
 from benchmarks.library.scripts import library
 from benchmarks.models import Purpose
+from benchmarks.models.options import RunOptions
 from benchmarks.runs.setup import options as setup_options
 
 
@@ -21,14 +22,14 @@ def fields_for(engine_name: str, purpose: str) -> tuple[Field, ...]:
     return (*engine(engine_name).fields_for(purpose), *own)
 
 
-def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str, Any]:
+def validate(engine_name: str, raw: Mapping[str, Any], *, purpose: str) -> RunOptions:
     """Return all options, typed and with defaults; raise `InvalidOptions` with every fault found."""
     raw = library.filled(raw)
     errors = _unknown(engine_name, raw, purpose)
     known = {name: value for name, value in raw.items() if name not in errors}
     own = {name: value for name, value in known.items() if purpose == Purpose.LOAD and name in setup_options.NAMES}
     checked: dict[str, Any] = {}
-    checks: tuple[Callable[[], dict[str, Any]], ...] = (
+    checks: tuple[Callable[[], Mapping[str, Any]], ...] = (
         lambda: engine(engine_name).validate({n: v for n, v in known.items() if n not in own}, purpose=purpose),
         lambda: setup_options.validate(own),
     )
@@ -37,14 +38,15 @@ def validate(engine_name: str, raw: dict[str, Any], *, purpose: str) -> dict[str
             checked |= check()
         except InvalidOptions as error:
             errors |= error.errors
-    if not errors and (reason := _why_no_warm_up(engine_name, checked, purpose)):
+    valid = cast("RunOptions", checked)
+    if not errors and (reason := _why_no_warm_up(engine_name, valid, purpose)):
         errors["warm_up"] = [reason]
     if errors:
         raise InvalidOptions(errors)
-    return checked
+    return valid
 
 
-def _unknown(engine_name: str, raw: dict[str, Any], purpose: str) -> dict[str, list[str]]:
+def _unknown(engine_name: str, raw: Mapping[str, Any], purpose: str) -> dict[str, list[str]]:
     """Return the reason against each given name that is no option of this engine and purpose."""
     names = [field.name for field in fields_for(engine_name, purpose)]
     given = [name for name, value in raw.items() if name not in names and option_parsing.is_given(value)]
@@ -72,7 +74,7 @@ def _of_other_purpose(name: str, other: str) -> str:
     return text % {"name": name}
 
 
-def _why_no_warm_up(engine_name: str, options: dict[str, Any], purpose: str) -> str:
+def _why_no_warm_up(engine_name: str, options: RunOptions, purpose: str) -> str:
     """Return why the load can't have a warm-up; empty where it can, or none was asked for."""
     tables = engine(engine_name).tables_of(options, purpose=purpose) if options.get("warm_up") else None
     if tables is None or not tables.needed_empty:
@@ -94,7 +96,7 @@ def known_program_version(engine_name: str, generators: Sequence[str] = ()) -> V
     return _of_generators(engine_name, generators) or _here(engine_name)
 
 
-def check_program_version(engine_name: str, options: dict[str, Any], generators: Sequence[str] = ()) -> Version | None:
+def check_program_version(engine_name: str, options: RunOptions, generators: Sequence[str] = ()) -> Version | None:
     """Refuse options that the program lacks, by name; return its version where known. Raises `InvalidOptions`."""
     version = known_program_version(engine_name, generators)
     if version and (errors := engine(engine_name).unsupported_options(options, version)):

@@ -1,10 +1,9 @@
 """Refuses a load that prepares statements through a pool that can't carry them: it would abort, and print a rate."""
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidOptions
+from benchmarks.models.options import RunOptions
 from benchmarks.targets.resolve import Target
 from pools.advice import client_limits
 from pools.models import Mode
@@ -13,7 +12,7 @@ from pools.models import Mode
 PREPARING = {"pgbench": ("protocol", "prepared"), "sysbench": ("db_ps_mode", "auto")}
 
 
-def guard(target: Target, engine: str, options: dict[str, Any]) -> None:
+def guard(target: Target, engine: str, options: RunOptions) -> None:
     """Raise `InvalidOptions` where the pool's pooler forgets prepared statements between transactions.
 
     Its console is asked, since the operator may have set max_prepared_statements too.

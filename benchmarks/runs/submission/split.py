@@ -3,14 +3,15 @@
 Other distributed load programs do the same, so that the same options make the same load on one generator or many.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 
 from benchmarks import engines
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import Purpose, Run
+from benchmarks.models.options import RunOptions
 from benchmarks.runs.submission import options as load_options
 
 # What a program calls its clients: whole numbers; where they don't divide, the first generators get one more.
@@ -20,7 +21,7 @@ TOTALS = ("events", "pool_size", "pool_idle")
 PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 
-def shares(engine: str, options: dict[str, Any], count: int) -> list[dict[str, Any]]:
+def shares(engine: str, options: Mapping[str, Any], count: int) -> list[RunOptions]:
     """Return the checked options of each of `count` parts; raise `InvalidOptions` where a share can't be run."""
     if errors := engines.engine(engine).unshardable(options):
         raise InvalidOptions(errors)
@@ -34,17 +35,17 @@ def shares(engine: str, options: dict[str, Any], count: int) -> list[dict[str, A
     found = [_share(options, counted, sizes, at) for at in range(count)]
     _check_paces(options, found)
     _check(engine, found[-1], counted)
-    return found
+    return [cast("RunOptions", share) for share in found]
 
 
-def _check_enough(options: dict[str, Any], names: Sequence[str], count: int) -> None:
+def _check_enough(options: Mapping[str, Any], names: Sequence[str], count: int) -> None:
     for name in names:
         if (total := options.get(name)) and total < count:
             text = _("%(total)s can't be shared by %(count)s generators: use at least %(count)s")
             raise InvalidOptions({name: [text % {"total": total, "count": count}]})
 
 
-def _check_paces(options: dict[str, Any], found: list[dict[str, Any]]) -> None:
+def _check_paces(options: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
     """Refuse a rate that leaves a part with 0, which would mean no limit at all."""
     for name in PACED:
         if options.get(name) and not all(share[name] for share in found):
@@ -61,8 +62,8 @@ def even(total: int, count: int) -> list[int]:
     return [each + (at < rest) for at in range(count)]
 
 
-def _share(options: dict[str, Any], counted: str, sizes: list[int], at: int) -> dict[str, Any]:
-    share = options | {counted: sizes[at]}
+def _share(options: Mapping[str, Any], counted: str, sizes: list[int], at: int) -> dict[str, Any]:
+    share = {**options, counted: sizes[at]}
     share |= {name: even(int(options[name]), len(sizes))[at] for name in TOTALS if options.get(name)}
     share |= {name: _pace(options[name], sizes, at) for name in PACED if options.get(name)}
     if options.get("random_seed") is not None:  # the same seed would have all parts touch the same rows at one time
@@ -78,7 +79,7 @@ def _pace(whole: int | float, sizes: list[int], at: int) -> int | float:
     return whole * sizes[at] / total
 
 
-def _check(engine: str, smallest: dict[str, Any], counted: str) -> None:
+def _check(engine: str, smallest: Mapping[str, Any], counted: str) -> None:
     try:
         load_options.validate(engine, smallest, purpose=Purpose.LOAD)
     except InvalidOptions as error:

@@ -1,10 +1,10 @@
 """Submits runs: everything is checked first, then saved, then dispatched once it is committed."""
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -15,12 +15,14 @@ from benchmarks.generators import host_checks, host_files, selection
 from benchmarks.library.scripts import dry_run, privileges
 from benchmarks.library.settings_profiles import shared
 from benchmarks.models import Experiment, Purpose, Run, ScriptVersion
+from benchmarks.models.options import RunOptions
+from benchmarks.models.thresholds import Threshold
 from benchmarks.runs import setup
 from benchmarks.runs.setup import connection_headroom
 from benchmarks.runs.submission import dispatch, limits, options, prepared, split
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import datasets, resolve, server_version
-from benchmarks.targets.resolve import Target
+from benchmarks.targets.resolve import RequestedTarget, Target
 from panel.lib import redis_client
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
@@ -30,6 +32,28 @@ NAME_CAP = 200
 MOST_REPEATS = 20
 
 
+class PlacementColumns(TypedDict):
+    """The columns of a run that say where it is executed."""
+
+    wanted_generators: list[str]
+    generator: str
+    alongside: bool
+
+
+class RequestColumns(PlacementColumns):
+    """The columns that all runs of a request share."""
+
+    author: Any
+    purpose: str
+    engine: str
+    group: uuid.UUID | None
+    name: str
+    thresholds: list[Threshold]
+    experiment: Experiment | None
+    arm: str
+    by_admin: bool
+
+
 @dataclass(frozen=True)
 class Placement:
     """The generators named (none: any), and whether to start beside other runs on them or on the target."""
@@ -37,7 +61,7 @@ class Placement:
     generators: Sequence[str] = ()
     alongside: bool = False
 
-    def fields(self, engine: str, purpose: str) -> dict[str, Any]:
+    def fields(self, engine: str, purpose: str) -> PlacementColumns:
         """Return the run's columns; raise `InvalidGenerators` where a generator can't carry it, and `QueueDown`."""
         names = selection.checked(self.generators, engine, purpose)
         bound_to = names[0] if len(names) == 1 else ""
@@ -57,8 +81,8 @@ class RunRequest:
     starts it holds the scope admin, which some settings of a profile need.
     """
 
-    target: dict[str, Any]
-    options: dict[str, Any]
+    target: RequestedTarget
+    options: Mapping[str, Any]
     author: Any
     is_admin: bool = False
     engine: str = DEFAULT_ENGINE
@@ -67,7 +91,7 @@ class RunRequest:
     group: uuid.UUID | None = None
     confirm: str = ""
     place: Placement = ANYWHERE
-    thresholds: Sequence[dict[str, Any]] = ()
+    thresholds: Sequence[Threshold] = ()
     tags: Sequence[str] = ()
     run_id: uuid.UUID | None = None
     repeat: int = 1
@@ -100,15 +124,22 @@ def _alternating(direct: Target, pooled: Target, repeat: int) -> list[Target]:
     return [target for at in range(repeat) for target in ((direct, pooled) if at % 2 == 0 else (pooled, direct))]
 
 
-def _fields(request: RunRequest, group: uuid.UUID | None) -> dict[str, Any]:
-    """Return the columns that all runs of a request share."""
-    fields = {"author": request.author, "purpose": request.purpose, "engine": request.engine, "group": group}
-    fields |= {"name": request.name[:NAME_CAP], "thresholds": list(request.thresholds)}
-    fields |= {"experiment": request.experiment, "arm": request.arm, "by_admin": request.is_admin}
-    return fields | request.place.fields(request.engine, request.purpose)
+def _fields(request: RunRequest, group: uuid.UUID | None) -> RequestColumns:
+    return {
+        "author": request.author,
+        "purpose": request.purpose,
+        "engine": request.engine,
+        "group": group,
+        "name": request.name[:NAME_CAP],
+        "thresholds": list(request.thresholds),
+        "experiment": request.experiment,
+        "arm": request.arm,
+        "by_admin": request.is_admin,
+        **request.place.fields(request.engine, request.purpose),
+    }
 
 
-def _checked_after_restart(request: RunRequest) -> tuple[Target, dict[str, Any]]:
+def _checked_after_restart(request: RunRequest) -> tuple[Target, RunOptions]:
     """Check the request; a server that the panel restarts for an experiment is waited for."""
     try:
         return _check_request(request)
@@ -119,7 +150,7 @@ def _checked_after_restart(request: RunRequest) -> tuple[Target, dict[str, Any]]
         return _check_request(request)
 
 
-def _check_request(request: RunRequest) -> tuple[Target, dict[str, Any]]:
+def _check_request(request: RunRequest) -> tuple[Target, RunOptions]:
     engine, purpose, place = request.engine, request.purpose, request.place
     if engine not in ENGINES:
         text = _("%(engine)s is not an engine here: choose one of %(engines)s")
@@ -145,7 +176,7 @@ def _check_request(request: RunRequest) -> tuple[Target, dict[str, Any]]:
 
 
 def _allowed_by_server(
-    request: RunRequest, target: Target, checked: dict[str, Any], program: load_options.Version | None
+    request: RunRequest, target: Target, checked: RunOptions, program: load_options.Version | None
 ) -> Target:
     """Return the target as the run has it, once the server has been asked, in one session, what it would refuse."""
     engine, purpose, confirm = request.engine, request.purpose, request.confirm
@@ -165,7 +196,7 @@ def _allowed_by_server(
 
 def _enqueue(
     target: Target,
-    options: dict[str, Any],
+    options: RunOptions,
     run_id: uuid.UUID | None = None,
     *,
     tags: Sequence[str],
@@ -195,7 +226,7 @@ def require_queue() -> None:
 def dry_run_request(
     version: ScriptVersion,
     *,
-    target: dict[str, Any],
+    target: RequestedTarget,
     author: Any,
     variables: Any = None,
     protocol: str | None = None,

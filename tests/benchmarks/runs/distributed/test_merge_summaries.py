@@ -47,6 +47,11 @@ def test_counts_of_every_program_are_added_though_all_parts_say_the_same():
     }  # fmt: skip
 
 
+def test_the_rate_of_the_whole_is_that_of_all_parts():
+    part = {"transactions": 500, "rate": 50}
+    assert merged([part, part])["rate"] == 100
+
+
 def test_statements_are_merged_where_all_parts_ran_the_same():
     east = [{"script": 1, "statement": "SELECT 1", "latency_ms": 1.0, "failures": 1, "retries": None}]
     west = [{"script": 1, "statement": "SELECT 1", "latency_ms": 5.0, "failures": 2, "retries": None}]

@@ -245,7 +245,7 @@ def test_what_a_lost_worker_left_is_marked_by_the_reaper_and_may_be_dropped(
 ) -> None:
     run = Run.objects.claim(str(prepare(cluster, database).pk), "local")
     assert run is not None
-    run.write(status=Status.RUNNING, conditions={partial_datasets.BEFORE: partial_datasets.before(run)})
+    run.write(status=Status.RUNNING, conditions={"tables_before": partial_datasets.before(run)})
     with postgres.connect(database) as session:
         session.execute("CREATE TABLE pgbench_branches (bid int); INSERT INTO pgbench_branches VALUES (1)")
     Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))

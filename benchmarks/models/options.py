@@ -1,0 +1,60 @@
+"""The keys of `Run.options` that the panel itself reads: its own, and those that several load programs share.
+
+Each engine declares its further options beside its fields (`benchmarks.engines`). All are validated there; an option
+that was left out is absent or None, as its engine has it.
+"""
+
+from typing import NotRequired, TypedDict
+
+
+class RunScript(TypedDict):
+    """A script with its text; `version` is that of the library, None for a text that is not of it."""
+
+    text: str
+    weight: int
+    name: str
+    version: NotRequired[int | None]
+
+
+class SetupOptions(TypedDict, total=False):
+    """The conditions before and around a load; see `benchmarks.runs.setup.options`."""
+
+    idle_connections: int
+    idle_reads: str
+    idle_at: str
+    settings_profile: str
+    vacuum: bool
+    checkpoint: bool
+    warm_up: int
+
+
+class RunOptions(SetupOptions, total=False):
+    """The options of a run or a preparation."""
+
+    # how many clients, by the program's word for them
+    clients: int | None
+    concurrency: int | None
+    threads: int | None
+    # how long
+    duration: int | None
+    transactions: int | None
+    events: int | None
+    rate: float | None
+    # what
+    builtin: str | list[str] | None
+    scripts: list[RunScript] | None
+    script: str | None
+    workload: str | None
+    plan: str
+    scale: int | None
+    variables: dict[str, int | float | str] | None
+    # how
+    connect: bool
+    protocol: str
+    random_seed: int | None
+    pool_size: int | None
+    # what is printed and logged
+    progress: int
+    percentiles: bool
+    sampling_rate: float | None
+    report_per_command: bool
