@@ -52,9 +52,14 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     elif isinstance(exception, DisallowedHost):
         text = _("the panel does not serve the host name %(host)s: whoever runs it adds it to POOLDECK_ALLOWED_HOSTS")
         detail = text % {"host": repr(request.META.get("HTTP_HOST", ""))}
-    if request.path.startswith("/api/"):
+    return refused(request.path, status, detail)
+
+
+def refused(path: str, status: int, detail: str) -> HttpResponse:
+    """Answer a request that no view gets, as JSON from the APIs, else as a page."""
+    if path.startswith("/api/"):
         return JsonResponse({"detail": detail}, status=status)
-    if request.path.startswith(MANAGED):
+    if path.startswith(MANAGED):
         return managed_errors.response(status, detail)
     return HttpResponse(loader.get_template("400.html").render({"reason": detail}), status=status)
 

@@ -9,13 +9,24 @@ from http import HTTPStatus
 from typing import Any
 
 import h11
+from django.utils.translation import gettext as _
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_WITHIN_S = 20.0
 HEAD_BYTES = 65536  # of a request line and its headers; h11's own limit is 16 KB
 BODY_WITHIN_S = 60.0
 DRAINED_WITHIN_S = 5.0  # what a refused client still sends; closing at once would reset its connection
-TOO_SLOW = b"the request body did not arrive within 60 s: send it again\n"
+PATH_BYTES = 200  # of a refused address, which tell the API from pages
+
+
+def answer_of(path: str, status: HTTPStatus, reason: str) -> tuple[str, bytes]:
+    """Return type and body of an answer: JSON for the APIs, a page for other addresses, text where there is none."""
+    from panel.rest.pagination_and_errors import refused  # it needs Django's settings, which the server sets up later
+
+    if not path.startswith("/"):
+        return "text/plain; charset=utf-8", f"{reason}\n".encode()
+    answer = refused(path, status, reason)
+    return answer["Content-Type"], answer.content
 
 
 class HeaderDeadline(H11Protocol):
@@ -50,9 +61,10 @@ class HeaderDeadline(H11Protocol):
         before the client has read the answer. Overrides a method of uvicorn's, which answers 400 and closes.
         """
         status, reason = self._refusal(msg)
-        headers = [("content-type", "text/plain; charset=utf-8"), ("connection", "close")]
+        kind, body = answer_of(self._path(), status, reason)
+        headers = [("content-type", kind), ("connection", "close")]
         answer = [h11.Response(status_code=status, headers=headers, reason=status.phrase.encode())]
-        for event in (*answer, h11.Data(data=f"{reason}\n".encode()), h11.EndOfMessage()):
+        for event in (*answer, h11.Data(data=body), h11.EndOfMessage()):
             self.transport.write(self.conn.send(event) or b"")
         self._is_refused = True
         if self.transport.can_write_eof():
@@ -64,8 +76,13 @@ class HeaderDeadline(H11Protocol):
         if getattr(sys.exc_info()[1], "error_status_hint", 400) != HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE:
             return HTTPStatus.BAD_REQUEST, otherwise
         if b"\n" not in self.conn.trailing_data[0]:
-            return HTTPStatus.REQUEST_URI_TOO_LONG, "the address is longer than 64 KB: send less in its query"
-        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "the headers are larger than 64 KB: send fewer cookies"
+            return HTTPStatus.REQUEST_URI_TOO_LONG, _("the address is longer than 64 KB: send less in its query")
+        return HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, _("the headers are larger than 64 KB: send fewer cookies")
+
+    def _path(self) -> str:
+        """Return the beginning of the address that was asked for; empty where that can't be parsed."""
+        words = bytes(self.conn.trailing_data[0][:PATH_BYTES]).split(b" ", 2)
+        return words[1].decode(errors="replace") if len(words) > 1 else ""
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop the deadline."""
@@ -96,9 +113,11 @@ class BodyDeadline:
         body = _Body(receive)
         await self._app(scope, body.receive, send)
         if body.is_late:
-            headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"connection", b"close")]
+            reason = _("the request body did not arrive within 60 s: send it again")
+            kind, late = answer_of(scope["path"], HTTPStatus.REQUEST_TIMEOUT, reason)
+            headers = [(b"content-type", kind.encode()), (b"connection", b"close")]
             await send({"type": "http.response.start", "status": 408, "headers": headers})
-            await send({"type": "http.response.body", "body": TOO_SLOW})
+            await send({"type": "http.response.body", "body": late})
 
 
 class _Body:

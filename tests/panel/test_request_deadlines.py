@@ -129,6 +129,41 @@ def test_a_head_that_is_too_long_is_answered_and_not_reset(head: bytes, status: 
     assert with_server(visit).startswith(status)
 
 
+@pytest.mark.parametrize(
+    ("path", "kind", "body"),
+    [
+        ("/api/v1/pools/", "application/json", b'{"detail": "%s"}'),
+        ("/v2/databases", "application/json", b'"message": "%s"'),
+        ("/pools/", "text/html", b'<p class="pd-subtitle">%s.</p>'),
+    ],
+)
+@pytest.mark.parametrize(
+    ("rest", "reason"),
+    [
+        (f"?q={'x' * 200_000} HTTP/1.1\r\n\r\n", "the address is longer than 64 KB: send less in its query"),
+        (
+            f" HTTP/1.1\r\nHost: x\r\nCookie: {'x' * 200_000}\r\n\r\n",
+            "the headers are larger than 64 KB: send fewer cookies",
+        ),
+        (
+            " HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf",
+            "the request body did not arrive within 60 s: send it again",
+        ),
+    ],
+    ids=["address", "headers", "body"],
+)
+def test_what_no_view_gets_is_refused_as_json_or_as_a_page(path: str, kind: str, body: bytes, rest: str, reason: str):
+    async def visit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
+        writer.write(f"POST {path}{rest}".encode())
+        await writer.drain()
+        return await reader.read()
+
+    head, _blank, shown = with_server(visit).partition(b"\r\n\r\n")
+    assert f"content-type: {kind}".encode() in head
+    wanted = body % reason.encode()
+    assert (wanted.replace(b">t", b">T") if kind == "text/html" else wanted) in shown
+
+
 def test_an_address_of_50_kb_is_served():
     async def visit(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
         writer.write(b"GET /?q=%s HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % (b"x" * 50_000))
