@@ -6,7 +6,9 @@ FOUND_POOLER: dict[str, Any] = {
     "kind": "pgbouncer",
     "main_file": "/etc/pgbouncer/pgbouncer.ini",
     "ports": [6432],
+    "addresses": ["127.0.0.1"],
     "socket_folders": ["/var/run/postgresql"],
+    "control_sockets": [],
     "processes": [{"pid": 812, "user": "postgres", "main_file": "/etc/pgbouncer/pgbouncer.ini"}],
     "version": "PgBouncer 1.24.1",
     "unit": "pgbouncer.service",
@@ -21,7 +23,8 @@ HOST: dict[str, Any] = {
     "jump": None,
     "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKl0…",
     "authorized_keys_line": (
-        'restrict,port-forwarding,permitopen="localhost:6432",permitopen="127.0.0.1:6432",permitopen="[::1]:6432" '
+        'restrict,port-forwarding,permitopen="localhost:6432",permitopen="127.0.0.1:6432",permitopen="[::1]:6432",'
+        'permitopen="[/var/run/postgresql/.s.PGSQL.6432]:*" '
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKl0… pooldeck-6a1d9c3e-2f4b-4e57-9b80-1c2d3e4f5a60"
     ),
     "host_key": {"type": "ssh-ed25519", "fingerprint": "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"},

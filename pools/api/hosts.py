@@ -47,7 +47,15 @@ class FoundPoolerSerializer(serializers.Serializer[dict[str, Any]]):
     kind = serializers.ChoiceField(PoolerKind.choices)
     main_file = serializers.CharField(allow_blank=True, help_text=_("From its command line"))
     ports = serializers.ListField(child=serializers.IntegerField())
+    addresses = serializers.ListField(
+        child=serializers.CharField(),
+        default=list,
+        help_text=_("Where it listens on its first port: `0.0.0.0` and `::` are all addresses of the host"),
+    )
     socket_folders = serializers.ListField(child=serializers.CharField())
+    control_sockets = serializers.ListField(
+        child=serializers.CharField(), default=list, help_text=_("Other Unix sockets, such as HAProxy's stats socket")
+    )
     processes = FoundProcessSerializer(many=True)
     version = serializers.CharField(allow_blank=True)
     unit = serializers.CharField(allow_blank=True, help_text=_("Of systemd"))

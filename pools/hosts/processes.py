@@ -1,11 +1,15 @@
 """Describes the processes of a host by what /proc says of them: command line, account, unit, and where they listen."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import PurePosixPath
 
 from pools.hosts.base import HostConnection
 
+RENAMED = re.compile(r"\.\d+\.tmp$")  # what HAProxy calls a socket until it is bound; the kernel keeps that name
+OF_POSTGRESQL = re.compile(r"/\.s\.PGSQL\.\d+$")
 UNIT_SEPARATOR = "\037"
 
 
@@ -21,8 +25,23 @@ class ProcessFacts:
     cwd: str
     unit: str  # of systemd
     argv: tuple[str, ...]
-    ports: frozenset[int]
-    socket_folders: frozenset[str]
+    listeners: frozenset[tuple[str, int]]  # address and port of each TCP socket that listens
+    sockets: frozenset[str]  # paths of the Unix sockets on which it listens
+
+    @property
+    def ports(self) -> frozenset[int]:
+        """The TCP ports on which it listens."""
+        return frozenset(port for _address, port in self.listeners)
+
+    @property
+    def socket_folders(self) -> frozenset[str]:
+        """The folders of its Unix sockets that have a name of PostgreSQL's."""
+        return frozenset(str(PurePosixPath(one).parent) for one in self.sockets if OF_POSTGRESQL.search(one))
+
+    @property
+    def control_sockets(self) -> frozenset[str]:
+        """Its other Unix sockets, such as HAProxy's stats socket."""
+        return frozenset(one for one in self.sockets if not OF_POSTGRESQL.search(one))
 
     def path_of(self, file: str) -> str:
         """Return the absolute path of a file that its command line names."""
@@ -32,8 +51,34 @@ class ProcessFacts:
 def of_programs(host: HostConnection, names: Sequence[str]) -> list[ProcessFacts]:
     """Return the processes of these names. Raises `HostUnreachable`."""
     lines = host.script("processes.sh", *names).stdout.decode(errors="replace").splitlines()
-    ports, folders = dict(_ports(lines)), dict(_folders(lines))
-    return [_facts(record, ports, folders) for record in _records(lines)]
+    listeners, paths = dict(_listeners(lines)), dict(_paths(lines))
+    return [_facts(record, listeners, paths) for record in _records(lines)]
+
+
+def listening(host: HostConnection, name: str, address: str, port: int) -> list[ProcessFacts] | None:
+    """Return the processes of a program that listen on a port at an address, which may be a name or a socket folder.
+
+    None where what holds such a socket can't be seen by the account there, or is another program. Raises
+    `HostUnreachable`.
+    """
+    lines = host.script("processes.sh", name).stdout.decode(errors="replace").splitlines()
+    listeners = {inode: at for inode, at in _listeners(lines) if at[1] == port and _takes(at[0], address)}
+    records = list(_records(lines))
+    if not listeners or not listeners.keys() <= {one for record in records for one in record["sockets"].split()}:
+        return None
+    paths = dict(_paths(lines))
+    return [one for one in (_facts(record, listeners, paths) for record in records) if one.listeners]
+
+
+def _takes(listening: str, address: str) -> bool:
+    """Return whether a socket at an address takes clients of another; a name may mean any address of the host."""
+    ip = ip_address(listening)
+    if ip.is_unspecified:
+        return True
+    try:
+        return ip == ip_address(address)
+    except ValueError:
+        return ip.is_loopback or address != "localhost"
 
 
 def _records(lines: Sequence[str]) -> Iterator[dict[str, str]]:
@@ -47,7 +92,7 @@ def _records(lines: Sequence[str]) -> Iterator[dict[str, str]]:
             yield record
 
 
-def _facts(record: dict[str, str], ports: dict[str, int], folders: dict[str, str]) -> ProcessFacts:
+def _facts(record: dict[str, str], listeners: dict[str, tuple[str, int]], paths: dict[str, str]) -> ProcessFacts:
     sockets = record.get("sockets", "").split()
     return ProcessFacts(
         pid=int(record["process"]),
@@ -58,22 +103,30 @@ def _facts(record: dict[str, str], ports: dict[str, int], folders: dict[str, str
         cwd=record.get("cwd", ""),
         unit=record.get("unit", ""),
         argv=tuple(record.get("argv", "").rstrip(UNIT_SEPARATOR).split(UNIT_SEPARATOR)),
-        ports=frozenset(ports[one] for one in sockets if one in ports),
-        socket_folders=frozenset(folders[one] for one in sockets if one in folders),
+        listeners=frozenset(listeners[one] for one in sockets if one in listeners),
+        sockets=frozenset(paths[one] for one in sockets if one in paths),
     )
 
 
-def _ports(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
-    """Yield inode and port of each TCP socket that listens, as /proc/net/tcp has them: `0100007F:1920`."""
+def _listeners(lines: Sequence[str]) -> Iterator[tuple[str, tuple[str, int]]]:
+    """Yield inode, address and port of each TCP socket that listens, as /proc/net/tcp has them: `0100007F:1920`."""
     for line in lines:
         if line.startswith("tcp "):
-            _word, inode, address = line.split()
-            yield inode, int(address.rpartition(":")[2], 16)
+            _word, inode, place = line.split()
+            address, _colon, port = place.rpartition(":")
+            yield inode, (_address(address), int(port, 16))
 
 
-def _folders(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield inode and folder of each Unix socket with a name of PostgreSQL's."""
+def _address(text: str) -> str:
+    """Read an address of /proc/net/tcp or tcp6: words of four bytes, each in the byte order of the usual machines."""
+    words = [bytes.fromhex(text[at : at + 8])[::-1] for at in range(0, len(text), 8)]
+    found = ip_address(b"".join(words))
+    return str((found.version == 6 and found.ipv4_mapped) or found)
+
+
+def _paths(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield inode and path of each Unix socket that listens."""
     for line in lines:
         if line.startswith("unix "):
             _word, inode, path = line.split(" ", 2)
-            yield inode, str(PurePosixPath(path).parent)
+            yield inode, RENAMED.sub("", path)

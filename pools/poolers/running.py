@@ -25,7 +25,9 @@ class FoundPooler(TypedDict):
     kind: str
     main_file: str
     ports: list[int]
+    addresses: list[str]
     socket_folders: list[str]
+    control_sockets: list[str]
     processes: list[FoundProcess]
     version: str
     unit: str
@@ -52,11 +54,20 @@ class _Running:
     ) -> None:
         self.host, self.facts = host, facts
         self.main_file = facts.path_of(driver.main_file_in(facts.argv))
-        self.ports = sorted(frozenset[int]().union(*(one.ports for one in family))) or self._written_ports(driver)
+        self.ports = self._ports(driver, frozenset[int]().union(*(one.ports for one in family)))
+        self.addresses = {address for one in family for address, port in one.listeners if port == self.ports[0]}
         self.socket_folders = frozenset[str]().union(*(one.socket_folders for one in family))
+        self.control_sockets = frozenset[str]().union(*(one.control_sockets for one in family))
+
+    def _ports(self, driver: Driver, listening: frozenset[int]) -> list[int]:
+        """Return the ports on which it listens, that of clients first, before a control port."""
+        if len(listening) == 1:
+            return list(listening)
+        written = self._written_ports(driver)
+        return sorted(listening, key=lambda port: (port not in written, port)) or written
 
     def _written_ports(self, driver: Driver) -> list[int]:
-        """Return the port of its main file, where the account there may read that, but not the process."""
+        """Return the port of its main file, as far as the account there may read that."""
         try:
             content = self.host.read_file(self.main_file) if self.main_file else None
         except HostRefused:
@@ -91,7 +102,9 @@ def _found_pooler(kind: str, members: Sequence[_Running]) -> FoundPooler:
         "kind": kind,
         "main_file": first.main_file,
         "ports": first.ports,
+        "addresses": sorted(set[str]().union(*(one.addresses for one in members))),
         "socket_folders": sorted(frozenset[str]().union(*(one.socket_folders for one in members))),
+        "control_sockets": sorted(frozenset[str]().union(*(one.control_sockets for one in members))),
         "processes": [{"pid": one.facts.pid, "user": one.facts.user, "main_file": one.main_file} for one in members],
         "version": first.version,
         "unit": first.facts.unit,

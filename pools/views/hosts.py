@@ -1,5 +1,6 @@
 """Pages of hosts that are reached by SSH; for staff alone."""
 
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -7,8 +8,10 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -16,15 +19,19 @@ from django.views.decorators.http import require_POST, require_safe
 
 from panel.accounts.permissions import person
 from panel.lib.access import staff_only
+from panel.lib.addresses import is_local
 from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
 from pools.forms.hosts import HostForm
 from pools.hosts import keys
 from pools.hosts.base import HostRefused
 from pools.inventory import hosts
-from pools.models import Host, HostState, Pooler, PoolerKind
+from pools.models import Delivery, Host, HostState, Pooler, PoolerKind
+from pools.poolers import KINDS
 from pools.views.form_submit import attempt
 
 PAGE_SIZE = 50
+ANY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 (what a pooler listens on, not the panel)
+LOOPBACK = "127.0.0.1"
 
 
 @require_safe
@@ -49,7 +56,7 @@ def host_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
             "type": keys.type_of(host.offered_host_key),
             "fingerprint": keys.fingerprint(host.offered_host_key),
         },
-        "found": [_found(host, one) for one in host.found],
+        "found": list(_described(host)),
     }
     return render(request, "pools/host_detail.html", context)
 
@@ -148,10 +155,48 @@ def _get(pk: UUID) -> Host:
     return get_object_or_404(Host.objects.select_related("jump"), pk=pk)
 
 
-def _found(host: Host, found: dict[str, Any]) -> dict[str, Any]:
-    """Add to a found pooler its label, who has registered it already, and the address of the form that would."""
-    port = next(iter(found["ports"]), None)
-    registered = Pooler.objects.filter(host=host.address, port=port).first() if port else None
-    filled = {"kind": found["kind"], "host": host.address, "port": port or "", "name": host.name}
-    label = PoolerKind(found["kind"]).label
-    return found | {"label": label, "registered": registered, "query": urlencode(filled)}
+def _described(host: Host) -> Iterator[dict[str, Any]]:
+    """Yield each found pooler with its label, who has registered it already, and where its buttons lead."""
+    is_there = Q(ssh_host=host) | Q(host=host.address, ssh_host=None)
+    known = {(one.kind, one.port): one for one in Pooler.objects.filter(is_there).order_by("-ssh_host")}
+    for found in host.found:
+        registered = next((known[key] for port in found["ports"] if (key := (found["kind"], port)) in known), None)
+        label = PoolerKind(found["kind"]).label
+        yield found | {"label": label, "registered": registered, **_links(host, found, registered)}
+
+
+def _links(host: Host, found: dict[str, Any], registered: Pooler | None) -> dict[str, str]:
+    """Return the addresses of the form that watches a found pooler, and of what takes it over; empty for neither."""
+    taking = {"config_file": found["main_file"], "host": host.pk}
+    if registered:
+        can_be_taken = registered.is_watched and not KINDS[registered.kind].take_over_obstacle(registered)
+        preview = f"{reverse('pooler-take-over', args=[registered.pk])}?{urlencode(taking)}"
+        return {"take_over": preview if can_be_taken else ""}
+    port = next(iter(found["ports"]), "")
+    name = host.name if len(host.found) == 1 else f"{host.name}-{port or found['kind']}"
+    filled = {"name": name, "kind": found["kind"], "port": port, **_way(host, found), **_control(found)}
+    watch = f"{reverse('pooler-create')}?{urlencode(filled)}"
+    can_be_taken = not KINDS[found["kind"]].take_over_obstacle(Pooler(kind=found["kind"]))
+    return {
+        "watch": watch,
+        "take_over": f"{watch}&{urlencode({'take_over': found['main_file']})}" if can_be_taken else "",
+    }
+
+
+def _way(host: Host, found: dict[str, Any]) -> dict[str, Any]:
+    """Return the address at which the panel reaches a found pooler, and the host that leads there."""
+    by_host = {"delivery": Delivery.SSH.value, "ssh_host": host.pk}
+    addresses = found.get("addresses")
+    if addresses == [] and found["socket_folders"]:
+        return {**by_host, "host": found["socket_folders"][0]}
+    if not addresses or ANY_ADDRESS.intersection(addresses):
+        behind = {"host": LOOPBACK, "client_host": host.address}  # only its own network may reach it
+        return {**by_host, **(behind if host.jump_id else {"host": host.address})}
+    return {**by_host, "host": min(addresses, key=is_local)}
+
+
+def _control(found: dict[str, Any]) -> dict[str, Any]:
+    """Return by what else than the port of its clients a found pooler is asked."""
+    kind, sockets, ports = KINDS[found["kind"]], found.get("control_sockets", []), found["ports"]
+    filled = {"stats_address": sockets[0]} if sockets and not kind.has_console_login else {}
+    return filled | ({"pcp_port": ports[1]} if kind.control_port and len(ports) == 2 else {})

@@ -2,6 +2,7 @@
 
 from functools import partial
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -10,6 +11,7 @@ from django.db.models import Count, OuterRef, Q, Subquery, Sum
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
@@ -35,7 +37,11 @@ from pools.views.monitoring import live_part
 
 PAGE_SIZE = 50
 REVISIONS_SHOWN = 10
-PREFILLED = ("name", "kind", "host", "port", "config_dir")  # by links, such as those of poolers found on a host
+# by links, such as those of poolers found on a host
+PREFILLED = (
+    *("name", "kind", "host", "port", "pcp_port", "stats_address", "config_dir"),
+    *("client_host", "delivery", "ssh_host"),
+)
 
 
 @require_safe
@@ -119,9 +125,18 @@ def pooler_create(request: HttpRequest) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(poolers.register, form.values(), person(request.user)))
         if tried.saved:
-            return _saved(request, *tried.saved)
+            pooler, reason = tried.saved
+            answer = _saved(request, pooler, reason)
+            return answer if reason else _taken_over_next(request, pooler) or answer
         context |= tried.context
     return render(request, "pools/pooler_form.html", context)
+
+
+def _taken_over_next(request: HttpRequest, pooler: Pooler) -> HttpResponse | None:
+    """Lead on to the preview of a take-over, where the link to the form named the main file for it."""
+    if not (config_file := request.GET.get("take_over")):
+        return None
+    return redirect(f"{reverse('pooler-take-over', args=[pooler.pk])}?{urlencode({'config_file': config_file})}")
 
 
 @never_cache

@@ -95,6 +95,7 @@ def _host() -> Host:
     keys = {"public_key": "ssh-ed25519 AAAA", "host_key": "ssh-ed25519 AAAA", "offered_host_key": "ssh-rsa BBBB"}
     process = {"pid": 7, "user": "zqaccount", "main_file": "/zqfolder/pgbouncer.ini"}
     found = {"kind": "pgbouncer", "main_file": process["main_file"], "ports": [6432], "processes": [process]}
+    found |= {"addresses": ["127.0.0.1"]}
     found |= {"socket_folders": ["/zqsocket"], "version": "zqversion", "unit": "zqunit.service"}
     programs = {"zqprogram": {"path": "/zqpath", "version": "zqversion"}}
     fields = {"error": "zqerror", "state": HostState.UNREACHABLE, "programs": programs, "found": [found], **keys}

@@ -20,5 +20,5 @@ for comm in $(grep -lxE "$(echo "$words" | tr ' ' '|')" /proc/[0-9]*/comm 2> /de
     printf '%s\n' "$(facts "${at#/proc/}" 2> /dev/null)" "name $(cat "$comm" 2> /dev/null)"
 done
 awk '$4 == "0A" {print "tcp", $10, $2}' /proc/net/tcp /proc/net/tcp6 2> /dev/null
-awk '/\/\.s\.PGSQL\.[0-9]+$/ {print "unix", $7, $8}' /proc/net/unix 2> /dev/null
+awk '$4 == "00010000" && $8 ~ /^\// {print "unix", $7, $8}' /proc/net/unix 2> /dev/null # those that listen
 exit 0

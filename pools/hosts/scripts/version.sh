@@ -11,4 +11,6 @@ while :; do
     at=${at%/*}
     at=${at:-/}
 done
-exec "$path" --version 2>&1
+option=--version
+[ "$1" != haproxy ] || option=-v # to the other one it says the same, and fails
+exec "$path" "$option" 2>&1

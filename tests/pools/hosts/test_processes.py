@@ -11,7 +11,7 @@ exe /usr/sbin/pgbouncer
 cwd /
 unit pgbouncer.service
 argv /usr/sbin/pgbouncer\x1f/etc/pgbouncer/pgbouncer.ini\x1f
-sockets 11 12 13
+sockets 11 12 13 14
 name pgbouncer
 process 813
 ppid
@@ -23,8 +23,10 @@ argv
 sockets
 name
 tcp 11 0100007F:1920
+tcp 14 00000000000000000000000001000000:1920
 tcp 99 00000000:0016
 unix 12 /var/run/postgresql/.s.PGSQL.6432
+unix 13 /run/admin.sock.812.tmp
 """
 
 
@@ -39,5 +41,7 @@ def test_ports_are_those_of_a_processs_own_sockets_and_ended_processes_are_left_
     (found,) = processes.of_programs(Host(), ["pgbouncer"])
     assert (found.pid, found.parent, found.name, found.user) == (812, 1, "pgbouncer", "postgres")
     assert (found.ports, found.socket_folders) == ({6432}, {"/var/run/postgresql"})
+    assert found.control_sockets == {"/run/admin.sock"}
+    assert found.listeners == {("127.0.0.1", 6432), ("::1", 6432)}
     assert found.argv == ("/usr/sbin/pgbouncer", "/etc/pgbouncer/pgbouncer.ini")
     assert (found.unit, found.path_of("a.ini")) == ("pgbouncer.service", "/a.ini")

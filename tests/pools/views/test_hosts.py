@@ -1,11 +1,15 @@
 """The pages of hosts."""
 
+import html
+import re
+from typing import Any
+
 import pytest
 from django.test import Client
 from django.urls import reverse
 
 from pools.hosts import keys
-from pools.models import Host
+from pools.models import Host, Pooler
 from tests.callers import queries_of
 from tests.pages import page_of
 from tests.pools.hosts.fakes import HOST_KEY, a_host, answers, is_down
@@ -68,13 +72,81 @@ def test_another_key_warns(staff: Client, answers: None) -> None:
 def test_found_poolers_lead_to_their_record_or_to_the_form(staff: Client) -> None:
     host = a_host(host_key=HOST_KEY, found=[FOUND])
     shown = page_of(staff.get(reverse("host-detail", args=[host.pk])))
-    for words in ("PgBouncer 1.24.1", "812 of postgres", "pgbouncer.service", "port=6432&amp;name=db-1"):
+    for words in (
+        "PgBouncer 1.24.1",
+        "812 of postgres",
+        "pgbouncer.service",
+        "name=db-1&amp;kind=pgbouncer&amp;port=6432",
+    ):
         assert words in shown
     form = page_of(staff.get(f"{reverse('pooler-create')}?kind=pgbouncer&host=10.9.8.7&port=6433&config_dir=/etc/pgb"))
     for value in ("10.9.8.7", "6433", "/etc/pgb"):
         assert f'value="{value}"' in form
     pooler = a_pooler(host=host.address, port=6432)
     assert reverse("pooler-detail", args=[pooler.pk]) in page_of(staff.get(reverse("host-detail", args=[host.pk])))
+
+
+@pytest.mark.parametrize(
+    ("found", "host", "client_host"),
+    [
+        ({"addresses": ["127.0.0.1", "::1"]}, "127.0.0.1", ""),
+        ({"addresses": ["0.0.0.0", "::"]}, "10.9.8.7", ""),
+        ({"addresses": ["10.9.8.8", "127.0.0.1"]}, "10.9.8.8", ""),
+        ({"addresses": [], "socket_folders": ["/run/pgbouncer"]}, "/run/pgbouncer", ""),
+        ({}, "10.9.8.7", ""),
+        ({"addresses": ["0.0.0.0"], "jump": "outer"}, "127.0.0.1", "10.9.8.7"),
+    ],
+)
+def test_a_found_pooler_is_watched_and_taken_over_by_its_host_in_one_click(
+    staff: Client, found: dict[str, Any], host: str, client_host: str
+) -> None:
+    jump = a_host(found["jump"]) if "jump" in found else None
+    record = a_host(host_key=HOST_KEY, found=[FOUND | found], jump=jump)
+    page = page_of(staff.get(reverse("host-detail", args=[record.pk])))
+    watch, take_over = (html.unescape(one) for one in re.findall(r'href="(/poolers/new/\?[^"]+)"', page))
+    assert take_over == f"{watch}&take_over=%2Fetc%2Fpgbouncer%2Fpgbouncer.ini"
+    form = staff.get(take_over).context["form"]
+    wanted = {"host": host, "port": "6432", "delivery": "ssh", "ssh_host": str(record.pk), "name": "db-1"}
+    assert {name: form.initial[name] for name in wanted} == wanted
+    assert form.initial.get("client_host", "") == client_host
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        ({"kind": "pgpool", "ports": [9999, 9898]}, {"port": "9999", "pcp_port": "9898"}),
+        (
+            {"kind": "haproxy", "ports": [5000], "control_sockets": ["/run/admin.sock"]},
+            {"stats_address": "/run/admin.sock"},
+        ),
+    ],
+)
+def test_a_found_pgpool_and_a_found_haproxy_are_watched_by_what_they_are_asked_by(
+    staff: Client, found: dict[str, Any], wanted: dict[str, str]
+) -> None:
+    record = a_host(host_key=HOST_KEY, found=[FOUND | found])
+    page = page_of(staff.get(reverse("host-detail", args=[record.pk])))
+    [watch] = (html.unescape(one) for one in re.findall(r'href="(/poolers/new/\?[^"]+)"', page))
+    form = staff.get(watch).context["form"]
+    assert {name: form.initial[name] for name in wanted} == wanted
+    assert (form.initial["delivery"], form.initial["ssh_host"]) == ("ssh", str(record.pk))
+
+
+def test_a_watched_pooler_is_taken_over_from_its_hosts_page(staff: Client) -> None:
+    host = a_host(host_key=HOST_KEY, found=[FOUND])
+    pooler = a_pooler(host="127.0.0.1", port=6432, config_dir="", delivery="ssh", ssh_host=host)
+    a_pooler(name="same-port-elsewhere", host="127.0.0.1", port=6432, config_dir="")
+    page = html.unescape(page_of(staff.get(reverse("host-detail", args=[host.pk]))))
+    preview = reverse("pooler-take-over", args=[pooler.pk])
+    assert f'href="{preview}?config_file=%2Fetc%2Fpgbouncer%2Fpgbouncer.ini&host={host.pk}"' in page
+    Pooler.objects.filter(pk=pooler.pk).update(config_dir="/etc/pgbouncer")
+    assert preview not in page_of(staff.get(reverse("host-detail", args=[host.pk])))
+
+
+def test_names_of_several_found_poolers_differ(staff: Client) -> None:
+    host = a_host(host_key=HOST_KEY, found=[FOUND, FOUND | {"ports": [6433]}])
+    page = page_of(staff.get(reverse("host-detail", args=[host.pk])))
+    assert ("name=db-1-6432&" in page, "name=db-1-6433&" in page) == (True, True)
 
 
 def test_poolers_are_looked_for(staff: Client, answers: None, is_down: None) -> None:
