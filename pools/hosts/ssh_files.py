@@ -1,5 +1,6 @@
 """Configuration files of a host that is reached by SSH: the scripts' answers as errors, and their output as files."""
 
+import hashlib
 import re
 import secrets
 from collections.abc import Mapping, Sequence
@@ -10,10 +11,11 @@ from pools.errors import ApplyFailed
 from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, Finished, HostConnection, UnsafeFolder
 
 ROOT = "0"
-A_LINK, NO_FILE, NOT_OPENED, OF_STRANGER, OPEN_TO_ALL, NO_TOOL, LOCKED, BAD_NAME, FAILED, TORN = (
+A_LINK, NO_FILE, NOT_OPENED, OF_STRANGER, OPEN_TO_ALL, NO_TOOL, LOCKED, BAD_NAME, FAILED, OTHERS, TORN = (
     *(41, 42, 43, 45, 46, 47, 48, 49),
-    *(50, 52),
+    *(50, 51, 52),
 )
+ATTEMPTS = 5  # while another process writes there, such as the rest of an apply whose worker was killed
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
 
 
@@ -42,14 +44,31 @@ def replace(
             raise UnsafeFolder(
                 _("%(name)r can't be written by SSH: use letters, digits, and _ . + - in the name") % {"name": name}
             )
+    for _attempt in range(ATTEMPTS):
+        done = _replaced(host, folder, contents, of_new)
+        if done.exit_code != OTHERS:
+            break
+    if done.exit_code:
+        raise _refusal(folder, done)
+
+
+def _replaced(
+    host: HostConnection, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None
+) -> Finished:
+    """Replace what differs from what is there now, unless it changes in the meantime (`OTHERS`)."""
     before = read(host, folder, list(contents))
     changed = {name: new for name, new in contents.items() if before[name] != new}
     stream = b"".join(new for new in changed.values() if new is not None)
     words = [word for name, new in changed.items() for word in (name, "-" if new is None else str(len(new)))]
     access = f"{of_new.uid}:{of_new.gid} {of_new.mode:o}" if of_new else "-"
-    done = host.script("replace.sh", _normal(folder), access, str(len(stream)), *words, stdin=stream)
-    if done.exit_code:
-        raise _refusal(folder, done)
+    seen = " ".join([files_digest(before), *before])
+    return host.script("replace.sh", _normal(folder), access, seen, str(len(stream)), *words, stdin=stream)
+
+
+def files_digest(contents: Mapping[str, bytes | None]) -> str:
+    """Return the SHA-256 of the lines that sha256sum prints for each file, or `absent`."""
+    lines = ["absent" if one is None else f"{hashlib.sha256(one).hexdigest()}  -" for one in contents.values()]
+    return hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
 
 
 def refuse_unsafe(host: HostConnection, folder: str) -> None:
@@ -116,6 +135,7 @@ def _refusal(folder: str, done: Finished) -> ApplyFailed:
     failures = {
         NO_TOOL: _("%(tool)s is not installed on its host") % {"tool": words},
         LOCKED: _("another process of the panel has been writing there for 20 s"),
+        OTHERS: _("another process changes its files at the same time"),
         TORN: _("the connection was cut while the files were sent"),
     }
     reason = failures.get(done.exit_code) or words.rpartition(": ")[2] or _("exit code %d") % done.exit_code

@@ -1,14 +1,16 @@
 # Replaces files of a configuration folder at one moment, by the steps of pools/hosts/atomic_write.py.
-# usage: replace.sh FOLDER ACCESS TOTAL_BYTES [NAME BYTES|-]...   (-: remove it), the new files one after the other on
-# stdin. With the ACCESS `-` files get that of the folder; else those that are there keep theirs, and new ones get
-# `UID:GID MODE`.
-# Exit codes: 41 to 49 as in pools/hosts/ssh_files.py, 50: a step failed, and the files are as before.
+# usage: replace.sh FOLDER ACCESS SEEN TOTAL_BYTES [NAME BYTES|-]...   (-: remove it), the new files one after the other
+# on stdin. With the ACCESS `-` files get that of the folder; else those that are there keep theirs, and new ones get
+# `UID:GID MODE`. SEEN is `DIGEST NAME...`: nothing is replaced unless these files still have the bytes that were read
+# (`files_digest` of pools/hosts/ssh_files.py), so that what a lost worker sent, and arrives late, undoes nothing.
+# Exit codes: 41 to 49 as in pools/hosts/ssh_files.py, 50: a step failed, and the files are as before, 51: they have
+# other bytes than SEEN.
 LC_ALL=C
 export LC_ALL
 umask 077
 stage=.pooldeck
-folder=$1 access=$2 total=$3
-shift 3
+folder=$1 access=$2 seen=$3 total=$4
+shift 4
 
 refuse() { echo "${2-}" >&2; exit "$1"; }
 
@@ -29,7 +31,9 @@ me=$(id -u)
 case $mode in ????????w*) exit 46 ;; esac
 case $mode in ??????[sS]*) of_files=0640 of_folders=2750 ;; *) of_files=0600 of_folders=0700 ;; esac
 owner=$uid:$gid
-command -v flock > /dev/null || refuse 47 flock
+for tool in flock sha256sum; do
+    command -v "$tool" > /dev/null || refuse 47 "$tool"
+done
 exec 9< . || exit 43
 flock -w 20 9 || exit 48
 
@@ -73,6 +77,19 @@ finish() { # completes an interrupted swap, to the side that the shared link nam
         sync . || return 1
     fi
     rm -rf "$stage"
+}
+
+digests() { # digests NAME...: a line for each file
+    for name in "$@"; do
+        if [ -f "$name" ]; then sha256sum < "$name"; else echo absent; fi
+    done
+}
+
+is_as_seen() { # is_as_seen DIGEST NAME...
+    wanted=$1
+    shift
+    found=$(digests "$@" | sha256sum)
+    [ "${found%% *}" = "$wanted" ]
 }
 
 receive() { # stores all of stdin, so that what a lost connection cut off is never used
@@ -135,8 +152,9 @@ failed() {
 torn='' moved='' names=''
 pairs=$#
 finish || exit 50
-[ "$pairs" -gt 0 ] || exit 0
 set -f
+is_as_seen $seen || exit 51
+[ "$pairs" -gt 0 ] || exit 0
 take=yes
 for word in "$@"; do
     [ -z "$take" ] || names="$names $word"

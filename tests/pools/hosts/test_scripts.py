@@ -10,7 +10,17 @@ import pytest
 
 from pools.errors import ApplyFailed
 from pools.hosts import ssh_files
-from pools.hosts.base import PATH, SCRIPTS, Access, HostConnection, PlacedFile, UnsafeFolder, script
+from pools.hosts.base import (
+    PATH,
+    RUN_S,
+    SCRIPTS,
+    Access,
+    Finished,
+    HostConnection,
+    PlacedFile,
+    UnsafeFolder,
+    script,
+)
 from pools.hosts.worker import WorkerConnection
 from tests.drawing import DRAWS
 
@@ -64,6 +74,12 @@ PATH={PATH} exec "${{0##*/}}" "$@"
     return made
 
 
+def seen_in(folder: Path) -> str:
+    """The words by which the script knows that the files are those that were read."""
+    contents = ssh_files.read(HOST, str(folder), list(OLD))
+    return " ".join([ssh_files.files_digest(contents), *contents])
+
+
 def replace_until(folder: Path, shims: Path, end_before: int) -> int:
     """Run replace.sh, ended before its call of a tool of that number; return the number of calls."""
     counter = shims.parent / "counter"
@@ -72,7 +88,7 @@ def replace_until(folder: Path, shims: Path, end_before: int) -> int:
     pairs = [word for name, content in NEW.items() for word in (name, "-" if content is None else str(len(content)))]
     text = f"SCRIPT_PID=$$\nexport SCRIPT_PID\n{script('replace.sh')}"
     subprocess.run(
-        ["sh", "-c", text, "replace.sh", str(folder), "-", str(len(stream)), *pairs],
+        ["sh", "-c", text, "replace.sh", str(folder), "-", seen_in(folder), str(len(stream)), *pairs],
         input=stream,
         env={"PATH": f"{shims}:{PATH}", "COUNTER": str(counter), "END_BEFORE": str(end_before)},
         capture_output=True,
@@ -101,9 +117,38 @@ def test_a_script_killed_before_any_step_leaves_all_old_files_or_all_new_ones(fo
 
 
 def test_files_that_arrive_cut_off_are_never_used(folder: Path) -> None:
-    done = HOST.script("replace.sh", str(folder), "-", "100", "pgbouncer.ini", "100", stdin=b"x" * 99)
+    done = HOST.script("replace.sh", str(folder), "-", seen_in(folder), "100", "pgbouncer.ini", "100", stdin=b"x" * 99)
     assert (done.exit_code, held(folder)) == (ssh_files.TORN, OLD)
     assert {path.name for path in folder.iterdir()} == {"pgbouncer.ini", "pooldeck.ini", "gone.ini"}
+
+
+def test_what_a_lost_worker_sent_undoes_nothing_when_it_arrives_late(folder: Path) -> None:
+    seen, late = seen_in(folder), ("9", "pooldeck.ini", "9")
+    ssh_files.replace(HOST, str(folder), NEW)
+    done = HOST.script("replace.sh", str(folder), "-", seen, *late, stdin=b"from late")
+    assert (done.exit_code, held(folder)) == (ssh_files.OTHERS, NEW)
+    assert not (folder / ".pooldeck").exists()
+
+
+class Overtaken(WorkerConnection):
+    """A host where a lost worker's files arrive between this process's reading and its writing."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> Finished:
+        if name == "replace.sh" and self.times:
+            self.times -= 1
+            ssh_files.replace(HOST, words[0], NEW | {"pooldeck.ini": f"late {self.times}".encode()})
+        return super().script(name, *words, stdin=stdin, timeout_s=timeout_s)
+
+
+def test_files_that_change_before_they_are_replaced_are_read_again(folder: Path) -> None:
+    wanted = OLD | {"gone.ini": b"changed alone"}
+    ssh_files.replace(Overtaken(2), str(folder), wanted)
+    assert held(folder) == wanted
+    with pytest.raises(ApplyFailed, match="another process changes its files at the same time"):
+        ssh_files.replace(Overtaken(9), str(folder), NEW)
 
 
 def test_a_second_writer_waits_for_the_first(folder: Path) -> None:
