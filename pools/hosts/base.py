@@ -110,7 +110,10 @@ class HostConnection(ABC):
 
     @abstractmethod
     def tunnel(self, host: str, port: int) -> AbstractContextManager[tuple[str, int]]:
-        """Give libpq's host and port that lead to an address there; a `host` with a slash is a socket folder."""
+        """Give libpq's host and port that lead to an address there; a `host` with a slash is a socket folder.
+
+        With the port 0 it is a socket itself, by its path; the other end of its tunnel has the name `.s.PGSQL.0`.
+        """
 
     @abstractmethod
     def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:

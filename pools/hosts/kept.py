@@ -13,38 +13,39 @@ from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
 from pools.errors import HostUnreachable
-from pools.hosts.ssh import SshConnection
+from pools.hosts.ssh import PROHIBITED, SshConnection
 from pools.hosts.ssh_client import Hop, hops_to, logged_in
 from pools.models import Host
 
 IDLE_S = 300.0
 SLOW_S, REFUSED_FOR_S = 2.0, 5.0  # a host that did not answer at once is not asked again for as long
+RENEWED_EVERY_S, SOCKETS_RENEWED_EVERY_S, RETIRED_S = 5.0, 20.0, 60.0
 _guard = threading.Lock()
 _host_locks: dict[UUID, threading.Lock] = defaultdict(threading.Lock)  # one login to a host at a time
 _kept: dict[UUID, "_Login"] = {}
+_of_parent: list["_Login"] = []
 _refused: dict[UUID, tuple[float, Sequence[Hop], HostUnreachable]] = {}
+_renewed_at: dict[UUID, float] = {}
 
 
 class _Login:
     """One login of this process, with the tunnels that go through it."""
 
     def __init__(self, hops: Sequence[Hop]) -> None:
-        self.hops, self.process = list(hops), os.getpid()
+        self.hops = list(hops)
         self.stack = ExitStack()
         self.connection = SshConnection(self.stack.enter_context(logged_in(hops)))
         self.tunnels: dict[tuple[str, int], tuple[str, int]] = {}
-        self.users, self.used_at = 0, time.monotonic()
+        self.users, self.used_at, self.made_at = 0, time.monotonic(), time.monotonic()
         self.is_lost = False
 
     def serves(self, hops: Sequence[Hop]) -> bool:
-        """Return whether it is still there, this process's own, and made as the records say now."""
-        is_same = self.process == os.getpid() and self.hops == list(hops)
-        return is_same and not self.is_lost and self.connection.client.is_alive
+        """Return whether it is still there, and made as the records say now."""
+        return self.hops == list(hops) and not self.is_lost and self.connection.client.is_alive
 
     def close(self) -> None:
-        """Log out; a forked process leaves its parent's login alone."""
-        if self.process == os.getpid():
-            self.stack.close()
+        """Log out."""
+        self.stack.close()
 
 
 @contextmanager
@@ -62,12 +63,22 @@ def tunnel(host: Host, address: str, port: int) -> tuple[str, int]:
         return login.tunnels[address, port]
 
 
-def forget(host: Host) -> None:
-    """Let the next use log in anew: what a login may do is decided when it is made (permitopen of authorized_keys)."""
-    with _host_locks[host.pk]:
-        if login := _kept.get(host.pk):
-            login.is_lost = True
-            _forget(host.pk, login)
+def refusal(host: Host, address: str, port: int, since: float) -> tuple[str, bool]:
+    """Return why a tunnel leads nowhere, in ssh's words, empty where it does; and whether a new login may change that.
+
+    What a login may do is decided when it is made, and the line in authorized_keys may have been replaced: of a login
+    that is older than `since` (of the monotonic clock), the next use makes a new one, but not each time: a socket may
+    be asked for in vain for ever, where another way leads to the pooler.
+    """
+    at = tunnel(host, address, port)
+    with _in_use(host) as login:
+        words, now = login.connection.refusal_of(at, address, port), time.monotonic()
+        every_s = SOCKETS_RENEWED_EVERY_S if address.startswith("/") else RENEWED_EVERY_S
+        is_old = login.made_at < since and now - _renewed_at.get(host.pk, -every_s) >= every_s
+        if is_renewed := PROHIBITED in words and is_old:
+            _renewed_at[host.pk] = now
+            _retire(host.pk, login)
+    return words, is_renewed
 
 
 def close_all() -> None:
@@ -76,11 +87,22 @@ def close_all() -> None:
         logins = list(_kept.values())
         _kept.clear()
         _refused.clear()
+        _renewed_at.clear()
     for login in logins:
         login.close()
 
 
+def _disown() -> None:
+    """Leave the logins of the process that this one was forked from alone, and the locks that it may have held."""
+    global _guard
+    _guard = threading.Lock()
+    _of_parent.extend(_kept.values())  # what nobody refers to is closed, and its folder removed
+    for kept in (_kept, _host_locks, _refused, _renewed_at):
+        kept.clear()
+
+
 atexit.register(close_all)
+os.register_at_fork(after_in_child=_disown)
 
 
 @contextmanager
@@ -139,6 +161,16 @@ def _forget(pk: UUID, login: _Login) -> None:
             del _kept[pk]
     if not login.users or not login.connection.client.is_alive:
         login.close()
+
+
+def _retire(pk: UUID, login: _Login) -> None:
+    """Use it no more; whoever has a connection through it keeps that for a while."""
+    with _guard:
+        if _kept.get(pk) is login:
+            del _kept[pk]
+    timer = threading.Timer(RETIRED_S, login.close)
+    timer.daemon = True
+    timer.start()
 
 
 def _close_idle_later() -> None:

@@ -1,5 +1,9 @@
 """The way to a host by SSH: nothing is needed there but sshd, sh, and the coreutils or busybox."""
 
+import errno
+import os
+import re
+import socket
 import subprocess
 import tempfile
 import threading
@@ -7,16 +11,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from math import ceil
-from pathlib import Path
 
 from django.utils.translation import gettext as _
 
 from pools.errors import HostUnreachable
 from pools.hosts import ssh_files
-from pools.hosts.base import PATH, RUN_S, Access, Finished, HostConnection, HostRefused, quoted
+from pools.hosts.base import ABSENT, PATH, RUN_S, Access, Finished, HostConnection, HostRefused, quoted
+from pools.hosts.keys import socket_path
 from pools.hosts.ssh_client import LOST, Client, hops_to, logged_in
 from pools.models import Host
 
+REFUSED_WITHIN_S = 3.0  # a connection that is open for longer leads somewhere
+PROHIBITED = "administratively prohibited"  # by sshd's configuration, or by the line in authorized_keys
+SOCKET_TEST = f'[ -S "$1" ] || exit {ABSENT}; [ -w "$1" ] || exit 1'
+OPEN_FAILED = re.compile(r"open failed: (.*)")
 GRACE_S = 10.0  # beyond a program's own time, for the connection
 TIMED_OUT = 124  # timeout's exit code, of coreutils and busybox
 # stdin is open for as long as the connection and this process are; its end ends the program
@@ -115,13 +123,33 @@ class SshConnection(HostConnection):
     def tunnel(self, host: str, port: int) -> Iterator[tuple[str, int]]:
         """Give the folder of a Unix socket, which only this account can use, and the port in its name."""
         with tempfile.TemporaryDirectory(dir=self.client.folder) as folder:
-            socket = Path(folder) / f".s.PGSQL.{port}"
-            there = f"{host}/.s.PGSQL.{port}" if host.startswith("/") else f"{_in_brackets(host)}:{port}"
-            self._control("forward", f"{socket}:{there}")
+            here = socket_path(folder, port)
+            there = _place(host, port)
+            self._control("forward", f"{here}:{there}")
             try:
                 yield folder, port
             finally:
-                self._control("cancel", f"{socket}:{there}", must_work=False)
+                self._control("cancel", f"{here}:{there}", must_work=False)
+
+    def refusal_of(self, tunnel: tuple[str, int], host: str, port: int) -> str:
+        """Return why nothing is opened there by a tunnel to this address, in ssh's words; empty where it is opened."""
+        said = self.client.log.stat().st_size
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(REFUSED_WITHIN_S)
+            try:
+                probe.connect(socket_path(*tunnel))
+                is_closed = not probe.recv(1)
+            except OSError:
+                return ""
+        words = OPEN_FAILED.findall(self.client.log.read_bytes()[said:].decode(errors="replace"))
+        if not is_closed or not words:
+            return ""
+        return self._socket_refusal(_place(host, port)) if host.startswith("/") else words[-1].strip()
+
+    def _socket_refusal(self, path: str) -> str:
+        """Return why a socket there is not opened: of these sshd says always the same."""
+        found = self.run(["sh", "-c", SOCKET_TEST, "sh", path]).exit_code
+        return os.strerror({ABSENT: errno.ENOENT, 1: errno.EACCES}[found]) if found else PROHIBITED
 
     def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
         return ssh_files.read(self, folder, names)
@@ -155,5 +183,8 @@ def _command(argv: Sequence[str], environment: Mapping[str, str], folder: str) -
     return f"cd {quoted([folder])} && exec {quoted(['env', '-i', *variables, *argv])}"
 
 
-def _in_brackets(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+def _place(host: str, port: int) -> str:
+    """Return an address there as ssh's -L takes it."""
+    if host.startswith("/"):
+        return socket_path(host, port) if port else host
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

@@ -114,6 +114,11 @@ class Client:
         return self.master is not None and self.master.poll() is None
 
     @property
+    def log(self) -> Path:
+        """What ssh says of the login, and of each connection through a tunnel that its host did not open."""
+        return self.folder / "errors"
+
+    @property
     def socket(self) -> Path:
         """The Unix socket through which commands share the login."""
         return self.folder / "master"
@@ -237,9 +242,9 @@ def _write_private(path: Path, text: str) -> None:
 def _master(client: Client, hops: Sequence[Hop]) -> "subprocess.Popen[bytes]":
     """Log in, and stay so until stdin is closed, which the end of this process does too, however it ends."""
     remote = quoted(["sh", "-c", f"echo {READY.decode()}; exec cat > /dev/null"])
-    argv = ["ssh", "-F", str(client.folder / "config"), "-M", "-S", str(client.socket), "--", client.hop.alias, remote]
-    errors = client.folder / "errors"
-    with errors.open("wb") as file:
+    options = ["-o", "LogLevel=INFO", "-M", "-S", str(client.socket)]  # it tells which tunnels were refused, and why
+    argv = ["ssh", "-F", str(client.folder / "config"), *options, "--", client.hop.alias, remote]
+    with client.log.open("wb") as file:
         master = subprocess.Popen(
             argv,
             env=client.environment,
@@ -254,7 +259,7 @@ def _master(client: Client, hops: Sequence[Hop]) -> "subprocess.Popen[bytes]":
     _log_out(master)
     if timed_out:
         raise HostUnreachable(_too_late(client.hop))
-    raise _fault(hops, errors.read_text(errors="replace"))
+    raise _fault(hops, client.log.read_text(errors="replace"))
 
 
 def _printed(process: "subprocess.Popen[bytes]", text: bytes) -> bool:

@@ -1,7 +1,9 @@
 """What all logins of the panel to poolers share: forbidden addresses, passwords in clear text, reasons of failures."""
 
 import copy
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -12,6 +14,8 @@ from pools.config_files import deliveries
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 
+Connection = TypeVar("Connection")
+NO_ANSWER = ("server closed the connection", "Connection reset")  # libpq's words for a connection that led nowhere
 CLEARTEXT = ("plain", "pam", "ldap")  # these values of PgBouncer's auth_type ask clients for the password itself
 
 
@@ -22,18 +26,40 @@ def refuse_forbidden(pooler: Pooler, port: int) -> None:
         raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason})
 
 
-def address_of(pooler: Pooler, other_host: str = "") -> dict[str, Any]:
+def address_of(pooler: Pooler, other_host: str = "", port: int | None = None) -> dict[str, Any]:
     """Return libpq's host and port of a pooler, or of another address of it: its own, or those of a tunnel there.
 
     Raises `PoolerUnreachable`, also where its host resolves to a forbidden address.
     """
-    if other_host:
-        pooler = copy.copy(pooler)
-        pooler.host = other_host
-    host, port = deliveries.of(pooler).address_of(pooler, pooler.port)
+    pooler = at_address(pooler, other_host)
+    host, at_port = deliveries.of(pooler).address_of(pooler, pooler.port if port is None else port)
     if host == pooler.host:
-        refuse_forbidden(pooler, port)
-    return {"host": host, "port": port}
+        refuse_forbidden(pooler, at_port)
+    return {"host": host, "port": at_port}
+
+
+def connected(pooler: Pooler, connect: Callable[[dict[str, Any]], Connection], other_host: str = "") -> Connection:
+    """Connect to `address_of`; once more where the way to the pooler is another one now.
+
+    Raises what `connect` raises, and `PoolerUnreachable` where the way itself ends before the pooler.
+    """
+    began, asked = time.monotonic(), at_address(pooler, other_host)
+    while True:
+        try:
+            return connect(address_of(pooler, other_host))
+        except psycopg.Error as error:
+            is_unanswered = any(words in str(error) for words in NO_ANSWER)
+            if not is_unanswered or not deliveries.of(pooler).has_new_way(asked, pooler.port, began):
+                raise
+
+
+def at_address(pooler: Pooler, other_host: str) -> Pooler:
+    """Return the pooler with another address of it."""
+    if not other_host:
+        return pooler
+    other = copy.copy(pooler)
+    other.host = other_host
+    return other
 
 
 def refusing_cleartext(pooler: Pooler) -> dict[str, Any]:

@@ -28,13 +28,18 @@ class FileDelivery(ABC):
     def address_of(self, pooler: Pooler, port: int) -> tuple[str, int]:
         """Return host and port that lead to a port of the pooler from here, as libpq takes them.
 
+        Where its `host` is a path and the port is 0, it is that of a socket, see `HostConnection.tunnel`.
+
         Raises `HostUnreachable`.
         """
         return pooler.host, port
 
-    def begin_anew(self, pooler: Pooler) -> None:
-        """Forget what was kept of the way to its host, since it led nowhere."""
-        return
+    def has_new_way(self, pooler: Pooler, port: int, since: float) -> bool:
+        """Return whether another try may succeed after one came to no answer: the way is newer than `since`.
+
+        Raises `PoolerUnreachable` where the way itself ends before the pooler, with the reason.
+        """
+        return False
 
     @abstractmethod
     def place_of(self, pooler: Pooler) -> str:

@@ -7,9 +7,11 @@ from django.utils.translation import gettext as _
 
 from panel.lib.addresses import is_local
 from pools.config_files.deliveries.base import ByHost
-from pools.errors import HostUnreachable
+from pools.errors import HostUnreachable, PoolerUnreachable
 from pools.hosts import kept
 from pools.hosts.base import HostConnection
+from pools.hosts.keys import socket_path
+from pools.hosts.ssh import PROHIBITED
 from pools.models import Delivery, Host, Pooler
 
 
@@ -28,16 +30,41 @@ class SshDelivery(ByHost):
         with kept.connected(_host(pooler)) as host:
             yield host
 
-    def begin_anew(self, pooler: Pooler) -> None:
-        """Log in again for the next use."""
-        if pooler.ssh_host:
-            kept.forget(pooler.ssh_host)
-
     def address_of(self, pooler: Pooler, port: int) -> tuple[str, int]:
         """Lead through the login where the pooler's address is one that only its own host knows."""
         if is_local(pooler.host):
             return kept.tunnel(_host(pooler), pooler.host, port)
         return pooler.host, port
+
+    def has_new_way(self, pooler: Pooler, port: int, since: float) -> bool:
+        """Return whether its host refused the tunnel, and is logged in to anew."""
+        if not is_local(pooler.host):
+            return False
+        host = _host(pooler)
+        words, is_renewed = kept.refusal(host, pooler.host, port, since)
+        if words and not is_renewed:
+            raise PoolerUnreachable.at(pooler, _refusal(pooler, host, port, words))
+        return is_renewed
+
+
+def _refusal(pooler: Pooler, host: Host, port: int, words: str) -> str:
+    """Return what ssh's words mean, with the remedy where the host itself refused the tunnel."""
+    at = _named(pooler.host, port)
+    described = {"pooler": pooler, "host": host, "user": host.user, "at": at, "reason": words.rpartition(": ")[2]}
+    if PROHIBITED not in words:
+        return _("pooler %(pooler)s does not answer at %(at)s of host %(host)s: %(reason)s") % described
+    text = _(
+        "host %(host)s lets no tunnel of the panel's lead to %(at)s: find the poolers there on the host's page, and "
+        "put the line that it shows then in place of the panel's old one in authorized_keys of %(user)s; where it is "
+        "there, AllowTcpForwarding, AllowStreamLocalForwarding or PermitOpen of its sshd_config forbids it"
+    )
+    return text % described
+
+
+def _named(address: str, port: int) -> str:
+    if not address.startswith("/"):
+        return f"{address} port {port}"
+    return socket_path(address, port) if port else address
 
 
 def _host(pooler: Pooler) -> Host:

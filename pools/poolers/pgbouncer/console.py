@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -16,7 +16,7 @@ from pools.clusters import session_deadline
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
-from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
@@ -78,9 +78,9 @@ def open(pooler: Pooler, application_name: str = "pooldeck", host: str = "") -> 
     `host` is the folder of the socket of one process, where several share the port. The console speaks the simple
     protocol only: no transaction, no parameters (PgBouncer usage manual).
     """
-    address = address_of(pooler, host)
-    try:
-        connection = psycopg.connect(
+
+    def log_in(address: dict[str, Any]) -> Console:
+        return psycopg.connect(
             **address,
             user=pooler.admin_user,
             password=pooler.admin_password,
@@ -93,6 +93,9 @@ def open(pooler: Pooler, application_name: str = "pooldeck", host: str = "") -> 
             prepare_threshold=None,  # a statement repeated five times would be prepared, which the console refuses
             row_factory=dict_row,
         )
+
+    try:
+        return connected(pooler, log_in, host)
     except SealBroken:
         raise PoolerUnreachable(
             _("the stored password of pooler %(pooler)s can't be decrypted: enter it again") % {"pooler": pooler}
@@ -100,7 +103,6 @@ def open(pooler: Pooler, application_name: str = "pooldeck", host: str = "") -> 
     except psycopg.Error as error:
         reason = _("pooler %(pooler)s can't be reached: %(reason)s") % {"pooler": pooler, "reason": reason_of(error)}
         raise PoolerUnreachable.at(pooler, reason) from None
-    return connection
 
 
 def show(pooler: Pooler, word: str) -> Rows:

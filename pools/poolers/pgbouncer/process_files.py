@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath
 import psutil
 from django.utils.translation import gettext as _
 
-from pools.config_files import pooler_files
+from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
-from pools.models import Delivery, Pooler, ProcessRow, ProcessState
+from pools.models import Pooler, ProcessRow, ProcessState
 from pools.poolers.pgbouncer import global_settings, operators_config, sharing
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.processes import Process
@@ -41,12 +41,12 @@ def _process_label(row: ProcessRow) -> str:
 
 def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
     """Yield a row for each main file beside theirs that names the same port, and with which none of them runs."""
-    if found[0].config.get("so_reuseport") != "1" or (folder := _folder(pooler, found)) is None:
+    if found[0].config.get("so_reuseport") != "1":
         return
     taken = {one.name for one in found}
     seen = {one["name"] for one in pooler.processes if one["state"] != ProcessState.STOPPED}
     surplus = set(sharing.names_of(pooler)[max(0, pooler.desired_processes - 1) :])  # which end as they were asked to
-    for path in sorted(folder.glob("*.ini")):
+    for path in _mains(pooler, found):
         own = {} if path.name in taken else _settings(pooler, path)
         if own.get("so_reuseport") != "1" or own.get("listen_port") != str(pooler.port):
             continue
@@ -61,28 +61,44 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
         }
 
 
-def _folder(pooler: Pooler, found: Sequence[Process]) -> Path | None:
-    """Return the folder of their main files as this host has it; None where it is elsewhere."""
+def _mains(pooler: Pooler, found: Sequence[Process]) -> Sequence[PurePosixPath]:
+    """Return what may be main files beside theirs, in order; none where that folder is out of reach."""
+    delivery = deliveries.of(pooler)
+    folder = _folder(pooler, found)
+    if folder is None:
+        return []
+    if delivery.needs_host:
+        with delivery.connected(pooler) as host:
+            entries = host.list_folder(str(folder)) if host else []
+        return sorted(folder / one.name for one in entries if one.is_file and one.name.endswith(".ini"))
+    return sorted(PurePosixPath(one) for one in Path(folder).glob("*.ini"))
+
+
+def _folder(pooler: Pooler, found: Sequence[Process]) -> PurePosixPath | None:
+    """Return the folder of their main files; None where its files can't be read from here."""
     if pooler.config_dir:
-        return Path(pooler.config_dir) if pooler.delivery == Delivery.WORKER else None
+        return PurePosixPath(pooler.config_dir) if deliveries.of(pooler).writes else None
     for one in found:
         conffile = PurePosixPath(one.config.get("conffile", ""))
+        if deliveries.of(pooler).needs_host:
+            return conffile.parent if conffile.is_absolute() else None
         with suppress(psutil.Error, OSError):
             if one.pid is not None:
-                return Path(psutil.Process(one.pid).cwd(), conffile).parent
+                return PurePosixPath(psutil.Process(one.pid).cwd(), conffile).parent
     return None
 
 
-def _settings(pooler: Pooler, path: Path) -> Mapping[str, str]:
+def _settings(pooler: Pooler, path: PurePosixPath) -> Mapping[str, str]:
     """Return the settings of a main file with all that it includes; empty where it can't be read."""
 
     def load(included: str) -> str:
-        return pooler_files.text_at(pooler, str(Path(path.parent, included)))
+        return pooler_files.text_at(pooler, str(PurePosixPath(path.parent, included)))
 
     try:
         main = pooler_files.text_at(pooler, str(path))
-        panels = path.with_name(SETTINGS)
-        ours = global_settings.written(panels.read_text()) if SETTINGS_INCLUDE.search(main) and panels.is_file() else {}
-        return operators_config.read(main, {}, load).values("pgbouncer") | sharing.of_process(pooler, path.name, ours)
+        own, ours = operators_config.read(main, {}, load).values("pgbouncer"), {}
+        with suppress(FileNotFoundError):
+            ours = global_settings.written(load(SETTINGS)) if SETTINGS_INCLUDE.search(main) else {}
+        return own | sharing.of_process(pooler, path.name, ours)
     except OSError:
         return {}

@@ -13,6 +13,7 @@ from uuid import uuid4
 import psutil
 from django.utils.translation import gettext as _
 
+from pools.config_files import deliveries
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers import local_process
@@ -84,7 +85,7 @@ def _refused(pooler: Pooler, taking: Iterable[console.Console], refusals: Iterab
     here = local_process.pids(pooler, PROGRAM)
     own_ports = {_own_port(one) for one in taking}
     refusing = [pid for pid in here if not own_ports & _ports_of_clients(pid)]
-    names = [process_label(pid, pooler.port) for pid in refusing] or [_("one of them, which can't be seen from here")]
+    names = [process_label(pooler, pid) for pid in refusing] or [_("one of them, which can't be seen from here")]
     return refused(pooler, names, refusals)
 
 
@@ -112,9 +113,11 @@ def _ports_of_clients(pid: int) -> set[int]:
     return set()
 
 
-def process_label(pid: int, port: int) -> str:
-    """Return a process with its pid, main file and socket, as far as they can be seen."""
-    sockets = [f"{folder}/.s.PGSQL.{port}" for folder in local_process.socket_folders(pid, port)]
+def process_label(pooler: Pooler, pid: int) -> str:
+    """Return a process with its pid, and with its main file and socket where it runs on this host."""
+    if deliveries.of(pooler).needs_host:
+        return _("pid %(pid)s") % {"pid": pid}
+    sockets = [f"{folder}/.s.PGSQL.{pooler.port}" for folder in local_process.socket_folders(pid, pooler.port)]
     with suppress(psutil.Error, OSError):
         params = {"pid": pid, "file": psutil.Process(pid).cmdline()[-1], "socket": ", ".join(sockets) or _("none")}
         return _("pid %(pid)s (%(file)s, socket %(socket)s)") % params

@@ -1,24 +1,22 @@
 """The processes of a PgBouncer that share its port (so_reuseport): the system hands a new connection to any of them.
 
 RELOAD, SHOW and PAUSE reach the process that took the connection, and no other. Each is asked over its own Unix socket
-where the processes run on this host; else consoles are opened until each has taken one (`process_search`).
+where the processes run on this host, or on one that the panel reaches by SSH (`process_sockets`); else consoles are
+opened until each has taken one (`process_search`).
 """
 
-import os
-import socket
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import deliveries, pooler_files
+from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler, ProcessRow, ProcessState
-from pools.poolers import local_process
 from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer import console, operators_config, process_search
+from pools.poolers.pgbouncer import console, operators_config, process_search, process_sockets
 from pools.poolers.pgbouncer.config_builder import Drafting
 from pools.poolers.pgbouncer.console import Console
 from pools.poolers.pgbouncer.global_settings import SETTINGS
@@ -72,13 +70,13 @@ def opened(pooler: Pooler) -> Iterator[list[Process]]:
     with any_of(pooler) as first:
         config = _config(first)
         if config.get("so_reuseport") != "1":
-            yield [Process(first, config, _pid_of(pooler, first))]
+            yield [Process(first, config, process_sockets.pid_behind(pooler, first))]
             return
         with ExitStack() as stack:
             found = by_their_sockets(pooler, stack)
             if not found:
                 consoles = [first, *_searched(pooler, first, stack)]
-                found = [Process(one, _config(one), _pid_of(pooler, one)) for one in consoles]
+                found = [Process(one, _config(one), process_sockets.pid_behind(pooler, one)) for one in consoles]
             yield sorted(found, key=lambda one: (one.name, one.config.get("conffile", ""), one.pid or 0))
 
 
@@ -89,18 +87,13 @@ def by_their_sockets(pooler: Pooler, stack: ExitStack) -> list[Process]:
     """
     found: list[Process] = []
     refusing: dict[str, str] = {}
-    for pid in (local_process.sharing(pooler) if _may_be_here(pooler) else None) or ():
-        folder = next(
-            filter(lambda one: _is_here(one, pooler.port), local_process.socket_folders(pid, pooler.port)), ""
-        )
-        if not folder:
-            return []
+    for pid, folder in process_sockets.of_each(pooler):
         try:
             opened = stack.enter_context(closing(console.open(pooler, host=folder)))
         except PoolerUnreachable as error:
-            refusing[process_search.process_label(pid, pooler.port)] = str(error)
+            refusing[process_search.process_label(pooler, pid)] = str(error)
             continue
-        if _pid_of(pooler, opened) != pid:  # the path leads to another process, as from another container
+        if process_sockets.is_another(pooler, opened, pid):
             return []
         found.append(Process(opened, _config(opened), pid, folder))
     if found and refusing:
@@ -120,10 +113,10 @@ def known(pooler: Pooler) -> Iterator[tuple[list[Process], dict[str, str]]]:
         missing: dict[str, str] = {}
         elsewhere: dict[tuple[str, str], str] = {}
         for row in pooler.processes:
-            name, folder = row["name"], row["socket"]
-            if _may_be_here(pooler) and _is_here(folder, pooler.port):
+            name = row["name"]
+            if folder := process_sockets.leads_to(pooler, row):
                 try:
-                    one = _opened_at(pooler, stack, folder)
+                    one = _opened_at(pooler, stack, folder, row["pid"])
                 except PoolerUnreachable as error:
                     missing[name] = str(error)
                     continue
@@ -156,9 +149,11 @@ def _tried(pooler: Pooler, stack: ExitStack, left: Collection[tuple[str, str]]) 
     return list(found.values())
 
 
-def _opened_at(pooler: Pooler, stack: ExitStack, folder: str = "") -> Process:
+def _opened_at(pooler: Pooler, stack: ExitStack, folder: str = "", pid: object = None) -> Process:
+    """Open a console, over the socket of a process where it has one; `pid` is that of the last check."""
     opened = stack.enter_context(closing(console.open(pooler, host=folder)))
-    return Process(opened, _config(opened), _pid_of(pooler, opened) if folder else None, folder)
+    seen = process_sockets.pid_behind(pooler, opened) or pid if folder else None
+    return Process(opened, _config(opened), seen if isinstance(seen, int) else None, folder)
 
 
 def _key(row: ProcessRow) -> tuple[str, str]:
@@ -179,23 +174,6 @@ def _searched(pooler: Pooler, first: console.Console, stack: ExitStack) -> list[
         )
         raise PoolerUnreachable(text % {"pooler": pooler})
     return process_search.others(pooler, first, stack)
-
-
-def _is_here(folder: str, port: int) -> bool:
-    return bool(folder) and (folder.startswith("@") or Path(folder, f".s.PGSQL.{port}").is_socket())
-
-
-def _may_be_here(pooler: Pooler) -> bool:
-    """Return whether it may run on this host: a socket of the same path is another one where it does not."""
-    return deliveries.of(pooler).runs_here
-
-
-def _pid_of(pooler: Pooler, connection: console.Console) -> int | None:
-    """Return the process behind a console, where it runs on this host; else that of a tunnel would be found."""
-    if not _may_be_here(pooler):
-        return None
-    with socket.socket(fileno=os.dup(connection.fileno())) as end:
-        return local_process.peer_of(end)
 
 
 def fault_of(processes: Sequence[Process], process: Process, fault: str) -> str:

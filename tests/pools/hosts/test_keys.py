@@ -28,11 +28,13 @@ def test_the_line_opens_the_ports_of_the_poolers_and_of_hosts_behind() -> None:
     assert keys.authorized_keys_line(host).startswith(
         'restrict,port-forwarding,permitopen="localhost:6432",permitopen="127.0.0.1:6432",permitopen="[::1]:6432" ssh-'
     )
-    host.found = [{"ports": [6433]}]
+    host.found = [{"ports": [6433], "socket_folders": ["/run/pgb", '/a"b'], "control_sockets": ["/run/admin.sock"]}]
     Host.objects.create(name="inner", address="fd00::5", port=2222, user="postgres", jump=host)
     line = keys.authorized_keys_line(host)
     assert ('permitopen="127.0.0.1:6433"' in line, "6432" in line) == (True, False)
     assert 'permitopen="[fd00::5]:2222"' in line
+    assert 'permitopen="[/run/admin.sock]:*",permitopen="[/run/pgb/.s.PGSQL.6433]:*"' in line
+    assert "/a" not in line.replace("/admin", "")  # it would end its quotes
     assert line.endswith(f" ssh-ed25519 AAAA pooldeck-{host.pk}")
 
 

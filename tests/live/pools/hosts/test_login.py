@@ -1,5 +1,6 @@
 """Logins to hosts: who the host is, whom it lets in, and what is left of the key."""
 
+import gc
 import os
 import tempfile
 from pathlib import Path
@@ -7,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pools.errors import HostUnreachable, InvalidValues
-from pools.hosts import keys, ssh, ssh_client
+from pools.hosts import kept, keys, ssh, ssh_client
 from pools.inventory import hosts
 from pools.models import Host, HostState
 from tests.live.pools.hosts.conftest import registered
@@ -101,6 +102,25 @@ def test_a_connection_that_is_cut_is_an_error_and_never_an_empty_answer(own_sshd
         with pytest.raises(HostUnreachable):  # nor does it log in anew by itself
             connection.run(["echo", "there"])
     proxy.close()
+
+
+def test_a_forked_process_logs_in_by_itself_and_leaves_its_parents_login_alone(host: Host) -> None:
+    with kept.connected(host) as own:
+        folder = own.client.folder
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            with kept.connected(host) as other:
+                status = int(other.client.folder == folder)
+            gc.collect()
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    with kept.connected(host) as still:
+        assert (still is own, still.run(["echo", "there"]).stdout) == (True, b"there\n")
+    kept.close_all()
+    assert not folder.exists()
 
 
 def test_programs_get_a_clean_environment_and_their_stdin(host: Host) -> None:

@@ -46,8 +46,13 @@ pidfile = @DIR@/pgbouncer.pid
 
 @pytest.fixture(autouse=True)
 def own_logins(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No login of another test is kept, and nothing reads or writes files but by SSH."""
+    """No login of another test is kept, and nothing reads or writes files but by SSH.
+
+    A new login is tried as often as an old one is refused a tunnel.
+    """
     kept.close_all()
+    for name in ("RENEWED_EVERY_S", "SOCKETS_RENEWED_EVERY_S"):
+        monkeypatch.setattr(kept, name, 0.0)
 
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("a file was touched on this host")

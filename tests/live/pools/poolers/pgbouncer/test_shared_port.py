@@ -95,7 +95,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     if request.param == "over the port alone":
         monkeypatch.setattr(local_process, "sharing", lambda _pooler: None)
         monkeypatch.setattr(local_process, "peer_of", lambda _connection: None)
-        monkeypatch.setattr("pools.poolers.pgbouncer.processes._is_here", lambda _folder, _port: False)
+        monkeypatch.setattr("pools.poolers.pgbouncer.process_sockets.is_here", lambda _folder, _port: False)
 
 
 @pytest.mark.usefixtures("way")
