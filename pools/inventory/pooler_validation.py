@@ -56,8 +56,6 @@ def host_problems(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         yield "ssh_host", _("choose the host that the panel reaches by SSH, or another delivery")
     elif host is not None and not delivery.needs_host:
         yield "ssh_host", _("%(delivery)s needs no host: leave it empty, or choose the delivery ssh") % fields
-    if delivery is not None and delivery.needs_host and not _is_reached_by_host(fields["kind"]):
-        yield "delivery", _("the panel can't work on a %(kind)s by SSH yet: use a worker on its host") % fields
 
 
 def _generator_problem(name: str) -> str:
@@ -70,10 +68,6 @@ def _generator_problem(name: str) -> str:
         "this host, or name a worker that runs beside the pooler"
     )
     return text % {"name": name, "host": host}
-
-
-def _is_reached_by_host(kind: str) -> bool:
-    return kind in KINDS and KINDS[kind].works_by_host
 
 
 def _processes_problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -255,7 +255,6 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
         deliveries.of(pooler).refuse_unsafe(pooler, pooler.config_dir)
         kind.refuse_layout(pooler)
     except PoolerUnreachable as error:
-        deliveries.of(pooler).begin_anew(pooler)
         return PoolerCheck(reason=smart_shutdown.explain(pooler) or str(error))
     except ApplyFailed as error:
         return replace(found, reason=str(error))

@@ -99,7 +99,6 @@ class Driver(ABC):
     control_port = ""  # its manual's name of the port that takes the reload command; empty where it has none
     admits_others = False  # its pools can let in roles besides their own user, who then work as that user
     leads_to_all_nodes = False  # its pools take connections to each server of their cluster, whatever their target
-    works_by_host = False  # it is reloaded and tried without being a process of the worker's host
     can_chain = False  # its pools can lead through one of a kind that `is_chainable`
     is_chainable = False
     exports_metrics = False  # /metrics has the figures of pgbouncer_exporter for it

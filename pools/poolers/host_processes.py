@@ -1,9 +1,25 @@
 """The processes and programs of a pooler on another host; `local_process` knows those of this one."""
 
+import secrets
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
 from pools.hosts import processes
 from pools.hosts.base import HostConnection, HostRefused
 from pools.hosts.processes import ProcessFacts
 from pools.models import Pooler
+
+PREFIX = ".pooldeck-preflight-"
+STOPPED_WITHIN_S = 15
+
+
+class Trial(NamedTuple):
+    """How a program is tried: its arguments (`@/NAME` is the path of a file), and what its log says once it is up."""
+
+    arguments: tuple[str, ...]
+    ready: str
+    seconds: int
+    stop: str = "KILL"  # the signal that ends it
 
 
 def of(pooler: Pooler, host: HostConnection, program: str) -> list[ProcessFacts]:
@@ -17,17 +33,34 @@ def of(pooler: Pooler, host: HostConnection, program: str) -> list[ProcessFacts]
     return listening or [one for one in found if main and main in map(one.path_of, one.argv[1:])]
 
 
-def program_of(pooler: Pooler, host: HostConnection, program: str, version_text: str) -> str | None:
-    """Return the path of a program there of exactly this version: the running one, else the installed one.
+def program_of(pooler: Pooler, host: HostConnection, program: str, is_release: Callable[[str], bool]) -> str | None:
+    """Return the path of a program there of the pooler's release: the running one, else the installed one.
 
-    None where there is none, or where others than root and the account could replace it.
+    `is_release` judges the first line that it prints of its version. None where there is none, or where others than
+    root and the account could replace it.
     """
     running = [one.exe for one in of(pooler, host, program)]
     installed = host.run(["sh", "-c", 'command -v "$1"', "sh", program]).stdout.decode().strip()
     for path in dict.fromkeys(path for path in (*running, installed) if path.startswith("/")):
-        if _version_of(host, program, path) == version_text:
+        if is_release(_version_of(host, program, path)):
             return path
     return None
+
+
+def tried(
+    host: HostConnection, program: str, config_dir: str, texts: Mapping[str, str], trial: Trial, folder: str = ""
+) -> tuple[str, int]:
+    """Start a program there on a copy of these files, stop it, and return its log and its exit code (0: it was up).
+
+    The copies are in `folder`, which is made, else in one that is named at random.
+    """
+    folder = folder or f"/tmp/{PREFIX}{secrets.token_hex(8)}"  # noqa: S108 (made there, with mode 0700)
+    encoded = {name: text.encode(errors="surrogateescape") for name, text in texts.items()}
+    sizes = [word for name, content in encoded.items() for word in (name, str(len(content)))]
+    words = (program, config_dir, folder, str(trial.seconds), trial.ready, trial.stop, str(len(encoded)), *sizes)
+    within_s = trial.seconds + STOPPED_WITHIN_S
+    done = host.script("trial.sh", *words, *trial.arguments, stdin=b"".join(encoded.values()), timeout_s=within_s)
+    return done.stdout.decode(errors="replace").replace(f"{folder}/", ""), done.exit_code
 
 
 def owner_of(host: HostConnection, folder: str) -> str:

@@ -1,23 +1,52 @@
-# Starts a program on a copy of its files, and ends it once its log says `process up`, or after a while. Prints its log.
-# usage: trial.sh PROGRAM CONFIG_DIR FOLDER SECONDS MAIN [NAME BYTES]..., the files one after the other on stdin
+# Starts a program on a copy of its files, and stops it once its log has the words READY, or after a while. Prints the log.
+# usage: trial.sh PROGRAM CONFIG_DIR FOLDER SECONDS READY STOP FILES [NAME BYTES]... ARGUMENT...
+# FILES is the number of the files, which come one after the other on stdin; an ARGUMENT `@/NAME` is the path of one.
+# STOP is a signal: where the program does not end by it, it is killed.
 LC_ALL=C
 export LC_ALL
 umask 077
-program=$1 config_dir=$2 folder=$3 seconds=$4 main=$5
-shift 5
+program=$1 config_dir=$2 folder=$3 seconds=$4 ready=$5 stop=$6 files=$7
+shift 7
 child=
+
+wait_for_end() { # wait_for_end SECONDS
+    left=$(($1 * 10))
+    while [ "$left" -gt 0 ] && kill -0 "$child" 2> /dev/null; do
+        sleep 0.1
+        left=$((left - 1))
+    done
+}
+
+clean_up() {
+    if [ -n "$child" ]; then
+        kill -s "$stop" "$child" 2> /dev/null
+        wait_for_end 5
+        kill -9 "$child" 2> /dev/null
+    fi
+    rm -rf "$folder"
+}
+
 mkdir "$folder" || exit 1
-trap '[ -z "$child" ] || kill -9 "$child" 2> /dev/null; rm -rf "$folder"' EXIT
+trap clean_up EXIT
 trap 'exit 1' HUP INT TERM PIPE
 cat > "$folder/all" || exit 1
 offset=1
-while [ $# -gt 0 ]; do
+while [ "$files" -gt 0 ]; do
     tail -c "+$offset" "$folder/all" | head -c "$2" > "$folder/$1" || exit 1
-    [ "$(wc -c < "$folder/$1")" -eq "$2" ] || { echo "FATAL No space left on device"; exit 1; }
+    [ "$(wc -c < "$folder/$1")" -eq "$2" ] || { echo "FATAL: No space left on device"; exit 1; }
     offset=$((offset + $2))
+    files=$((files - 1))
     shift 2
 done
 rm -f "$folder/all"
+count=$#
+while [ "$count" -gt 0 ]; do
+    word=$1
+    shift
+    case $word in @/*) word=$folder/${word#@/} ;; esac
+    set -- "$@" "$word"
+    count=$((count - 1))
+done
 cd -- "$config_dir" || exit 1
 : > "$folder/trial-log"
 account=
@@ -26,10 +55,10 @@ if [ "$(id -u)" = 0 ]; then # the program refuses root: the owner of its folder 
     chown -R "$owner" "$folder" || exit 1
     account="setpriv --reuid=${owner%:*} --regid=${owner#*:} --clear-groups --"
 fi
-$account "$program" "$folder/$main" < /dev/null > /dev/null 2> "$folder/trial-log" &
+$account "$program" "$@" < /dev/null > /dev/null 2> "$folder/trial-log" &
 child=$!
 left=$((seconds * 10))
-while [ "$left" -gt 0 ] && kill -0 "$child" 2> /dev/null && ! grep -q "process up" "$folder/trial-log"; do
+while [ "$left" -gt 0 ] && kill -0 "$child" 2> /dev/null && ! grep -q -- "$ready" "$folder/trial-log"; do
     sleep 0.1
     left=$((left - 1))
 done

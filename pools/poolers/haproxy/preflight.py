@@ -8,36 +8,53 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
+from pools.config_files import deliveries
 from pools.models import Pooler
-from pools.poolers import local_process
+from pools.poolers import host_processes, local_process
 from pools.poolers.haproxy.stats_socket import MAIN
 from pools.poolers.local_process import SEARCH_PATH, hand_over
 
 TIMEOUT_S = 30
+TRIAL = host_processes.Trial(("-c", "-f", f"@/{MAIN}"), "Configuration file is valid", TIMEOUT_S)
 FAULT = re.compile(r"^\[ALERT\]\s*(?:\(\d+\)\s*:\s*)?(?:config\s*:\s*)?(.+)$", re.MULTILINE)
 SUMMARIES = ("Error(s) found in", "Fatal errors found in")
 
 
 def find(pooler: Pooler, version_text: str) -> str | None:
-    """Return the path of a haproxy on this host of exactly this release; None where there is none."""
+    """Return the path of a haproxy on the pooler's host of exactly this release; None where there is none."""
     release = re.compile(rf"\b{re.escape(version_text.removeprefix('HAProxy '))}(?![\w.])")
-    return local_process.find_program(
-        pooler, "haproxy", SEARCH_PATH, lambda printed: release.search(printed) is not None
-    )
+
+    def is_release(printed: str) -> bool:
+        return release.search(printed) is not None
+
+    delivery = deliveries.of(pooler)
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            return host_processes.program_of(pooler, host, "haproxy", is_release) if host else None
+    return local_process.find_program(pooler, "haproxy", SEARCH_PATH, is_release)
 
 
-def fault_of(program: str, texts: Mapping[str, str], config_dir: str) -> str:
+def fault_of(pooler: Pooler, program: str, texts: Mapping[str, str]) -> str:
     """Return why this configuration would not start, in the program's words; empty where it would."""
-    with tempfile.TemporaryDirectory(prefix="pooldeck-haproxy-") as name:
-        folder = Path(name)
-        (folder / MAIN).write_text(texts[MAIN], errors="surrogateescape")
-        account = hand_over(folder, Path(config_dir).stat())
-        done = local_process.run([*account, program, "-c", "-f", str(folder / MAIN)], folder, TIMEOUT_S)
-        printed = done.stderr.replace(f"{folder}/", "")
-    if done.returncode == 0:
+    printed, exit_code = _checked(pooler, program, texts[MAIN])
+    if exit_code == 0:
         return ""
     faults = [text for text in FAULT.findall(printed) if not text.startswith(SUMMARIES)]
-    return "; ".join(faults) or printed.strip() or _("it ended with exit code %(code)d") % {"code": done.returncode}
+    return "; ".join(faults) or printed.strip() or _("it ended with exit code %(code)d") % {"code": exit_code}
+
+
+def _checked(pooler: Pooler, program: str, text: str) -> tuple[str, int]:
+    """Return what the program says of the file on its own host, and its exit code."""
+    delivery = deliveries.of(pooler)
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            return host_processes.tried(host, program, pooler.config_dir, {MAIN: text}, TRIAL) if host else ("", 0)
+    with tempfile.TemporaryDirectory(prefix="pooldeck-haproxy-") as name:
+        folder = Path(name)
+        (folder / MAIN).write_text(text, errors="surrogateescape")
+        account = hand_over(folder, Path(pooler.config_dir).stat())
+        done = local_process.run([*account, program, "-c", "-f", str(folder / MAIN)], folder, TIMEOUT_S)
+        return done.stderr.replace(f"{folder}/", ""), done.returncode
 
 
 def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
@@ -46,6 +63,6 @@ def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
     if program is None or MAIN not in texts:
         return ""
     try:
-        return fault_of(program, texts, pooler.config_dir)
+        return fault_of(pooler, program, texts)
     except (OSError, subprocess.TimeoutExpired):
         return ""

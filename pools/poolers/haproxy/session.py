@@ -17,8 +17,9 @@ import psycopg
 from django.utils.translation import gettext as _
 
 from pools.clusters import endpoints, topology
-from pools.config_files import pooler_files
+from pools.config_files import deliveries, pooler_files
 from pools.errors import ClusterUnreachable
+from pools.hosts import processes
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState, WaitingSetting
 from pools.poolers import direct_login, first_query, local_process, settings_schema
 from pools.poolers.base import ClusterBusy, Rejected, Unproved
@@ -36,6 +37,7 @@ POLL_S = 0.1
 CONNECT_TIMEOUT_S = 5
 MOST_LOGINS = 200
 PROC = Path("/proc")
+PROGRAM = "haproxy"
 
 
 class HAProxySession:
@@ -99,7 +101,7 @@ class HAProxySession:
         program = preflight.find(self.pooler, self.version_text)
         if program is None:
             return local_process.no_trial(self.pooler, "haproxy", self.version_text)
-        if fault := preflight.fault_of(program, draft.texts, self.pooler.config_dir):
+        if fault := preflight.fault_of(self.pooler, program, draft.texts):
             raise Rejected(
                 _("%(program)s -c refuses the files: %(fault)s") % {"program": program, "fault": fault},
                 settings=draft.settings_changed,
@@ -111,13 +113,9 @@ class HAProxySession:
         pooler_files.replace(self.pooler, files)
         progress.renew()
         master = master_of(self.pooler)
-        try:
-            os.kill(master, signal.SIGUSR2)
-        except (PermissionError, ProcessLookupError) as error:
-            params = {"master": master, "pooler": self.pooler, "error": error}
-            raise Rejected(
-                _("the master process %(master)s of %(pooler)s can't be reloaded: %(error)s") % params
-            ) from None
+        if fault := _reloaded(self.pooler, master):
+            params = {"master": master, "pooler": self.pooler, "error": fault}
+            raise Rejected(_("the master process %(master)s of %(pooler)s can't be reloaded: %(error)s") % params)
 
     def read_back(self, files: Files) -> None:
         """Wait until the worker that answers has read this file, then compare servers and limit with it."""
@@ -211,7 +209,7 @@ class HAProxySession:
         deadline = time.monotonic() + CONNECT_TIMEOUT_S
         while True:
             try:
-                with _session(pool, (self.pooler.host, self.pooler.port)) as session:
+                with _session(pool, _front(self.pooler)) as session:
                     session.execute(b"SELECT 1")
             except psycopg.Error as error:
                 if time.monotonic() > deadline:
@@ -253,14 +251,14 @@ def another_route(pooler: Pooler, one: Pool, other: Pool) -> str:
 def master_of(pooler: Pooler) -> int:
     """Return the process that starts workers. Raises `Rejected` without one, or if it runs on another host."""
     worker = int(stats_socket.info(pooler).get("Pid", 0))
-    status = _status(worker)
-    if not status.get("Name", "").startswith("haproxy"):
+    parents = _parents(pooler, worker)
+    if worker not in parents:
         raise Rejected(
-            _("the process %(worker)s of pooler %(pooler)s is not on this host, so it can't be reloaded")
+            _("the process %(worker)s of pooler %(pooler)s is not on its host, so it can't be reloaded")
             % {"worker": worker, "pooler": pooler}
         )
-    master = int(status.get("PPid", 0))
-    if not _status(master).get("Name", "").startswith("haproxy"):
+    master = parents[worker]
+    if master not in parents:
         raise Rejected(
             _(
                 "pooler %(pooler)s runs without a master process, so a reload would drop its sessions: start "
@@ -294,9 +292,8 @@ def differences(pooler: Pooler, text: str) -> list[str]:
 
 def probe(pool: Pool, role: str, password: str) -> None:
     """Run a client's first query; raises `Rejected`, and `Unproved` while all its connections are taken."""
-    at = (pool.pooler.host, pool.pooler.port)
     try:
-        first_query.run(partial(_open, pool, at, role, password))
+        first_query.run(partial(_open, pool, _front(pool.pooler), role, password))
     except psycopg.Error as error:
         front = next((row for row in stats_socket.show(pool.pooler, "stat") if _is_frontend(row)), {})
         if front.get("scur") == front.get("slim"):
@@ -306,6 +303,11 @@ def probe(pool: Pool, role: str, password: str) -> None:
 
 def _is_frontend(row: Mapping[str, object]) -> bool:
     return (row["pxname"], row["svname"]) == (render.PROXY, "FRONTEND")
+
+
+def _front(pooler: Pooler) -> Address:
+    """Return the address of its clients, or what leads there from here."""
+    return deliveries.of(pooler).address_of(pooler, pooler.port)
 
 
 def _session(pool: Pool, at: Address) -> psycopg.Connection:
@@ -328,6 +330,34 @@ def _open(pool: Pool, at: Address, role: str, password: str) -> psycopg.Connecti
         prepare_threshold=None,
         **refusing,
     )
+
+
+def _parents(pooler: Pooler, worker: int) -> dict[int, int]:
+    """Return process → parent of the worker and of its master, as far as they are HAProxys of its host."""
+    delivery = deliveries.of(pooler)
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            found = processes.of_programs(host, [PROGRAM]) if host else []
+        return {one.pid: one.parent for one in found}
+    parents = {}
+    for pid in (worker, int(_status(worker).get("PPid", 0))):
+        if _status(pid).get("Name", "").startswith(PROGRAM):
+            parents[pid] = int(_status(pid).get("PPid", 0))
+    return parents
+
+
+def _reloaded(pooler: Pooler, master: int) -> str:
+    """Have the master start a new worker; return why that can't be asked for, empty where it was."""
+    delivery = deliveries.of(pooler)
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            done = host.run(["sh", "-c", 'kill -USR2 "$1"', "sh", str(master)]) if host else None
+        return done.words if done and done.exit_code else ""
+    try:
+        os.kill(master, signal.SIGUSR2)
+    except (PermissionError, ProcessLookupError) as error:
+        return str(error)
+    return ""
 
 
 def _status(pid: int) -> dict[str, str]:

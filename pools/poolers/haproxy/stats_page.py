@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from panel.lib import addresses
 from panel.lib.crypto import SealBroken
+from pools.config_files import deliveries
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 
@@ -55,6 +56,8 @@ def _get(pooler: Pooler, suffix: str) -> str:
     if reason := problem_of(address):
         raise _unreachable(pooler, reason)
     parts = urlsplit(address)
+    if deliveries.of(pooler).needs_host and addresses.is_local(str(parts.hostname)):
+        raise _unreachable(pooler, _("no tunnel of SSH leads to a page: give its stats socket in place of the page"))
     connection = (HTTPSConnection if parts.scheme == "https" else HTTPConnection)(
         str(parts.hostname), _port(parts), timeout=WITHIN_S
     )

@@ -6,16 +6,19 @@ A watched HAProxy has no file here: its stats socket, or its stats page, was giv
 import csv
 import re
 import socket
+import time
 from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
 from panel.lib import addresses
-from pools.config_files import pooler_files
+from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
 from pools.hosts.base import UnsafeFolder
+from pools.hosts.keys import socket_path
 from pools.models import Pooler, identifiers
 from pools.poolers.haproxy import stats_page
+from pools.poolers.pooler_login import at_address
 
 MAIN = "haproxy.cfg"
 DIGEST = "POOLDECK_DIGEST"  # the environment variable that identifies the file that a worker has read
@@ -54,9 +57,7 @@ def ask(pooler: Pooler, command: str) -> str:
     """Return the response to one command. Raises `PoolerUnreachable`."""
     path = pooler.stats_address if pooler.is_watched else path_of(pooler)
     try:
-        with _connected(path) as connection:
-            connection.sendall(f"{command}\n".encode())
-            answer = b"".join(iter(lambda: connection.recv(CHUNK), b"")).decode(errors="replace")
+        answer = _answer(pooler, path, command)
     except PermissionError:
         raise PoolerUnreachable(
             _("this account may not use %(path)s: give the socket a `mode` and a `group` that admit the panel's worker")
@@ -71,6 +72,30 @@ def ask(pooler: Pooler, command: str) -> str:
             % {"path": path, "command": command, "file": MAIN}
         )
     return answer
+
+
+def _answer(pooler: Pooler, path: str, command: str) -> str:
+    """Return the response at an address; through a tunnel that its host refused, once more by a new login.
+
+    Raises `OSError`, `PoolerUnreachable`.
+    """
+    began, (host, port) = time.monotonic(), _place(path)
+    while not (answer := _sent(pooler, path, command)):
+        if not deliveries.of(pooler).has_new_way(at_address(pooler, host), port, began):
+            break
+    return answer
+
+
+def _sent(pooler: Pooler, path: str, command: str) -> str:
+    """Return the response; empty where a tunnel was closed at its other end."""
+    with _connected(pooler, path) as connection:
+        try:
+            connection.sendall(f"{command}\n".encode())
+            return b"".join(iter(lambda: connection.recv(CHUNK), b"")).decode(errors="replace")
+        except (BrokenPipeError, ConnectionResetError):
+            if not deliveries.of(pooler).needs_host:
+                raise
+            return ""
 
 
 def problem_of(address: str) -> str:
@@ -122,21 +147,39 @@ def of_sessions(answer: str) -> Rows:
     return [_session(dict(PAIR.findall(line))) for line in answer.splitlines() if line.startswith("0x")]
 
 
-def _connected(address: str) -> socket.socket:
-    """Connect to a Unix socket, or to host:port. Raises `OSError`, also for a forbidden address."""
+def _connected(pooler: Pooler, address: str) -> socket.socket:
+    """Connect to a Unix socket, or to host:port, through a tunnel where only its own host knows it.
+
+    Raises `OSError`, also for a forbidden address, and `PoolerUnreachable`.
+    """
+    place = _place(address)
+    way = deliveries.of(pooler).address_of(at_address(pooler, place[0]), place[1])
+    if way != place:
+        return _by_socket(socket_path(*way))
     if address.startswith("/"):
-        connection = socket.socket(socket.AF_UNIX)
-        connection.settimeout(TIMEOUT_S)
-        try:
-            connection.connect(address)
-        except OSError:
-            connection.close()
-            raise
-        return connection
+        return _by_socket(address)
     if reason := problem_of(address):
         raise OSError(reason)
+    return socket.create_connection(place, TIMEOUT_S)
+
+
+def _by_socket(path: str) -> socket.socket:
+    connection = socket.socket(socket.AF_UNIX)
+    connection.settimeout(TIMEOUT_S)
+    try:
+        connection.connect(path)
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def _place(address: str) -> tuple[str, int]:
+    """Return host and port of an address; the path of a socket, and 0."""
+    if address.startswith("/"):
+        return address, 0
     host, port = _host_and_port(address)
-    return socket.create_connection((host, int(port)), TIMEOUT_S)
+    return host, int(port) if port.isdecimal() else 0
 
 
 def _host_and_port(address: str) -> tuple[str, str]:

@@ -84,7 +84,7 @@ class PgBouncer(Driver):
     process_plan = staticmethod(process_plan.planned)
     port_setting = "listen_port"
     fetched_names = fetched.NAMES
-    is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = works_by_host = True
+    is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = True
     sizes_each_pool = can_be_taken_over = counts_entries = True
     clients_setting = "max_client_conn"
 

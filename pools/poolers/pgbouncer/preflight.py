@@ -26,7 +26,8 @@ from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 
 START_TIMEOUT_S = 10
-PREFIX = ".pooldeck-preflight-"
+PREFIX = host_processes.PREFIX
+TRIAL = host_processes.Trial((f"@/{MAIN}",), "process up", START_TIMEOUT_S)
 PORTS, PORTS_TRIED = range(20_000, 30_000), 5  # a trial on another host uses these, below those given to clients
 INCLUDE = re.compile(r"^[ \t]*%include[ \t]+([^\n]*?)[ \t\r]*$", re.MULTILINE)
 OF_THE_REAL_ONE = re.compile(
@@ -41,7 +42,7 @@ def find(pooler: Pooler, version_text: str) -> str | None:
     delivery = deliveries.of(pooler)
     if not delivery.runs_here:
         with delivery.connected(pooler) as host:
-            return host_processes.program_of(pooler, host, "pgbouncer", version_text) if host else None
+            return host_processes.program_of(pooler, host, "pgbouncer", version_text.__eq__) if host else None
     return local_process.find_program(
         pooler, "pgbouncer", SEARCH_PATH, lambda printed: printed.startswith(f"{version_text}\n")
     )
@@ -113,14 +114,11 @@ def _trial_error_there(
         port = secrets.choice(PORTS)
         moved = _redirected(texts, folder, folder_there, host_processes.owner_of(host, config_dir), port)
         files = _with_copies(moved, included, folder)
-        encoded = {name: text.encode(errors="surrogateescape") for name, text in files.items()}
-        sizes = [word for name, content in encoded.items() for word in (name, str(len(content)))]
-        words = (path, config_dir, folder, str(START_TIMEOUT_S), MAIN, *sizes)
-        done = host.script("trial.sh", *words, stdin=b"".join(encoded.values()))
-        trial_error = _faults(done.stdout.decode(errors="replace").splitlines(), partial(int, done.exit_code))
+        log, exit_code = host_processes.tried(host, path, config_dir, files, TRIAL, folder)
+        trial_error = _faults(log.splitlines(), partial(int, exit_code))
         if "already in use" not in trial_error:
             break
-    return trial_error.replace(f"{folder}/", "")
+    return trial_error
 
 
 def _holds_key(texts: Mapping[str, str]) -> bool:

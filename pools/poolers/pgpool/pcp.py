@@ -17,7 +17,7 @@ from panel.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
-from pools.poolers.pooler_login import refuse_forbidden
+from pools.poolers.pooler_login import address_of
 
 TIMEOUT_S = 10
 LARGEST_BYTES = 1024 * 1024
@@ -96,9 +96,9 @@ def _session(pooler: Pooler) -> Iterator[socket.socket]:
         raise PoolerUnreachable(
             _("pooler %(pooler)s has no PCP port: give it (pcp_port in its pgpool.conf)") % {"pooler": pooler}
         )
-    refuse_forbidden(pooler, pooler.pcp_port)
+    address = address_of(pooler, port=pooler.pcp_port)
     try:
-        with _connect(pooler.host, pooler.pcp_port) as connection:
+        with _connect(**address) as connection:
             _authenticate(pooler, connection)
             yield connection
             _send(connection, b"X")

@@ -2,19 +2,22 @@
 
 import os
 import re
+import secrets
 import signal
 import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from django.utils.translation import gettext as _
 
+from pools.config_files import deliveries
+from pools.hosts.base import HostConnection
 from pools.models import Pooler
-from pools.poolers import local_process, program_trust, settings_schema
+from pools.poolers import host_processes, local_process, program_trust, settings_schema
 from pools.poolers.base import Rejected
 from pools.poolers.local_process import SEARCH_PATH, hand_over
 from pools.poolers.pgpool import render, settings_catalog, sql, verify
@@ -22,27 +25,35 @@ from pools.poolers.pgpool.render import HBA, MAIN, PCP
 from pools.poolers.settings_schema import Version
 
 START_TIMEOUT_S = 20
+UP = "successfully started"  # of its log
+PORTS, PORTS_TRIED = range(20_000, 30_000, 2), 5  # of a trial instance on another host, two each
 STOP_TIMEOUT_S = 5
 SIGNS = re.compile(r"\b(?:ERROR|FATAL|PANIC):\s*(.+)")
 COMMANDS = ("failover_command", "failback_command", "follow_primary_command", "ssl_passphrase_command")
 
 
 def find(pooler: Pooler, version_text: str) -> str | None:
-    """Return the path of a pgpool on this host of exactly this release; None where there is none."""
+    """Return the path of a pgpool on the pooler's host of exactly this release; None where there is none."""
     release = re.compile(rf"\b{re.escape(version_text.removeprefix('Pgpool-II '))}\b")
-    return local_process.find_program(
-        pooler, "pgpool", SEARCH_PATH, lambda printed: release.search(printed) is not None
-    )
+
+    def is_release(printed: str) -> bool:
+        return release.search(printed) is not None
+
+    delivery = deliveries.of(pooler)
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            return host_processes.program_of(pooler, host, "pgpool", is_release) if host else None
+    return local_process.find_program(pooler, "pgpool", SEARCH_PATH, is_release)
 
 
-def start(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> None:
+def start(pooler: Pooler, program: str, version: Version, texts: Mapping[str, str]) -> None:
     """Start a trial instance on these texts and stop it; raises `Rejected` with its errors where it would not start.
 
     It listens only on free ports of 127.0.0.1, as the folder's owner, and its backends lead to a closed port, so that
     no password has to leave config_dir for it.
     """
     try:
-        trial_error = _trial_error(program, version, texts, config_dir)
+        trial_error = _trial_error(pooler, program, version, texts)
     except OSError as error:
         raise Rejected(
             _("a trial instance of Pgpool-II could not be started: %(reason)s") % {"reason": error.strerror}
@@ -54,32 +65,54 @@ def start(program: str, version: Version, texts: Mapping[str, str], config_dir: 
         )
 
 
-def _trial_error(program: str, version: Version, texts: Mapping[str, str], config_dir: str) -> str:
+def _trial_error(pooler: Pooler, program: str, version: Version, texts: Mapping[str, str]) -> str:
     """Return the program's error where it would not start on these texts, else ''; raises `OSError`."""
+    delivery = deliveries.of(pooler)
+    if not delivery.runs_here:
+        with delivery.connected(pooler) as host:
+            return _trial_error_there(host, pooler.config_dir, program, version, texts) if host else ""
     with tempfile.TemporaryDirectory(prefix="pooldeck-preflight-") as name:
-        folder, owner = Path(name), Path(config_dir).stat()
-        for file_name, text in _redirected(render.masked(texts), folder, version).items():
+        folder, owner = Path(name), Path(pooler.config_dir).stat()
+        with _free_port() as port, _free_port() as pcp_port:
+            ports = port.getsockname()[1], pcp_port.getsockname()[1]
+        for file_name, text in _redirected(render.masked(texts), name, version, ports).items():
             (folder / file_name).write_bytes(text.encode(errors="surrogateescape"))
-        return _run(_command(program, folder), folder, owner).replace(f"{folder}/", "")
+        return _run([program, *_arguments(f"{name}/")], folder, owner).replace(f"{folder}/", "")
 
 
-def _command(program: str, folder: Path) -> list[str]:
+def _trial_error_there(
+    host: HostConnection, config_dir: str, program: str, version: Version, texts: Mapping[str, str]
+) -> str:
+    """Do the same on another host, where free ports are found by trying."""
+    trial = host_processes.Trial(_arguments("@/"), UP, START_TIMEOUT_S, stop="INT")
+    trial_error = ""
+    for _attempt in range(PORTS_TRIED):
+        folder = f"/tmp/{host_processes.PREFIX}{secrets.token_hex(8)}"  # noqa: S108 (made there, with mode 0700)
+        port = secrets.choice(PORTS)
+        moved = _redirected(render.masked(texts), folder, version, (port, port + 1))
+        log, exit_code = host_processes.tried(host, program, config_dir, moved, trial, folder)
+        trial_error = _faults(log.splitlines()) or (_ended_with(exit_code) if exit_code else "")
+        if "already in use" not in trial_error:
+            break
+    return trial_error
+
+
+def _arguments(folder: str) -> tuple[str, ...]:
     files = {"-f": MAIN, "-F": PCP, "-a": HBA}
-    return [program, "-n", "-D", *(word for flag, name in files.items() for word in (flag, str(folder / name)))]
+    return ("-n", "-D", *(word for flag, name in files.items() for word in (flag, f"{folder}{name}")))
 
 
-def _redirected(texts: Mapping[str, str], folder: Path, version: Version) -> dict[str, str]:
+def _redirected(texts: Mapping[str, str], folder: str, version: Version, ports: tuple[int, int]) -> dict[str, str]:
     """Redirect everything that would reach the real program or a server; a later setting overrides."""
-    with _free_port() as port, _free_port() as pcp_port:
-        settings = {
-            "listen_addresses": "127.0.0.1",
-            "port": str(port.getsockname()[1]),
-            "pcp_port": str(pcp_port.getsockname()[1]),
-            "pcp_listen_addresses": "127.0.0.1",
-        }
-    settings |= {"socket_dir" if version < (4, 4) else "unix_socket_directories": str(folder)}
-    settings |= {"pcp_socket_dir": str(folder), "wd_ipc_socket_dir": str(folder)}
-    settings |= {"logdir" if version < (4, 7) else "work_dir": str(folder), "pid_file_name": str(folder / "pid")}
+    settings = {
+        "listen_addresses": "127.0.0.1",
+        "port": str(ports[0]),
+        "pcp_port": str(ports[1]),
+        "pcp_listen_addresses": "127.0.0.1",
+    }
+    settings |= {"socket_dir" if version < (4, 4) else "unix_socket_directories": folder}
+    settings |= {"pcp_socket_dir": folder, "wd_ipc_socket_dir": folder}
+    settings |= {"logdir" if version < (4, 7) else "work_dir": folder, "pid_file_name": f"{folder}/pid"}
     settings |= {"use_watchdog": "off", "ssl": "off", "memory_cache_enabled": "off", "logging_collector": "off"}
     settings |= {"num_init_children": "1", "enable_shared_relcache": "off", "reserved_connections": "0"}
     settings |= {"health_check_period": "0", "sr_check_period": "0", "search_primary_node_timeout": "1"}
@@ -120,13 +153,24 @@ def _run(argv: list[str], folder: Path, owner: os.stat_result) -> str:
 
 
 def _message_of(child: "subprocess.Popen[str]") -> str:
-    faults = []
+    lines = []
     for line in child.stderr or ():
-        if "successfully started" in line:
+        if UP in line:
             return ""
-        if found := SIGNS.search(render.masked({MAIN: line})[MAIN]):
-            faults.append(found[1].strip())
-    return "; ".join(faults) or _("it ended with exit code %(code)d") % {"code": child.wait()}
+        lines.append(line)
+    return _faults(lines) or _ended_with(child.wait())
+
+
+def _faults(lines: Sequence[str]) -> str:
+    """Return the errors of its log; empty where it came up."""
+    if any(UP in line for line in lines):
+        return ""
+    found = (SIGNS.search(render.masked({MAIN: line})[MAIN]) for line in lines)
+    return "; ".join(one[1].strip() for one in found if one)
+
+
+def _ended_with(exit_code: int) -> str:
+    return _("it ended with exit code %(code)d") % {"code": exit_code}
 
 
 def _stop(child: "subprocess.Popen[str]") -> None:
@@ -152,7 +196,7 @@ def start_error(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> s
     if path is None:
         return ""
     try:
-        return _trial_error(path, version, texts, pooler.config_dir)
+        return _trial_error(pooler, path, version, texts)
     except OSError:
         return ""
 

@@ -64,7 +64,7 @@ class PgpoolSession:
             self._log_in_directly(pool)
         program = preflight.find(self.pooler, self.version_text)
         if program:
-            preflight.start(program, self.version, draft.texts, self.pooler.config_dir)
+            preflight.start(self.pooler, program, self.version, draft.texts)
             tried = local_process.trial_started(program)
         else:
             tried = local_process.no_trial(self.pooler, "pgpool", self.version_text)

@@ -1,5 +1,7 @@
 """Pgpool-II's SQL side: SHOW with columns by name, answered by the program itself and not by a server."""
 
+from typing import Any
+
 import psycopg
 from django.utils.translation import gettext as _
 from psycopg.rows import DictRow, dict_row
@@ -9,7 +11,7 @@ from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
 from pools.poolers.console_sample import FoundEntry, PoolFigures
-from pools.poolers.pooler_login import reason_of, refuse_forbidden, refusing_cleartext
+from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
 DATABASE = "postgres"
@@ -37,7 +39,6 @@ def open(pooler: Pooler) -> Session:
     Raises `PoolerUnreachable` saying why it failed.
     """
     try:
-        refuse_forbidden(pooler, pooler.port)
         return connect(pooler, DATABASE, pooler.admin_user, pooler.admin_password)
     except SealBroken:
         raise PoolerUnreachable(
@@ -52,21 +53,24 @@ def open(pooler: Pooler) -> Session:
 
 
 def connect(pooler: Pooler, database: str, user: str, password: str) -> Session:
-    """Open a client's session through the program; raises what psycopg raises."""
-    return psycopg.connect(
-        host=pooler.host,
-        port=pooler.port,
-        user=user,
-        password=password,
-        dbname=database,
-        application_name="pooldeck",
-        connect_timeout=CONNECT_TIMEOUT_S,
-        gssencmode="disable",
-        **refusing_cleartext(pooler),
-        autocommit=True,
-        prepare_threshold=None,
-        row_factory=dict_row,
-    )
+    """Open a client's session through the program; raises what psycopg raises, and `PoolerUnreachable`."""
+
+    def log_in(address: dict[str, Any]) -> Session:
+        return psycopg.connect(
+            **address,
+            user=user,
+            password=password,
+            dbname=database,
+            application_name="pooldeck",
+            connect_timeout=CONNECT_TIMEOUT_S,
+            gssencmode="disable",
+            **refusing_cleartext(pooler),
+            autocommit=True,
+            prepare_threshold=None,
+            row_factory=dict_row,
+        )
+
+    return connected(pooler, log_in)
 
 
 def is_full(error: psycopg.Error) -> bool:
