@@ -133,7 +133,7 @@ class SshConnection(HostConnection):
 
     def refusal_of(self, tunnel: tuple[str, int], host: str, port: int) -> str:
         """Return why nothing is opened there by a tunnel to this address, in ssh's words; empty where it is opened."""
-        said = self.client.log.stat().st_size
+        log_size = self.client.log.stat().st_size
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(REFUSED_WITHIN_S)
             try:
@@ -141,7 +141,7 @@ class SshConnection(HostConnection):
                 is_closed = not probe.recv(1)
             except OSError:
                 return ""
-        words = OPEN_FAILED.findall(self.client.log.read_bytes()[said:].decode(errors="replace"))
+        words = OPEN_FAILED.findall(self.client.log.read_bytes()[log_size:].decode(errors="replace"))
         if not is_closed or not words:
             return ""
         return self._socket_refusal(_place(host, port)) if host.startswith("/") else words[-1].strip()

@@ -49,7 +49,7 @@ def connected(pooler: Pooler, connect: Callable[[dict[str, Any]], Connection], o
             return connect(address_of(pooler, other_host))
         except psycopg.Error as error:
             is_unanswered = any(words in str(error) for words in NO_ANSWER)
-            if not is_unanswered or not deliveries.of(pooler).has_new_way(asked, pooler.port, began):
+            if not is_unanswered or not deliveries.of(pooler).has_reconnected(asked, pooler.port, began):
                 raise
 
 

@@ -174,7 +174,7 @@ def _links(host: Host, found: dict[str, Any], registered: Pooler | None) -> dict
         return {"take_over": preview if can_be_taken else ""}
     port = next(iter(found["ports"]), "")
     name = host.name if len(host.found) == 1 else f"{host.name}-{port or found['kind']}"
-    filled = {"name": name, "kind": found["kind"], "port": port, **_way(host, found), **_control(found)}
+    filled = {"name": name, "kind": found["kind"], "port": port, **_address_of(host, found), **_control(found)}
     watch = f"{reverse('pooler-create')}?{urlencode(filled)}"
     can_be_taken = not KINDS[found["kind"]].take_over_obstacle(Pooler(kind=found["kind"]))
     return {
@@ -183,7 +183,7 @@ def _links(host: Host, found: dict[str, Any], registered: Pooler | None) -> dict
     }
 
 
-def _way(host: Host, found: dict[str, Any]) -> dict[str, Any]:
+def _address_of(host: Host, found: dict[str, Any]) -> dict[str, Any]:
     """Return the address at which the panel reaches a found pooler, and the host that leads there."""
     by_host = {"delivery": Delivery.SSH.value, "ssh_host": host.pk}
     addresses = found.get("addresses")

@@ -34,7 +34,7 @@ class FileDelivery(ABC):
         """
         return pooler.host, port
 
-    def has_new_way(self, pooler: Pooler, port: int, since: float) -> bool:
+    def has_reconnected(self, pooler: Pooler, port: int, since: float) -> bool:
         """Return whether another try may succeed after one came to no answer: the way is newer than `since`.
 
         Raises `PoolerUnreachable` where the way itself ends before the pooler, with the reason.

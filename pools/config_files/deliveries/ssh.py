@@ -36,7 +36,7 @@ class SshDelivery(ByHost):
             return kept.tunnel(_host(pooler), pooler.host, port)
         return pooler.host, port
 
-    def has_new_way(self, pooler: Pooler, port: int, since: float) -> bool:
+    def has_reconnected(self, pooler: Pooler, port: int, since: float) -> bool:
         """Return whether its host refused the tunnel, and is logged in to anew."""
         if not is_local(pooler.host):
             return False

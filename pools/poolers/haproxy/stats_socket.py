@@ -81,7 +81,7 @@ def _answer(pooler: Pooler, path: str, command: str) -> str:
     """
     began, (host, port) = time.monotonic(), _place(path)
     while not (answer := _sent(pooler, path, command)):
-        if not deliveries.of(pooler).has_new_way(at_address(pooler, host), port, began):
+        if not deliveries.of(pooler).has_reconnected(at_address(pooler, host), port, began):
             break
     return answer
 
