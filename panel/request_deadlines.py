@@ -21,7 +21,7 @@ PATH_BYTES = 200  # of a refused address, which tell the API from pages
 
 def answer_of(path: str, status: HTTPStatus, reason: str) -> tuple[str, bytes]:
     """Return type and body of an answer: JSON for the APIs, a page for other addresses, text where there is none."""
-    from panel.rest.pagination_and_errors import refused  # it needs Django's settings, which the server sets up later
+    from panel.error_pages import refused  # it needs Django's settings, which the server sets up later
 
     if not path.startswith("/"):
         return "text/plain; charset=utf-8", f"{reason}\n".encode()

@@ -31,7 +31,7 @@ def nothing_here(monkeypatch: pytest.MonkeyPatch) -> None:
     def forbidden(*_: object, **__: object) -> None:
         raise AssertionError("this host was used")
 
-    for name in ("run", "handed_over", "listens"):
+    for name in ("run", "hand_over", "listens"):
         monkeypatch.setattr(local_process, name, forbidden)
 
 
