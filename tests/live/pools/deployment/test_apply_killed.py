@@ -43,9 +43,13 @@ class Killing:
     def __init__(self, turn: int) -> None:
         self.turn, self.steps = turn, 0
 
-    def before(self, original: Callable[..., Any]) -> Callable[..., Any]:
+    def before(self, original: Callable[..., Any], meanwhile: Callable[[], Any] | None = None) -> Callable[..., Any]:
+        """Die before a call of it, after having begun something else."""
+
         def step(*values: Any, **named: Any) -> Any:
             if self.steps == self.turn:
+                if meanwhile:
+                    meanwhile()
                 os.kill(os.getpid(), signal.SIGKILL)
             self.steps += 1
             return original(*values, **named)
