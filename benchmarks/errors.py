@@ -1,6 +1,6 @@
 """Errors of this app; `status` is the HTTP answer."""
 
-from panel.lib.errors import DomainError
+from core.lib.errors import DomainError
 
 
 class BenchmarksError(DomainError):

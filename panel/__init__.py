@@ -1,4 +1,4 @@
-"""The Django project of Pooldeck: settings, entry points, dashboard, accounts and the quickstart."""
+"""The Django project of Pooldeck: settings, entry points, dashboard and the quickstart."""
 
 from panel.celery import app as celery_app
 

@@ -7,7 +7,7 @@ from django.core.asgi import get_asgi_application
 from django.core.exceptions import ImproperlyConfigured
 from django.urls import get_resolver
 
-from panel.lib import env, gc_tuning
+from core.lib import env, gc_tuning
 from panel.proxies import TrustedProxies
 from panel.request_deadlines import BodyDeadline
 

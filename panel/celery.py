@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks.generators import file_changes, heartbeats
-from panel.lib import env, gc_tuning, queues
+from core.lib import env, gc_tuning, queues
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 # Celery runs Django's system checks at each start and shows nothing of them; they would import all pages and the API.
@@ -34,7 +34,7 @@ def pause_garbage_collection(**_: Any) -> None:
     gc_tuning.pause()
 
 
-app = Celery("pooldeck", task_cls="panel.installation.pausing:PausableTask")
+app = Celery("pooldeck", task_cls="core.installation.pausing:PausableTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
 
@@ -48,7 +48,7 @@ def sign_messages(sender: Celery, **_: Any) -> None:
 
 
 def _give_expiry(body: dict[str, Any], **_: Any) -> None:
-    from panel.installation import signed_messages  # models, which need Django set up
+    from core.installation import signed_messages  # models, which need Django set up
 
     signed_messages.give_expiry(body)
 

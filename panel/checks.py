@@ -10,8 +10,8 @@ from django.db import DatabaseError
 
 from benchmarks.engines.pgbench import binary
 from benchmarks.errors import BenchmarksError
-from panel.lib import crypto
-from panel.lib.addresses import is_loopback
+from core.lib import crypto
+from core.lib.addresses import is_loopback
 from pools.inventory import create_file
 from pools.models import Cluster, Pooler, PoolerFile, RolePassword, TakeOver
 

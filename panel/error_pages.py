@@ -8,8 +8,8 @@ from django.template import loader
 from django.utils.translation import gettext as _
 from django.views import defaults
 
-from panel.lib.crypto import SealBroken
-from panel.rest.errors import DATABASE_AWAY, OUTAGE, RETRY_AFTER_S, too_large
+from core.lib.crypto import SealBroken
+from core.rest.errors import DATABASE_AWAY, OUTAGE, RETRY_AFTER_S, too_large
 from pools.managed_api import errors as managed_errors
 
 MANAGED = "/v2/"  # whose errors have the shape of a provider

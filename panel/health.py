@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import heartbeats
-from panel.lib import redis_client
+from core.lib import redis_client
 
 logger = logging.getLogger(__name__)
 ANSWER_WITHIN_S = 2

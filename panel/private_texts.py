@@ -9,9 +9,9 @@ from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds
-from panel.lib import private_text
+from core.accounts.models import Scope
+from core.accounts.permissions import holds
+from core.lib import private_text
 
 
 @sync_and_async_middleware

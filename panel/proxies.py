@@ -6,7 +6,7 @@ from typing import Any
 
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from panel.lib.env import Networks
+from core.lib.env import Networks
 
 logger = logging.getLogger(__name__)
 LOOPBACK = ("127.0.0.1", "::1")

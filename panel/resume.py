@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from panel.installation import pausing
-from panel.installation.models import Installation
-from panel.lib.access import staff_only
+from core.installation import pausing
+from core.installation.models import Installation
+from core.lib.access import staff_only
 from pools import tasks
 from pools.models import Cluster, Pooler
 

@@ -1,10 +1,10 @@
-"""Settings of the panel; every value that differs between installations is read through panel.lib.env."""
+"""Settings of the panel; every value that differs between installations is read through core.lib.env."""
 
 from csp.constants import NONCE, SELF
 from django.core.exceptions import ImproperlyConfigured
 from kombu import Exchange, Queue
 
-from panel.lib import database_url, env, queues
+from core.lib import database_url, env, queues
 
 env.forget_libpq()
 BASE_DIR = env.BASE_DIR
@@ -35,8 +35,8 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "csp",
     "axes",
-    "panel.accounts",
-    "panel.installation",
+    "core.accounts",
+    "core.installation",
     "pools",
     "benchmarks",
     "panel",
@@ -72,7 +72,7 @@ TEMPLATES = [
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
-                "panel.installation.pausing.in_templates",
+                "core.installation.pausing.in_templates",
             ],
         },
     }
@@ -102,7 +102,7 @@ LOGIN_REDIRECT_URL = "dashboard"
 LOGOUT_REDIRECT_URL = "login"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25
-AXES_HANDLER = "panel.accounts.lockout.LoginLimits"
+AXES_HANDLER = "core.accounts.lockout.LoginLimits"
 LOGIN_FAILURES_BY_ADDRESS = 50  # within AXES_COOLOFF_TIME, over all names
 LOGIN_FAILURES_BY_NAME = 50  # from addresses that the name never logged in from
 WRONG_TOKENS = 30
@@ -161,27 +161,27 @@ SESSION_COOKIE_HTTPONLY = True
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [
-        "panel.accounts.authentication.TokenAuthentication",
+        "core.accounts.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["panel.accounts.permissions.HasScope"],
-    "DEFAULT_PAGINATION_CLASS": "panel.rest.pagination.Pages",
+    "DEFAULT_PERMISSION_CLASSES": ["core.accounts.permissions.HasScope"],
+    "DEFAULT_PAGINATION_CLASS": "core.rest.pagination.Pages",
     "DEFAULT_FILTER_BACKENDS": [
-        "panel.rest.filters.ListFilter",
-        "panel.rest.filters.ListSearch",
-        "panel.rest.ordering.StableOrdering",
+        "core.rest.filters.ListFilter",
+        "core.rest.filters.ListSearch",
+        "core.rest.ordering.StableOrdering",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["panel.rest.parsers.StorableJSONParser"],
-    "DEFAULT_SCHEMA_CLASS": "panel.rest.schema.Schema",
-    "EXCEPTION_HANDLER": "panel.rest.errors.handle_exception",
+    "DEFAULT_PARSER_CLASSES": ["core.rest.parsers.StorableJSONParser"],
+    "DEFAULT_SCHEMA_CLASS": "core.rest.schema.Schema",
+    "EXCEPTION_HANDLER": "core.rest.errors.handle_exception",
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 # ids → names of the records that tokens can be limited to
 LIMITS_OF_TOKENS = "pools.inventory.fetches.names_of"
 API_EXAMPLES = [
-    "panel.rest.common_examples.EXAMPLES",
-    "panel.accounts.examples.EXAMPLES",
+    "core.rest.common_examples.EXAMPLES",
+    "core.rest.token_examples.EXAMPLES",
     "pools.api.examples.EXAMPLES",
     "benchmarks.api.examples.EXAMPLES",
 ]
@@ -199,12 +199,12 @@ SPECTACULAR_SETTINGS = {
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
-        "panel.rest.schema.allow_null",
+        "core.rest.schema.allow_null",
         "benchmarks.api.run_schemas.describe_options",
         "benchmarks.api.description.describe_events",
         "pools.api.description.describe_live",
-        "panel.rest.examples.add_examples",
-        "panel.rest.schema.document_errors",
+        "core.rest.examples.add_examples",
+        "core.rest.schema.document_errors",
     ],
     "ENUM_NAME_OVERRIDES": {
         "NodeRoleEnum": "pools.models.NodeRole",
@@ -305,7 +305,7 @@ LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
-        "line": {"()": "panel.lib.log_lines.Lines", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
+        "line": {"()": "core.lib.log_lines.Lines", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
     },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     # two lines for each of the tasks that beat sends every few seconds

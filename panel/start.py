@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from panel.installation import copies
-from panel.installation.models import Installation
+from core.installation import copies
+from core.installation.models import Installation
 from pools.models import Pooler
 
 

@@ -5,14 +5,14 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
-from panel.rest.docs import DocsView, SchemaView
+from panel.api_docs import DocsView, SchemaView
 
 CATALOG_KEPT_S = 3600  # by browsers
 catalog = cache_control(public=True, max_age=CATALOG_KEPT_S)(JavaScriptCatalog.as_view())
 
 # One after the other is tried: those with a prefix come first, each of which costs one comparison.
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("api/v1/", include("panel.accounts.api")),
+    path("api/v1/", include("core.accounts.api")),
     path("api/v1/", include("pools.api.urls")),
     path("api/v1/", include("benchmarks.api.urls")),
     path("v2/", include("pools.managed_api.urls")),
@@ -23,7 +23,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("panel.metrics")),
     path("", include("panel.dashboard")),
     path("", include("panel.resume")),
-    path("", include("panel.accounts.urls")),
+    path("", include("core.accounts.urls")),
     path("", include("pools.urls")),
     path("", include("benchmarks.urls")),
 ]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import uvicorn
 
-from panel.lib import gc_tuning
+from core.lib import gc_tuning
 from panel.request_deadlines import HEAD_BYTES, HeaderDeadline
 
 STREAMS_END_WITHIN_S = 2  # open event streams are cut at shutdown; browsers reconnect

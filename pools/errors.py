@@ -6,8 +6,8 @@ from typing import Self
 
 from django.utils.translation import gettext as _
 
-from panel.lib import private_text
-from panel.lib.errors import DomainError
+from core.lib import private_text
+from core.lib.errors import DomainError
 
 
 class PoolsError(DomainError):
@@ -29,7 +29,7 @@ class IllegalTransition(PoolsError):
 class ClusterUnreachable(PoolsError):
     """The login to the cluster failed; the message names the reason, `cause` is a value of `login_errors.Cause`.
 
-    The reason may be a private text (`panel.lib.private_text`). `words` are those of the server and of libpq, without
+    The reason may be a private text (`core.lib.private_text`). `words` are those of the server and of libpq, without
     the password.
     """
 

@@ -16,8 +16,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
-from panel.installation import pausing
-from panel.lib import queues
+from core.installation import pausing
+from core.lib import queues
 from pools.config_files import folder_owner
 from pools.errors import IllegalTransition, QueueDown
 from pools.models import Pool, Pooler, PoolState

@@ -8,7 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 
 EVERY_SCOPE = ("read", "run", "apply", "admin")
 

@@ -15,15 +15,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 ROOT = Path(__file__).resolve().parent.parent
-APPS = ("panel", "pools", "benchmarks")
+APPS = ("core", "panel", "pools", "benchmarks")
 WITH_SERVERS = ("tests/live", "tests/browser", "tests/bench")
 # Rooms whose tests lie elsewhere: a form is tested by the pages that show it.
 TESTED_IN = {
     "pools/forms": "tests/pools/views",
     "templates/pools": "tests/pools/views",
     "templates/benchmarks": "tests/benchmarks/views",
-    "templates/accounts": "tests/panel/accounts",
-    "templates/api": "tests/panel/rest/test_docs.py",
+    "templates/accounts": "tests/core/accounts",
+    "templates/api": "tests/core/rest/test_docs.py",
     "templates": "tests/panel/test_dashboard.py",
     "script": "tests/test_script.py",
     ".ci": "tests/test_script.py",

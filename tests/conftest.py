@@ -18,7 +18,7 @@ from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
 from benchmarks.models import metrics
-from panel.lib import gc_tuning
+from core.lib import gc_tuning
 from panel.quickstart import ports
 from panel.quickstart.servers import Server
 from pools.hosts import ssh_client

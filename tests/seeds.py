@@ -16,7 +16,7 @@ from pathlib import Path
 
 from django.apps import apps
 
-from panel.lib.env import BASE_DIR
+from core.lib.env import BASE_DIR
 from panel.quickstart import page_files
 from panel.quickstart.home import Home
 

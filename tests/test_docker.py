@@ -17,7 +17,7 @@ from panel.quickstart.panel_programs import Beat, Web, Worker
 ROOT = Path(__file__).resolve().parent.parent
 DOCKER = ROOT / "docker"
 READERS = {"read", "text", "number", "flag", "words", "secret"}
-SOURCES = [path for folder in ("panel", "pools", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
+SOURCES = [path for folder in ("core", "panel", "pools", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def compose() -> dict[str, Any]:
 
 
 def variables_of(path: Path) -> Iterator[str]:
-    """The variables a module reads through panel.lib.env."""
+    """The variables a module reads through core.lib.env."""
     for node in ast.walk(ast.parse(path.read_text())):
         if not isinstance(node, ast.Call) or not node.args or not isinstance(node.args[0], ast.Constant):
             continue
@@ -56,8 +56,8 @@ def test_nothing_but_panel_env_reads_the_environment() -> None:
     # a preflight looks for binaries on the PATH; the command-line client is no part of the panel
     assert readers <= {
         "panel/command_line.py",
-        "panel/installation/backups.py",  # pg_dump, as an operator runs it
-        "panel/lib/env.py",
+        "core/installation/backups.py",  # pg_dump, as an operator runs it
+        "core/lib/env.py",
         "panel/quickstart/services.py",
         "panel/quickstart/panel_programs.py",
         "pools/poolers/local_process.py",

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*.md")])
 DEVELOPMENT = sorted((ROOT / "docs/development").glob("*.md"))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-SOURCES = ("benchmarks", "panel", "pools", "script", "static", "templates", "tests", "docker", "docs")
+SOURCES = ("benchmarks", "core", "panel", "pools", "script", "static", "templates", "tests", "docker", "docs")
 NAMED = re.compile(rf"`((?:{'|'.join(SOURCES)})/[\w./-]*)`")
 # of a step in a path: `poolers/pgbouncer/session`, or a module's own name
 STEP = re.compile(r"[a-z_]+(?:/[a-z_]+)*/?")

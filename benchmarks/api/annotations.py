@@ -11,7 +11,7 @@ from rest_framework.viewsets import GenericViewSet
 from benchmarks.api.serializers import RunSerializer
 from benchmarks.models import Run
 from benchmarks.results import annotations
-from panel.lib.known_fields import KnownFields
+from core.lib.known_fields import KnownFields
 
 
 class AnnotationSerializer(KnownFields):

@@ -10,8 +10,8 @@ from rest_framework.viewsets import ModelViewSet
 
 from benchmarks.forms.ceilings import LIMITS, faults
 from benchmarks.models import Ceiling
-from panel.accounts.permissions import HasScope
-from panel.lib.known_fields import KnownFields
+from core.accounts.permissions import HasScope
+from core.lib.known_fields import KnownFields
 
 
 class SuperuserSets(BasePermission):

@@ -3,7 +3,7 @@
 from typing import Any
 
 from benchmarks.engines.option_schemas import JsonSchema
-from panel.lib.wait_param import WAIT
+from core.lib.wait_param import WAIT
 
 EVENTS = """Events of a run as Server-Sent Events: first the history, then live events until the run ends.
 

@@ -14,7 +14,7 @@ from rest_framework.views import APIView
 from benchmarks.api.external import ExternalEndpointSerializer
 from benchmarks.errors import InvalidTarget
 from benchmarks.targets import entries
-from panel.lib.known_fields import KnownFields
+from core.lib.known_fields import KnownFields
 from pools.models import Entry
 
 

@@ -18,7 +18,7 @@ from rest_framework.views import APIView
 from benchmarks.models import Run
 from benchmarks.runs.live import events as live_events
 from benchmarks.runs.live import follower
-from panel.accounts import event_streams
+from core.accounts import event_streams
 
 HEARTBEAT_S = 15.0
 

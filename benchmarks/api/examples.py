@@ -22,7 +22,7 @@ from benchmarks.api.example_values import (
 )
 from benchmarks.experiments.tables import ExperimentArmRow
 from benchmarks.results.export.comparison_tables import ArmRow
-from panel.rest.examples import Examples, Requests
+from core.rest.examples import Examples, Requests
 from pools.api.example_values import CLUSTER, POOL, POOLER
 
 PGBENCH_OUTPUT = """transaction type: <builtin: select only>

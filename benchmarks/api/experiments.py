@@ -26,12 +26,12 @@ from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, MOST_SECOND
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from benchmarks.models.experiments import ENDED
 from benchmarks.targets import entries
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds, person
-from panel.lib import wait_param
-from panel.lib.known_fields import KnownFields
-from panel.lib.polling import poll
-from panel.lib.wait_param import WAIT
+from core.accounts.models import Scope
+from core.accounts.permissions import holds, person
+from core.lib import wait_param
+from core.lib.known_fields import KnownFields
+from core.lib.polling import poll
+from core.lib.wait_param import WAIT
 from pools.models import Cluster, Entry, Pool, Pooler
 
 

@@ -12,7 +12,7 @@ from rest_framework.viewsets import ModelViewSet
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
-from panel.lib.known_fields import KnownFields
+from core.lib.known_fields import KnownFields
 from pools.models import Cluster
 
 DATABASE_OF_CLUSTER = _("Name of the database there; empty: as in the URI")

@@ -10,10 +10,10 @@ from rest_framework.viewsets import ViewSet
 
 from benchmarks.experiments import library
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds, person
-from panel.lib.known_fields import KnownFields
-from panel.rest.pagination import Pages
+from core.accounts.models import Scope
+from core.accounts.permissions import holds, person
+from core.lib.known_fields import KnownFields
+from core.rest.pagination import Pages
 
 
 class PlaybookArmSerializer(serializers.Serializer[Any]):

@@ -15,9 +15,9 @@ from rest_framework.viewsets import ModelViewSet
 
 from benchmarks.library.settings_profiles import restart, store, validation
 from benchmarks.models import SettingsProfile
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds, person
-from panel.lib.known_fields import KnownFields
+from core.accounts.models import Scope
+from core.accounts.permissions import holds, person
+from core.lib.known_fields import KnownFields
 from pools.models import Cluster
 
 

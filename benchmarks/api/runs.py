@@ -40,12 +40,12 @@ from benchmarks.runs.submission import idempotency
 from benchmarks.runs.submission import queue_status as queue
 from benchmarks.runs.submission import submit as submission
 from benchmarks.runs.submission.submit import Placement, RunRequest
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds, person
-from panel.lib import wait_param
-from panel.lib.polling import poll
-from panel.lib.wait_param import WAIT
-from panel.rest.parsers import StorableJSONParser
+from core.accounts.models import Scope
+from core.accounts.permissions import holds, person
+from core.lib import wait_param
+from core.lib.polling import poll
+from core.lib.wait_param import WAIT
+from core.rest.parsers import StorableJSONParser
 
 REPEATED = {"Idempotent-Replayed": "true"}
 REPLAYED = OpenApiResponse(

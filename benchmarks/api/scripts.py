@@ -20,8 +20,8 @@ from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Script, ScriptVersion
 from benchmarks.runs.submission import submit
-from panel.accounts.permissions import person
-from panel.lib.known_fields import KnownFields
+from core.accounts.permissions import person
+from core.lib.known_fields import KnownFields
 
 
 class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):

@@ -14,7 +14,7 @@ from benchmarks.models.summaries import Summary
 from benchmarks.results import annotations
 from benchmarks.runs.live import events
 from benchmarks.runs.submission.submit import MOST_REPEATS
-from panel.lib.known_fields import KnownFields
+from core.lib.known_fields import KnownFields
 from pools.models import Host
 
 

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
-from panel.lib import addresses
+from core.lib import addresses
 
 
 def allowed(url: str) -> str:

@@ -13,7 +13,7 @@ from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.experiments import sequential, undecided
 from benchmarks.experiments.results import ArmResult, Result
 from benchmarks.models.conditions import Idle
-from panel.lib.figures import percent_change, signed
+from core.lib.figures import percent_change, signed
 
 FAILED_SHARE = 0.01  # of a source's requests; more say that its clients were refused
 DECIDED = frozenset({Verdict.FASTER, Verdict.SLOWER, Verdict.NO_DIFFERENCE})

@@ -2,7 +2,7 @@
 
 from benchmarks.experiments import resources
 from benchmarks.models import Experiment, ResourceKind
-from panel.lib.polling import poll
+from core.lib.polling import poll
 from pools.clusters import connect
 from pools.console import commands
 from pools.models import LIVE_STATES

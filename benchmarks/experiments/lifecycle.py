@@ -21,7 +21,7 @@ from benchmarks.models.advice import RecommendedSize
 from benchmarks.runs.submission import cancel, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from benchmarks.targets.resolve import RequestedTarget
-from panel.lib.errors import DomainError
+from core.lib.errors import DomainError
 from pools.errors import ClusterUnreachable, PoolsError
 
 log = logging.getLogger(__name__)

@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields
-from panel.lib import toml_lines
-from panel.lib.toml_lines import line_of, schema_faults
+from core.lib import toml_lines
+from core.lib.toml_lines import line_of, schema_faults
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError

@@ -18,7 +18,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
 from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
-from panel.lib.errors import DomainError
+from core.lib.errors import DomainError
 from pools import task_queue
 from pools.clusters import connect, endpoints
 from pools.clusters.login_errors import Cause

@@ -3,7 +3,7 @@
 from django.forms import BaseForm
 
 from benchmarks.errors import InvalidFields, InvalidGenerators, Unconfirmed
-from panel.lib.errors import DomainError
+from core.lib.errors import DomainError
 
 
 def add_to(form: BaseForm, error: DomainError) -> None:

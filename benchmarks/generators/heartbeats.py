@@ -13,8 +13,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import QueueDown
-from panel.lib import redis_client
-from panel.lib.queues import WorkerKind
+from core.lib import redis_client
+from core.lib.queues import WorkerKind
 
 log = logging.getLogger(__name__)
 

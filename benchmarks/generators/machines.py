@@ -9,7 +9,7 @@ from benchmarks.errors import Refused
 from benchmarks.models import Generator, Run
 from benchmarks.processes.host_machine import HostMachine
 from benchmarks.processes.machines import Machine, ThisMachine
-from panel.lib.addresses import is_loopback
+from core.lib.addresses import is_loopback
 from pools.clusters.endpoints import Endpoint
 from pools.hosts import ssh
 

@@ -16,7 +16,7 @@ from benchmarks.generators import host_files
 from benchmarks.models import Generator
 from benchmarks.models.generators import RoundTrip
 from benchmarks.targets import round_trip
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import endpoints
 from pools.errors import PoolsError
 from pools.models import Cluster

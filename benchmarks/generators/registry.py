@@ -13,7 +13,7 @@ from benchmarks.errors import IllegalTransition, InvalidFields, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.models import ACTIVE, Generator, Run, Status
 from benchmarks.models.generators import RoundTrip
-from panel.lib import queues
+from core.lib import queues
 from pools.models import Host, HostState
 
 ANY = "any"  # stands for whichever worker is free

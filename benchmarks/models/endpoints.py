@@ -5,7 +5,7 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext as _
 
-from panel.lib import crypto
+from core.lib import crypto
 from pools.clusters import ca_files
 from pools.clusters.endpoints import Endpoint
 from pools.models import Cluster, Pooler, SslMode

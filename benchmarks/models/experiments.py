@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.models.advice import AdviceRecord
 from benchmarks.models.columns import ExperimentColumns
 from benchmarks.models.numbering import NumberedQuerySet
-from panel.lib import database_clock
+from core.lib import database_clock
 from pools.models import Cluster, Pooler
 
 LEASE = timedelta(seconds=30)

@@ -25,7 +25,7 @@ from benchmarks.models.numbering import NumberedQuerySet
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Statement, Summary
 from benchmarks.models.thresholds import Threshold
-from panel.lib import database_clock
+from core.lib import database_clock
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)

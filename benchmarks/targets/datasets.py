@@ -17,7 +17,7 @@ from benchmarks.models import FINAL, Dataset, Purpose, Run, Status
 from benchmarks.targets import dataset_facts
 from benchmarks.targets.dataset_facts import DatasetFacts
 from benchmarks.targets.resolve import OpenSession, Target, cluster_of
-from panel.lib.addresses import is_local
+from core.lib.addresses import is_local
 from pools.clusters import connect
 from pools.models import Cluster, Pool
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import endpoints
 from pools.connection_strings import uri as connection_uri
 from pools.models import Entry

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
-from panel.lib import addresses
+from core.lib import addresses
 from pools.clusters import ca_files, connect
 from pools.connection_strings import uri as connection_uri
 from pools.errors import ClusterUnreachable, PoolerUnreachable

@@ -12,8 +12,8 @@ from benchmarks.models import Dataset, Run
 from benchmarks.models.conditions import TablesBefore
 from benchmarks.targets import datasets
 from benchmarks.targets.datasets import DatasetFacts
-from panel.lib.crypto import SealBroken
-from panel.lib.errors import DomainError
+from core.lib.crypto import SealBroken
+from core.lib.errors import DomainError
 from pools.models import Cluster
 
 log = logging.getLogger(__name__)

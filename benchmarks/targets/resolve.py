@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.targets import entries
-from panel.lib import addresses
+from core.lib import addresses
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.models import LIVE_STATES, Cluster, Entry, Pool

@@ -6,7 +6,7 @@ from benchmarks import engines
 from benchmarks.errors import InvalidOptions
 from benchmarks.models import ExternalEndpoint, Run
 from benchmarks.models.options import RunOptions
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import connect
 from pools.errors import PoolsError
 from pools.models import ClusterStatus

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import psycopg
 
 from benchmarks.models import Run
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import connect
 from pools.errors import PoolsError
 

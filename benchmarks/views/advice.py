@@ -16,9 +16,9 @@ from benchmarks.experiments.report import advice
 from benchmarks.forms import form_errors
 from benchmarks.forms.advice import AdviceForm
 from benchmarks.models import Experiment
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
-from panel.lib.errors import DomainError
+from core.accounts.permissions import person
+from core.lib.access import staff_only
+from core.lib.errors import DomainError
 from pools.errors import PoolsError
 from pools.inventory import pools
 from pools.models import Pool

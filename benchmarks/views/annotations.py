@@ -13,7 +13,7 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.models import Run
 from benchmarks.results import annotations
 from benchmarks.results.export import formats
-from panel.lib.access import staff_only
+from core.lib.access import staff_only
 
 
 @require_POST

@@ -12,7 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.forms.ceilings import CeilingForm
 from benchmarks.models import Ceiling
-from panel.lib.access import View
+from core.lib.access import View
 
 
 def superusers_only(view: View) -> View:

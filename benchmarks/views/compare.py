@@ -10,7 +10,7 @@ from benchmarks.analysis.arms import Arm, Comparison
 from benchmarks.analysis.latency import report
 from benchmarks.models import Purpose, Run, Validity
 from benchmarks.results import comparisons
-from panel.lib.query_params import id_of
+from core.lib.query_params import id_of
 
 COLORS = 8  # further arms reuse them
 

@@ -16,8 +16,8 @@ from benchmarks.models import Dataset, Purpose, Run
 from benchmarks.models.options import RunOptions
 from benchmarks.runs.submission import submit
 from benchmarks.views.dataset_facts import facts_of
-from panel.lib.access import staff_only
-from panel.lib.errors import DomainError
+from core.lib.access import staff_only
+from core.lib.errors import DomainError
 
 PAGE_SIZE = 50
 

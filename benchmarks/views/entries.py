@@ -15,8 +15,8 @@ from benchmarks.forms import form_errors
 from benchmarks.forms.entry_advice import EntryAdviceForm
 from benchmarks.models import Experiment
 from benchmarks.targets import entries
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
+from core.accounts.permissions import person
+from core.lib.access import staff_only
 from pools.errors import PoolsError
 from pools.forms.entries import EntryLoginForm
 from pools.models import Entry

@@ -19,10 +19,10 @@ from benchmarks.experiments.start import ExperimentRequest
 from benchmarks.forms import form_errors
 from benchmarks.forms.experiments import ExperimentForm, MoreBlocksForm, PlaybookForm
 from benchmarks.models import Experiment
-from panel.accounts.models import Scope
-from panel.accounts.permissions import person, user_holds
-from panel.lib.access import staff_only
-from panel.lib.errors import DomainError
+from core.accounts.models import Scope
+from core.accounts.permissions import person, user_holds
+from core.lib.access import staff_only
+from core.lib.errors import DomainError
 from pools.models import Cluster
 
 PAGE_SIZE = 25

@@ -13,7 +13,7 @@ from benchmarks.errors import InvalidTarget
 from benchmarks.forms.external import ExternalEndpointForm
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
-from panel.lib.access import staff_only
+from core.lib.access import staff_only
 
 ENDPOINTS_A_PAGE = 50
 

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from benchmarks.errors import BenchmarksError
 from benchmarks.generators import registry
 from benchmarks.generators.registry import Known
-from panel.lib.access import staff_only
+from core.lib.access import staff_only
 from pools.models import Cluster, Host, HostState
 
 TRIPS_SHOWN = 3

@@ -7,8 +7,8 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.forms.runs import ImportForm
 from benchmarks.models import Run
 from benchmarks.results import import_output
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
+from core.accounts.permissions import person
+from core.lib.access import staff_only
 
 
 @staff_only

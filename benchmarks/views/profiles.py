@@ -18,10 +18,10 @@ from benchmarks.library.settings_profiles.parsing import written
 from benchmarks.library.settings_profiles.store import InvalidProfile
 from benchmarks.library.settings_profiles.suggestion import propose
 from benchmarks.models import AppliedProfile, SettingsProfile
-from panel.accounts.models import Scope
-from panel.accounts.permissions import user_holds
-from panel.lib.access import staff_only
-from panel.lib.query_params import id_of
+from core.accounts.models import Scope
+from core.accounts.permissions import user_holds
+from core.lib.access import staff_only
+from core.lib.query_params import id_of
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 

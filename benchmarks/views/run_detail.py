@@ -24,7 +24,7 @@ from benchmarks.runs.setup import summary as setup_text
 from benchmarks.runs.submission import cancel, queue_status
 from benchmarks.targets import datasets
 from benchmarks.views import run_charts
-from panel.lib.access import staff_only
+from core.lib.access import staff_only
 from pools.poolers import KINDS
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away

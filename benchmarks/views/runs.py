@@ -29,11 +29,11 @@ from benchmarks.runs.submission import idempotency, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from benchmarks.targets.resolve import RequestedTarget
 from benchmarks.views.dataset_facts import facts_of
-from panel.accounts.models import Scope
-from panel.accounts.permissions import user_holds
-from panel.lib.access import staff_only
-from panel.lib.errors import DomainError
-from panel.lib.query_params import id_of, is_set
+from core.accounts.models import Scope
+from core.accounts.permissions import user_holds
+from core.lib.access import staff_only
+from core.lib.errors import DomainError
+from core.lib.query_params import id_of, is_set
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.models import Cluster, Pool, PoolState

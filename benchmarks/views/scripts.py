@@ -18,10 +18,10 @@ from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Run, RunOutput, Script, ScriptVersion
 from benchmarks.runs.submission import submit
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
-from panel.lib.errors import DomainError
-from panel.lib.query_params import id_of
+from core.accounts.permissions import person
+from core.lib.access import staff_only
+from core.lib.errors import DomainError
+from core.lib.query_params import id_of
 from pools.deployment import diff
 
 PAGE_SIZE = 50

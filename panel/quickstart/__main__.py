@@ -12,7 +12,7 @@ import psycopg
 from django.core.exceptions import ImproperlyConfigured
 
 from benchmarks.errors import BenchmarksError
-from panel.lib import env, gc_tuning
+from core.lib import env, gc_tuning
 from panel.quickstart import page_files, rotated_logs, services, tls
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home

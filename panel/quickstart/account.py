@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from panel.lib import private_files
+from core.lib import private_files
 
 CANDIDATES = ("postgres", "nobody")
 # numbers of capabilities(7); either of the first two lets the account pass a folder that is closed to it

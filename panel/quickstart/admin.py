@@ -4,7 +4,7 @@ import secrets
 
 from django.contrib.auth.models import User
 
-from panel.accounts.models import ApiToken, Scope, digest
+from core.accounts.models import ApiToken, Scope, digest
 from panel.quickstart.home import Home
 
 USERNAME = "admin"

@@ -8,7 +8,7 @@ from pathlib import Path
 import django
 from django.core.management import call_command
 
-from panel.lib import env
+from core.lib import env
 from panel.quickstart.home import Home
 from panel.quickstart.pgpool_server import PgpoolServer
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, Server

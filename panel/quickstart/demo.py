@@ -11,7 +11,7 @@ from django.db import models
 
 from benchmarks.models import Dataset, Purpose, Run, Status
 from benchmarks.runs.submission import submit
-from panel.lib import private_text
+from core.lib import private_text
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import Server

@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
-from panel.lib import private_files
+from core.lib import private_files
 from panel.quickstart.ports import free_port, is_free, kept_or_free
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from panel.lib.env import BASE_DIR
+from core.lib.env import BASE_DIR
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps

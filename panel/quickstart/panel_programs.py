@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
 
-from panel.lib import env
-from panel.lib.env import BASE_DIR
-from panel.lib.queues import WorkerKind
+from core.lib import env
+from core.lib.env import BASE_DIR
+from core.lib.queues import WorkerKind
 from panel.quickstart.ports import LOOPBACK, free_port, listen
 from panel.quickstart.programs import Program, ProgramFailed
 from panel.quickstart.progress import Steps

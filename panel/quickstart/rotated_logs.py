@@ -10,7 +10,7 @@ import threading
 from contextlib import suppress
 from pathlib import Path
 
-from panel.lib import env
+from core.lib import env
 
 READ_BYTES = 65536
 LONGEST_LINE_BYTES = 65536

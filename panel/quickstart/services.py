@@ -5,7 +5,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from panel.lib import env, private_files
+from core.lib import env, private_files
 from panel.quickstart.home import Home
 from panel.quickstart.pgpool_server import PgpoolServer
 from panel.quickstart.progress import Steps

@@ -4,8 +4,8 @@ from django.core.management import call_command
 from django.db import DatabaseError
 
 from benchmarks.runs.submission import dispatch
+from core.installation import pausing
 from panel import start
-from panel.installation import pausing
 from panel.quickstart import admin, demo_experiment
 from panel.quickstart.demo import Demo
 from panel.quickstart.home import Home

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from panel.lib import private_files
+from core.lib import private_files
 
 AUTHORITY_LASTS = timedelta(days=3650)
 LASTS = timedelta(days=397)  # what clients accept at the most (CA/Browser Forum, since 2020)

@@ -15,9 +15,9 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from panel.accounts.models import Scope
-from panel.accounts.permissions import user_holds
-from panel.lib import figures, private_text
+from core.accounts.models import Scope
+from core.accounts.permissions import user_holds
+from core.lib import figures, private_text
 from panel.state_labels import PROOFS, STATES, STEPS, UNKNOWN_STATE, StateWords
 from pools.inventory.budget import Budget
 
@@ -163,7 +163,7 @@ def figure(number: Number) -> str:
 
 @register.filter
 def signed(number: Number, digits: int | None = None) -> str:
-    """Format a change with its sign as `panel.lib.figures` does; a dash when unknown."""
+    """Format a change with its sign as `core.lib.figures` does; a dash when unknown."""
     return figures.signed(number, digits) if _known(number) else "–"
 
 

@@ -82,7 +82,7 @@ def measure_entry(entry: Entry, user: str, password: str, database: str = "") ->
     through = endpoints.for_run(entry, user, password, database)
     logins = [_measured(_("through the entry"), through, _pids(entry.pooler))]
     if entry.cluster is None:
-        return logins, _("its server is no registered cluster, so a login to it can't be measured beside this")
+        return logins, _("its server is not registered as a cluster, so a login to it can't be measured beside this")
     direct = endpoints.of_cluster(entry.cluster, entry.database or database)
     try:
         logins.append(_measured(_("directly"), endpoints.as_role(direct, entry.cluster, user, password), ()))

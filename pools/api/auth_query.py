@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.permissions import person
-from panel.lib.known_fields import KnownFields
+from core.accounts.permissions import person
+from core.lib.known_fields import KnownFields
 from pools.models import Cluster
 from pools.provisioning import auth_query
 from pools.provisioning.auth_query import Finding

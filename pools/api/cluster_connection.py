@@ -11,7 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from panel.accounts.permissions import reveals
+from core.accounts.permissions import reveals
 from pools import connection_strings
 from pools.api.pool_serializers import ConnectionSerializer
 from pools.api.pools import FORMAT, REVEAL

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
-from panel.accounts.permissions import person
+from core.accounts.permissions import person
 from pools.api.auth_query import AuthQueryActions
 from pools.api.cluster_connection import ConnectionActions
 from pools.api.databases import DatabaseActions

@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.permissions import person
-from panel.lib.known_fields import KnownFields
+from core.accounts.permissions import person
+from core.lib.known_fields import KnownFields
 from pools.console import commands
 from pools.console.commands import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGEST_HOLD_S, Outcome
 from pools.models import Entry

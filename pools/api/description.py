@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from panel.lib.wait_param import WAIT
+from core.lib.wait_param import WAIT
 
 LIVE = """Stream the current figures as Server-Sent Events: one event `figures` per second.
 

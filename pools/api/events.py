@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
-from panel.accounts.permissions import person
+from core.accounts.permissions import person
 from pools.models import Event, EventKind, Severity, SubjectType
 
 

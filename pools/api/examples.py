@@ -4,7 +4,7 @@ from typing import Any
 
 from django.utils.translation import gettext_lazy as _
 
-from panel.rest.examples import Examples
+from core.rest.examples import Examples
 from pools.api.entry_examples import ENTRY
 from pools.api.example_values import CLUSTER, COMPONENTS, POOLER, SERVER, STATES
 

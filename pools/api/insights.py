@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds
+from core.accounts.models import Scope
+from core.accounts.permissions import holds
 from pools.api.serializers import AddressSerializer
 from pools.clusters import activity as cluster_activity
 from pools.clusters import topology

@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from panel.accounts import event_streams
+from core.accounts import event_streams
 from pools.models import Entry, Pool, Pooler
 from pools.monitoring import live_feed, rates
 from pools.monitoring.rates import Reading

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.permissions import person
-from panel.lib.known_fields import KnownFields
+from core.accounts.permissions import person
+from core.lib.known_fields import KnownFields
 from pools.api.serializers import password_field
 from pools.inventory import pasted_poolers
 from pools.inventory.pasted_poolers import Outcome

@@ -10,8 +10,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.permissions import person
-from panel.lib.known_fields import KnownFields
+from core.accounts.permissions import person
+from core.lib.known_fields import KnownFields
 from pools.inventory import pool_access
 from pools.inventory.pool_access import OpenPool
 from pools.models import Pool, Pooler

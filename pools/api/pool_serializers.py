@@ -6,7 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from panel.lib.known_fields import KnownFields
+from core.lib.known_fields import KnownFields
 from pools import connection_strings
 from pools.api.serializers import password_field
 from pools.clusters import endpoints

@@ -17,10 +17,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.models import ApiToken
-from panel.accounts.permissions import person
-from panel.accounts.serializers import NewTokenSerializer, TokenSerializer
-from panel.lib.known_fields import KnownFields
+from core.accounts.models import ApiToken
+from core.accounts.permissions import person
+from core.accounts.serializers import NewTokenSerializer, TokenSerializer
+from core.lib.known_fields import KnownFields
 from pools.api.serializers import PoolerSerializer
 from pools.deployment import wanted_files
 from pools.deployment.wanted_files import WantedFiles

@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.permissions import person
+from core.accounts.permissions import person
 from pools.api.sql_rights import sql_right
 from pools.errors import InvalidValues
 from pools.inventory import pooler_settings, pooler_settings_validation

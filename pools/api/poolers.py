@@ -13,9 +13,9 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
-from panel.accounts.permissions import person
-from panel.lib import wait_param
-from panel.lib.wait_param import WAIT
+from core.accounts.permissions import person
+from core.lib import wait_param
+from core.lib.wait_param import WAIT
 from pools import deployment, task_queue
 from pools.api import pooler_settings
 from pools.api.entries import EntryActions

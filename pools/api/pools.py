@@ -12,9 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
-from panel.accounts.permissions import person, reveals
-from panel.lib import wait_param
-from panel.lib.wait_param import WAIT
+from core.accounts.permissions import person, reveals
+from core.lib import wait_param
+from core.lib.wait_param import WAIT
 from pools import connection_strings
 from pools.api.client_advice import ModeAdvice
 from pools.api.console import ConsoleVerbs

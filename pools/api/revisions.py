@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.permissions import person
-from panel.lib.known_fields import KnownFields
+from core.accounts.permissions import person
+from core.lib.known_fields import KnownFields
 from pools.api.serializers import FileSerializer, RevisionSerializer
 from pools.deployment import diff as revision_diff
 from pools.deployment import rollback as rollbacks

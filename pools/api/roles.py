@@ -11,9 +11,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.permissions import person
-from panel.lib.known_fields import KnownFields
-from panel.lib.query_params import is_set
+from core.accounts.permissions import person
+from core.lib.known_fields import KnownFields
+from core.lib.query_params import is_set
 from pools.api.databases import LIMIT_HELP, NAME, LeadingPoolSerializer
 from pools.api.filters import EXPERIMENTS
 from pools.models import Cluster

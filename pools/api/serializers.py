@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from panel.lib.known_fields import KnownFields
+from core.lib.known_fields import KnownFields
 from pools.clusters import topology
 from pools.inventory import budget, settlement
 from pools.models import (

@@ -2,9 +2,9 @@
 
 from rest_framework.request import Request
 
-from panel.accounts import confirmation
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds
+from core.accounts import confirmation
+from core.accounts.models import Scope
+from core.accounts.permissions import holds
 from pools.inventory.sql_settings import SqlRight
 
 

@@ -11,10 +11,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.accounts.permissions import person
-from panel.lib import wait_param
-from panel.lib.known_fields import KnownFields
-from panel.lib.wait_param import WAIT
+from core.accounts.permissions import person
+from core.lib import wait_param
+from core.lib.known_fields import KnownFields
+from core.lib.wait_param import WAIT
 from pools.api.serializers import AskedSerializer
 from pools.deployment import let_go, take_over, take_over_plan
 from pools.errors import InvalidValues

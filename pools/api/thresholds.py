@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from panel.lib.known_fields import KnownFields
+from core.lib.known_fields import KnownFields
 from pools.models import Severity, Threshold
 from pools.monitoring import thresholds
 from pools.monitoring.hysteresis import Rule

@@ -12,8 +12,8 @@ from typing import Self
 
 import psycopg
 
-from panel.lib import addresses
-from panel.lib.addresses import is_local
+from core.lib import addresses
+from core.lib.addresses import is_local
 from pools.clusters import connect, topology
 from pools.clusters.replication import IDENTIFIER
 from pools.errors import ClusterUnreachable

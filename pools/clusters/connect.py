@@ -8,8 +8,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from psycopg import sql
 
-from panel.lib import addresses
-from panel.lib.crypto import SealBroken
+from core.lib import addresses
+from core.lib.crypto import SealBroken
 from pools.clusters import endpoints, login_errors
 from pools.clusters.endpoints import Endpoint
 from pools.clusters.topology import Address

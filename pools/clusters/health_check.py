@@ -10,7 +10,7 @@ import psycopg
 from django.utils.translation import gettext as _
 from psycopg.rows import dict_row
 
-from panel.lib import private_text
+from core.lib import private_text
 from pools.clusters import connect, endpoints, failover, replication, session_deadline, topology
 from pools.clusters.topology import Place
 from pools.errors import ClusterUnreachable

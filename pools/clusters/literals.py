@@ -7,7 +7,7 @@ takes the one that hides more. Comments are left out: they hold what was comment
 
 import re
 
-from panel.lib import block_comments
+from core.lib import block_comments
 
 _TOKEN = re.compile(
     r"""

@@ -8,7 +8,7 @@ from enum import StrEnum, auto
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-from panel.lib import private_text
+from core.lib import private_text
 from pools.clusters.endpoints import Endpoint
 
 logger = logging.getLogger(__name__)

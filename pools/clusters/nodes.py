@@ -11,8 +11,8 @@ from django.db.models import Count, Model
 from django.utils.crypto import constant_time_compare
 from django.utils.translation import gettext as _
 
-from panel.lib.addresses import refusal
-from panel.lib.crypto import SealBroken
+from core.lib.addresses import refusal
+from core.lib.crypto import SealBroken
 from pools import task_queue
 from pools.clusters import failover, health_check, replication, topology
 from pools.clusters.topology import Place, addresses

@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
-from panel.installation import pausing
+from core.installation import pausing
 from pools.clusters import connect, literals
 from pools.errors import ClusterUnreachable, ConsoleRefused, IllegalTransition, InvalidValues, NotLive, PoolsError
 from pools.models import Entry, Pool, Pooler

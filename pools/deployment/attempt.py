@@ -17,7 +17,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from panel.installation import pausing
+from core.installation import pausing
 from pools.deployment import retries
 from pools.errors import PoolsError
 from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision, RevisionState, WaitingSetting

@@ -19,7 +19,7 @@ from uuid import UUID
 
 import psycopg
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import connect, login_facts, topology
 from pools.clusters.topology import Address
 from pools.config_files import deliveries

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
-from panel.installation import pausing
+from core.installation import pausing
 from pools.config_files import deliveries, folder_owner, pooler_files
 from pools.errors import HostUnreachable
 from pools.hosts.base import UnsafeFolder

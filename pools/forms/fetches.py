@@ -5,8 +5,8 @@ from datetime import datetime
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from panel.accounts.forms import LIFETIMES, moment_after
-from panel.accounts.models import ApiToken
+from core.accounts.forms import LIFETIMES, moment_after
+from core.accounts.models import ApiToken
 from pools.forms.base import Typed
 
 

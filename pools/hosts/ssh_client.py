@@ -18,8 +18,8 @@ from typing import Self
 
 from django.utils.translation import gettext as _
 
-from panel.installation import pausing
-from panel.lib import addresses
+from core.installation import pausing
+from core.lib import addresses
 from pools.errors import HostUnreachable
 from pools.hosts import keys
 from pools.hosts.base import PATH, quoted

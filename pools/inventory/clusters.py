@@ -13,7 +13,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from panel.lib import addresses
+from core.lib import addresses
 from pools import task_queue
 from pools.clusters import ca_files, connect, health_check
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues

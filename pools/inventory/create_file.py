@@ -12,8 +12,8 @@ from typing import Any
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from panel.lib import toml_lines
-from panel.lib.toml_lines import line_of, schema_faults
+from core.lib import toml_lines
+from core.lib.toml_lines import line_of, schema_faults
 from pools.errors import PoolsError
 
 WRITABLE_BY_OTHERS = 0o022

@@ -9,7 +9,7 @@ from django.db.models import Model
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from panel.installation import pausing
+from core.installation import pausing
 from pools import task_queue
 from pools.clusters import health_check
 from pools.errors import ClusterUnreachable, IllegalTransition

@@ -11,7 +11,7 @@ from django.db import models
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from panel.accounts.models import ApiToken, Scope, digest
+from core.accounts.models import ApiToken, Scope, digest
 from pools.models import FileFetch, Pooler, Revision, RevisionState
 
 logger = logging.getLogger(__name__)

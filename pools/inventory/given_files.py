@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.inventory import pooler_settings_validation
 from pools.models import Pooler, PoolerFile
 from pools.poolers import pem

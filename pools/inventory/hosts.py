@@ -12,7 +12,7 @@ from django.db.models import ProtectedError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from panel.lib import addresses
+from core.lib import addresses
 from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
 from pools.hosts import keys, ssh, ssh_client
 from pools.hosts.base import HostConnection, HostRefused

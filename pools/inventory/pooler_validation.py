@@ -5,7 +5,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from panel.lib import addresses
+from core.lib import addresses
 from pools.config_files import deliveries
 from pools.inventory import budget
 from pools.models import Host, Pooler, PoolerKind, identifiers

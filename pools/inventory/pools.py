@@ -224,7 +224,7 @@ def _changed_fixed_fields(existing: Pool, spec: Pool) -> Problems:
 def _lock(spec: Pool) -> None:
     """Hold the pooler's and the cluster's row until the commit, so that no two pools share one free connection.
 
-    SQLite has no row locks; its transactions begin IMMEDIATE (panel.lib.database_url), which excludes other writers.
+    SQLite has no row locks; its transactions begin IMMEDIATE (core.lib.database_url), which excludes other writers.
     """
     for field, model in (("pooler", Pooler), ("cluster", Cluster)):
         locked = model._default_manager.select_for_update().filter(pk=getattr(spec, f"{field}_id")).first()

@@ -5,7 +5,7 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from panel.lib.polling import poll
+from core.lib.polling import poll
 from pools.models import Pool, Pooler, PoolState, TakeOver
 from pools.models.take_overs import WAITING
 

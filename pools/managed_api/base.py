@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from panel.accounts.authentication import TokenAuthentication
-from panel.accounts.models import ApiToken, Scope
+from core.accounts.authentication import TokenAuthentication
+from core.accounts.models import ApiToken, Scope
 from pools.errors import IllegalTransition
 from pools.managed_api import errors, rate_limit, scopes
 from pools.managed_api.rate_limit import Quota

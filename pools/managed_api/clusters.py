@@ -11,7 +11,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from panel.accounts.permissions import person
+from core.accounts.permissions import person
 from pools.inventory import create_file, creations, shelf
 from pools.inventory.create_file import InvalidCreateFile
 from pools.inventory.shelf import NoneFits, Wanted

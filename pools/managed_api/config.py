@@ -7,8 +7,8 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from panel.accounts.permissions import person
-from panel.lib.wait_param import place_of
+from core.accounts.permissions import person
+from core.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
 from pools.inventory import applied_settings, pooler_choice
 from pools.managed_api.base import ClusterView

@@ -4,7 +4,7 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from panel.accounts.permissions import person
+from core.accounts.permissions import person
 from pools.errors import InvalidValues
 from pools.managed_api.base import ClusterView, paged
 from pools.managed_api.body import Body

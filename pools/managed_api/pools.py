@@ -8,9 +8,9 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from panel.accounts.models import Scope
-from panel.accounts.permissions import person
-from panel.lib.wait_param import place_of
+from core.accounts.models import Scope
+from core.accounts.permissions import person
+from core.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
 from pools.inventory import applied_pools, pooler_choice
 from pools.inventory.pools import InvalidPool, PoolValues

@@ -5,8 +5,8 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
-from panel.accounts.models import Scope
-from panel.accounts.permissions import holds
+from core.accounts.models import Scope
+from core.accounts.permissions import holds
 
 READ, CREATE, UPDATE, DELETE = ("database:read", "database:create", "database:update", "database:delete")
 VIEW_CREDENTIALS = "database:view_credentials"

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from panel.accounts.permissions import person
+from core.accounts.permissions import person
 from pools.managed_api.base import ClusterView, ManagedView
 from pools.managed_api.body import Body
 from pools.managed_api.errors import Unsupported

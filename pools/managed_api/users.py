@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from panel.accounts.permissions import person
+from core.accounts.permissions import person
 from pools.errors import InvalidValues
 from pools.managed_api import scopes, shapes
 from pools.managed_api.base import ClusterView, paged

@@ -8,7 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from panel.lib import crypto
+from core.lib import crypto
 from pools.errors import Stale
 
 

@@ -3,7 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
-from panel.lib import crypto
+from core.lib import crypto
 from pools.models.base import Server
 from pools.models.check_result import Found
 

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext
 
-from panel.lib import addresses
+from core.lib import addresses
 from pools.models.clusters import Cluster
 from pools.models.poolers import Pooler
 from pools.models.pools import Mode, Pool

@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.db import models
 from django.utils import timezone
 
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from pools.models.poolers import Pooler
 from pools.models.revisions import Revision
 

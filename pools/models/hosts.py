@@ -8,7 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from panel.lib import crypto
+from core.lib import crypto
 from pools.models.base import Versioned
 
 

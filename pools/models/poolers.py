@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from panel.lib import crypto, database_clock
+from core.lib import crypto, database_clock
 from pools.errors import IllegalTransition
 from pools.models.base import Server
 from pools.models.findings import Difference, ProcessRow, WaitingSetting

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from panel.lib import crypto
+from core.lib import crypto
 from pools.errors import IllegalTransition
 from pools.models.findings import Step
 from pools.models.poolers import Pooler

@@ -12,7 +12,7 @@ from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from panel.lib import crypto
+from core.lib import crypto
 from pools.models.poolers import Pooler
 
 

@@ -11,7 +11,7 @@ from django.db.models import F
 from django.urls import reverse
 from django.utils import timezone
 
-from panel.lib import private_text
+from core.lib import private_text
 from pools.models import Channel, Event, Moment, Notice
 from pools.monitoring import channels
 from pools.monitoring.channels import DeliveryFailed, Letter

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import connect, health_check, topology
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable

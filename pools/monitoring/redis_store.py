@@ -12,8 +12,8 @@ import redis
 from redis.exceptions import LockError
 from redis.lock import Lock
 
-from panel.lib import redis_client
-from panel.lib.redis_client import Breaker
+from core.lib import redis_client
+from core.lib.redis_client import Breaker
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import psycopg
 from django.utils.translation import gettext as _
 
-from panel.lib import addresses
+from core.lib import addresses
 from pools.clusters import endpoints
 from pools.config_files import deliveries
 from pools.errors import PoolerUnreachable

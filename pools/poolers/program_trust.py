@@ -11,7 +11,7 @@ from pathlib import Path
 
 import psutil
 
-from panel.lib import env
+from core.lib import env
 
 ROOT = 0
 PROCESSES = Path("/proc")

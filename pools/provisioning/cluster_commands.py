@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from panel.lib import database_clock
+from core.lib import database_clock
 from pools.errors import ClusterUnreachable, InvalidValues, PoolsError
 from pools.inventory import clusters, creations
 from pools.inventory.create_file import CreateEntry

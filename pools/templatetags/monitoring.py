@@ -2,7 +2,7 @@
 
 from django import template
 
-from panel.templatetags.pooldeck import figure
+from core.lib.figures import figure_or_dash
 from pools.monitoring.history import Point
 
 register = template.Library()
@@ -11,4 +11,4 @@ register = template.Library()
 @register.filter
 def averaged(point: Point, name: str) -> str:
     """Return the average and maximum of a figure in one step, as `12.5 / 40`; a dash for an unknown one."""
-    return f"{figure(point.average[name])} / {figure(point.maximum[name])}"
+    return f"{figure_or_dash(point.average[name])} / {figure_or_dash(point.maximum[name])}"

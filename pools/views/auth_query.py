@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_changes
+from core.accounts.permissions import person
+from core.lib.access import staff_changes
 from pools.errors import PoolsError
 from pools.models import Cluster
 from pools.poolers.pgbouncer import auth_query as auth_query_lookup

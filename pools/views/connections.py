@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from panel.accounts import confirmation
+from core.accounts import confirmation
 from pools.connection_strings import UnknownFormat
 from pools.connection_strings.box import ConnectionBox, Shown
 

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
+from core.accounts.permissions import person
+from core.lib.access import staff_only
 from pools.errors import PoolsError
 from pools.forms.provisioning import DatabaseChangeForm, DatabaseForm
 from pools.provisioning import databases

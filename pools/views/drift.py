@@ -9,7 +9,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from panel.accounts.permissions import person
+from core.accounts.permissions import person
 from pools import deployment, task_queue
 from pools.config_files import folder_owner
 from pools.deployment import adoption, diff, drift, live_files

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from panel.lib.access import staff_only
+from core.lib.access import staff_only
 from pools.advice import client_advice, client_limits, mode_linter, modes
 from pools.advice.client_advice import Situation
 from pools.connection_strings import box

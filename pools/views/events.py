@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
-from panel.accounts.models import Scope
-from panel.accounts.permissions import person, user_holds
-from panel.lib.access import staff_only
+from core.accounts.models import Scope
+from core.accounts.permissions import person, user_holds
+from core.lib.access import staff_only
 from pools.errors import InvalidValues
 from pools.forms.thresholds import ThresholdsForm
 from pools.models import Channel, Event, EventKind

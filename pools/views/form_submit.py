@@ -12,7 +12,7 @@ from django.forms import BaseForm
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from panel.accounts import confirmation
+from core.accounts import confirmation
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues, PoolerUnreachable, Stale
 from pools.forms.base import Typed
 from pools.inventory.sql_settings import NotAllowed, SqlRight

@@ -17,9 +17,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
-from panel.lib.addresses import is_local
+from core.accounts.permissions import person
+from core.lib.access import staff_only
+from core.lib.addresses import is_local
 from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
 from pools.forms.hosts import HostForm
 from pools.hosts import keys

@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from panel.lib.access import staff_only
+from core.lib.access import staff_only
 from pools.advice import login_cost
 from pools.errors import PoolsError
 from pools.forms.entries import PassingLoginForm

@@ -14,9 +14,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
-from panel.lib.crypto import SealBroken
+from core.accounts.permissions import person
+from core.lib.access import staff_only
+from core.lib.crypto import SealBroken
 from pools.deployment import let_go
 from pools.errors import PoolsError
 from pools.models import Pooler, TakeOver

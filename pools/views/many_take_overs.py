@@ -14,8 +14,8 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
+from core.accounts.permissions import person
+from core.lib.access import staff_only
 from pools.deployment import take_over
 from pools.errors import PoolsError
 from pools.models import Pooler

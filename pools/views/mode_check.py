@@ -8,7 +8,7 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from panel.lib.access import staff_only
+from core.lib.access import staff_only
 from pools.advice import mode_linter, modes
 from pools.advice.mode_linter import Report
 from pools.forms.records import PoolForm, edited_pool

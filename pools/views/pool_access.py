@@ -9,8 +9,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
+from core.accounts.permissions import person
+from core.lib.access import staff_only
 from pools.errors import PoolerUnreachable
 from pools.inventory import pool_access
 from pools.models import Pooler

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_changes, staff_only
+from core.accounts.permissions import person
+from core.lib.access import staff_changes, staff_only
 from pools.forms.settings import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
 from pools.inventory import given_files, pooler_settings_validation
 from pools.inventory import pooler_settings as settings_changes

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
-from panel.lib.query_params import is_set
+from core.accounts.permissions import person
+from core.lib.access import staff_only
+from core.lib.query_params import is_set
 from pools import deployment, task_queue
 from pools.advice import login_cost, modes
 from pools.clusters import health_check, topology

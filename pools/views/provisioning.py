@@ -11,8 +11,8 @@ from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 
-from panel.lib.access import View
-from panel.lib.query_params import is_set
+from core.lib.access import View
+from core.lib.query_params import is_set
 from pools.errors import ClusterUnreachable, IllegalTransition, NotThere
 from pools.models import Cluster
 from pools.provisioning import databases

@@ -10,8 +10,8 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
+from core.accounts.permissions import person
+from core.lib.access import staff_only
 from pools.deployment import diff, rollback
 from pools.deployment import rollback as rollback_preview
 from pools.deployment.rollback import CannotRollBack

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from panel.accounts.permissions import person
-from panel.lib.access import staff_only
-from panel.lib.crypto import SealBroken
+from core.accounts.permissions import person
+from core.lib.access import staff_only
+from core.lib.crypto import SealBroken
 from pools.deployment import let_go, take_over, take_over_plan
 from pools.errors import NotThere, PoolsError
 from pools.inventory import poolers

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, expect
 
-from panel.accounts import confirmation
+from core.accounts import confirmation
 from tests.installation import Installation, Refused
 
 POOL_PAGE = re.compile(r"/pools/([0-9a-f-]{36})/$")

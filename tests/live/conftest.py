@@ -10,9 +10,9 @@ import pytest
 import redis
 from pytest_django import Settings
 
+from core.lib import redis_client
+from core.lib.queues import WorkerKind
 from panel import celery_app
-from panel.lib import redis_client
-from panel.lib.queues import WorkerKind
 from panel.quickstart import account
 from panel.quickstart.pgpool_server import PgpoolServer
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer, free_port

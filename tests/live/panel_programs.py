@@ -9,10 +9,10 @@ from django.db import connection
 
 import benchmarks.tasks  # noqa: F401 (registered before `use_broker` closes the application, which forgets later ones)
 import pools.tasks  # noqa: F401 (as above)
+from core.installation import copies
+from core.lib import env
+from core.lib.queues import WorkerKind
 from panel import celery_app
-from panel.installation import copies
-from panel.lib import env
-from panel.lib.queues import WorkerKind
 from panel.quickstart.panel_programs import Beat, Web, Worker
 from panel.quickstart.servers import free_port
 from panel.quickstart.tls import TlsFiles

@@ -7,9 +7,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from panel.lib.env import BASE_DIR
+from core.lib.env import BASE_DIR
 
-COPIED = ("panel", "pools", "benchmarks", "templates", "tests/settings.py", "manage.py", "pyproject.toml")
+COPIED = ("core", "panel", "pools", "benchmarks", "templates", "tests/settings.py", "manage.py", "pyproject.toml")
+BEING_COMPILED = shutil.ignore_patterns("*.pyc.*")  # by another process: such a file is gone in a moment
 PREAMBLE = """
 import django; django.setup()
 from django.core.management import call_command
@@ -29,7 +30,7 @@ class CodeCopy:
             source, target = BASE_DIR / name, self.path / name
             target.parent.mkdir(exist_ok=True)
             if source.is_dir():
-                shutil.copytree(source, target)
+                shutil.copytree(source, target, ignore=BEING_COMPILED)
             else:
                 shutil.copy(source, target)
         (self.path / "tests/__init__.py").touch()

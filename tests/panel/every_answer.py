@@ -11,7 +11,7 @@ from django.test import AsyncClient, Client
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework.test import APIClient
 
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from tests.callers import person
 from tests.panel.test_shown_texts import PAGES, QUERIES, address
 

@@ -23,8 +23,8 @@ from benchmarks.models import (
     SettingsProfile,
     Status,
 )
-from panel.accounts.models import ApiToken
-from panel.installation.models import Installation
+from core.accounts.models import ApiToken
+from core.installation.models import Installation
 from pools.deployment import snapshots
 from pools.models import ClusterCreation, CreationState, Host, HostState, PoolState, Revision, RevisionState, ShelfEntry
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment

@@ -18,7 +18,7 @@ from mypy.modulefinder import BuildSource
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 OPTIONS: list[str] = []  # of mypy, beside those in pyproject.toml
-APPS = ("panel", "pools", "benchmarks")
+APPS = ("core", "panel", "pools", "benchmarks")
 WITH_MODELS = ("panel.", "pools.")  # benchmarks speaks of runs, pools and hosts where it measures some of their figures
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 MODEL = "django.db.models.base.Model"

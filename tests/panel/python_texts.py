@@ -12,7 +12,7 @@ KEYWORDS = {"label", "help_text", "verbose_name", "verbose_name_plural", "empty_
 MESSAGES = {"debug", "info", "success", "warning", "error"}  # of django.contrib.messages: (request, text)
 ERRORS = {"ValidationError", "PermissionDenied", "ParseError", "NotFound", "APIException"}
 CHOICES = {"TextChoices", "IntegerChoices"}
-DOMAIN_ERRORS = ("pools.errors", "benchmarks.errors")
+DOMAIN_ERRORS = ("core.lib.errors", "pools.errors", "benchmarks.errors")
 _LETTER = re.compile(r"[^\W\d_]{2}")
 _SENTENCE = re.compile(r"[^\W\d_]\S* \S*[^\W\d_]")
 

@@ -9,8 +9,8 @@ from django.contrib.auth.models import AnonymousUser
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.test import RequestFactory
 
-from panel.accounts.models import ApiToken
-from panel.lib import private_text
+from core.accounts.models import ApiToken
+from core.lib import private_text
 from panel.private_texts import private_texts
 from tests.callers import EVERY_SCOPE, person
 

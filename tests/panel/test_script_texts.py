@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from panel.lib.env import BASE_DIR
+from core.lib.env import BASE_DIR
 
 SCRIPTS = sorted((BASE_DIR / "static" / "js").glob("*.js"))
 LITERAL = r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`"""

@@ -11,7 +11,7 @@ from django.conf import LazySettings
 from django.test import Client
 
 from benchmarks.models import ExternalEndpoint
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from pools.models import Cluster, Pooler, PoolerFile, PoolerState, Revision, RevisionState
 from pools.monitoring import sampler
 from pools.monitoring.sampler import ConsoleSnapshot

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from panel.lib.env import BASE_DIR
+from core.lib.env import BASE_DIR
 from panel.staticfiles import BUNDLES, HashedStorage
 from tests import seeds
 

@@ -15,7 +15,7 @@ NOT_PAGES = ["migrations", "quickstart", "management", "load_programs"]
 TEMPLATES = sorted((ROOT / "templates").rglob("*.html"))
 MODULES = [
     path
-    for room in ("panel", "pools", "benchmarks")
+    for room in ("core", "panel", "pools", "benchmarks")
     for path in sorted((ROOT / room).rglob("*.py"))
     if not set(NOT_PAGES) & set(path.parts)
 ]
@@ -44,7 +44,7 @@ def test_texts_of_templates_pass_gettext(folder: Path) -> None:
 
 def test_a_message_says_what_a_value_is_not_in_whole_words() -> None:
     """“x is no port” is not English of the field: “x is not a port: enter a number from 1 to 65535”."""
-    code = [path for room in ("panel", "pools", "benchmarks") for path in sorted((ROOT / room).rglob("*.py"))]
+    code = [path for room in ("core", "panel", "pools", "benchmarks") for path in sorted((ROOT / room).rglob("*.py"))]
     suspects = {path: text for path in (*code, *TEMPLATES, *SCRIPTS) if IS_NO.search(text := path.read_text())}
     found = [
         f"{path.relative_to(ROOT)}: {one}"

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from core.lib import queues
+from core.lib.queues import WorkerKind
 from panel.celery import app
-from panel.lib import queues
-from panel.lib.queues import WorkerKind
 from pools import tasks
 from pools.deployment import drift
 from pools.models import Pool, Pooler, PoolerState, PoolState, RevisionState

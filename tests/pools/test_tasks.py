@@ -8,7 +8,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from pools import deployment, tasks
 from pools.deployment import drift
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState, RevisionState

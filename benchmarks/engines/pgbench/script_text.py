@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from panel.lib import block_comments
+from core.lib import block_comments
 
 
 class Kind(Enum):

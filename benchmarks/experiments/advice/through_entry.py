@@ -21,7 +21,7 @@ def check(entry: Entry) -> None:
     if entry.pooler.kind != PoolerKind.PGBOUNCER or not entry.database:
         raise InvalidExperiment({"entry": [_("sizes are measured through an entry of a PgBouncer with one database")]})
     if entry.cluster is None:
-        raise InvalidExperiment({"entry": [_("its server is no registered cluster: register it first")]})
+        raise InvalidExperiment({"entry": [_("its server is not registered as a cluster: register it first")]})
 
 
 def swept(entry: Entry, candidates: tuple[int, ...], most: int, clients: int, minutes: int) -> Grid:

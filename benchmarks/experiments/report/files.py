@@ -13,7 +13,7 @@ from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.report import advice, presentation
 from benchmarks.models import Experiment
 from benchmarks.results.export.csv import line
-from panel.lib import private_text
+from core.lib import private_text
 
 COLUMNS = ("key", "label", "outcome", "n_valid", "median", "low", "high", "ratio", "verdict", "baseline", "skipped")
 CELL_COLUMNS = ("mean_tps", "mean_latency_avg_ms", "is_recommended")  # means over the valid runs

@@ -15,8 +15,8 @@ from django.utils.translation import gettext as _
 from benchmarks.errors import Refused
 from benchmarks.models import Run
 from benchmarks.models.options import RunOptions, RunScript
-from panel.lib import crypto
-from panel.lib.crypto import SealBroken
+from core.lib import crypto
+from core.lib.crypto import SealBroken
 from pools.clusters import literals
 
 BEGINNING = "-- sampled values, encrypted: "

@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
-from panel.lib import toml_lines
+from core.lib import toml_lines
 from pools.models import Cluster
 from pools.provisioning import hook_command
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from benchmarks.library.settings_profiles import apply
 from benchmarks.models import AppliedProfile, Experiment, Run
-from panel.lib.polling import poll
+from core.lib.polling import poll
 from pools.clusters import connect
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster

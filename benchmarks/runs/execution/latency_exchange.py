@@ -15,7 +15,7 @@ from uuid import UUID
 
 from benchmarks.analysis.latency.intervals import SHOWN, Figures
 from benchmarks.models.metrics import with_enough_behind
-from panel.lib import redis_client
+from core.lib import redis_client
 
 log = logging.getLogger(__name__)
 

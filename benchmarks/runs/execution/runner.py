@@ -38,8 +38,8 @@ from benchmarks.runs.observers.pool import PoolObservation
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets import datasets, partial_datasets, resolve, sessions
 from benchmarks.targets import server_version as versions
-from panel.lib.crypto import SealBroken
-from panel.lib.errors import DomainError
+from core.lib.crypto import SealBroken
+from core.lib.errors import DomainError
 from pools.clusters import connect, login_errors
 from pools.clusters.endpoints import Endpoint
 

@@ -14,7 +14,7 @@ from django.db import close_old_connections
 
 from benchmarks.models import Run, Status
 from benchmarks.runs.live.events import BEGINNING, Event, State, event_id, history, position, state_payload, stream_key
-from panel.lib import redis_client
+from core.lib import redis_client
 
 T = TypeVar("T")
 LIFE = (Status.QUEUED, Status.STARTING, Status.RUNNING)  # then one of the final states

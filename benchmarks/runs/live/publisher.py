@@ -10,8 +10,8 @@ import redis
 
 from benchmarks.models import Run
 from benchmarks.runs.live.events import Event, end_of, stream_key
-from panel.lib import redis_client
-from panel.lib.redis_client import Breaker
+from core.lib import redis_client
+from core.lib.redis_client import Breaker
 
 log = logging.getLogger(__name__)
 

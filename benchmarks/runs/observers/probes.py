@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from psycopg.rows import dict_row
 
 from benchmarks.models import Purpose, Run
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import activity, connect, process_memory
 from pools.errors import PoolsError
 from pools.models import Pooler

@@ -9,7 +9,7 @@ from benchmarks.errors import QueueDown
 from benchmarks.generators import host_files, machines, registry
 from benchmarks.generators.registry import Known
 from benchmarks.models import Run
-from panel.lib import queues
+from core.lib import queues
 
 log = logging.getLogger(__name__)
 

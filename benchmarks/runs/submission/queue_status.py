@@ -14,7 +14,7 @@ from benchmarks.generators import host_files, registry
 from benchmarks.generators.registry import Known
 from benchmarks.generators.selection import seen_ago
 from benchmarks.models import ACTIVE, FINAL, Run, Status
-from panel.installation import pausing
+from core.installation import pausing
 
 
 class Shared(StrEnum):

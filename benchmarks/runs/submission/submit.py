@@ -23,7 +23,7 @@ from benchmarks.runs.submission import dispatch, limits, options, prepared, spli
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import datasets, resolve, server_version
 from benchmarks.targets.resolve import RequestedTarget, Target
-from panel.lib import redis_client
+from core.lib import redis_client
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
 

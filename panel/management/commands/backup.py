@@ -6,8 +6,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from panel.installation import backups
-from panel.lib import private_files
+from core.installation import backups
+from core.lib import private_files
 
 
 class Command(BaseCommand):

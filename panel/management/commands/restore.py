@@ -9,7 +9,7 @@ from django.db import connections
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import heartbeats
-from panel.installation import backups, pausing
+from core.installation import backups, pausing
 from panel.quickstart.home import AlreadyRunning, Home
 
 

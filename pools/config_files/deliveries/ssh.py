@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from django.utils.translation import gettext as _
 
-from panel.lib.addresses import is_local
+from core.lib.addresses import is_local
 from pools.config_files.deliveries.base import ByHost
 from pools.errors import HostUnreachable, PoolerUnreachable
 from pools.hosts import kept

@@ -7,7 +7,7 @@ from urllib.parse import quote
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from panel.lib import addresses
+from core.lib import addresses
 from pools.models import identifiers
 from pools.poolers.settings_schema import Scope, Setting, Type, Version, help_with_default
 

@@ -7,8 +7,8 @@ from urllib.parse import SplitResult, urlsplit
 
 from django.utils.translation import gettext as _
 
-from panel.lib import addresses
-from panel.lib.crypto import SealBroken
+from core.lib import addresses
+from core.lib.crypto import SealBroken
 from pools.config_files import deliveries
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from django.utils.translation import gettext as _
 
-from panel.lib import addresses
+from core.lib import addresses
 from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
 from pools.hosts.base import UnsafeFolder

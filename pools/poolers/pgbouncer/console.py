@@ -11,7 +11,7 @@ from psycopg.abc import Buffer
 from psycopg.adapt import Loader
 from psycopg.rows import DictRow, dict_row, tuple_row
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import session_deadline
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler

@@ -15,7 +15,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.clusters import topology
 from pools.clusters.topology import Address
 from pools.models import NodeRole, Pool, identifiers

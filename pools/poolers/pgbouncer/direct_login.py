@@ -13,7 +13,7 @@ from uuid import UUID
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from panel.lib import private_text
+from core.lib import private_text
 from pools.clusters import ca_files, connect, endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.clusters.login_errors import Cause

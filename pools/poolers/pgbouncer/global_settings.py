@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from django.utils.translation import gettext as _
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.models import Cluster, Pooler, WaitingSetting
 from pools.poolers import settings_schema as settings_of
 from pools.poolers.base import Rejected

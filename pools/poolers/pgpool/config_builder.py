@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.poolers import settings_schema
 from pools.poolers.base import Rejected

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected

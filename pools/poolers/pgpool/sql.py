@@ -6,7 +6,7 @@ import psycopg
 from django.utils.translation import gettext as _
 from psycopg.rows import DictRow, dict_row
 
-from panel.lib.crypto import SealBroken
+from core.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected

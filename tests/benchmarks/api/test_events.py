@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from benchmarks.api import events
 from benchmarks.models import PoolSample, Run, Sample, Status, Validity
-from panel.accounts import event_streams
-from panel.accounts.models import ApiToken
+from core.accounts import event_streams
+from core.accounts.models import ApiToken
 from panel.quickstart.ports import free_port
 from tests.callers import person
 

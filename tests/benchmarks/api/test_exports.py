@@ -11,7 +11,7 @@ from django.test import AsyncClient
 from benchmarks.analysis.latency import store
 from benchmarks.models import Observation, RunOutput, Sample
 from benchmarks.results.export import csv
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from tests.benchmarks.api.conftest import make_run
 from tests.callers import anonymous, bearer, person
 

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from django.contrib.auth.models import User
 
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from panel.quickstart.servers import RedisServer
 from pools.models import Pool
 from tests.live.panel_programs import TestWeb, TestWorker

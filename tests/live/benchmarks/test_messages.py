@@ -11,9 +11,9 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from redis import Redis
 
 from benchmarks.models import Generator, Run, Status
+from core.installation.models import CarriedOut
+from core.lib import queues
 from panel import celery_app
-from panel.installation.models import CarriedOut
-from panel.lib import queues
 from panel.quickstart.servers import RedisServer, free_port
 from tests.certificates import self_signed
 from tests.live.panel_programs import TestWorker, use_broker

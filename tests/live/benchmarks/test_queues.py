@@ -9,7 +9,7 @@ import pytest
 from benchmarks.models import Run, Status
 from benchmarks.runs.submission import cancel
 from benchmarks.runs.submission.submit import Placement
-from panel.lib.queues import WorkerKind
+from core.lib.queues import WorkerKind
 from panel.quickstart.servers import RedisServer
 from pools import task_queue
 from pools.inventory import pools

@@ -16,7 +16,7 @@ from asgiref.sync import async_to_sync
 from benchmarks.models import Run
 from benchmarks.runs.live import events as live_events
 from benchmarks.runs.live import follower
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from panel.quickstart.ports import LOOPBACK
 from panel.quickstart.servers import RedisServer
 from tests.callers import person

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from panel.installation import backups
+from core.installation import backups
 from panel.quickstart.servers import PostgresServer
 
 

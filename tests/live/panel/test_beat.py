@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from benchmarks.generators import heartbeats
-from panel.installation import pausing
+from core.installation import pausing
 from panel.quickstart.servers import RedisServer
 from tests.live.panel_programs import TestBeat
 from tests.live.standbys import until

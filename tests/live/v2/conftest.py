@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from panel.quickstart import tls
 from pools.clusters import health_check
 from pools.models import Cluster, Pooler

@@ -12,7 +12,7 @@ import psutil
 import pytest
 from django.utils import timezone
 
-from panel.lib.env import BASE_DIR
+from core.lib.env import BASE_DIR
 from panel.quickstart.servers import free_port
 from pools.models import Cluster, ClusterCreation, CreationState, Pooler, ShelfEntry
 from tests.live.panel_programs import TestWeb, TestWorker

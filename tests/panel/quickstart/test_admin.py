@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
-from panel.accounts.models import ApiToken, Scope, digest
+from core.accounts.models import ApiToken, Scope, digest
 from panel.quickstart import admin
 from panel.quickstart.home import Home
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography.fernet import Fernet
 
-from panel.lib import private_files
+from core.lib import private_files
 from panel.quickstart.home import AlreadyRunning, Home, read_json
 from panel.quickstart.ports import FREE_WITHIN_S
 

@@ -8,7 +8,7 @@ from asgiref.sync import async_to_sync
 from django.test import AsyncClient
 from django.utils import timezone
 
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from pools.models import Pooler, PoolerKind, PoolMinute
 from pools.monitoring import live_feed, sampler
 from pools.monitoring.rates import FIGURES

@@ -7,7 +7,7 @@ import pytest
 from drf_spectacular.generators import SchemaGenerator
 from rest_framework import serializers
 
-from panel.lib.known_fields import KnownFields
+from core.lib.known_fields import KnownFields
 from tests.benchmarks.records import a_run
 
 

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 from django.test import Client
 
-from panel.accounts import confirmation
-from panel.accounts.models import ApiToken
+from core.accounts import confirmation
+from core.accounts.models import ApiToken
 from pools.models import FileFetch, Pooler, PoolState, Revision, RevisionState
 from tests.callers import anonymous, bearer, person, queries_of
 from tests.pools.api.conftest import NOBODY_LISTENS, make_pool, make_pooler

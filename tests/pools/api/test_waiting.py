@@ -2,7 +2,7 @@
 
 import pytest
 
-from panel.lib import wait_param
+from core.lib import wait_param
 from pools.models import Pool, PoolState
 from tests import openapi
 from tests.callers import bearer, person
@@ -28,10 +28,10 @@ def meanwhile(monkeypatch):
         found = []
 
         def once(_seconds):
-            monkeypatch.setattr("panel.lib.polling.time.sleep", lambda _s: Pool.objects.update(state=PoolState.APPLIED))
+            monkeypatch.setattr("core.lib.polling.time.sleep", lambda _s: Pool.objects.update(state=PoolState.APPLIED))
             found.extend(ask())
 
-        monkeypatch.setattr("panel.lib.polling.time.sleep", once)
+        monkeypatch.setattr("core.lib.polling.time.sleep", once)
         return found
 
     return do

@@ -2,7 +2,7 @@
 
 import pytest
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from pools.clusters import health_check
 from pools.models import ClusterState, ClusterStatus
 from tests.pools.records import a_cluster, checked

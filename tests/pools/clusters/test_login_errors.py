@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from panel.lib.private_text import for_admins, for_others
+from core.lib.private_text import for_admins, for_others
 from pools.clusters.endpoints import Endpoint
 from pools.clusters.login_errors import Cause, explain, program_line, readable
 

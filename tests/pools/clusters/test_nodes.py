@@ -2,7 +2,7 @@
 
 import pytest
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from pools.clusters import failover, health_check, nodes
 from pools.errors import ClusterUnreachable, IllegalTransition
 from pools.models import Cluster, ClusterNode, ClusterState, NodeRole, Pool, PoolerKind, PoolState

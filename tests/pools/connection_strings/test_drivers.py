@@ -17,7 +17,7 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy.dialects.postgresql.psycopg import PGDialect_psycopg
 from sqlalchemy.engine import make_url
 
-from panel.lib.env import BASE_DIR
+from core.lib.env import BASE_DIR
 from pools.clusters.endpoints import Endpoint
 from pools.connection_strings import render
 from tests.pools.connection_strings.samples import ODD, PLAIN, SOCKET, endpoints, expected

@@ -6,7 +6,7 @@ from base64 import b64encode, b85encode
 
 import pytest
 
-from panel.lib import crypto
+from core.lib import crypto
 from pools.deployment import snapshots
 from pools.deployment.attempt import Wanted, count_unsettled
 from pools.models import Pool, PoolState, Revision, RevisionState

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from panel.installation import pausing
+from core.installation import pausing
 from pools.errors import HostUnreachable
 from pools.hosts import ssh_client
 from pools.hosts.ssh_client import Hop

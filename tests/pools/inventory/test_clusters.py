@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pytest_django import Settings
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart.ports import free_port
 from pools.clusters import health_check
 from pools.errors import IllegalTransition, Stale

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from panel.installation.models import Installation
+from core.installation.models import Installation
 from pools.errors import IllegalTransition
 from pools.inventory import clusters, creations, shelf
 from pools.inventory.shelf import NameTaken, NoneFits, Wanted

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from panel.lib import addresses
+from core.lib import addresses
 from pools.clusters import cluster_index
 from pools.clusters.cluster_index import ClusterIndex
 from pools.inventory import clusters, entries

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from pools.errors import IllegalTransition, PoolerUnreachable, Stale
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState, PoolState

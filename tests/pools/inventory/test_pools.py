@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from pools import task_queue
 from pools.errors import IllegalTransition, Stale
 from pools.inventory import pools

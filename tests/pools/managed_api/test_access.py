@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from tests.callers import anonymous, bearer, person
 from tests.pools.managed_api.conftest import url_of
 from tests.pools.managed_api.schema import check

@@ -5,7 +5,7 @@ import time
 import pytest
 from django.utils import timezone
 
-from panel.lib import redis_client
+from core.lib import redis_client
 from panel.quickstart.ports import free_port
 from pools.models import EntryMinute, Event, PoolerMinute, PoolMinute
 from pools.monitoring import recorder, redis_store

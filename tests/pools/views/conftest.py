@@ -5,7 +5,7 @@ import time
 import pytest
 from django.test import Client
 
-from panel.accounts import confirmation
+from core.accounts import confirmation
 from tests import callers
 
 

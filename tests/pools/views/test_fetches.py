@@ -6,7 +6,7 @@ import pytest
 import yaml
 from django.test import Client
 
-from panel.accounts.models import ApiToken
+from core.accounts.models import ApiToken
 from pools.models import FileFetch, Revision, RevisionState
 from tests.callers import anonymous, person, queries_of
 from tests.pages import page_of

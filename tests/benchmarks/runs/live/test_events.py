@@ -13,7 +13,7 @@ from benchmarks.models import Run, Sample, Status
 from benchmarks.runs.live import events as live_events
 from benchmarks.runs.live import follower, publisher
 from benchmarks.runs.live.events import Event
-from panel.lib import redis_client
+from core.lib import redis_client
 from panel.quickstart.ports import free_port
 from tests.benchmarks.records import a_finished_run, look_at_pool
 

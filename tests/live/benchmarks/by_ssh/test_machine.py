@@ -115,7 +115,7 @@ def test_a_worker_that_is_killed_leaves_nothing_there(host: Host) -> None:
         "from pools.hosts.ssh import SshConnection\n"
         "from pools.hosts.ssh_client import Hop, logged_in\n"
         "import json\n"
-        "from panel.installation import pausing\n"
+        "from core.installation import pausing\n"
         "pausing.is_paused = lambda: False\n"
         "hop = Hop(**json.load(sys.stdin))\n"
         "machine = HostMachine\n"

@@ -10,7 +10,7 @@ from benchmarks.generators import heartbeats, registry
 from benchmarks.models import Generator, Run, Status
 from benchmarks.runs.submission.submit import Placement
 from benchmarks.targets import datasets
-from panel.lib.queues import WorkerKind
+from core.lib.queues import WorkerKind
 from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.errors import IllegalTransition
 from pools.inventory import hosts

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters import health_check
 from pools.models import Cluster, ClusterState, ClusterStatus

@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.utils import timezone
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
 from pools.deployment import attempt

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from panel.accounts.models import ApiToken, Scope
-from panel.lib.polling import poll
+from core.accounts.models import ApiToken, Scope
+from core.lib.polling import poll
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, free_port
 from pools import deployment

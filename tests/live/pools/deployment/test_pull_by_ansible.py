@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from panel.accounts.models import ApiToken, Scope
-from panel.lib.polling import poll
+from core.accounts.models import ApiToken, Scope
+from core.lib.polling import poll
 from panel.quickstart import account
 from panel.quickstart.servers import free_port
 from pools import deployment

@@ -15,7 +15,7 @@ import pytest
 from django.utils import timezone
 from psycopg import sql
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters import health_check

@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from panel.lib import env
+from core.lib import env
 from panel.quickstart.servers import PostgresServer
 from pools.clusters import health_check
 from pools.inventory import pools

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from panel.accounts import confirmation
+from core.accounts import confirmation
 from panel.quickstart.servers import PostgresServer
 from pools.clusters import health_check
 from pools.inventory import sql_settings

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 from pytest_django import Settings
 
-from panel.lib import redis_client
+from core.lib import redis_client
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
 from pools.models import Cluster, Pool, Pooler, PoolState
 from pools.monitoring import redis_store, sampler

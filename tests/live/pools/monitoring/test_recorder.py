@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from django.db import connections
 
-from panel.lib import redis_client
+from core.lib import redis_client
 from panel.quickstart.servers import PgBouncerServer, RedisServer
 from pools.models import Event, EventKind, Pool, PoolerMinute, PoolMinute
 from pools.monitoring import recorder as recorder_module

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from panel.lib import redis_client
+from core.lib import redis_client
 from panel.quickstart.servers import RedisServer
 from pools.monitoring import redis_store
 from tests.live.standbys import until

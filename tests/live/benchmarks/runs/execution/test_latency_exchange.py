@@ -6,7 +6,7 @@ from pytest_django import Settings
 
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
-from panel.lib import redis_client
+from core.lib import redis_client
 from panel.quickstart.servers import RedisServer
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from panel.lib.polling import poll
+from core.lib.polling import poll
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster
 from tests.live.benchmarks.conftest import Submit, prepare

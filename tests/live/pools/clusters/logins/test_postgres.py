@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from pytest_django import Settings
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools.clusters import ca_files
 from pools.clusters import connect as login_advice

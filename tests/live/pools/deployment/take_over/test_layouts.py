@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from panel.lib.polling import poll
+from core.lib.polling import poll
 from panel.quickstart.servers import binary, version_of
 from pools.deployment import let_go, take_over, take_over_plan
 from pools.models import Cluster, Pooler, PoolState, TakeOver, TakeOverState

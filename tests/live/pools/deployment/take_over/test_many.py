@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from panel.lib.polling import poll
+from core.lib.polling import poll
 from panel.quickstart.servers import binary
 from pools.deployment import let_go, take_over
 from pools.models import Cluster, Pooler, TakeOver, TakeOverState

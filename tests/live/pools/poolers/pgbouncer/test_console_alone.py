@@ -7,8 +7,8 @@ import psycopg
 import pytest
 from django.test import Client
 
-from panel.lib import addresses
-from panel.lib.polling import poll
+from core.lib import addresses
+from core.lib.polling import poll
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools.inventory import poolers

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import psycopg
 import pytest
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.models import Pooler, PoolState

@@ -7,7 +7,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, binary, free_port
 from pools import deployment

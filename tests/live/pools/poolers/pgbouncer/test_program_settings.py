@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.deployment import drift

@@ -8,7 +8,7 @@ import psycopg
 import pytest
 from django.test import Client
 
-from panel.lib.private_text import for_admins
+from core.lib.private_text import for_admins
 from panel.quickstart import account
 from panel.quickstart.servers import PgBouncerServer, free_port
 from pools import deployment

@@ -274,4 +274,4 @@ def test_what_a_login_costs_is_measured_by_a_login_that_is_given_and_forgotten(
     Cluster.objects.all().delete()
     alone = browser.post(page, login)
     assert len(alone.context["logins"]) == 1
-    assert "no registered cluster" in alone.context["note"]
+    assert "not registered as a cluster" in alone.context["note"]

@@ -1,0 +1,1 @@
+"""What both apps stand on: small libraries, accounts, the installation, and what all of the REST API shares."""

@@ -1,0 +1,147 @@
+"""Server-Sent Events: authorization, the limit of streams per web process, and the HTTP response."""
+
+import asyncio
+import logging
+import weakref
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing, suppress
+from typing import Any, TypeVar
+
+from asgiref.sync import SyncToAsync, sync_to_async
+from django.conf import settings
+from django.db import Error, close_old_connections, connections
+from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from rest_framework.response import Response
+
+from core.accounts import credentials
+from core.accounts.credentials import Credential
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+COME_BACK_S = 5
+REVIEW_EVERY_S = 0.9
+
+_open: dict[object, Credential] = {}  # key of a stream → the credential that opened it
+_ended: set[Credential] = set()  # those of _open that are no longer valid
+_reviews: set[asyncio.Task[None]] = set()  # the task that reviews credentials while streams are open
+
+
+def has_room(user_id: int) -> bool:
+    """Tell whether one more stream fits; one user gets half of them at most, so that a script does not take all."""
+    users = [one.user_id for one in list(_open.values())]
+    return len(users) < settings.STREAMS and users.count(user_id) < max(1, settings.STREAMS // 2)
+
+
+class Stream:
+    """The body of a stream. It counts as open until Django closes it or, if never started, until it is collected.
+
+    It ends when its credential does. Django closes it in a thread while the event loop counts open streams; each of
+    both is one atomic operation on a dictionary.
+    """
+
+    def __init__(self, credential: Credential, text: AsyncGenerator[bytes, None]) -> None:
+        self._credential, self._text = credential, text
+        key = object()
+        _open[key] = credential
+        self._leave = weakref.finalize(self, _open.pop, key, None)
+
+    async def __aiter__(self) -> AsyncGenerator[bytes, None]:
+        _begin_review()
+        async with aclosing(self._text), aclosing(with_pauses(self._text, REVIEW_EVERY_S)) as chunks:
+            async for chunk in chunks:
+                if self._credential in _ended:
+                    return
+                if chunk is not None:
+                    yield chunk
+
+    def close(self) -> None:
+        """Count the stream as closed; idempotent."""
+        self._leave()
+
+
+def _begin_review() -> None:
+    if not any(review.get_loop() is asyncio.get_running_loop() for review in _reviews):
+        review = asyncio.create_task(_review())
+        _reviews.add(review)
+        review.add_done_callback(_reviews.discard)
+
+
+async def _review() -> None:
+    """Look up which credentials have ended, for all streams at once, until none is open."""
+    while _open:
+        await asyncio.sleep(REVIEW_EVERY_S)
+        held = set(_open.values())
+        try:
+            found = await sync_to_async(_in_own_connection, thread_sensitive=False)(credentials.ended, held)
+        except Error as error:
+            logger.warning("can't check the credentials of event streams: %s", error)
+            continue
+        _ended.intersection_update(held)
+        _ended.update(found)
+
+
+def _in_own_connection(ask: Callable[..., T], *words: Any, **named: Any) -> T:
+    """Query the database from a thread that serves no request."""
+    close_old_connections()
+    try:
+        return ask(*words, **named)
+    finally:
+        connections.close_all()
+
+
+async def authorize(authorization: Callable[..., Any], request: HttpRequest, **words: Any) -> Response:
+    """Return the response of an API view to this request: 200 where the caller may open the stream."""
+
+    def ask() -> Response:
+        answer: Response = authorization(request, **words).render()
+        return answer
+
+    return await sync_to_async(_in_own_connection, thread_sensitive=False)(ask)
+
+
+def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> HttpResponseBase:
+    """Return the stream of `text` for an authorized request (`answer`), or 503 with `Retry-After` where no more fits.
+
+    `instead` is the path that the 503 recommends for polling.
+    """
+    credential = Credential.of(answer.renderer_context["request"])  # type: ignore[attr-defined]
+    if not has_room(credential.user_id):
+        detail = _("too many event streams are open: try again in %(seconds)d s, or poll %(instead)s") % {
+            "seconds": COME_BACK_S,
+            "instead": instead,
+        }
+        return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(COME_BACK_S)})
+    response = StreamingHttpResponse(Stream(credential, text), content_type="text/event-stream; charset=utf-8")
+    response["Cache-Control"] = "no-store"
+    response["X-Accel-Buffering"] = "no"  # nginx would hold events back
+    return response
+
+
+async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncGenerator[T | None, None]:
+    """Yield the events, and None after each `pause_s` seconds without one."""
+    coming = asyncio.ensure_future(anext(events, None))
+    try:
+        while True:
+            done, _ = await asyncio.wait({coming}, timeout=pause_s)
+            if done and (event := coming.result()) is None:
+                return
+            yield event if done else None
+            coming = asyncio.ensure_future(anext(events, None)) if done else coming
+    finally:
+        coming.cancel()
+        with suppress(asyncio.CancelledError):
+            await coming
+
+
+async def give_up_thread() -> None:
+    """End the thread that Django keeps for this request's synchronous middleware; it would idle during the stream.
+
+    asgiref.sync creates the executor of a request's thread-sensitive context on first use, and again if needed later.
+    """
+    context = SyncToAsync.thread_sensitive_context.get(None)
+    if context is None or context not in SyncToAsync.context_to_thread_executor:
+        return
+    await sync_to_async(connections.close_all)()
+    SyncToAsync.context_to_thread_executor.pop(context).shutdown(wait=False)

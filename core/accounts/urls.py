@@ -1,0 +1,13 @@
+"""Addresses of the login, logout and tokens."""
+
+from django.contrib.auth.views import LogoutView
+from django.urls import URLPattern, URLResolver, path
+
+from core.accounts import views
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("login/", views.Login.as_view(), name="login"),
+    path("logout/", LogoutView.as_view(), name="logout"),
+    path("tokens/", views.token_list, name="token-list"),
+    path("tokens/<uuid:pk>/revoke/", views.token_revoke, name="token-revoke"),
+]

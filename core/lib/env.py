@@ -1,0 +1,143 @@
+"""The one place that reads environment variables; an invalid value stops the start and names its variable."""
+
+import os
+import re
+from collections.abc import Callable
+from ipaddress import IPv4Network, IPv6Network, ip_network
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+from django.core.exceptions import ImproperlyConfigured
+
+from core.lib.queues import WorkerKind
+
+T = TypeVar("T")
+Networks = list[IPv4Network | IPv6Network]
+NOWHERE: Networks = []
+BASE_DIR = Path(__file__).resolve().parents[2]
+
+
+def read(name: str, default: T, parse: Callable[[str], T]) -> T:
+    """Parse the variable; return the default where it is unset or empty."""
+    raw = os.environ.get(name, "")
+    if not raw:
+        return default
+    try:
+        return parse(raw)
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}={raw!r}: {error}") from error
+
+
+def text(name: str, default: str = "") -> str:
+    """Read a variable as text."""
+    return read(name, default, str)
+
+
+def number(name: str, default: int, least: int = 0) -> int:
+    """Read a whole number, not below `least`."""
+
+    def parse(raw: str) -> int:
+        value = int(raw)
+        if value < least:
+            raise ValueError(f"must be at least {least}")
+        return value
+
+    return read(name, default, parse)
+
+
+def generator_name(raw: str) -> str:
+    """Check a worker's name, which becomes part of the name of its queue."""
+    if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", raw) or raw == "any":
+        raise ValueError("use 1 to 63 letters, digits, dots, hyphens and underscores, but not the word any")
+    return raw
+
+
+def worker_kind(raw: str) -> WorkerKind:
+    """Parse which queues a worker takes from."""
+    if raw not in list(WorkerKind):
+        raise ValueError(f"use {', '.join(WorkerKind)}")
+    return WorkerKind(raw)
+
+
+def flag(name: str, default: bool = False) -> bool:
+    """Read a boolean: true, yes, on, 1 or their opposites."""
+    words = {"1": True, "true": True, "yes": True, "on": True, "0": False, "false": False, "no": False, "off": False}
+
+    def parse(raw: str) -> bool:
+        if raw.lower() not in words:
+            raise ValueError("use true or false")
+        return words[raw.lower()]
+
+    return read(name, default, parse)
+
+
+def words(name: str, default: list[str]) -> list[str]:
+    """Read a list separated by commas."""
+    return read(name, default, lambda raw: [word.strip() for word in raw.split(",") if word.strip()])
+
+
+def web_address(raw: str) -> str:
+    """Check an http or https URL with a host, and strip the slash at its end."""
+    parts = urlsplit(raw)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError("use http:// or https:// and a host")
+    return raw.rstrip("/")
+
+
+def networks(raw: str) -> Networks:
+    """Parse addresses and networks in CIDR notation, separated by commas."""
+    return [ip_network(word.strip()) for word in raw.split(",") if word.strip()]
+
+
+def mail_security(raw: str) -> str:
+    """Check how the connection to the mail server is encrypted."""
+    if raw not in ("starttls", "tls", "none"):
+        raise ValueError("use starttls, tls or none")
+    return raw
+
+
+def forget_libpq() -> None:
+    """Remove libpq's own variables (PGSERVICE, PGHOSTADDR, PGOPTIONS, …) from the environment.
+
+    libpq applies them to every parameter that a connection leaves out, and no parameter overrides PGSERVICE: a variable
+    meant for one server would break logins to the others. Only DATABASE_URL names the panel's own database.
+    """
+    for name in [name for name in os.environ if re.fullmatch("PG[A-Z]+", name)]:
+        del os.environ[name]
+
+
+def home() -> Path:
+    """Return the folder of all state: POOLDECK_HOME, by default var/ in the checkout."""
+    return Path(text("POOLDECK_HOME", str(BASE_DIR / "var"))).resolve()
+
+
+def database_url() -> str:
+    """Return the metadata database's URL: DATABASE_URL, by default SQLite under the home."""
+    return text("DATABASE_URL", f"sqlite:///{home() / 'pooldeck.sqlite3'}")
+
+
+def redis_url() -> str:
+    """Return the URL of Redis: REDIS_URL."""
+    return text("REDIS_URL", "redis://127.0.0.1:6379/0")
+
+
+def message_signing() -> tuple[str, str, str]:
+    """Return the paths of the key and the certificate that sign messages, and of the folder of accepted certificates.
+
+    All are empty where messages are not signed. Raises `ImproperlyConfigured` where some are missing.
+    """
+    key, certificate = text("POOLDECK_MESSAGE_KEY"), text("POOLDECK_MESSAGE_CERTIFICATE")
+    accepted = text("POOLDECK_MESSAGE_CERTIFICATES")
+    if any((key, certificate, accepted)) and not all((key, certificate, accepted)):
+        raise ImproperlyConfigured(
+            "POOLDECK_MESSAGE_KEY, POOLDECK_MESSAGE_CERTIFICATE and POOLDECK_MESSAGE_CERTIFICATES belong together: set "
+            "all three, or none"
+        )
+    return key, certificate, accepted
+
+
+def secret(name: str, file_name: str) -> str:
+    """Read a secret from its variable, else from a file under the home; empty where neither exists."""
+    path = home() / file_name
+    return text(name) or (path.read_text().strip() if path.is_file() else "")

@@ -1,0 +1,17 @@
+"""Values of fields that many operations have, and examples of the panel's own operations."""
+
+from core.rest.examples import Examples
+
+EXAMPLES = Examples(
+    fields={
+        "created_at": "2026-03-02T09:30:00Z",
+        "updated_at": "2026-03-05T16:12:45Z",
+        "checked_at": "2026-03-05T16:12:00Z",
+        "error": "",
+        "next": None,
+        "previous": None,
+    },
+    components={
+        "Installation": {"home": "/var/lib/pooldeck", "paused_at": None, "paused_because": ""},
+    },
+)

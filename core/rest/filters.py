@@ -1,0 +1,53 @@
+"""Filters and search of API lists. They do not apply where a single record is read by its id."""
+
+from typing import Any
+
+from django.db.models import Model, QuerySet
+from django.utils.translation import gettext as _
+from django_filters.rest_framework import DjangoFilterBackend
+from rest_framework.exceptions import ValidationError
+from rest_framework.filters import SearchFilter
+from rest_framework.request import Request
+from rest_framework.views import APIView
+
+from core.accounts.models import Scope
+from core.accounts.permissions import holds
+
+SEARCH_WORDS = 10
+SEARCH_CHARACTERS = 200
+
+
+class ListFilter(DjangoFilterBackend):  # type: ignore[misc]  # django-filter carries no types
+    """The filters that a view declares."""
+
+    def filter_queryset(self, request: Request, queryset: QuerySet[Model], view: APIView) -> Any:
+        return queryset if getattr(view, "detail", False) else super().filter_queryset(request, queryset, view)
+
+
+class ListSearch(SearchFilter):
+    """`search`, in the fields that a view declares: only an admin's looks into its `private_search_fields`."""
+
+    def get_search_fields(self, view: APIView, request: Request) -> list[str]:
+        """Return the fields; what others may not read they must not find by its words either."""
+        private = getattr(view, "private_search_fields", []) if holds(request.user, request.auth, Scope.ADMIN) else []
+        return [*(super().get_search_fields(view, request) or []), *private]
+
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> Any:
+        return queryset if getattr(view, "detail", False) else super().filter_queryset(request, queryset, view)
+
+    def get_search_terms(self, request: Request) -> list[str]:
+        """Return the search terms; 400 for too many, since each is compared with every field."""
+        asked = request.query_params.get(self.search_param, "")
+        terms: list[str] = super().get_search_terms(request)
+        if len(terms) > SEARCH_WORDS or len(asked) > SEARCH_CHARACTERS:
+            detail = _(
+                "search takes at most %(most_words)d words and %(most_characters)d characters: "
+                "%(words)d words with %(characters)d characters were given"
+            ) % {
+                "most_words": SEARCH_WORDS,
+                "most_characters": SEARCH_CHARACTERS,
+                "words": len(terms),
+                "characters": len(asked),
+            }
+            raise ValidationError({self.search_param: [detail]})
+        return terms

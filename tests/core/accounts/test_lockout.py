@@ -1,0 +1,53 @@
+"""Limits of failed logins over names and addresses, and of wrong tokens."""
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+from rest_framework.test import APIClient
+
+from core.accounts.models import ApiToken
+from tests.callers import person
+
+pytestmark = pytest.mark.django_db
+PASSWORD = "correct horse battery"  # the tests' own
+
+
+@pytest.fixture(autouse=True)
+def limits(settings):
+    cache.clear()
+    settings.LOGIN_FAILURES_BY_ADDRESS = settings.LOGIN_FAILURES_BY_NAME = 4
+    settings.WRONG_TOKENS = 3
+    yield settings
+    cache.clear()
+
+
+def log_in(address: str, name: str, password: str) -> int:
+    return Client(REMOTE_ADDR=address).post("/login/", {"username": name, "password": password}).status_code
+
+
+def ask(address: str, token: str) -> tuple[int, str | None]:
+    client = APIClient(REMOTE_ADDR=address)
+    answer = client.get("/api/v1/pools/", headers={"Authorization": f"Bearer {token}"})
+    return answer.status_code, answer.headers.get("Retry-After")
+
+
+def test_an_address_is_limited_over_many_names():
+    person("ann", password=PASSWORD)
+    assert [log_in("10.0.0.1", f"name-{number}", "wrong") for number in range(4)] == [200] * 3 + [429]
+    assert log_in("10.0.0.1", "ann", PASSWORD) == 429
+    assert log_in("10.0.0.2", "ann", PASSWORD) == 302
+
+
+def test_a_name_is_limited_over_many_addresses_but_for_those_it_logged_in_from():
+    person("ann", password=PASSWORD)
+    assert log_in("10.0.0.9", "ann", PASSWORD) == 302
+    assert [log_in(f"10.0.0.{number}", "ann", "wrong") for number in range(4)] == [200] * 3 + [429]
+    assert log_in("10.0.0.7", "ann", PASSWORD) == 429
+    assert log_in("10.0.0.9", "ann", PASSWORD) == 302
+
+
+def test_wrong_tokens_of_an_address_are_slowed_and_right_ones_are_not():
+    token = ApiToken.objects.issue(person(), "test", ["read"])
+    assert [ask("10.0.0.1", "pd_wrong") for _ in range(4)] == [(401, None)] * 3 + [(429, "60")]
+    assert ask("10.0.0.1", token) == (200, None)
+    assert ask("10.0.0.2", "pd_wrong") == (401, None)
