@@ -4,11 +4,15 @@
 # POOLDECK_URL         the panel's address, such as https://pooldeck.example.com
 # POOLDECK_POOLER      the id of the pooler
 # POOLDECK_TOKEN_FILE  a file with a token of POST /api/v1/poolers/ID/files-token/, readable by this account alone
-# FILES                the folder for the files: config_dir of the pooler
+# FILES                the folder for the files: config_dir of the pooler. It belongs to PgBouncer's account, which gets the
+#                      files where root runs this
 # PID_FILE             PgBouncer's pidfile; empty: nothing is reloaded
 # OWN_USERS            a file with lines of your own for the list of users; empty: there are none
 # INTERVAL             seconds between two requests; with the argument --once there is one request alone
 set -eu
+POOLDECK_URL=${POOLDECK_URL-}
+POOLDECK_POOLER=${POOLDECK_POOLER-}
+FILES=${FILES-}
 : "${POOLDECK_URL:?}" "${POOLDECK_POOLER:?}" "${POOLDECK_TOKEN_FILE:?}" "${FILES:?}"
 PID_FILE=${PID_FILE-} OWN_USERS=${OWN_USERS-} INTERVAL=${INTERVAL-10}
 umask 077
@@ -39,6 +43,9 @@ place() {
     if [ -n "$OWN_USERS" ]; then
         cat "$OWN_USERS" "$work/new/pooldeck_userlist.txt" > "$work/users" || return 1
         mv "$work/users" "$work/new/pooldeck_userlist.txt" || return 1
+    fi
+    if [ "$(id -u)" = 0 ]; then
+        chown "$(stat -c %u:%g "$FILES")" "$work"/new/* || return 1
     fi
     sync
     for file in "$work"/new/*; do

@@ -1,5 +1,6 @@
 """The card that shows how a pooler's files are fetched and by whom, and examples with its address filled in."""
 
+import json
 import re
 import shlex
 from collections.abc import Mapping
@@ -30,14 +31,14 @@ BADGES = {FetchState.VERIFIED: "applied", FetchState.PENDING: "pending"}  # of p
 
 @dataclass(frozen=True)
 class Example:
-    """A file of docs/pull; `folder` is what it has for the pooler's config_dir."""
+    """A file of docs/pull; `folder` is what it has for the pooler's config_dir, empty where FILES names it."""
 
     label: Promise
     folder: str
 
 
 EXAMPLES: Mapping[str, Example] = {
-    "pooldeck-fetch.sh": Example(_("A loop for a sidecar, a unit or a cron job, in sh and curl"), "/pooldeck"),
+    "pooldeck-fetch.sh": Example(_("A loop for a sidecar, a unit or a cron job, in sh and curl"), ""),
     "kubernetes.yaml": Example(_("Kubernetes: a ConfigMap, and a sidecar that fetches and reloads"), "/pooldeck"),
     "ansible.yml": Example(
         _("Ansible: a play that fetches, and reloads where files changed"), "/etc/pgbouncer/pooldeck"
@@ -68,7 +69,8 @@ def panel_url(request: HttpRequest) -> str:
 def command(url: str, pooler: Pooler) -> str:
     """Return the commands that fetch the files where they changed, put them in place and reload the pooler.
 
-    The token goes through standard input, since `ps` shows arguments; the ETag is noted last, so that whatever breaks
+    The token goes through standard input, since `ps` shows arguments. Root, who may reload the unit, gives the files to
+    the owner of the folder, whose pooler could not read them otherwise. The ETag is noted last, so that whatever breaks
     off before has everything fetched again.
     """
     folder, address = shlex.quote(pooler.config_dir), shlex.quote(f"{url}{offers.path_of(pooler)}?as=tar")
@@ -79,8 +81,8 @@ printf 'Authorization: Bearer %s\\n' "$(cat {TOKEN_FILE})" |
     --etag-compare .etag --etag-save .etag-new --output .files.tar \\
     {address} &&
 if [ -s .files.tar ]; then
-  tar -x -f .files.tar && rm .files.tar &&
-    systemctl reload-or-restart {KINDS[pooler.kind].service} && mv .etag-new .etag
+  tar -x -f .files.tar && tar -t -f .files.tar | xargs chown --no-dereference --reference=. -- &&
+    rm .files.tar && systemctl reload-or-restart {KINDS[pooler.kind].service} && mv .etag-new .etag
 fi"""
 
 
@@ -107,5 +109,22 @@ def fetch_example(request: HttpRequest, pk: UUID, name: str) -> HttpResponse:
 def filled(text: str, folder: str, url: str, pooler: Pooler) -> str:
     """Return an example's text for one pooler."""
     text = re.sub(r"(?<=poolers/)ID(?=/)|(?<=pooldeck_pooler: )ID$|(?<=\")ID(?=\")", str(pooler.pk), text, flags=re.M)
-    text = re.sub(rf"(?<![\w.]){re.escape(folder)}(?![\w.-])", lambda _found: pooler.config_dir, text)
+    if folder:
+        text = _with_folder(text, folder, pooler)
+    else:
+        text = _with_defaults(text, POOLDECK_URL=url, POOLDECK_POOLER=str(pooler.pk), FILES=pooler.config_dir)
     return text.replace("https://pooldeck.example.com", url)
+
+
+def _with_folder(text: str, folder: str, pooler: Pooler) -> str:
+    """Return the text with the pooler's config_dir for `folder`, escaped within double quotes."""
+    quoted = json.dumps(pooler.config_dir, ensure_ascii=False).removesuffix('"')  # YAML's escapes are those of JSON
+    text = re.sub(rf'"{re.escape(folder)}(?=["/])', lambda _found: quoted, text)
+    return re.sub(rf'(?<![\w."]){re.escape(folder)}(?![\w.-])', lambda _found: pooler.config_dir, text)
+
+
+def _with_defaults(script: str, **values: str) -> str:
+    """Return the script with these values for variables that its environment does not set."""
+    for name, value in values.items():
+        script = script.replace(f"{name}=${{{name}-}}", f"{name}=${{{name}-{shlex.quote(value)}}}")
+    return script

@@ -1,6 +1,7 @@
 """How a pooler's files are fetched, on its page; with real ones: tests/live/pools/deployment/test_pull.py."""
 
 import re
+import subprocess
 
 import pytest
 import yaml
@@ -34,6 +35,8 @@ def test_the_page_has_the_command_with_the_address_and_the_folder(staff, pulled)
     command = answer.context["fetch_card"]["command"]
     assert "umask 077 && cd '/srv/pg files' &&" in command
     assert f"'http://testserver/api/v1/poolers/{pulled.pk}/files/?as=tar'" in command
+    steps = ("tar -x", "chown --no-dereference --reference=.", "systemctl", "mv .etag")
+    assert sorted(steps, key=command.index) == list(steps)
     assert "pd_" not in command
     page = page_of(answer)
     assert TITLE in page
@@ -149,6 +152,33 @@ def test_an_example_has_the_address_the_id_and_the_folder_filled_in(staff, db, n
         assert play["vars"]["pooldeck_pooler"] == str(pooler.pk)
         assert play["vars"]["pooldeck_files"] == "/srv/files"
         assert play["vars"]["pgbouncer_etc"] == "/etc/pgbouncer"
+
+
+@pytest.mark.parametrize("folder", ["/srv/a, b}: 'c' #d", '/srv/"e"\\f'])
+def test_a_folder_of_any_name_stays_one_value_in_an_example(staff, db, folder):
+    pooler = a_pooler(config_dir=folder, delivery="pull")
+
+    def read(name):
+        return staff.get(url_of(pooler, f"fetch-examples/{name}")).content.decode()
+
+    config, _service, deployment = yaml.safe_load_all(read("kubernetes.yaml"))
+    assert f"%include {folder}/pooldeck.ini\n" in config["data"]["pgbouncer.ini"]
+    (first,) = deployment["spec"]["template"]["spec"]["initContainers"]
+    told = {one["name"]: one["value"] for one in first["env"]}
+    assert (told["FILES"], told["PID_FILE"]) == (folder, f"{folder}/pgbouncer.pid")
+    assert {"name": "pooldeck", "mountPath": folder} in first["volumeMounts"]
+    (play,) = yaml.safe_load(read("ansible.yml"))
+    assert play["vars"]["pooldeck_files"] == folder
+    beginning = read("pooldeck-fetch.sh").partition("umask")[0]
+    shown = 'printf "%s\n" "$POOLDECK_URL" "$POOLDECK_POOLER" "$FILES"'
+    told = subprocess.run(
+        ["/bin/sh", "-c", f"{beginning}{shown}"],
+        env={"POOLDECK_TOKEN_FILE": "token", "POOLDECK_URL": "http://elsewhere"},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert told.stdout.splitlines() == ["http://elsewhere", str(pooler.pk), folder]
 
 
 def test_no_other_file_is_given_as_an_example(staff, pulled):

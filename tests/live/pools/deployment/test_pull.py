@@ -102,18 +102,18 @@ def environment(pooler: Pooler, fetching: FetchingPgBouncer, live_server: Any) -
     }
 
 
-def loop(files: Path, *words: str) -> list[str]:
-    """The command of the loop, as the account of the PgBouncer."""
+def loop(files: Path, *words: str, drops: bool = True) -> list[str]:
+    """The command of the loop, as the account of the PgBouncer where it `drops` its rights."""
     argv = ["/bin/sh", "-c", SCRIPT.read_text(), "pooldeck-fetch", *words]
-    return account.dropped(argv, signal.SIGTERM, files)
+    return account.dropped(argv, signal.SIGTERM, files) if drops else argv
 
 
 @pytest.fixture
 def fetch(environment: dict[str, str]) -> Fetch:
-    """Runs the loop once."""
+    """Runs the loop once, as the account of the PgBouncer or as this one."""
 
-    def run(**other: str) -> "subprocess.CompletedProcess[bytes]":
-        argv, told = loop(Path(environment["FILES"]), "--once"), environment | other
+    def run(*, drops: bool = True, **other: str) -> "subprocess.CompletedProcess[bytes]":
+        argv, told = loop(Path(environment["FILES"]), "--once", drops=drops), environment | other
         return subprocess.run(argv, env=told, capture_output=True, check=False, cwd="/", timeout=60)
 
     return run
@@ -129,9 +129,7 @@ def running(fetch: Fetch, fetching: FetchingPgBouncer) -> Iterator[FetchingPgBou
 
 
 @pytest.fixture
-def by_hand(
-    pooler: Pooler, fetching: FetchingPgBouncer, live_server: Any, client: Client
-) -> Callable[[], "subprocess.CompletedProcess[bytes]"]:
+def by_hand(pooler: Pooler, fetching: FetchingPgBouncer, live_server: Any, client: Client) -> Fetch:
     """Runs the command of the pooler's page, with a token made there, on a host whose systemctl knows PgBouncer."""
     client.force_login(person())
     page = client.post(f"/poolers/{pooler.pk}/files-token/", {"name": "by hand", "lifetime_days": "0"})
@@ -141,12 +139,39 @@ def by_hand(
     account.write_private(programs / "systemctl", f'#!/bin/sh\nexec kill -HUP "$(cat {fetching.home}/pgbouncer.pid)"\n')
     (programs / "systemctl").chmod(0o700)
     told = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(fetching.home)}
-    argv = account.dropped(["/bin/sh", "-c", command(live_server.url, pooler)], signal.SIGTERM, fetching.files)
-    return lambda: subprocess.run(argv, env=told, capture_output=True, check=False, cwd="/", timeout=60)
+
+    def run(*, drops: bool = True) -> "subprocess.CompletedProcess[bytes]":
+        argv = ["/bin/sh", "-c", command(live_server.url, pooler)]
+        argv = account.dropped(argv, signal.SIGTERM, fetching.files) if drops else argv
+        return subprocess.run(argv, env=told, capture_output=True, check=False, cwd="/", timeout=60)
+
+    return run
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files to another account")
+@pytest.mark.parametrize("program", ["installed"], indirect=True)
+@pytest.mark.parametrize("name", ["fetch", "by_hand"])
+def test_files_that_root_fetches_belong_to_the_poolers_account_which_reads_them(
+    request: pytest.FixtureRequest,
+    name: str,
+    running: FetchingPgBouncer,
+    make_pool: MakePool,
+    pooler: Pooler,
+) -> None:
+    pool = make_pool()
+    deployment.apply_pooler(pooler)
+    ended = request.getfixturevalue(name)(drops=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")
+    there = running.files.stat()
+    owners = {path.name: (path.stat().st_uid, path.stat().st_gid) for path in running.files.glob("pooldeck*")}
+    assert owners == dict.fromkeys(owners, (there.st_uid, there.st_gid))
+    assert there.st_uid != 0
+    assert poll(lambda: _applied(pooler, pool), WITHIN_S) == "applied: "
+    assert sizes(running) == {"orders": 3}
 
 
 def test_the_command_of_the_page_fetches_reloads_and_asks_for_nothing_twice(
-    by_hand: Callable[[], "subprocess.CompletedProcess[bytes]"],
+    by_hand: Fetch,
     fetching: FetchingPgBouncer,
     make_pool: MakePool,
     pooler: Pooler,
