@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from pools import task_queue
 from pools.deployment import snapshots
 from pools.errors import InvalidValues
-from pools.inventory import budget, pool_validation, pooler_settings_validation
+from pools.inventory import budget, pool_validation, pooler_settings_validation, pooler_validation
 from pools.inventory.budget import Budget
 from pools.models import AS_APPLIED, Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState, Specs
 from pools.poolers.settings_schema import Scope
@@ -72,8 +72,8 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
     _refuse(chain(_broken_rules(fresh), _bad_settings(locked, revision)))
     before = budget.of_clusters(clusters.values())
     _write(plan)
+    _restore_settings(locked, revision, author)  # before the budget is read again, which counts its processes
     _refuse(_over_budget(before, budget.of_clusters(clusters.values()), clusters))
-    _restore_settings(locked, revision, author)
     Pooler.objects.filter(pk=locked.pk).update(spec_cause=_("rollback to %(number)s") % {"number": revision.number})
 
 
@@ -141,13 +141,15 @@ def _broken_rules(pools: Collection[Pool]) -> Iterator[str]:
 
 
 def _bad_settings(pooler: Pooler, revision: Revision) -> Iterator[str]:
-    """Yield the problems of settings that the pooler's present release no longer accepts."""
+    """Yield the problems of settings and processes that the pooler, as it is now, no longer accepts."""
     asked = revision.specs
     problems = [pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, asked.get("settings", {}))]
     for own in asked.get("user_settings", {}).values():
         problems.append(pooler_settings_validation.value_problems(pooler, Scope.USER, own))
     problems.append(pooler_settings_validation.file_problems(pooler, revision.given))
     yield from (message for _, message in chain.from_iterable(problems))
+    if message := pooler_validation.count_problem(vars(pooler), asked.get("processes", pooler.desired_processes)):
+        yield message
 
 
 def _write(plan: Plan) -> None:

@@ -73,13 +73,14 @@ def _generator_problem(name: str) -> str:
 def _processes_problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield why the pooler can't have so many processes."""
     count = fields["desired_processes"]
-    if message := _processes_problem(fields, count):
+    if message := count_problem(fields, count):
         yield "desired_processes", message
     elif not pooler._state.adding:
         yield from budget.processes_problems(pooler, count)
 
 
-def _processes_problem(fields: Mapping[str, Any], count: Any) -> str:
+def count_problem(fields: Mapping[str, Any], count: Any) -> str:
+    """Return why no pooler with these fields can have so many processes, whatever the budget; an empty text is none."""
     kind, delivery = fields["kind"], fields["delivery"]
     if not isinstance(count, int) or not 1 <= count <= MOST_PROCESSES:
         return _("%(count)r is not a number from 1 to %(most)d") % {"count": count, "most": MOST_PROCESSES}

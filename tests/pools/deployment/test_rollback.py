@@ -104,6 +104,35 @@ def test_a_rollback_over_the_budget_changes_nothing(pooler: Pooler, asked: Asked
     assert asked() == []
 
 
+def with_processes(pooler: Pooler, count: int) -> Revision:
+    """An applied revision with so many processes; the pooler has one again."""
+    pooler.edit(None, desired_processes=count)
+    revision = applied(pooler)
+    pooler.edit(None, desired_processes=1, settings_state=PoolState.APPLIED)
+    return revision
+
+
+def test_the_processes_that_come_back_count_in_the_budget(pooler: Pooler, asked: Asked) -> None:
+    cluster = a_cluster(name="main")
+    checked(cluster)
+    a_pool(pooler=pooler, cluster=cluster, size=20)
+    revision = with_processes(pooler, 4)
+    a_pool(cluster=cluster, size=50)
+    with pytest.raises(CannotRollBack, match="130 connections of cluster main, which has only 97"):
+        rollback.roll_back(pooler, revision)
+    pooler.refresh_from_db()
+    assert (pooler.desired_processes, pooler.settings_state, asked()) == (1, PoolState.APPLIED, [])
+
+
+def test_the_processes_of_before_its_host_fetched_its_files_are_refused(pooler: Pooler, asked: Asked) -> None:
+    revision = with_processes(pooler, 4)
+    pooler.edit(None, delivery="pull")
+    with pytest.raises(CannotRollBack, match="its host fetches the files, and starts as many of it as it needs"):
+        rollback.roll_back(pooler, revision)
+    pooler.refresh_from_db()
+    assert (pooler.desired_processes, asked()) == (1, [])
+
+
 def test_a_lost_cluster_and_a_setting_of_another_release_are_named(pooler: Pooler) -> None:
     pool = a_pool(pooler=pooler, name="orders")
     pooler.edit(None, settings={"max_prepared_statements": 100})
