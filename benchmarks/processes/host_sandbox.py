@@ -40,9 +40,14 @@ def _needs(command: Command, program: str, connection: SshConnection) -> tuple[s
     if not bwrap:
         raise NotConfinable(_("bubblewrap is not installed"))
     files = [path for kind, _space, path in lines if kind == "file"]
-    listed = connection.run([program], environment=LISTING_LIBRARIES)
-    loader, folders = libraries_in(listed.stdout.decode(errors="replace"), program)
+    loader, folders = libraries_in(_listing(program, connection), program)
     return bwrap, Needs(program, loader, (*folders, *files), command.sockets)
+
+
+def _listing(program: str, connection: SshConnection) -> str:
+    """Return what the loader lists for the program; by the connection's environment, it would for `timeout` instead."""
+    variables = [f"{name}={value}" for name, value in LISTING_LIBRARIES.items()]
+    return connection.run(["env", *variables, program]).stdout.decode(errors="replace")
 
 
 def _tried(found: tuple[str, Needs], connection: SshConnection, home: Path) -> list[str]:

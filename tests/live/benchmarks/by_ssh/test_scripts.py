@@ -4,11 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.engines.pgbench import script_gate
+from benchmarks.engines.pgbench import binary, script_gate
 from benchmarks.errors import InvalidOptions
 from benchmarks.generators import registry
 from benchmarks.models import Run, Status, Validity
 from benchmarks.processes import host_sandbox
+from pools.hosts import ssh
 from pools.inventory import hosts
 from pools.models import Cluster, Host
 from tests.live.benchmarks.by_ssh.test_runs import homes, submitted
@@ -45,6 +46,11 @@ def test_a_script_runs_confined(cluster: Cluster, dataset: str, confining: Host)
     assert "bwrap" not in " ".join(run.command)
     assert run.summary["latency_samples"] == run.summary["transactions"] > 100
     assert homes() == []
+
+
+def test_the_libraries_of_the_program_are_listed_and_not_those_of_what_starts_it(host: Host) -> None:
+    with ssh.connected(host) as connection:
+        assert "/libpq.so" in host_sandbox._listing(binary.find().path, connection)
 
 
 @pytest.mark.parametrize("text", ["\\shell touch {0}", "\\setshell x touch {0}; echo 7", "SELECT 1 \\shell touch {0}"])
