@@ -67,7 +67,8 @@ def _found_sockets(found: Mapping[str, Any]) -> Iterator[str]:
 def _own_sockets(pooler: Pooler) -> Iterator[str]:
     """Yield the sockets by which a registered pooler and its processes are asked."""
     folders = [pooler.host, *(str(process["socket"]) for process in pooler.processes)]
-    yield from (socket_path(folder, pooler.port) for folder in folders if folder.startswith("/"))
+    ports = [port for port in (pooler.port, pooler.pcp_port) if port]
+    yield from (socket_path(folder, port) for folder in folders if folder.startswith("/") for port in ports)
     yield pooler.stats_address  # what is no path is left out
 
 

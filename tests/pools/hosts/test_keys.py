@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pools.hosts import keys
-from pools.models import Host
+from pools.models import Delivery, Host, Pooler, PoolerKind
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="openssh-client is not installed")
@@ -36,6 +36,15 @@ def test_the_line_opens_the_ports_of_the_poolers_and_of_hosts_behind() -> None:
     assert 'permitopen="[/run/admin.sock]:*",permitopen="[/run/pgb/.s.PGSQL.6433]:*"' in line
     assert "/a" not in line.replace("/admin", "")  # it would end its quotes
     assert line.endswith(f" ssh-ed25519 AAAA pooldeck-{host.pk}")
+
+
+@pytest.mark.django_db
+def test_the_line_opens_both_sockets_of_a_pgpool() -> None:
+    host = Host.objects.create(name="outer", address="10.0.0.1", user="postgres", public_key="ssh-ed25519 AAAA")
+    address = {"host": "/run/postgresql", "port": 9999, "pcp_port": 9898, "kind": PoolerKind.PGPOOL}
+    Pooler.objects.create(name="edge", delivery=Delivery.SSH, ssh_host=host, **address)
+    line = keys.authorized_keys_line(host)
+    assert [f'permitopen="[/run/postgresql/.s.PGSQL.{port}]:*"' in line for port in (9999, 9898)] == [True, True]
 
 
 @pytest.mark.django_db
