@@ -38,18 +38,21 @@ def address_of(pooler: Pooler, other_host: str = "", port: int | None = None) ->
     return {"host": host, "port": at_port}
 
 
-def connected(pooler: Pooler, connect: Callable[[dict[str, Any]], Connection], other_host: str = "") -> Connection:
+def connected(
+    pooler: Pooler, connect: Callable[[dict[str, Any]], Connection], other_host: str = "", port: int | None = None
+) -> Connection:
     """Connect to `address_of`; once more where the way to the pooler is another one now.
 
     Raises what `connect` raises, and `PoolerUnreachable` where the way itself ends before the pooler.
     """
     began, asked = time.monotonic(), at_address(pooler, other_host)
+    port = pooler.port if port is None else port
     while True:
         try:
-            return connect(address_of(pooler, other_host))
-        except psycopg.Error as error:
-            is_unanswered = any(words in str(error) for words in NO_ANSWER)
-            if not is_unanswered or not deliveries.of(pooler).has_reconnected(asked, pooler.port, began):
+            return connect(address_of(pooler, other_host, port))
+        except (psycopg.Error, BrokenPipeError, ConnectionResetError) as error:
+            is_unanswered = isinstance(error, OSError) or any(words in str(error) for words in NO_ANSWER)
+            if not is_unanswered or not deliveries.of(pooler).has_reconnected(asked, port, began):
                 raise
 
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 
 from pools.clusters import endpoints, topology
 from pools.config_files import deliveries, pooler_files
-from pools.errors import ClusterUnreachable
+from pools.errors import ClusterUnreachable, HostUnreachable, PoolerUnreachable
 from pools.hosts import processes
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState, WaitingSetting
 from pools.poolers import direct_login, first_query, local_process, settings_schema
@@ -27,7 +27,7 @@ from pools.poolers.haproxy import preflight, render, stats_socket
 from pools.poolers.haproxy.render import Address, Entry
 from pools.poolers.haproxy.settings_catalog import CATALOG, addresses_in
 from pools.poolers.haproxy.stats_socket import MAIN
-from pools.poolers.pooler_login import reason_of
+from pools.poolers.pooler_login import connected, reason_of
 from pools.poolers.session import Draft, Files, Progress
 from pools.poolers.settings_schema import Scope, Version
 
@@ -209,9 +209,11 @@ class HAProxySession:
         deadline = time.monotonic() + CONNECT_TIMEOUT_S
         while True:
             try:
-                with _session(pool, _front(self.pooler)) as session:
+                with _through(pool, pool.login, pool.cluster.password_of(pool.login) or "") as session:
                     session.execute(b"SELECT 1")
-            except psycopg.Error as error:
+            except HostUnreachable:
+                raise
+            except (psycopg.Error, PoolerUnreachable) as error:
                 if time.monotonic() > deadline:
                     raise Rejected(direct_login.failed_through(pool, str(error).strip()), pool.pk) from None
                 time.sleep(POLL_S)
@@ -293,7 +295,7 @@ def differences(pooler: Pooler, text: str) -> list[str]:
 def probe(pool: Pool, role: str, password: str) -> None:
     """Run a client's first query; raises `Rejected`, and `Unproved` while all its connections are taken."""
     try:
-        first_query.run(partial(_open, pool, _front(pool.pooler), role, password))
+        first_query.run(partial(_through, pool, role, password))
     except psycopg.Error as error:
         front = next((row for row in stats_socket.show(pool.pooler, "stat") if _is_frontend(row)), {})
         if front.get("scur") == front.get("slim"):
@@ -305,9 +307,9 @@ def _is_frontend(row: Mapping[str, object]) -> bool:
     return (row["pxname"], row["svname"]) == (render.PROXY, "FRONTEND")
 
 
-def _front(pooler: Pooler) -> Address:
-    """Return the address of its clients, or what leads there from here."""
-    return deliveries.of(pooler).address_of(pooler, pooler.port)
+def _through(pool: Pool, role: str, password: str) -> psycopg.Connection:
+    """Log in to a pool as its clients do; raises what psycopg raises, and `PoolerUnreachable`."""
+    return connected(pool.pooler, lambda address: _open(pool, (address["host"], address["port"]), role, password))
 
 
 def _session(pool: Pool, at: Address) -> psycopg.Connection:

@@ -17,7 +17,7 @@ from core.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
-from pools.poolers.pooler_login import address_of
+from pools.poolers.pooler_login import connected
 
 TIMEOUT_S = 10
 LARGEST_BYTES = 1024 * 1024
@@ -96,16 +96,24 @@ def _session(pooler: Pooler) -> Iterator[socket.socket]:
         raise PoolerUnreachable(
             _("pooler %(pooler)s has no PCP port: give it (pcp_port in its pgpool.conf)") % {"pooler": pooler}
         )
-    address = address_of(pooler, port=pooler.pcp_port)
     try:
-        with _connect(**address) as connection:
-            _authenticate(pooler, connection)
+        with connected(pooler, lambda address: _logged_in(pooler, **address), port=pooler.pcp_port) as connection:
             yield connection
             _send(connection, b"X")
     except OSError as error:
         reason = f"{pooler.host} port {pooler.pcp_port}: {error.strerror or error}"
         text = _("the PCP port of pooler %(pooler)s can't be reached at %(reason)s")
         raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason}) from None
+
+
+def _logged_in(pooler: Pooler, host: str, port: int) -> socket.socket:
+    connection = _connect(host, port)
+    try:
+        _authenticate(pooler, connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _connect(host: str, port: int) -> socket.socket:
@@ -177,7 +185,7 @@ def _read(connection: socket.socket, size: int) -> bytes:
     while len(found) < size:
         part = connection.recv(size - len(found))
         if not part:
-            raise OSError(_("it closed the connection"))
+            raise ConnectionResetError(_("it closed the connection"))
         found += part
     return found
 

@@ -10,10 +10,12 @@ from panel.quickstart.servers import PostgresServer, free_port
 from pools import deployment
 from pools.config_files import deliveries
 from pools.deployment import drift, live_files
-from pools.hosts import keys
+from pools.errors import PoolerUnreachable
+from pools.hosts import kept, keys
 from pools.inventory import hosts, pooler_settings, poolers
 from pools.models import Cluster, Delivery, Host, Mode, Pool, Pooler, PoolerKind, PoolState, RevisionState
-from pools.poolers import local_process
+from pools.poolers import driver, local_process
+from pools.poolers.pgpool import pcp
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
 from tests.live.haproxies import HAProxyServer
 from tests.live.pools.conftest import state_of
@@ -145,6 +147,46 @@ def test_a_connection_cut_after_the_write_is_made_anew_or_the_apply_follows(
         applied(pooler)
     assert (state_of(pool), log_in(pooler)) == ((PoolState.APPLIED, ""), APP_ROLE)
     assert live_files.live_files(pooler)["state"] == "in sync"
+
+
+def shut(sshd: SshServer, line: str, port: int) -> None:
+    """Have the next login open no tunnel to a port."""
+    sshd.let_in(line.replace(f':{port}"', ':1"'))
+    kept.close_all()
+
+
+def test_a_control_port_that_the_line_opens_since_is_reached_at_once(
+    pgpool: tuple[PgpoolServer, Pooler], host: Host, sshd: SshServer
+) -> None:
+    server, pooler = pgpool
+    line = keys.authorized_keys_line(host)
+    shut(sshd, line, server.pcp_port)
+    with pytest.raises(
+        PoolerUnreachable, match=f"no tunnel of the panel's lead to {server.host} port {server.pcp_port}"
+    ):
+        pcp.log_in(pooler)
+    sshd.let_in(line)
+    with pytest.raises(PoolerUnreachable, match="refused postgres: authentication failed"):  # before the first apply
+        pcp.log_in(pooler)
+
+
+def test_a_port_of_clients_that_the_line_opens_since_is_reached_at_once(
+    haproxy: tuple[HAProxyServer, Pooler], known: Cluster, host: Host, sshd: SshServer
+) -> None:
+    server, pooler = haproxy
+    pool, line = ask_pool(pooler, known, 100), keys.authorized_keys_line(host)
+    shut(sshd, line, server.port)
+    refused = deployment.apply_pooler(pooler)
+    assert f"lets no tunnel of the panel's lead to {server.host} port {server.port}" in refused.reason
+    with pytest.raises(PoolerUnreachable, match="lets no tunnel"):
+        driver(pooler).probe(pool, APP_ROLE, APP_PASSWORD)
+    sshd.let_in(line)
+    Pool.objects.update(state=PoolState.PENDING)
+    applied(pooler)
+    shut(sshd, line, server.port)
+    with kept.connected(host):
+        sshd.let_in(line)
+    driver(pooler).probe(pool, APP_ROLE, APP_PASSWORD)
 
 
 def test_a_pgpool_is_found_by_the_port_of_its_clients_and_not_by_its_control_port(
