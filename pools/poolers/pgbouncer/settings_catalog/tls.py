@@ -38,9 +38,13 @@ PROTOCOLS = _(
     "PgBouncer allows these versions of TLS (default {default}): secure means 1.2 and 1.3, all means any, and tlsv1.0 "
     "to tlsv1.3 are listed with commas."
 )
+OWN_CIPHERS_HELP = _(
+    "PgBouncer allows these ciphers up to TLS 1.2, in OpenSSL's notation (default {default}); the words default, "
+    "secure, normal and fast mean lists of PgBouncer's own."
+)
 CIPHERS_HELP = _(
-    "PgBouncer allows these ciphers up to TLS 1.2, in OpenSSL's notation (default {default}); the word default means "
-    "OpenSSL's own list."
+    "PgBouncer allows these ciphers up to TLS 1.2, in OpenSSL's notation; the default is the word {default}, which "
+    "means OpenSSL's own list."
 )
 CIPHERS_1_3_HELP = _(
     "PgBouncer allows these ciphers of TLS 1.3, separated by colons, such as TLS_AES_256_GCM_SHA384; an empty field "
@@ -63,7 +67,7 @@ def _ciphers(side: str) -> tuple[Setting, ...]:
     """Define the ciphers of `client` or `server`; their default before 1.21 was a list of PgBouncer's own."""
     name = f"{side}_tls_ciphers"
     return (
-        text(name, "fast", CIPHERS_HELP, pattern=CIPHERS, check=ciphers_fault, until=(1, 21)),
+        text(name, "fast", OWN_CIPHERS_HELP, pattern=CIPHERS, check=ciphers_fault, until=(1, 21)),
         text(name, "default", CIPHERS_HELP, pattern=CIPHERS, check=ciphers_fault, since=(1, 21)),
         text(f"{side}_tls13_ciphers", "", CIPHERS_1_3_HELP, pattern=rf"{NEWEST}(:{NEWEST})*", since=(1, 25)),
     )

@@ -104,7 +104,10 @@ SETTINGS = on_page(
     choice(
         "log_error_verbosity",
         "default",
-        _("Pgpool-II logs each message in this detail (default {default})."),
+        _(
+            "Pgpool-II logs each message in this detail (the default is the word {default}): terse leaves out DETAIL, "
+            "HINT, QUERY and CONTEXT, and verbose adds fields."
+        ),
         "terse",
         "default",
         "verbose",
