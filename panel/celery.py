@@ -98,6 +98,14 @@ def register_changed_files(**_: Any) -> None:
 
 
 @worker_ready.connect
+def remove_left_keys(**_: Any) -> None:
+    """Remove the keys of SSH that a killed worker left here."""
+    from pools.hosts import ssh_client  # models, which need Django set up
+
+    ssh_client.remove_left_folders()
+
+
+@worker_ready.connect
 def ask_for_its_description(**_: Any) -> None:
     """Queue the registration of this worker; it may be ready before its first heartbeat."""
     send_heartbeat()

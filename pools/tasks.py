@@ -11,6 +11,7 @@ from pools.clusters import health_check
 from pools.config_files import folder_owner
 from pools.console import commands
 from pools.deployment import drift, let_go, proofs, retries, take_over
+from pools.hosts import ssh_client
 from pools.inventory import hosts, poolers
 from pools.models import Pooler, PoolerState, TakeOver
 from pools.monitoring import notifications, pool_checks, pool_logins, recorder, redis_store
@@ -84,7 +85,8 @@ def check_everything() -> None:
 
 @shared_task
 def check_hosts() -> None:
-    """Check again the hosts that could not be reached by SSH."""
+    """Check again the hosts that could not be reached by SSH; remove the keys that killed workers left here."""
+    ssh_client.remove_left_folders()
     with redis_store.exclusive("hosts", HOSTS_S) as is_mine:
         if is_mine:
             hosts.check_again()

@@ -1,6 +1,8 @@
 """OpenSSH's client: its configuration, one login that all commands share (ControlMaster), and what its errors mean.
 
 The private keys lie in files of mode 0600 in a private folder, from just before the login until it succeeded or failed.
+Those of a process that is killed meanwhile are removed at the next login, at each check of hosts, and when a worker
+starts.
 """
 
 import os
@@ -208,13 +210,18 @@ def _refuse(hops: Sequence[Hop], *, last_is_confirmed: bool = True) -> None:
 
 @contextmanager
 def _private_folder() -> Iterator[Path]:
-    """Make a folder that only this account can enter; first remove those of processes that were killed."""
+    """Make a folder that only this account can enter."""
+    remove_left_folders()
+    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as name:
+        yield Path(name)
+
+
+def remove_left_folders() -> None:
+    """Remove the private folders of processes that were killed, which a login may have left a key in."""
     for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError, ValueError):
             if left.stat().st_uid == os.geteuid() and not _is_alive(int(left.name.split("-")[2])):
                 shutil.rmtree(left)
-    with tempfile.TemporaryDirectory(prefix=f"{PREFIX}{os.getpid()}-", ignore_cleanup_errors=True) as name:
-        yield Path(name)
 
 
 def _is_alive(pid: int) -> bool:

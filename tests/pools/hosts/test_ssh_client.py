@@ -1,11 +1,14 @@
 """The configuration of ssh, and what its errors mean."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from core.installation import pausing
+from panel import celery
+from pools import tasks
 from pools.errors import HostUnreachable
 from pools.hosts import ssh_client
 from pools.hosts.ssh_client import Hop
@@ -35,17 +38,29 @@ def test_errors_of_ssh_name_the_host_and_the_remedy(words: str, kind: type[Excep
     assert (type(found), message in str(found)) == (kind, True)
 
 
-def test_folders_of_killed_processes_are_removed_and_others_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path, Path]:
+    """The folders with keys of a process that is gone, of this one, and of nobody knows whom."""
     monkeypatch.setattr(ssh_client.tempfile, "tempdir", str(tmp_path))
     dead, alive, strange = (tmp_path / f"{ssh_client.PREFIX}{word}-x" for word in ("999999999", str(os.getpid()), "x"))
     for one in (dead, alive, strange):
         one.mkdir()
         (one / "host-a").write_text("PRIVATE")
+    return dead, alive, strange
+
+
+def log_in() -> None:
     with ssh_client._private_folder() as folder:
         assert folder.stat().st_mode & 0o077 == 0
-        assert (dead.exists(), alive.exists(), strange.exists()) == (False, True, True)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("clean", [log_in, tasks.check_hosts, celery.remove_left_keys])
+def test_folders_of_killed_processes_are_removed_and_others_stay(
+    left: tuple[Path, Path, Path], clean: Callable[[], None]
+) -> None:
+    clean()
+    assert [one.exists() for one in left] == [False, True, True]
 
 
 @pytest.mark.django_db
