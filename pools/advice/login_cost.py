@@ -57,11 +57,11 @@ def client_auth_note(pool: Pool) -> str:
     return KINDS[pool.pooler.kind].client_auth_note(pool, last.files, notes)
 
 
-def remedies_of(pooler: Pooler, login: Login) -> list[str]:
-    """Return the remedies against the cost of such a login through the pooler, a sentence each."""
+def remedies_of(pooler: Pooler, login: Login, *, is_managed: bool = True) -> list[str]:
+    """Return the remedies against the cost of such a login through the pooler, a sentence each; see `remedies`."""
     spent = {"Client": login.client_cpu_ms, "Pooler": login.pooler_cpu_ms or 0.0, "TLS": login.tls_ms or 0.0}
     version = releases.version_of(pooler.server_version) if pooler.kind == PoolerKind.PGBOUNCER else ()
-    return list(remedies(spent, pooler.get_kind_display(), version))
+    return list(remedies(spent, pooler.get_kind_display(), version, is_managed=is_managed))
 
 
 def measure(pool: Pool) -> list[Login]:
@@ -85,7 +85,7 @@ def measure_entry(entry: Entry, user: str, password: str, database: str = "") ->
         return logins, _("its server is not registered as a cluster, so a login to it can't be measured beside this")
     direct = endpoints.of_cluster(entry.cluster, entry.database or database)
     try:
-        logins.append(_measured(_("directly"), endpoints.as_role(direct, entry.cluster, user, password), ()))
+        logins.append(_measured(_("directly"), endpoints.with_login(direct, user, password), ()))
     except ClusterUnreachable as error:
         return logins, _("the same login does not work on the server itself: %(error)s") % {"error": error}
     return logins, ""
@@ -156,21 +156,20 @@ def _handshake_s(address: str, port: int) -> float | None:
     return median(took) if took else None
 
 
-def remedies(spent_ms: Mapping[str, float], pooler_name: str, version: tuple[int, ...]) -> Iterator[str]:
+def remedies(
+    spent_ms: Mapping[str, float], pooler_name: str, version: tuple[int, ...], *, is_managed: bool = True
+) -> Iterator[str]:
     """Yield the remedies against the cost of a login, a sentence each with its price.
 
     `spent_ms`: of "Client" and "Pooler" in processor time, of "TLS" on the clock; `pooler_name`: empty where
-    there is none; `version`: PgBouncer's, empty for another pooler.
+    there is none; `version`: PgBouncer's, empty for another pooler; `is_managed`: whether the login is to a pool of the
+    panel, which can be applied again.
     """
     yield _("Keep connections open in the application's pool: no login at all. It costs the memory of idle sessions.")
     if not pooler_name:
         yield _("Log in to a pooler: it saves the server the fork, at the cost of another process to run.")
     if spent_ms.get("Pooler", 0.0) > EXPENSIVE_MS and version and version < KEEPS_KEYS:
-        yield _(
-            "This PgBouncer hashes the password at every login: apply the pool again so that it gets the server's "
-            "verifier, or use 1.25 or later, which caches the result. Its revision explains why a password stays in "
-            "clear text."
-        )
+        yield _hashes_less(is_managed)
     if spent_ms.get("Client", 0.0) > EXPENSIVE_MS:
         yield _(
             "Lower scram_iterations (PostgreSQL 16 and later) and set the password again: the client hashes less, and "
@@ -181,3 +180,13 @@ def remedies(spent_ms: Mapping[str, float], pooler_name: str, version: tuple[int
             "Give the pooler a certificate with an ECDSA key instead of RSA: the handshake takes less of its thread. "
             "Very old clients do not support ECDSA."
         )
+
+
+def _hashes_less(is_managed: bool) -> str:
+    if not is_managed:
+        return _("This PgBouncer hashes the password at every login: use 1.25 or later, which caches the result.")
+    return _(
+        "This PgBouncer hashes the password at every login: apply the pool again so that it gets the server's "
+        "verifier, or use 1.25 or later, which caches the result. Its revision explains why a password stays in "
+        "clear text."
+    )

@@ -98,6 +98,12 @@ def as_role(endpoint: Endpoint, cluster: Cluster, role: str, password: str | Non
     return replace(endpoint, user=role, password=password, is_panels_login=role == cluster.admin_user)
 
 
+def with_login(endpoint: Endpoint, user: str, password: str | None) -> Endpoint:
+    """Return the endpoint for a login that was given; a stored password never stands in for one that it lacks."""
+    is_panels_login = endpoint.is_panels_login and user == endpoint.user
+    return replace(endpoint, user=user, password=password, is_panels_login=is_panels_login)
+
+
 def address_of_pool(pool: Pool) -> Endpoint:
     """Return the address that clients are told, with the pool's name as the database, without a password: for lists.
 

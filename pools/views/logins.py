@@ -46,6 +46,7 @@ def entry_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
         except PoolsError as error:
             form.add_error(None, str(error))
         else:
-            context |= {"logins": found, "remedies": login_cost.remedies_of(entry.pooler, found[0])}
+            remedies = login_cost.remedies_of(entry.pooler, found[0], is_managed=entry.pool is not None)
+            context |= {"logins": found, "remedies": remedies}
             context["form"] = PassingLoginForm(entry=entry, initial=form.cleaned_data | {"password": ""})
     return render(request, "pools/entry_logins.html", context, status=422 if form.errors else 200)

@@ -120,7 +120,7 @@ def _endpoint(context: SetupContext) -> Endpoint:
     cluster, login = context.run.cluster, context.endpoint
     if context.run.options.get("idle_at") != CLUSTER or not context.run.went_through_pool or cluster is None:
         return login
-    return endpoints.as_role(endpoints.of_cluster(cluster, context.run.database), cluster, login.user, login.password)
+    return endpoints.with_login(endpoints.of_cluster(cluster, context.run.database), login.user, login.password)
 
 
 def _open(context: SetupContext, idle: IdleConnections) -> None:

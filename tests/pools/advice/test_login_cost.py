@@ -6,7 +6,9 @@ import time
 import pytest
 
 from pools.advice import login_cost
+from pools.advice.login_cost import Login
 from pools.clusters.endpoints import Endpoint
+from tests.pools.records import a_cluster, a_pooler, an_entry, know_password
 
 ENDPOINT = Endpoint(host="localhost", port=5432, database="app", user="app")
 
@@ -24,3 +26,26 @@ def test_one_slow_login_does_not_make_a_part_more_than_the_whole(monkeypatch: py
     login = login_cost._measured("directly", ENDPOINT, ())
     assert 0 < login.client_cpu_ms <= login.total_ms
     assert (login.pooler_cpu_ms, login.tls_ms) == (None, None)
+
+
+@pytest.mark.parametrize("user", ["postgres", "app"])
+def test_a_login_that_is_given_without_a_password_is_never_measured_with_a_stored_one(
+    db: None, monkeypatch: pytest.MonkeyPatch, user: str
+) -> None:
+    entry, measured = an_entry(cluster=a_cluster()), []
+    know_password(entry.cluster, "app", "app-secret")
+
+    def note(route: str, endpoint: Endpoint, pids: tuple[int, ...]) -> Login:
+        measured.append((endpoint.user, endpoint.password, endpoint.database))
+        return Login(route, 1.0, 1.0)
+
+    monkeypatch.setattr(login_cost, "_measured", note)
+    login_cost.measure_entry(entry, user, "")
+    assert measured == [(user, "", entry.name), (user, "", "shop")]
+
+
+def test_where_no_pool_is_managed_no_remedy_speaks_of_an_apply(db: None) -> None:
+    pooler, login = a_pooler(config_dir="", server_version="PgBouncer 1.18.0"), Login("x", 9.0, 0.1, 8.0)
+    _keep, hashing = login_cost.remedies_of(pooler, login, is_managed=False)
+    assert hashing == "This PgBouncer hashes the password at every login: use 1.25 or later, which caches the result."
+    assert any("apply the pool again" in one for one in login_cost.remedies_of(pooler, login))
