@@ -255,14 +255,16 @@ class AskedAdviceSerializer(KnownFields):
     confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
 
     def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Take the cluster of the pool or the entry; one of the three is needed."""
-        pool = asked.get("pool")
+        """Take the cluster of the pool or the entry; exactly one of the three is needed."""
+        named = [name for name in ("pool", "entry", "cluster") if asked.get(name)]
+        if not named:
+            raise serializers.ValidationError({"pool": [_("name a pool, an entry, or a cluster")]})
+        if len(named) > 1:
+            text = _("name a pool, an entry, or a cluster: only one of them, not %(named)s")
+            raise serializers.ValidationError({named[0]: [text % {"named": ", ".join(named)}]})
         if entry := asked.get("entry"):
             return asked | self._through(entry, asked["user"])
-        cluster = pool.cluster if pool else asked.get("cluster")
-        if cluster is None:
-            raise serializers.ValidationError({"pool": [_("name a pool, or a cluster")]})
-        return asked | {"cluster": cluster}
+        return asked | {"cluster": asked["pool"].cluster if named == ["pool"] else asked["cluster"]}
 
     def _through(self, entry: Entry, user: str) -> dict[str, Any]:
         try:

@@ -17,7 +17,12 @@ LONGEST_NAME = 100
 
 
 def endpoint_of(entry: Entry, user: str, password: str, database: str = "") -> ExternalEndpoint:
-    """Return the endpoint of an entry for this login, which is tried and stored; a known one gets the new password.
+    """Return the endpoint of an entry for this login, which is tried and stored; raises as `tried`."""
+    return external.keep(tried(entry, user, password, database))
+
+
+def tried(entry: Entry, user: str, password: str, database: str = "") -> ExternalEndpoint:
+    """Return the endpoint of an entry for this login after a try, not saved yet; a known one has the new password.
 
     `database` is needed where the entry leads to whatever its clients name. Raises `InvalidTarget`,
     `PoolerUnreachable`.
@@ -32,7 +37,7 @@ def endpoint_of(entry: Entry, user: str, password: str, database: str = "") -> E
     behind: dict[str, Any] = {"cluster": entry.cluster}
     behind["cluster_database"] = (entry.database or database) if entry.cluster else ""
     try:
-        return external.save(known, connection_uri.render(endpoint), **(values | behind | _console(entry)))
+        return external.tried(known, connection_uri.render(endpoint), **(values | behind | _console(entry)))
     except InvalidTarget as error:
         errors = {"user" if field == "uri" else field: messages for field, messages in error.errors.items()}
         raise InvalidTarget(errors) from None

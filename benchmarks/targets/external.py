@@ -117,9 +117,15 @@ def uri_of(external: ExternalEndpoint) -> str:
 
 
 def save(external: ExternalEndpoint, uri: str, *, console_password: str = "", **values: Any) -> ExternalEndpoint:
-    """Create or change an endpoint; an empty password keeps the one stored for this login at this address.
+    """Create or change an endpoint as `tried` does, and keep it."""
+    return keep(tried(external, uri, console_password=console_password, **values))
 
-    Logs in first. Raises `InvalidTarget` by field, `ClusterUnreachable` and `PoolerUnreachable`.
+
+def tried(external: ExternalEndpoint, uri: str, *, console_password: str = "", **values: Any) -> ExternalEndpoint:
+    """Return the endpoint with these values after a login, not saved yet; `keep` does that.
+
+    An empty password keeps the one stored for this login at this address. Raises `InvalidTarget` by field,
+    `ClusterUnreachable` and `PoolerUnreachable`.
     """
     known, known_console = _passwords(external)
     login = read_uri(uri)
@@ -130,6 +136,11 @@ def save(external: ExternalEndpoint, uri: str, *, console_password: str = "", **
     owner = external.secret_owner(f"console {external.console_user}")
     external.console_password = console_password or known_console.get(owner, "")
     _check(external)
+    return external
+
+
+def keep(external: ExternalEndpoint) -> ExternalEndpoint:
+    """Save an endpoint that was tried. Raises `InvalidTarget` where another has its name."""
     try:
         with transaction.atomic():
             external.save()

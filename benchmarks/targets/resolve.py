@@ -173,6 +173,11 @@ def _external_target(target: RequestedTarget, purpose: str) -> Target:
                 ]
             }
         )
+    return of_external(external)
+
+
+def of_external(external: ExternalEndpoint) -> Target:
+    """Return the target of an external endpoint, which need not be saved yet."""
     database = external.cluster_database or external.database
     return Target(external.cluster, database, role=external.user, external=external)
 

@@ -48,7 +48,7 @@ def entry_run(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 def entry_size(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for a login and a load, and start the sweep that measures through the entry what size it should have."""
-    entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster"), pk=pk)
+    entry = get_object_or_404(Entry.objects.unmanaged().select_related("pooler", "cluster"), pk=pk)
     form = EntryAdviceForm(request.POST or None, entry=entry)
     if request.method == "POST" and form.is_valid():
         try:
@@ -61,8 +61,8 @@ def entry_size(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _asked(request: HttpRequest, entry: Entry, form: EntryAdviceForm) -> Experiment:
-    """Keep the login as an external endpoint, and queue the sweep."""
+    """Queue the sweep, and keep the login as an external endpoint with it: a refusal keeps neither."""
     through_entry.check(entry)
-    endpoint = entries.endpoint_of(entry, **form.login())
+    endpoint = entries.tried(entry, **form.login())
     asked = form.request() | {"cluster": entry.cluster, "author": person(request.user)}
-    return sweep.ask(AdviceRequest(entry=entry, endpoint=endpoint, **asked))
+    return sweep.ask(AdviceRequest(entry=entry, endpoint=endpoint, is_new_login=True, **asked))

@@ -21,7 +21,7 @@ class AdviceRequest:
 
     `workload` is as `workload.read` takes it; `minutes` is the time to spend in all. `database` and `user` name the
     tables that exist where there is no pool. For an `entry` that is not managed here, `endpoint` has the login that
-    somebody gave.
+    somebody gave; `is_new_login` where it was tried and is to be saved with the sweep.
     """
 
     cluster: Cluster
@@ -36,6 +36,7 @@ class AdviceRequest:
     confirm: str = ""
     entry: Entry | None = None
     endpoint: ExternalEndpoint | None = None
+    is_new_login: bool = False
 
     @cached_property
     def load(self) -> Workload:

@@ -11,15 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments import dispatch, order, playbook, resources, results, start
-from benchmarks.experiments.advice import (
-    definition,
-    grid,
-    pooling,
-    recommendation,
-    recorded,
-    through_entry,
-    workload,
-)
+from benchmarks.experiments.advice import definition, grid, pooling, recommendation, recorded, through_entry, workload
 from benchmarks.experiments.advice.grid import Cell, Grid
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.advice.workload import EXISTING
@@ -30,6 +22,7 @@ from benchmarks.models.advice import AdviceRecord, CellFigures, ExistingTables, 
 from benchmarks.models.summaries import Summary
 from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
+from benchmarks.targets import external
 from pools.inventory import budget
 from pools.models import Pool, Pooler
 from pools.poolers import driver
@@ -65,6 +58,8 @@ def ask(request: AdviceRequest) -> Experiment:
     if existing:
         advice["existing"] = existing
     with transaction.atomic():
+        if request.endpoint and request.is_new_login:
+            external.keep(request.endpoint)
         experiment = Experiment.objects.enqueue(
             playbook=definition.NAME,
             definition=text,

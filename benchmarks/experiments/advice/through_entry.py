@@ -13,15 +13,19 @@ from benchmarks.library.scripts import privileges
 from benchmarks.models import ExternalEndpoint
 from benchmarks.models.advice import AdviceRecord, ExistingTables, RecommendedSize
 from benchmarks.targets import resolve
-from pools.models import Entry, PoolerKind
+from pools.models import Entry
+from pools.poolers import driver
 
 
 def check(entry: Entry) -> None:
     """Raise `InvalidExperiment` where its size can't be measured."""
-    if entry.pooler.kind != PoolerKind.PGBOUNCER or not entry.database:
+    if not driver(entry.pooler).sizes_each_pool or not entry.database:
         raise InvalidExperiment({"entry": [_("sizes are measured through an entry of a PgBouncer with one database")]})
     if entry.cluster is None:
         raise InvalidExperiment({"entry": [_("its server is not registered as a cluster: register it first")]})
+    if entry.size is None:
+        message = _("the size of entry %(entry)s is not known: check pooler %(pooler)s, which reads it")
+        raise InvalidExperiment({"entry": [message % {"entry": entry, "pooler": entry.pooler}]})
 
 
 def swept(entry: Entry, candidates: tuple[int, ...], most: int, clients: int, minutes: int) -> Grid:
@@ -33,7 +37,7 @@ def swept(entry: Entry, candidates: tuple[int, ...], most: int, clients: int, mi
     found = sorted({*(size for size in candidates if size < own), own})
     if own < 2:
         message = _("entry %(entry)s has size %(size)s for each login, so there are no sizes to compare below it")
-        raise InvalidExperiment({"entry": [message % {"entry": entry, "size": entry.size or 0}]})
+        raise InvalidExperiment({"entry": [message % {"entry": entry, "size": entry.size}]})
     while len(found) > most:
         found = found[:1] + found[1:-1][::2] + found[-1:]
     return grid.fitted_in_one_row(found, clients, minutes)
@@ -46,7 +50,7 @@ def most_busy(entry: Entry) -> int:
 
 def login_of(endpoint: ExternalEndpoint) -> ExistingTables:
     """Return database and role that the load reaches. Raises `Refused`, `ClusterUnreachable` as for a run's scripts."""
-    privileges.refuse_reaching(resolve.find({"external": str(endpoint.pk)}))
+    privileges.refuse_reaching(resolve.of_external(endpoint))
     return {"database": endpoint.cluster_database, "user": endpoint.user}
 
 

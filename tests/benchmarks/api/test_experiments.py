@@ -11,7 +11,7 @@ from benchmarks.models import Experiment, ExperimentState, Phase, Playbook, Reso
 from tests.benchmarks.api.test_playbooks import ATTACK
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.callers import anonymous, bearer, queries_of
-from tests.pools.records import a_cluster
+from tests.pools.records import a_cluster, a_pool, an_entry
 
 URL, ADVICE = "/api/v1/experiments/", "/api/v1/advice/pool-size/"
 FIGURES = {"10-scram-none": [100, 104, 97], "10-scram-pgbouncer": [200, 206, 195]}
@@ -302,6 +302,17 @@ def test_advice_takes_scripts_by_weight(dba):
 def test_advice_on_bad_input_is_named(dba, change, field):
     answer = dba.post(ADVICE, {"cluster": str(open_cluster().pk)} | change, format="json")
     assert (answer.status_code, list(answer.json())) == (400, [field])
+
+
+@pytest.mark.parametrize(
+    "named", [["pool", "entry"], ["pool", "cluster"], ["entry", "cluster"], ["pool", "entry", "cluster"]]
+)
+def test_advice_is_on_one_pool_entry_or_cluster(dba, named):
+    pool, entry = a_pool(), an_entry(cluster=open_cluster())
+    ids = {"pool": pool.pk, "entry": entry.pk, "cluster": entry.cluster_id}
+    answer = dba.post(ADVICE, {name: str(ids[name]) for name in named}, format="json")
+    text = f"name a pool, an entry, or a cluster: only one of them, not {', '.join(named)}"
+    assert (answer.status_code, answer.json()) == (400, {named[0]: [text]})
 
 
 def test_wait_answers_once_the_experiment_has_ended(reader, monkeypatch):

@@ -145,6 +145,8 @@ def test_a_fallback_that_the_console_proves_is_shown_without_what_is_not_known(s
     assert "The console lists no entry <code>*</code>" in page
     assert f'href="/entries/{made.pk}/"' in page
     assert "for each role that logs in" not in page
+    assert "there is no mode to check here" in page
+    assert [f"/entries/{entry.pk}/{one}/" in page for one in ("run", "mode", "size", "logins")] == [False] * 3 + [True]
     assert "any other database" in page_of(staff.get(f"/poolers/{pooler.pk}/"))
 
 
