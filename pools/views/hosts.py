@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Q
+from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -158,7 +158,9 @@ def _get(pk: UUID) -> Host:
 def _described(host: Host) -> Iterator[dict[str, Any]]:
     """Yield each found pooler with its label, who has registered it already, and where its buttons lead."""
     is_there = Q(ssh_host=host) | Q(host=host.address, ssh_host=None)
-    known = {(one.kind, one.port): one for one in Pooler.objects.filter(is_there).order_by("-ssh_host")}
+    # the last of a port counts: the one that is reached by this host, whichever way a database sorts NULL
+    there = Pooler.objects.filter(is_there).order_by(F("ssh_host").asc(nulls_first=True))
+    known = {(one.kind, one.port): one for one in there}
     for found in host.found:
         registered = next((known[key] for port in found["ports"] if (key := (found["kind"], port)) in known), None)
         label = PoolerKind(found["kind"]).label

@@ -143,6 +143,15 @@ def test_a_watched_pooler_is_taken_over_from_its_hosts_page(staff: Client) -> No
     assert preview not in page_of(staff.get(reverse("host-detail", args=[host.pk])))
 
 
+def test_a_found_pooler_that_is_registered_twice_is_the_one_that_is_reached_by_the_host(staff: Client) -> None:
+    host = a_host(host_key=HOST_KEY, found=[FOUND])
+    by_address = a_pooler(host=host.address, port=6432)
+    by_host = a_pooler(host="127.0.0.1", port=6432, delivery="ssh", ssh_host=host)
+    page = page_of(staff.get(reverse("host-detail", args=[host.pk])))
+    links = [reverse("pooler-detail", args=[one.pk]) in page for one in (by_host, by_address)]
+    assert links == [True, False]
+
+
 def test_names_of_several_found_poolers_differ(staff: Client) -> None:
     host = a_host(host_key=HOST_KEY, found=[FOUND, FOUND | {"ports": [6433]}])
     page = page_of(staff.get(reverse("host-detail", args=[host.pk])))
