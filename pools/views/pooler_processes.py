@@ -1,5 +1,7 @@
 """The page on which a PgBouncer gets several processes on one port, with what its host needs for that."""
 
+from functools import partial
+from typing import Any
 from uuid import UUID
 
 from django import forms
@@ -13,12 +15,13 @@ from django.views.decorators.http import require_http_methods
 
 from core.accounts.permissions import person
 from core.lib.access import staff_only
-from pools.errors import InvalidValues, PoolsError
+from pools.errors import PoolsError
 from pools.forms.base import Typed
 from pools.inventory import poolers
 from pools.models import Pooler
 from pools.models.poolers import MOST_PROCESSES
 from pools.poolers import KINDS
+from pools.views.form_submit import Attempt, attempt
 
 USUAL = 4
 
@@ -48,27 +51,31 @@ def pooler_processes(request: HttpRequest, pk: UUID) -> HttpResponse:
         raise Http404
     count = _count(request.GET.get("count", ""), pooler)
     form = ProcessesForm(request.POST or None, initial={"desired_processes": count})
-    if request.method == "POST" and form.is_valid() and _asked(request, pooler, form):
-        return redirect("pooler-processes", pooler.pk)
-    context = {"pooler": pooler, "form": form, "count": count, "awaited": KINDS[pooler.kind].processes_awaited(pooler)}
+    context, status = {"pooler": pooler, "form": form, "count": count}, 200
+    if request.method == "POST" and form.is_valid():
+        tried = _try_to_ask(request, pooler, form)
+        if tried.saved:
+            return redirect("pooler-processes", pooler.pk)
+        context, status = context | tried.context, tried.status
+    context["awaited"] = KINDS[pooler.kind].processes_awaited(pooler)
     try:
         context["plan"] = make_plan(pooler, count)
     except (PoolsError, OSError) as error:
         context["refused"] = str(error)
-    return render(request, "pools/pooler_processes.html", context)
+    return render(request, "pools/pooler_processes.html", context, status=status)
 
 
-def _asked(request: HttpRequest, pooler: Pooler, form: ProcessesForm) -> bool:
-    """Ask for the number; tell beside the field why that can't be."""
-    try:
-        poolers.change(
-            pooler, {"desired_processes": form.cleaned_data["desired_processes"]}, author=person(request.user)
-        )
-    except InvalidValues as error:
-        form.add_errors(error.errors)
-        return False
-    messages.info(request, _("A worker writes the files of %(pooler)s.") % {"pooler": pooler})
-    return True
+def _try_to_ask(request: HttpRequest, pooler: Pooler, form: ProcessesForm) -> Attempt[Any]:
+    """Ask for the number, unless the pooler was edited since it was read: all its fields are written."""
+    before, count = pooler.desired_processes, form.cleaned_data["desired_processes"]
+    verb = partial(poolers.change, pooler, {"desired_processes": count}, pooler.version, person(request.user))
+    tried = attempt(form, verb, current=pooler)
+    if tried.saved and count != before:
+        messages.info(request, _("A worker writes the files of %(pooler)s.") % {"pooler": pooler})
+    elif tried.saved:
+        same = _("Nothing changed: %(pooler)s has that number already, and no file is written.")
+        messages.info(request, same % {"pooler": pooler})
+    return tried
 
 
 def _count(typed: str, pooler: Pooler) -> int:

@@ -2,10 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 from django.test import Client
 
+from pools.inventory import poolers
 from pools.models import Pooler, PoolState
 from pools.poolers.pgbouncer import processes
 from pools.poolers.pgbouncer.processes import Process
@@ -112,6 +114,43 @@ def test_the_number_is_pending_until_a_worker_has_applied_it(staff: Client, monk
     assert (answer.status_code, answer["Location"]) == (302, f"/poolers/{pooler.pk}/processes/")
     pooler.refresh_from_db()
     assert (pooler.desired_processes, pooler.settings_state) == (3, PoolState.PENDING)
+
+
+def test_the_same_number_queues_nothing_and_says_so(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    running(monkeypatch, {})
+    url = f"/poolers/{a_pooler(name='front', port=1, desired_processes=3).pk}/processes/"
+    page = staff.post(url, {"desired_processes": 3}, follow=True).content.decode()
+    assert "Nothing changed: front has that number already, and no file is written." in page
+    assert "A worker writes" not in page
+
+
+def test_a_field_that_the_page_does_not_have_is_told_with_what_is_wrong(
+    staff: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running(monkeypatch, {})
+    pooler, other = a_pooler(port=1), a_pooler(name="other")
+    assert other.config_dir == pooler.config_dir
+    page = staff.post(f"/poolers/{pooler.pk}/processes/", {"desired_processes": 3}).content.decode()
+    assert "/nowhere is the folder of pooler other: two would overwrite each other" in page
+    assert 'value="3"' in page
+
+
+def test_an_edit_of_another_user_meanwhile_is_kept_and_told(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    running(monkeypatch, {})
+    pooler = a_pooler(port=1)
+    change = poolers.change
+
+    def edited_first(*args: Any, **named: Any) -> Any:
+        Pooler.objects.get(pk=pooler.pk).edit(None, client_host="db.example.com")
+        return change(*args, **named)
+
+    monkeypatch.setattr(poolers, "change", edited_first)
+    answer = staff.post(f"/poolers/{pooler.pk}/processes/", {"desired_processes": 3})
+    assert answer.status_code == 409
+    assert "Somebody else saved this while you were editing" in answer.content.decode()
+    assert 'value="3"' in answer.content.decode()
+    pooler.refresh_from_db()
+    assert (pooler.client_host, pooler.desired_processes) == ("db.example.com", 1)
 
 
 def test_more_than_the_budget_has_is_refused_with_the_figures(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
