@@ -57,7 +57,7 @@ class PoolerViewSet(
     action_scopes = dict.fromkeys(
         ("apply", "rollback", "attach_node", "detach_node", "restrict_pools", "take_over", "let_go", "files"),
         "apply",
-    )
+    ) | {"fetches": "admin"}  # it names tokens, as their own list does
     filterset_class = PoolerFilter
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]

@@ -53,12 +53,16 @@ def card_of(request: HttpRequest, pooler: Pooler, form: FilesTokenForm | None = 
     url = panel_url(request)
     card = {"command": command(url, pooler), "token_file": TOKEN_FILE, "examples": EXAMPLES, "made": made}
     form = form or FilesTokenForm(initial={"name": fetches.usual_name(pooler)})
-    return {"fetch_card": card, "files_token_form": form, **_progress(pooler)}
+    return {"fetch_card": card, "files_token_form": form, **_progress(request, pooler)}
 
 
-def _progress(pooler: Pooler) -> dict[str, Any]:
+def _progress(request: HttpRequest, pooler: Pooler) -> dict[str, Any]:
+    """Return the revision to have, and to staff, who alone may see tokens, those that fetch."""
+    wanted = Revision.objects.wanted_on(pooler)
+    if not request.user.is_staff:
+        return {"wanted": wanted}
     rows = [{"fetcher": one, "badge": BADGES.get(one.state, one.state)} for one in fetches.of(pooler)]
-    return {"fetchers": rows, "wanted": Revision.objects.wanted_on(pooler)}
+    return {"fetchers": rows, "wanted": wanted}
 
 
 def panel_url(request: HttpRequest) -> str:
@@ -90,7 +94,7 @@ fi"""
 def pooler_fetches(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render who fetched the files, which polls."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    return render(request, "pools/includes/fetchers.html", {"pooler": pooler, **_progress(pooler)})
+    return render(request, "pools/includes/fetchers.html", {"pooler": pooler, **_progress(request, pooler)})
 
 
 @require_safe

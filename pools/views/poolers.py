@@ -20,7 +20,7 @@ from core.accounts.permissions import person
 from core.lib.access import staff_only
 from pools import deployment, task_queue
 from pools.clusters import duplicates
-from pools.config_files import folder_owner
+from pools.config_files import deliveries, folder_owner
 from pools.deployment import drift, live_files
 from pools.errors import IllegalTransition, QueueDown
 from pools.forms.fetches import FilesTokenForm
@@ -83,6 +83,10 @@ def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 def pooler_files_token(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Create a token that reads the files of this pooler alone, and show its text in this response only."""
     pooler, form = get_object_or_404(Pooler, pk=pk), FilesTokenForm(request.POST)
+    if deliveries.of(pooler).writes:  # changed meanwhile: the token could not be shown
+        text = _("No token was created: the files of %(pooler)s are written for it now, and nobody fetches them.")
+        messages.error(request, text % {"pooler": pooler})
+        return redirect("pooler-detail", pk)
     if not form.is_valid():
         return _detail(request, pooler, fetches.card_of(request, pooler, form), status=422)
     user = person(request.user)

@@ -229,6 +229,12 @@ def test_who_fetched_what_is_listed_with_how_far_it_is_verified(admin, pooler, f
     assert [one[:2] for one in listed()] == [("test", "verified"), ("db-1", "verified")]
 
 
+def test_who_fetched_what_is_for_admins_as_other_lists_of_tokens_are(pooler, fetcher):
+    for scopes in (("read",), ("read", "apply"), ("run",)):
+        assert bearer(*scopes).get(url_of(pooler, "fetches/")).status_code == 403
+    assert fetcher.get(url_of(pooler, "fetches/")).status_code == 403
+
+
 def test_a_304_says_that_the_files_are_there_and_writes_once_a_minute(pooler, fetcher):
     apply(pooler)
     etag = fetcher.get(url_of(pooler))["ETag"]

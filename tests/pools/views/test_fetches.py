@@ -118,6 +118,25 @@ def test_the_page_says_what_was_fetched_by_which_token_and_whether_it_is_verifie
     assert "no longer valid" in shown()
 
 
+def test_only_staff_sees_which_tokens_fetch(staff, reader, pulled):
+    token = token_of(pulled)
+    FileFetch.objects.note(pulled, token, None, transferred=True)
+    for path in ("", "fetches/"):
+        assert token.prefix in page_of(staff.get(url_of(pulled, path)))
+        page = page_of(reader.get(url_of(pulled, path)))
+        assert "No pool yet" in page
+        assert token.prefix not in page
+        assert token.name not in page
+        assert "there is no token" not in page
+
+
+def test_no_token_is_made_for_files_that_nobody_fetches_any_more(staff, pulled):
+    pulled.edit(None, delivery="worker")
+    refused = staff.post(url_of(pulled, "files-token/"), {"lifetime_days": "0"}, follow=True)
+    assert "No token was created: the files of front are written for it now" in page_of(refused)
+    assert not ApiToken.objects.exists()
+
+
 def test_a_token_goes_with_its_fetches(pulled):
     token = token_of(pulled)
     FileFetch.objects.note(pulled, token, None, transferred=True)
