@@ -187,14 +187,14 @@ def _links(host: Host, found: dict[str, Any], registered: Pooler | None) -> dict
 
 def _address_of(host: Host, found: dict[str, Any]) -> dict[str, Any]:
     """Return the address at which the panel reaches a found pooler, and the host that leads there."""
-    by_host = {"delivery": Delivery.SSH.value, "ssh_host": host.pk}
+    by_ssh = {"delivery": Delivery.SSH.value, "ssh_host": host.pk}
     addresses = found.get("addresses")
     if addresses == [] and found["socket_folders"]:
-        return {**by_host, "host": found["socket_folders"][0]}
+        return {**by_ssh, "host": found["socket_folders"][0]}
     if not addresses or ANY_ADDRESS.intersection(addresses):
         behind = {"host": LOOPBACK, "client_host": host.address}  # only its own network may reach it
-        return {**by_host, **(behind if host.jump_id else {"host": host.address})}
-    return {**by_host, "host": min(addresses, key=is_local)}
+        return {**by_ssh, **(behind if host.jump_id else {"host": host.address})}
+    return {**by_ssh, "host": min(addresses, key=is_local)}
 
 
 def _control(found: dict[str, Any]) -> dict[str, Any]:
