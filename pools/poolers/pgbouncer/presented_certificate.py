@@ -33,6 +33,8 @@ def faults(pooler: Pooler, pem: str) -> list[str]:
         shown = _presented(*deliveries.of(pooler).address_of(pooler, pooler.port))
     except OSError as error:
         return [_("the pooler does not offer an encrypted connection: %(error)s") % {"error": error}]
+    if shown is None:
+        return [_("the pooler does not offer an encrypted connection")]
     if shown == _first_certificate(pem):
         return []
     return [_("the pooler presents another certificate than the given one to clients")]
