@@ -157,9 +157,19 @@ def _programs(connection: HostConnection) -> dict[str, dict[str, str]]:
     printed = connection.script("programs.sh", *SHOWN, *NEEDED).stdout.decode(errors="replace")
     rows = [line.split("\t", 2) for line in printed.splitlines() if line.count("\t") >= 2]
     found = {name: {"path": path, "version": version} for name, path, version in rows}
-    if (sandbox := found.get("bwrap")) and (tried := connection.run(SANDBOX_TRIAL)).exit_code:
-        sandbox["fault"] = tried.words or _("it ended with exit code %(code)s") % {"code": tried.exit_code}
+    if (sandbox := found.get("bwrap")) and (fault := _sandbox_fault(connection)):
+        sandbox["fault"] = fault
     return found
+
+
+def _sandbox_fault(connection: HostConnection) -> str:
+    try:
+        tried = connection.run(SANDBOX_TRIAL)
+    except HostRefused as error:  # it hangs, which says nothing about the rest of the host
+        return str(error)
+    if not tried.exit_code:
+        return ""
+    return tried.words or _("it ended with exit code %(code)s") % {"code": tried.exit_code}
 
 
 @contextmanager
