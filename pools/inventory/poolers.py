@@ -15,7 +15,7 @@ from django.utils.translation import ngettext
 from pools import task_queue
 from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, folder_owner
-from pools.errors import ApplyFailed, IllegalTransition, InvalidValues, PoolerUnreachable
+from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable, PoolsError
 from pools.inventory import entries, pooler_validation
 from pools.models import AS_APPLIED, Host, Pooler, PoolerState, PoolState, ProcessRow
 from pools.poolers import KINDS, smart_shutdown
@@ -243,7 +243,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
     """Check its console and its folder; touches no record, so that threads may call it."""
     kind, found = KINDS[pooler.kind], PoolerCheck()
     try:
-        found = PoolerCheck(version=kind.check(pooler))
+        found = PoolerCheck(kind.check(pooler), processes=pooler.processes, refused=pooler.commands_refused)
         facts, processes = kind.facts(pooler), kind.processes(pooler, found.version)
         pooler.processes = processes  # each of them is asked for its entries
         entries, refused = kind.entries(pooler), kind.commands_refused(pooler)
@@ -256,7 +256,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
         kind.refuse_layout(pooler)
     except PoolerUnreachable as error:
         return PoolerCheck(reason=smart_shutdown.explain(pooler) or str(error))
-    except ApplyFailed as error:
+    except PoolsError as error:  # whatever it is, the other poolers of the round are checked
         return replace(found, reason=str(error))
     return replace(found, reason=refused)
 

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable
+from pools.hosts.base import FileFacts, HostRefused
 from pools.models import Pooler, ProcessRow, ProcessState
 from pools.poolers.pgbouncer import global_settings, operators_config, sharing
 from pools.poolers.pgbouncer.global_settings import SETTINGS
@@ -63,15 +64,22 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
 
 def _mains(pooler: Pooler, found: Sequence[Process]) -> Sequence[PurePosixPath]:
     """Return what may be main files beside theirs, in order; none where that folder is out of reach."""
-    delivery = deliveries.of(pooler)
     folder = _folder(pooler, found)
     if folder is None:
         return []
-    if delivery.needs_host:
-        with delivery.connected(pooler) as host:
-            entries = host.list_folder(str(folder)) if host else []
+    if deliveries.of(pooler).needs_host:
+        entries = _listed(pooler, folder)
         return sorted(folder / one.name for one in entries if one.is_file and one.name.endswith(".ini"))
     return sorted(PurePosixPath(one) for one in Path(folder).glob("*.ini"))
+
+
+def _listed(pooler: Pooler, folder: PurePosixPath) -> Sequence[FileFacts]:
+    """List a folder there; empty where the panel's account may not."""
+    with deliveries.of(pooler).connected(pooler) as host:
+        try:
+            return host.list_folder(str(folder)) if host else []
+        except HostRefused:
+            return []
 
 
 def _folder(pooler: Pooler, found: Sequence[Process]) -> PurePosixPath | None:

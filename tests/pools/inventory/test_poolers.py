@@ -6,9 +6,11 @@ import pytest
 
 from core.lib.private_text import for_admins
 from pools.errors import IllegalTransition, PoolerUnreachable, Stale
+from pools.hosts.base import HostRefused
 from pools.inventory import poolers
 from pools.models import Pooler, PoolerState, PoolState
 from pools.poolers import KINDS
+from pools.poolers.pgpool.driver import Pgpool
 from tests.pools.records import a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -129,6 +131,26 @@ def test_all_are_checked_and_one_removed_meanwhile_harms_nobody(tmp_path: Path) 
         (first.pk, PoolerState.UNREACHABLE),
         (second.pk, PoolerState.UNREACHABLE),
     }
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("step", "state"), [("check", PoolerState.UNREACHABLE), ("processes", PoolerState.ONLINE)])
+def test_what_the_host_of_one_refuses_is_its_reason_and_the_others_are_checked(
+    monkeypatch: pytest.MonkeyPatch, step: str, state: PoolerState
+) -> None:
+    def refuse(*_: object) -> None:
+        raise HostRefused("sh did not end on host db-1 within 30 s, and was ended")
+
+    monkeypatch.setattr(Pgpool, "check", lambda *_: "4.3.5")
+    monkeypatch.setattr(Pgpool, "facts", lambda *_: {})
+    monkeypatch.setattr(Pgpool, step, refuse)
+    known = [{"name": "pgpool", "state": "online"}]
+    first, second = a_pooler(kind="pgpool", config_dir="", processes=known), a_pooler(port=1)
+    poolers.check_all([first, second])
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.state, first.error) == (state, "sh did not end on host db-1 within 30 s, and was ended")
+    assert (first.processes, second.state) == (known, PoolerState.UNREACHABLE)
 
 
 def test_a_check_of_what_the_pooler_was_is_not_recorded(pooler: Pooler) -> None:

@@ -108,6 +108,19 @@ def sizes_at(own: OperatorsPgBouncer, number: int) -> dict[str, str]:
     return {row["name"]: str(row["pool_size"]) for row in rows}
 
 
+@pytest.mark.usefixtures("cluster", "second")
+def test_a_folder_that_the_account_may_not_list_hides_main_files_alone(
+    own: OperatorsPgBouncer, watched: Pooler
+) -> None:
+    own.config_dir.chmod(0o311)
+    try:
+        assert poolers.check(watched) == ""
+    finally:
+        own.config_dir.chmod(0o700)
+    watched.refresh_from_db()
+    assert [one["name"] for one in watched.processes] == NAMES
+
+
 @pytest.mark.usefixtures("cluster")
 def test_verbs_reach_both_and_nothing_is_applied_while_one_is_down(
     own: OperatorsPgBouncer, second: Second, shared: Pool
