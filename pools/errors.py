@@ -79,8 +79,16 @@ class HostUnreachable(PoolerUnreachable):
     """The login to a host by SSH failed, or its connection was lost: what ran there may have been done or not."""
 
 
+class OutcomeUnknown(HostUnreachable):
+    """What ran there was ended, so that it may have been done or not; the connection itself is still there."""
+
+
 class ApplyFailed(PoolsError):
     """A configuration could not be brought live."""
+
+
+class LockLost(PoolsError):
+    """The lease ran out and another worker applies now; this one must not write any more."""
 
 
 class QueueDown(PoolsError):

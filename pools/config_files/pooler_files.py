@@ -8,9 +8,13 @@ import errno
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import PurePosixPath
 
+from django.utils.translation import gettext as _
+
 from pools.config_files import deliveries
+from pools.errors import LockLost
 from pools.hosts.base import Access
 from pools.models import Pooler
 
@@ -27,16 +31,28 @@ def read(pooler: Pooler, names: Iterable[str]) -> dict[str, bytes | None]:
 
 
 def replace(pooler: Pooler, contents: Files) -> None:
-    """Replace the files, those of one folder at one moment; raises `UnsafeFolder`, `ApplyFailed`.
+    """Replace the files, those of one folder at one moment; raises `UnsafeFolder`, `ApplyFailed`, `LockLost`.
 
-    Other folders come first: what lies there is read by what lies in the pooler's own.
+    Other folders come first: what lies there is read by what lies in the pooler's own. The apply lock is renewed before
+    each folder after the first, and before each further try.
     """
     folders = _by_folder(pooler, contents)
     access = _access_of_new(pooler) if pooler.file_paths else None
-    for folder in sorted(folders, key=lambda one: one == pooler.config_dir):
+    renew = partial(renew_lock, pooler)
+    for number, folder in enumerate(sorted(folders, key=lambda one: one == pooler.config_dir)):
+        if number:
+            renew()
         ours = folders[folder]
         named = {name: contents[ours[name]] for name in ours}
-        deliveries.of(pooler).replace(pooler, folder, named, access)
+        deliveries.of(pooler).replace(pooler, folder, named, access, renew)
+
+
+def renew_lock(pooler: Pooler) -> None:
+    """Renew the apply lock between two writes; raises `LockLost`, after which nothing may be written."""
+    if not pooler.holds_apply_lock():
+        raise LockLost(
+            _("another worker took over pooler %(pooler)s while its files were written") % {"pooler": pooler}
+        )
 
 
 def path_of(pooler: Pooler, name: str) -> str:

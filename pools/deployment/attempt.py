@@ -19,7 +19,7 @@ from django.utils.translation import ngettext
 
 from core.installation import pausing
 from pools.deployment import retries
-from pools.errors import PoolsError
+from pools.errors import LockLost
 from pools.models import Pool, Pooler, PoolerState, PoolSet, PoolState, Revision, RevisionState, WaitingSetting
 from pools.poolers.base import ClusterBusy, Route
 from pools.poolers.session import Draft, Session
@@ -163,10 +163,6 @@ def _named(pools: Collection[Pool]) -> str:
     if more <= 0:
         return names
     return ngettext("%(names)s and %(more)d more", "%(names)s and %(more)d more", more) % {"names": names, "more": more}
-
-
-class LockLost(PoolsError):
-    """The lease ran out and another worker applies now; this one must not write any more."""
 
 
 @dataclass

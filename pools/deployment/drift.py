@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import deliveries, folder_owner
 from pools.deployment import live_files
 from pools.errors import HostUnreachable, PoolerUnreachable
-from pools.hosts.base import UnsafeFolder
+from pools.hosts.base import HostRefused, UnsafeFolder
 from pools.models import (
     LIVE_STATES,
     Difference,
@@ -102,7 +102,7 @@ def _compare_console(pooler: Pooler, texts: dict[str, str]) -> _Live | None:
     kind = KINDS[pooler.kind]
     try:
         return _Live(kind.compare(pooler, texts), list(kind.compare_program(pooler, texts)), _restarts_left(pooler))
-    except PoolerUnreachable as error:
+    except (PoolerUnreachable, HostRefused) as error:
         logger.info("pooler %s was not compared: %s", pooler.pk, error)
         return None
 
@@ -129,7 +129,7 @@ def _pending_effects(pooler: Pooler, texts: dict[str, str]) -> list[Difference]:
             params = {"kind": pooler.get_kind_display(), "error": start_error}
             return [_edit(kind.main_file, _("%(kind)s would not start: %(error)s") % params)]
         return [_edit(kind.main_file, what) for what in kind.changes(pooler, texts)]
-    except PoolerUnreachable:
+    except (PoolerUnreachable, HostRefused):
         return [one for one in pooler.drift if one.get("by")]
 
 

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 
 from pools import task_queue
 from pools.deployment import apply_lock, diff, take_over
-from pools.deployment.attempt import LockLost
-from pools.errors import IllegalTransition, NotThere, PoolsError
+from pools.errors import IllegalTransition, LockLost, NotThere, PoolsError
 from pools.inventory import histories
 from pools.models import Entry, Pool, Pooler, PoolState, Revision, RevisionState, TakeOver, TakeOverState
 from pools.poolers import KINDS
@@ -125,6 +124,8 @@ def _release(taken: TakeOver) -> None:
             _write(taken, {path: after for path, (_now, after) in release.files.items()})
             for one in found:
                 console.reload(one.console)
+    except LockLost:  # whoever has it carries on
+        raise
     except PoolsError as fault:
         _write(taken, before)
         revision.finish(RevisionState.ROLLED_BACK, str(fault))

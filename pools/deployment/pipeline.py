@@ -12,7 +12,6 @@ from pools.config_files import deliveries, pooler_files
 from pools.deployment import apply_lock, live_files, offers, retries, snapshots
 from pools.deployment.attempt import (
     Attempt,
-    LockLost,
     Wanted,
     count_unsettled,
     fail_interrupted_revisions,
@@ -21,8 +20,8 @@ from pools.deployment.attempt import (
     refuse,
     set_reason,
 )
-from pools.errors import ApplyFailed, HostUnreachable, PoolerUnreachable, PoolsError
-from pools.hosts.base import UnsafeFolder
+from pools.errors import ApplyFailed, HostUnreachable, LockLost, PoolerUnreachable, PoolsError
+from pools.hosts.base import HostRefused, UnsafeFolder
 from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
 from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.base import Rejected, Route
@@ -77,7 +76,7 @@ def _apply_under_lock(pooler: Pooler, author: Any, *, overwrite: bool) -> Revisi
         reason = smart_shutdown.explain(pooler) or str(error)
         pooler.mark(PoolerState.UNREACHABLE, error=reason)
         set_reason(pooler, reason)
-    except Drifted as error:
+    except (Drifted, HostRefused) as error:
         set_reason(pooler, str(error))
     return None
 
@@ -196,9 +195,10 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
     attempt.step("rolling back", str(fault))
     session, before, asked = attempt.session, attempt.draft.before, attempt.wanted
     try:
-        pooler_files.replace(attempt.pooler, before)  # first of all, whether the pooler answers or not
-        session.go_live(before, attempt)
-        session.read_back(before)
+        with _breakage_reported(attempt.pooler):
+            pooler_files.replace(attempt.pooler, before)  # first of all, whether the pooler answers or not
+            session.go_live(before, attempt)
+            session.read_back(before)
     except HostUnreachable as gone:
         reason = _("%(fault)s; whether its old or its new files are there is not known, and the next apply sees to it")
         attempt.revision.note(CUT_OFF, str(gone), write=False)
@@ -246,9 +246,14 @@ def _clear_cause(pooler: Pooler) -> None:
 
 @contextmanager
 def _breakage_reported(pooler: Pooler) -> Iterator[None]:
-    """Turn an unexpected exception into `ApplyFailed`, so that it is rolled back; its traceback goes to the log."""
+    """Turn what a host refused, and an unexpected exception, into `ApplyFailed`, so that it is rolled back.
+
+    The traceback of an unexpected one goes to the log.
+    """
     try:
         yield
+    except HostRefused as error:
+        raise ApplyFailed(str(error)) from error
     except PoolsError:
         raise
     except Exception as error:

@@ -8,6 +8,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools import task_queue
-from pools.config_files import deliveries
+from pools.config_files import deliveries, pooler_files
 from pools.deployment import apply_lock, snapshots, take_over_plan
-from pools.deployment.attempt import LockLost
 from pools.deployment.take_over_plan import Plan
-from pools.errors import ApplyFailed, IllegalTransition, PoolsError
+from pools.errors import ApplyFailed, IllegalTransition, LockLost, PoolsError
 from pools.hosts.base import Access
 from pools.inventory import histories
 from pools.models import (
@@ -97,7 +97,7 @@ def _resume_under_lock(waiting: TakeOver) -> None:
             _undo(waiting)
         elif waiting.state == TakeOverState.ASKED:
             _begin(waiting)
-    except LockLost as error:
+    except PoolsError as error:  # the lock is lost, or the old files are not back yet: the next look sees to it
         logger.warning("%s", error)
 
 
@@ -107,6 +107,8 @@ def _begin(asked: TakeOver) -> None:
             if plan.blockers:
                 raise ApplyFailed("; ".join(plan.blockers))
             _TakeOverRun(asked, plan).carry_out()
+    except LockLost:
+        raise
     except PoolsError as fault:
         logger.warning("pooler %s was not taken over: %s", asked.pooler_id, fault)
         asked.move(TakeOverState.REFUSED, str(fault))
@@ -133,6 +135,8 @@ class _TakeOverRun:
         self.asked.move(TakeOverState.TAKING)
         try:
             self._go_live()
+        except LockLost:  # whoever has it puts the old files back
+            raise
         except (PoolsError, OSError) as fault:
             self._put_back(fault)
             raise
@@ -343,13 +347,16 @@ def access_of_panels(originals: Mapping[str, Original]) -> Access:
 def write(pooler: Pooler, contents: Contents, own: str, of_new: Access, *, own_first: bool) -> None:
     """Write files by path, those of one folder at one moment; the panel's `own` folder first, or last.
 
-    Each state between is whole: an entry stands twice alike, never nowhere.
+    Each state between is whole: an entry stands twice alike, never nowhere. Raises `LockLost` between two writes.
     """
     folders: dict[str, dict[str, bytes | None]] = defaultdict(dict)
     for path, content in contents.items():
         folders[str(Path(path).parent)][Path(path).name] = content
-    for folder in sorted(folders, key=lambda one: (one == own) != own_first):
-        deliveries.of(pooler).replace(pooler, folder, folders[folder], of_new)
+    renew = partial(pooler_files.renew_lock, pooler)
+    for number, folder in enumerate(sorted(folders, key=lambda one: (one == own) != own_first)):
+        if number:
+            renew()
+        deliveries.of(pooler).replace(pooler, folder, folders[folder], of_new, renew)
 
 
 def _without_panel_part(original: Original, now: bytes | None, appended: str) -> bytes | None:

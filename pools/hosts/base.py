@@ -4,7 +4,7 @@ import errno
 import os
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,13 +13,14 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from pools.errors import ApplyFailed, PoolsError
+from pools.errors import ApplyFailed, OutcomeUnknown, PoolsError
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 SCRIPTS = Path(__file__).parent / "scripts"
 LARGEST_BYTES = 32 * 1024 * 1024
 RUN_S = 30.0
 NO_FILE, ABSENT = 42, 44  # exit codes of scripts: it is no regular file, or not there
+KILLED = 128  # above it: by a signal
 
 
 class UnsafeFolder(ApplyFailed):
@@ -120,11 +121,19 @@ class HostConnection(ABC):
         """Read files of a configuration folder; None where there is none. Raises `UnsafeFolder`."""
 
     @abstractmethod
-    def replace(self, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
+    def replace(
+        self,
+        folder: str,
+        contents: Mapping[str, bytes | None],
+        of_new: Access | None = None,
+        before_retry: Callable[[], object] | None = None,
+    ) -> None:
         """Replace all files by these bytes (None: remove it) at one moment; raises `UnsafeFolder` or `ApplyFailed`.
 
         A reader, and a crash or a lost connection at any moment, finds all old bytes or all new ones. Owner, group and
         access are those of the folder; with `of_new`, files that are there keep theirs, and new ones get these.
+        Where another process changed the files in the meantime, `before_retry` is called before each further try; what
+        it raises ends them.
         """
 
     @abstractmethod
@@ -133,7 +142,7 @@ class HostConnection(ABC):
 
     def read_file(self, path: str) -> bytes | None:
         """Read any file, following links; None where there is none. Raises `HostRefused`."""
-        found = self.script("read_file.sh", path, str(LARGEST_BYTES))
+        found = self.script_to_end("read_file.sh", path, str(LARGEST_BYTES))
         if found.exit_code == ABSENT:
             return None
         if found.exit_code:
@@ -145,7 +154,7 @@ class HostConnection(ABC):
 
         None where there is none. Raises `OSError` for anything else, and for one that may not be read.
         """
-        found = self.script("file.sh", path, str(LARGEST_BYTES), *(["follow"] if follow else []))
+        found = self.script_to_end("file.sh", path, str(LARGEST_BYTES), *(["follow"] if follow else []))
         if found.exit_code == ABSENT:
             return None
         if found.exit_code == NO_FILE:
@@ -158,7 +167,7 @@ class HostConnection(ABC):
 
     def list_folder(self, folder: str) -> list[FileFacts]:
         """List a folder, without `.` and `..`; empty where there is none. Raises `HostRefused`."""
-        found = self.script("list.sh", folder)
+        found = self.script_to_end("list.sh", folder)
         if found.exit_code == ABSENT:
             return []
         if found.exit_code:
@@ -172,6 +181,18 @@ class HostConnection(ABC):
     def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> Finished:
         """Run a script of the folder `scripts` there, by sh."""
         return self.run(["sh", "-c", script(name), name, *words], stdin=stdin, timeout_s=timeout_s)
+
+    def script_to_end(self, name: str, *words: str, stdin: bytes = b"") -> Finished:
+        """Run a script that tells only by its own end what it did, and raise `OutcomeUnknown` where it was ended."""
+        try:
+            done = self.script(name, *words, stdin=stdin)
+        except HostRefused as error:
+            text = _("%(script)s did not end within %(seconds)d s, so what it did on its host is not known")
+            raise OutcomeUnknown(text % {"script": name, "seconds": RUN_S}) from error
+        if done.exit_code > KILLED:
+            text = _("%(script)s was ended by signal %(signal)d, so what it did on its host is not known")
+            raise OutcomeUnknown(text % {"script": name, "signal": done.exit_code - KILLED})
+        return done
 
 
 @cache

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
-from pools.errors import HostUnreachable
+from pools.errors import HostUnreachable, OutcomeUnknown
 from pools.hosts.ssh import PROHIBITED, SshConnection
 from pools.hosts.ssh_client import Hop, hops_to, logged_in
 from pools.models import Host
@@ -110,6 +110,8 @@ def _in_use(host: Host) -> Iterator[_Login]:
     login = _current_login(host)
     try:
         yield login
+    except OutcomeUnknown:
+        raise
     except HostUnreachable:
         login.is_lost = True
         raise

@@ -50,7 +50,7 @@ class ProcessFacts:
 
 def of_programs(host: HostConnection, names: Sequence[str]) -> list[ProcessFacts]:
     """Return the processes of these names. Raises `HostUnreachable`."""
-    lines = host.script("processes.sh", *names).stdout.decode(errors="replace").splitlines()
+    lines = host.script_to_end("processes.sh", *names).stdout.decode(errors="replace").splitlines()
     listeners, paths = dict(_listeners(lines)), dict(_paths(lines))
     return [_facts(record, listeners, paths) for record in _records(lines)]
 
@@ -61,7 +61,7 @@ def listening(host: HostConnection, name: str, address: str, port: int) -> list[
     None where what holds such a socket can't be seen by the account there, or is another program. Raises
     `HostUnreachable`.
     """
-    lines = host.script("processes.sh", name).stdout.decode(errors="replace").splitlines()
+    lines = host.script_to_end("processes.sh", name).stdout.decode(errors="replace").splitlines()
     listeners = {inode: at for inode, at in _listeners(lines) if at[1] == port and _takes(at[0], address)}
     records = list(_records(lines))
     if not listeners or not listeners.keys() <= {one for record in records for one in record["sockets"].split()}:

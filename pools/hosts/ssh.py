@@ -7,7 +7,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from math import ceil
@@ -154,8 +154,14 @@ class SshConnection(HostConnection):
     def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
         return ssh_files.read(self, folder, names)
 
-    def replace(self, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
-        ssh_files.replace(self, folder, contents, of_new)
+    def replace(
+        self,
+        folder: str,
+        contents: Mapping[str, bytes | None],
+        of_new: Access | None = None,
+        before_retry: Callable[[], object] | None = None,
+    ) -> None:
+        ssh_files.replace(self, folder, contents, of_new, before_retry)
 
     def refuse_unsafe(self, folder: str) -> None:
         ssh_files.refuse_unsafe(self, folder)

@@ -3,17 +3,17 @@
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from django.utils.translation import gettext as _
 
-from pools.errors import ApplyFailed
+from pools.errors import ApplyFailed, OutcomeUnknown
 from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, Finished, HostConnection, UnsafeFolder
 
 ROOT = "0"
-A_LINK, NO_FILE, NOT_OPENED, OF_STRANGER, OPEN_TO_ALL, NO_TOOL, LOCKED, BAD_NAME, FAILED, OTHERS, TORN = (
+A_LINK, NO_FILE, NOT_OPENED, OF_STRANGER, OPEN_TO_ALL, NO_TOOL, LOCKED, BAD_NAME, FAILED, OTHERS, TORN, HALF_SYNCED = (
     *(41, 42, 43, 45, 46, 47, 48, 49),
-    *(50, 51, 52),
+    *(50, 51, 52, 53),
 )
 ATTEMPTS = 5  # while another process writes there, such as the rest of an apply whose worker was killed
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
@@ -22,7 +22,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
 def read(host: HostConnection, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
     """See `HostConnection.read`."""
     boundary = secrets.token_hex(16)
-    found = host.script("read.sh", _normal(folder), boundary, str(LARGEST_BYTES), *names)
+    found = host.script_to_end("read.sh", _normal(folder), boundary, str(LARGEST_BYTES), *names)
     if found.exit_code:
         raise _refusal(folder, found)
     head, _newline, rest = found.stdout.partition(b"\n")
@@ -36,7 +36,11 @@ def read(host: HostConnection, folder: str, names: Sequence[str]) -> dict[str, b
 
 
 def replace(
-    host: HostConnection, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None
+    host: HostConnection,
+    folder: str,
+    contents: Mapping[str, bytes | None],
+    of_new: Access | None = None,
+    before_retry: Callable[[], object] | None = None,
 ) -> None:
     """See `HostConnection.replace`; files that hold these bytes already are left alone."""
     for name in contents:
@@ -44,10 +48,15 @@ def replace(
             raise UnsafeFolder(
                 _("%(name)r can't be written by SSH: use letters, digits, and _ . + - in the name") % {"name": name}
             )
-    for _attempt in range(ATTEMPTS):
+    for attempt in range(ATTEMPTS):
+        if attempt and before_retry:
+            before_retry()
         done = _replaced(host, folder, contents, of_new)
         if done.exit_code != OTHERS:
             break
+    if done.exit_code == HALF_SYNCED:
+        text = _("%(folder)s has new files, which its host could not store for good: %(reason)s")
+        raise OutcomeUnknown(text % {"folder": folder, "reason": _own_words(done)})
     if done.exit_code:
         raise _refusal(folder, done)
 
@@ -62,7 +71,7 @@ def _replaced(
     words = [word for name, new in changed.items() for word in (name, "-" if new is None else str(len(new)))]
     access = f"{of_new.uid}:{of_new.gid} {of_new.mode:o}" if of_new else "-"
     seen = " ".join([files_digest(before), *before])
-    return host.script("replace.sh", _normal(folder), access, seen, str(len(stream)), *words, stdin=stream)
+    return host.script_to_end("replace.sh", _normal(folder), access, seen, str(len(stream)), *words, stdin=stream)
 
 
 def files_digest(contents: Mapping[str, bytes | None]) -> str:
@@ -138,7 +147,12 @@ def _refusal(folder: str, done: Finished) -> ApplyFailed:
         OTHERS: _("another process changes its files at the same time"),
         TORN: _("the connection was cut while the files were sent"),
     }
-    reason = failures.get(done.exit_code) or words.rpartition(": ")[2] or _("exit code %d") % done.exit_code
+    reason = failures.get(done.exit_code) or _own_words(done)
     return ApplyFailed(
         _("%(folder)s could not be written: %(reason)s; its files are unchanged") % {"folder": folder, "reason": reason}
     )
+
+
+def _own_words(done: Finished) -> str:
+    """Return the reason that a script printed last."""
+    return done.words.rpartition(": ")[2] or _("exit code %d") % done.exit_code

@@ -4,7 +4,7 @@ import errno
 import os
 import stat
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from django.utils.translation import gettext as _
@@ -101,7 +101,13 @@ class WorkerConnection(HostConnection):
     def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
         return atomic_write.read(folder, list(names))
 
-    def replace(self, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
+    def replace(
+        self,
+        folder: str,
+        contents: Mapping[str, bytes | None],
+        of_new: Access | None = None,
+        before_retry: Callable[[], object] | None = None,
+    ) -> None:
         atomic_write.replace(folder, contents, of_new)
 
     def refuse_unsafe(self, folder: str) -> None:

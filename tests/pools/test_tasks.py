@@ -11,6 +11,7 @@ from django.utils import timezone
 from core.lib.private_text import for_admins
 from pools import deployment, tasks
 from pools.deployment import drift
+from pools.hosts.base import HostRefused
 from pools.models import Pooler, PoolerKind, PoolerState, PoolState, RevisionState
 from pools.poolers.base import Rejected
 from pools.poolers.pgpool.driver import Pgpool
@@ -82,6 +83,23 @@ def test_beat_applies_what_waits() -> None:
     tasks.apply_what_waits()
     pool.refresh_from_db()
     assert "can't be reached" in pool.state_reason
+
+
+def test_what_the_host_of_one_refuses_is_its_reason_and_the_others_are_applied(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise HostRefused("sh did not end on host db-1 within 30 s, and was ended")
+
+    monkeypatch.setattr(Pgpool, "open", refuse)
+    first = a_pool(pooler=a_pooler(name="a", kind=PoolerKind.PGPOOL))
+    second = a_pool(pooler=a_pooler(name="b", port=1))
+    tasks.apply_what_waits()
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.state, first.state_reason) == (
+        PoolState.PENDING,
+        "sh did not end on host db-1 within 30 s, and was ended",
+    )
+    assert "can't be reached" in second.state_reason
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,7 +1,7 @@
 """What a delivery is: one way in which the panel's files reach the poolers that it manages."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 from pools.hosts.base import Access, HostConnection, PlacedFile
@@ -57,7 +57,14 @@ class FileDelivery(ABC):
         """Read files of one folder; None where there is none. Raises `UnsafeFolder`, `HostUnreachable`."""
 
     @abstractmethod
-    def replace(self, pooler: Pooler, folder: str, contents: Contents, of_new: Access | None = None) -> None:
+    def replace(
+        self,
+        pooler: Pooler,
+        folder: str,
+        contents: Contents,
+        of_new: Access | None = None,
+        before_retry: Callable[[], object] | None = None,
+    ) -> None:
         """Replace files of one folder at one moment, see `HostConnection.replace`.
 
         Raises `UnsafeFolder`, `ApplyFailed` where nothing was changed, `HostUnreachable` where that is unknown.
@@ -88,9 +95,16 @@ class ByHost(FileDelivery):
         with self.host_of(pooler) as host:
             return host.read(folder, names)
 
-    def replace(self, pooler: Pooler, folder: str, contents: Contents, of_new: Access | None = None) -> None:
+    def replace(
+        self,
+        pooler: Pooler,
+        folder: str,
+        contents: Contents,
+        of_new: Access | None = None,
+        before_retry: Callable[[], object] | None = None,
+    ) -> None:
         with self.host_of(pooler) as host:
-            host.replace(folder, contents, of_new)
+            host.replace(folder, contents, of_new, before_retry)
 
     def refuse_unsafe(self, pooler: Pooler, folder: str) -> None:
         with self.host_of(pooler) as host:

@@ -1,6 +1,6 @@
 """A pooler's host fetches its files: by a sidecar, an Ansible task or a job; the panel writes nothing there."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from django.utils.translation import gettext as _
@@ -31,7 +31,14 @@ class PullDelivery(FileDelivery):
         texts = wanted.files if wanted else {}
         return {name: texts[name].encode(errors="surrogateescape") if name in texts else None for name in names}
 
-    def replace(self, pooler: Pooler, folder: str, contents: Contents, of_new: Access | None = None) -> None:
+    def replace(
+        self,
+        pooler: Pooler,
+        folder: str,
+        contents: Contents,
+        of_new: Access | None = None,
+        before_retry: Callable[[], object] | None = None,
+    ) -> None:
         """Raise `ApplyFailed`: an apply offers the files."""
         raise ApplyFailed(
             _("the files of pooler %(pooler)s are fetched, so the panel writes none") % {"pooler": pooler}

@@ -4,7 +4,7 @@
 # `UID:GID MODE`. SEEN is `DIGEST NAME...`: nothing is replaced unless these files still have the bytes that were read
 # (`files_digest` of pools/hosts/ssh_files.py), so that what a lost worker sent, and arrives late, undoes nothing.
 # Exit codes: 41 to 49 as in pools/hosts/ssh_files.py, 50: a step failed, and the files are as before, 51: they have
-# other bytes than SEEN.
+# other bytes than SEEN, 53: they may be the new ones, but a step that stores them for good failed.
 LC_ALL=C
 export LC_ALL
 umask 077
@@ -139,12 +139,14 @@ swap() {
     fi
     for name in "$@"; do
         put_in_place "$stage/new" "$name" || return 1
+        moved=yes
     done
     sync .
 }
 
 failed() {
-    finish 2> /dev/null && [ -n "$moved" ] && exit 0
+    finish 2> /dev/null && [ -n "$moved" ] && sync . && exit 0
+    [ -z "$moved" ] || exit 53
     [ -z "$torn" ] || exit 52
     exit 50
 }
@@ -170,4 +172,4 @@ receive || failed
 trap '' HUP INT TERM PIPE # what follows no longer needs the connection
 stage_files "$@" || failed
 swap $names || failed
-finish || exit 50
+finish || exit 53

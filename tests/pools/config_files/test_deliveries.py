@@ -8,6 +8,7 @@ import pytest
 from pools.config_files import deliveries, folder_owner, pooler_files
 from pools.config_files.deliveries.base import Contents, FileDelivery
 from pools.deployment import live_files
+from pools.errors import LockLost
 from pools.hosts.base import Access, HostConnection, PlacedFile
 from pools.models import Delivery, Pooler
 
@@ -31,7 +32,9 @@ class Shelf(FileDelivery):
     def read(self, pooler: Pooler, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
         return {name: self.held.get((folder, name)) for name in names}
 
-    def replace(self, pooler: Pooler, folder: str, contents: Contents, of_new: Access | None = None) -> None:
+    def replace(
+        self, pooler: Pooler, folder: str, contents: Contents, of_new: Access | None = None, before_retry: object = None
+    ) -> None:
         self.held |= {(folder, name): content for name, content in contents.items() if content is not None}
 
     def refuse_unsafe(self, pooler: Pooler, folder: str) -> None:
@@ -59,6 +62,19 @@ def test_another_delivery_is_a_module_and_a_line(shelf: Shelf, db: None) -> None
     assert live_files.on_disk(pooler) == {"pgbouncer.ini": "[databases]\n"}
     with pytest.raises(FileNotFoundError):
         pooler_files.text_at(pooler, "/etc/pb/other.ini")
+
+
+def test_who_loses_the_lock_between_two_folders_writes_no_second_one(shelf: Shelf, db: None) -> None:
+    paths = {"pgbouncer.ini": "/etc/pb/pgbouncer.ini", "pooldeck.ini": "/etc/pb/pooldeck.ini", "userlist.txt": "/x/u"}
+    pooler = Pooler.objects.create(
+        name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery=Delivery.PULL, file_paths=paths
+    )
+    assert pooler.take_apply_lock("this worker")
+    pooler_files.replace(pooler, {"pgbouncer.ini": b"1", "userlist.txt": b"1"})
+    assert Pooler.objects.get().take_apply_lock("another", dead="this worker")
+    with pytest.raises(LockLost, match="another worker took over pooler pulled while its files were written"):
+        pooler_files.replace(pooler, {"pgbouncer.ini": b"2", "userlist.txt": b"2"})
+    assert shelf.held == {("/x", "u"): b"2", ("/etc/pb", "pgbouncer.ini"): b"1"}
 
 
 def test_files_that_no_worker_has_are_any_workers(shelf: Shelf, db: None) -> None:

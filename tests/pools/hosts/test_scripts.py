@@ -3,12 +3,13 @@
 import os
 import stat
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from pools.errors import ApplyFailed
+from pools.errors import ApplyFailed, LockLost, OutcomeUnknown
 from pools.hosts import ssh_files
 from pools.hosts.base import (
     PATH,
@@ -17,6 +18,7 @@ from pools.hosts.base import (
     Access,
     Finished,
     HostConnection,
+    HostRefused,
     PlacedFile,
     UnsafeFolder,
     script,
@@ -149,6 +151,64 @@ def test_files_that_change_before_they_are_replaced_are_read_again(folder: Path)
     assert held(folder) == wanted
     with pytest.raises(ApplyFailed, match="another process changes its files at the same time"):
         ssh_files.replace(Overtaken(9), str(folder), NEW)
+
+
+def test_who_lost_the_lock_reads_and_writes_no_further_time(folder: Path) -> None:
+    def refuse() -> None:
+        raise LockLost("another worker took over")
+
+    ssh_files.replace(HOST, str(folder), OLD, None, refuse)
+    with pytest.raises(LockLost):
+        ssh_files.replace(Overtaken(1), str(folder), OLD, None, refuse)
+    assert held(folder) == NEW | {"pooldeck.ini": b"late 0"}
+
+
+class Ending(WorkerConnection):
+    """A host where a script's end is not what it did: it replaced everything."""
+
+    def __init__(self, end: Finished | HostRefused) -> None:
+        self.end = end
+
+    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> Finished:
+        done = super().script(name, *words, stdin=stdin, timeout_s=timeout_s)
+        if name == "read.sh":
+            return done
+        if isinstance(self.end, HostRefused):
+            raise self.end
+        return self.end
+
+
+@pytest.mark.parametrize("end", [HostRefused("it took too long"), Finished(137, b"", b"")], ids=["too late", "killed"])
+def test_a_script_that_was_ended_may_have_replaced_the_files(folder: Path, end: Finished | HostRefused) -> None:
+    with pytest.raises(OutcomeUnknown, match=r"replace\.sh .* what it did on its host is not known"):
+        ssh_files.replace(Ending(end), str(folder), NEW)
+    assert held(folder) == NEW
+
+
+class Unsynced(WorkerConnection):
+    """A host whose disk fails once the new bytes are in place."""
+
+    def __init__(self, shims: Path) -> None:
+        self.path = f"{shims}:{PATH}"
+
+    def run(self, argv: Sequence[str], *, environment: Any = None, **others: Any) -> Finished:
+        return super().run(argv, environment={"PATH": self.path, **(environment or {})}, **others)
+
+
+@pytest.mark.parametrize("names", [["pgbouncer.ini"], ["pgbouncer.ini", "gone.ini"]])
+def test_new_files_that_are_not_stored_for_good_are_not_called_unchanged(
+    folder: Path, tmp_path: Path, names: list[str]
+) -> None:
+    (bin_folder := tmp_path / "bin").mkdir()
+    sync = bin_folder / "sync"
+    sync.write_text(
+        '#!/bin/sh\n[ "$1" != . ] || ! grep -q new pgbouncer.ini || '
+        f'{{ echo "sync: error syncing: Input/output error" >&2; exit 1; }}\nPATH={PATH} exec sync "$@"\n'
+    )
+    sync.chmod(0o755)
+    with pytest.raises(OutcomeUnknown, match="has new files, which its host could not store for good: Input/output"):
+        ssh_files.replace(Unsynced(bin_folder), str(folder), {name: NEW[name] for name in names})
+    assert {name: held(folder)[name] for name in names} == {name: NEW[name] for name in names}
 
 
 def test_a_second_writer_waits_for_the_first(folder: Path) -> None:

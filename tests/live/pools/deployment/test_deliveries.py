@@ -37,8 +37,10 @@ class Copying(ByHost):
     def host_of(self, pooler: Pooler) -> Iterator[HostConnection]:
         yield WorkerConnection()
 
-    def replace(self, pooler: Pooler, folder: str, contents: Contents, of_new: Access | None = None) -> None:
-        super().replace(pooler, folder, contents, of_new)
+    def replace(
+        self, pooler: Pooler, folder: str, contents: Contents, of_new: Access | None = None, before_retry: Any = None
+    ) -> None:
+        super().replace(pooler, folder, contents, of_new, before_retry)
         self.copies |= {name: content for name, content in contents.items() if content is not None}
 
 

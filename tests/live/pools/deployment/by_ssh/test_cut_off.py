@@ -5,12 +5,15 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pools import deployment
 from pools.config_files import pooler_files
-from pools.hosts import kept
+from pools.hosts import base, kept
+from pools.hosts.base import Finished
+from pools.hosts.ssh import SshConnection
 from pools.models import Cluster, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from tests.live.pools.deployment.by_ssh.test_by_ssh import ask_pool, log_in, taken_over
@@ -121,6 +124,53 @@ def step_limit_once(proxy: CuttingProxy, monkeypatch: pytest.MonkeyPatch) -> Non
         return usual(*args)
 
     monkeypatch.setattr(kept, "_log_in", new)
+
+
+def too_slow(monkeypatch: pytest.MonkeyPatch, name: str, text: str, times: int) -> None:
+    """Let a script have this text for some of its calls, and a second."""
+    usual, left = SshConnection.script, [text] * times
+
+    def called(self: SshConnection, asked: str, *words: str, **how: Any) -> Finished:
+        if asked != name or not left:
+            return usual(self, asked, *words, **how)
+        argv = ["sh", "-c", left.pop(), asked, *words]
+        return self.run(argv, stdin=how.get("stdin", b""), timeout_s=1)
+
+    monkeypatch.setattr(SshConnection, "script", called)
+
+
+@pytest.mark.parametrize(("times", "state"), [(1, RevisionState.ROLLED_BACK), (2, RevisionState.FAILED)])
+def test_a_replacement_that_ends_too_late_is_unknown_and_the_next_apply_does_it(
+    own: OperatorsPgBouncer,
+    managed: Pooler,
+    cluster: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+    times: int,
+    state: RevisionState,
+) -> None:
+    old, pool = files(own), ask_pool(managed, cluster)
+    text = base.script("replace.sh")
+    with monkeypatch.context() as patched:
+        too_slow(patched, "replace.sh", text.replace("swap $names", "sleep 2; swap $names"), times)
+        assert deployment.apply_pooler(managed) is None
+    pool.refresh_from_db()
+    assert (managed.revisions.first().state, pool.state) == (state, PoolState.PENDING)
+    assert "replace.sh did not end within" in pool.state_reason
+    assert files(own) == old
+    assert applied_within(managed, RECOVERED_WITHIN_S).state == RevisionState.APPLIED
+    assert log_in(own, "orders") == "app"
+
+
+def test_a_trial_that_hangs_refuses_the_apply_with_the_reason(
+    own: OperatorsPgBouncer, managed: Pooler, cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, pool = files(own), ask_pool(managed, cluster)
+    with monkeypatch.context() as patched:
+        too_slow(patched, "trial.sh", "sleep 9", 1)
+        assert deployment.apply_pooler(managed).state == RevisionState.ROLLED_BACK
+    pool.refresh_from_db()
+    assert (pool.state, files(own)) == (PoolState.ROLLED_BACK, old)
+    assert pool.state_reason.startswith("sh did not end on host db-1 within 1 s")
 
 
 def test_a_host_with_another_key_is_named_and_nothing_is_written(
