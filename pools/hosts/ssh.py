@@ -22,6 +22,7 @@ from pools.hosts.ssh_client import LOST, Client, hops_to, logged_in
 from pools.models import Host
 
 REFUSED_WITHIN_S = 3.0  # a connection that is open for longer leads somewhere
+PROBES = 3  # while other tunnels of the login are refused in the same moment, for another reason
 PROHIBITED = "administratively prohibited"  # by sshd's configuration, or by the line in authorized_keys
 SOCKET_TEST = f'[ -S "$1" ] || exit {ABSENT}; [ -w "$1" ] || exit 1'
 OPEN_FAILED = re.compile(r"open failed: (.*)")
@@ -133,23 +134,36 @@ class SshConnection(HostConnection):
 
     def refusal_of(self, tunnel: tuple[str, int], host: str, port: int) -> str:
         """Return why nothing is opened there by a tunnel to this address, in ssh's words; empty where it is opened."""
+        for _probe in range(PROBES):
+            words = self._probed(socket_path(*tunnel))
+            if not words:
+                return ""
+            if host.startswith("/"):
+                return self._socket_refusal(_place(host, port))
+            if len(words) == 1:
+                return words.pop()
+        return ""
+
+    def _probed(self, path: str) -> set[str]:
+        """Return the reasons that ssh's log names while a connection is tried; none where it is opened.
+
+        A line of the log does not tell which tunnel was refused.
+        """
         log_size = self.client.log.stat().st_size
         with socket.socket(socket.AF_UNIX) as probe:
             probe.settimeout(REFUSED_WITHIN_S)
             try:
-                probe.connect(socket_path(*tunnel))
+                probe.connect(path)
                 is_closed = not probe.recv(1)
             except OSError:
-                return ""
+                return set()
         words = OPEN_FAILED.findall(self.client.log.read_bytes()[log_size:].decode(errors="replace"))
-        if not is_closed or not words:
-            return ""
-        return self._socket_refusal(_place(host, port)) if host.startswith("/") else words[-1].strip()
+        return {one.strip() for one in words} if is_closed else set()
 
     def _socket_refusal(self, path: str) -> str:
         """Return why a socket there is not opened: of these sshd says always the same."""
         found = self.run(["sh", "-c", SOCKET_TEST, "sh", path]).exit_code
-        return os.strerror({ABSENT: errno.ENOENT, 1: errno.EACCES}[found]) if found else PROHIBITED
+        return os.strerror(errno.ENOENT if found == ABSENT else errno.EACCES) if found else PROHIBITED
 
     def read(self, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
         return ssh_files.read(self, folder, names)
