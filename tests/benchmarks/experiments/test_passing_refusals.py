@@ -24,8 +24,8 @@ SLOW = "the pooler did not take the login within 5 s"
 def experiment(monkeypatch: pytest.MonkeyPatch) -> Experiment:
     """One that is set up but for its pools: all else is there."""
     monkeypatch.setattr(lifecycle, "_dataset_is_ready", lambda _: True)
-    monkeypatch.setattr(resources, "make", lambda *_: None)
-    monkeypatch.setattr(kept_connections, "release", lambda _: False)
+    monkeypatch.setattr(resources, "create", lambda *_: None)
+    monkeypatch.setattr(kept_connections, "close_server_connections", lambda _: False)
     return an_experiment(state=ExperimentState.RUNNING, started_at=timezone.now())
 
 

@@ -30,7 +30,7 @@ def test_a_run_has_every_latency_in_its_histogram_as_one_of_a_worker(
     assert 0 < run.summary["service_p50_ms"] < run.summary["latency_p50_ms"]
     for sample in run.samples.all():
         assert sample.latency_p50_ms <= sample.latency_p95_ms <= sample.latency_p99_ms
-    assert homes() == []
+    assert homes(run) == []
 
 
 def test_its_intervals_have_them_while_it_runs(cluster: Cluster, dataset: str, host: Host) -> None:
@@ -40,12 +40,12 @@ def test_its_intervals_have_them_while_it_runs(cluster: Cluster, dataset: str, h
     assert until(lambda: run.samples.filter(latency_p95_ms__gt=0).count() >= 3)
     known = run.samples.filter(latency_p95_ms__gt=0).count()
     print(f"{known} of {run.samples.count()} intervals have their percentiles while the load runs")
-    logs = [log for home in homes() for log in home.glob("home/pgbench_log.*")]
+    logs = [log for home in homes(run) for log in home.glob("home/pgbench_log.*")]
     assert len(logs) == 2
     assert all(log.stat().st_blocks * 512 < 1_000_000 for log in logs)
     run.request_cancel()
     thread.join(20)
-    assert (Run.objects.get(pk=run.pk).status, homes()) == (Status.CANCELLED, [])
+    assert (Run.objects.get(pk=run.pk).status, homes(run)) == (Status.CANCELLED, [])
 
 
 def test_the_clock_of_the_host_is_taken_off(

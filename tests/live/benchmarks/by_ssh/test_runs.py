@@ -25,8 +25,10 @@ from tests.live.sshds import CuttingProxy, SshServer
 LONG = {"clients": 2, "threads": 1, "duration": 120, "rate": 20, "builtin": "select-only"}
 
 
-def homes() -> list[Path]:
-    return [one for base in (Path("/tmp"), *Path("/run/user").glob("*")) for one in base.glob("pooldeck-run-*-*")]
+def homes(run: Run) -> list[Path]:
+    """The folders that a run has on its host; other processes of the tests have theirs beside them."""
+    bases = (Path("/tmp"), *Path("/run/user").glob("*"))
+    return [one for base in bases for one in base.glob(f"pooldeck-run-{run.pk.hex}-*")]
 
 
 def submitted(cluster: Cluster, database: str, generator: Generator, **options: object) -> Run:
@@ -49,7 +51,7 @@ def test_its_load_comes_from_there(cluster: Cluster, dataset: str, host: Host) -
     assert run.samples.count() >= 1
     assert run.evidence["generator"]["cores"] >= 1
     assert "ping" not in run.conditions
-    assert homes() == []
+    assert homes(run) == []
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -57,11 +59,11 @@ def test_a_cancel_ends_it_there(cluster: Cluster, dataset: str, host: Host) -> N
     run = submitted(cluster, dataset, registry.add_host(host), **LONG)
     thread = in_thread(run)
     assert until(lambda: run.samples.exists())
-    assert [one.stat().st_mode & 0o777 for home in homes() for one in home.glob("home/pgpass")] == [0o600]
+    assert [one.stat().st_mode & 0o777 for home in homes(run) for one in home.glob("home/pgpass")] == [0o600]
     run.request_cancel()
     thread.join(20)
     run.refresh_from_db()
-    assert (run.status, homes()) == (Status.CANCELLED, [])
+    assert (run.status, homes(run)) == (Status.CANCELLED, [])
 
 
 @pytest.mark.usefixtures("in_this_process")
@@ -74,7 +76,7 @@ def test_a_cut_connection_fails_it_with_the_reason(cluster: Cluster, dataset: st
     thread.join(30)
     run.refresh_from_db()
     assert (run.status, "the connection to host cut was lost" in run.error) == (Status.FAILED, True)
-    assert until(lambda: homes() == [])
+    assert until(lambda: homes(run) == [])
     proxy.close()
 
 
@@ -90,7 +92,7 @@ def test_a_dataset_is_prepared_from_there(
     run = execute(submit_one(target=target, options={"scale": 1}, author=None, purpose="prepare", place=place))
     assert (run.status, run.error, run.generator, run.progress_percent) == (Status.SUCCEEDED, "", host.name, 100.0)
     assert datasets.facts(cluster, "prepared_by_ssh").complete
-    assert homes() == []
+    assert homes(run) == []
 
 
 @pytest.mark.usefixtures("in_this_process")

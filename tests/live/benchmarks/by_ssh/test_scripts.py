@@ -45,7 +45,7 @@ def test_a_script_runs_confined(cluster: Cluster, dataset: str, confining: Host)
     assert run.command[1:4] == ["-n", "-f", "script-1.sql@1"]
     assert "bwrap" not in " ".join(run.command)
     assert run.summary["latency_samples"] == run.summary["transactions"] > 100
-    assert homes() == []
+    assert homes(run) == []
 
 
 def test_the_libraries_of_the_program_are_listed_and_not_those_of_what_starts_it(host: Host) -> None:
@@ -65,7 +65,7 @@ def test_a_script_that_got_past_the_gate_finds_no_shell(
         )
         assert (run.status, run.exit_code) == (Status.FAILED, 2), run.error
         assert not (folder / "canary").exists()
-    assert homes() == []
+    assert homes(run) == []
 
 
 def test_a_host_that_has_none_is_refused_before_a_run_is_queued(
@@ -122,4 +122,4 @@ def test_a_sandbox_that_is_none_fails_the_run_before_its_load(
         run = execute(with_script(cluster, dataset, confining))
     assert (run.status, run.command, reason in run.error) == (Status.FAILED, [], True), run.error
     assert "none works on host" in run.error
-    assert homes() == []
+    assert homes(run) == []

@@ -34,7 +34,7 @@ def test_a_worker_carries_a_run_there(cluster: Cluster, dataset: str, host: Host
     run = wait_for(submitted(cluster, dataset, host, **LASTING, builtin="select-only"), ended)
     assert (run.status, run.error, run.generator) == (Status.SUCCEEDED, "", host.name)
     assert run.samples.count() >= 1
-    assert homes() == []
+    assert homes(run) == []
 
 
 @pytest.mark.usefixtures("worker")
@@ -42,13 +42,13 @@ def test_a_worker_prepares_a_dataset_from_there(cluster: Cluster, postgres: Post
     postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "prepared_by_worker")
     run = wait_for(submitted(cluster, "prepared_by_worker", host, "prepare", scale=1), ended)
     assert (run.status, run.error, run.generator) == (Status.SUCCEEDED, "", host.name)
-    assert homes() == []
+    assert homes(run) == []
 
 
 def ends_within(run: Run, seconds: float) -> float:
     """After how many seconds the load and its home were gone; fails after as many."""
     began = time.monotonic()
-    assert until(lambda: not pgbenches(run) and homes() == [], seconds), (pgbenches(run), homes())
+    assert until(lambda: not pgbenches(run) and homes(run) == [], seconds), (pgbenches(run), homes(run))
     return time.monotonic() - began
 
 

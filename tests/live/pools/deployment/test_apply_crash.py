@@ -13,6 +13,7 @@ from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
 from pools.hosts import atomic_write
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool
@@ -219,6 +220,6 @@ def test_a_pool_edited_during_its_apply_is_applied_again(
 
 def refuse_logins(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(pooler: Pooler, pool: Pool, *_: Any, **__: Any) -> str:
-        raise deployment.Rejected("no", pool.pk)
+        raise Rejected("no", pool.pk)
 
     monkeypatch.setattr(verify, "log_in", refuse)

@@ -13,6 +13,7 @@ from pools import deployment
 from pools.deployment import attempt
 from pools.hosts import atomic_write
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
+from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, preflight, verify
 from pools.poolers.pgbouncer.config_builder import Drafting
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool, state_of
@@ -323,4 +324,4 @@ def test_nobody_can_still_log_in_to_a_rolled_back_new_pool(
 
 def refuse_entries(rows: object, entries: list[object], gone: object) -> None:
     if entries:
-        raise deployment.Rejected("not as wanted")
+        raise Rejected("not as wanted")

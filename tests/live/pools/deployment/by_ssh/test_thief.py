@@ -109,8 +109,8 @@ def test_a_thief_of_a_host_by_ssh_gets_no_secret_of_another(
         recorder.seen += held(own.config_dir, sshd.home)
         drift.check(watched)
         Pool.objects.filter(pooler=watched, name="orders").delete()
-        let_go.ask(watched)
-        let_go.carry_on(watched)
+        let_go.request(watched)
+        let_go.resume(watched)
     got = b"\0".join([*recorder.seen, *held(own.config_dir, sshd.home)])
     for of_its_own in (APP_PASSWORD, CONSOLE[1], host.public_key, "PATH=/usr/local/sbin", "pooldeck.ini"):
         assert of_its_own.encode() in got  # what was looked at is not empty
