@@ -182,16 +182,19 @@ class HostConnection(ABC):
         """Run a script of the folder `scripts` there, by sh."""
         return self.run(["sh", "-c", script(name), name, *words], stdin=stdin, timeout_s=timeout_s)
 
-    def script_to_end(self, name: str, *words: str, stdin: bytes = b"") -> Finished:
-        """Run a script that tells only by its own end what it did, and raise `OutcomeUnknown` where it was ended."""
+    def script_to_end(self, name: str, *words: str, stdin: bytes = b"", shown: str = "") -> Finished:
+        """Run a script that tells only by its own end what it did, and raise `OutcomeUnknown` where it was ended.
+
+        `shown` names it in the message where another script starts it.
+        """
         try:
             done = self.script(name, *words, stdin=stdin)
         except HostRefused as error:
             text = _("%(script)s did not end within %(seconds)d s, so what it did on its host is not known")
-            raise OutcomeUnknown(text % {"script": name, "seconds": RUN_S}) from error
+            raise OutcomeUnknown(text % {"script": shown or name, "seconds": RUN_S}) from error
         if done.exit_code > KILLED:
             text = _("%(script)s was ended by signal %(signal)d, so what it did on its host is not known")
-            raise OutcomeUnknown(text % {"script": name, "signal": done.exit_code - KILLED})
+            raise OutcomeUnknown(text % {"script": shown or name, "signal": done.exit_code - KILLED})
         return done
 
 

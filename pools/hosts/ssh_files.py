@@ -8,12 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed, OutcomeUnknown
-from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, Finished, HostConnection, UnsafeFolder
+from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, Finished, HostConnection, UnsafeFolder, script
 
-ROOT = "0"
-A_LINK, NO_FILE, NOT_OPENED, OF_STRANGER, OPEN_TO_ALL, NO_TOOL, LOCKED, BAD_NAME, FAILED, OTHERS, TORN, HALF_SYNCED = (
+(
+    A_LINK,
+    NO_FILE,
+    NOT_OPENED,
+    OF_STRANGER,
+    OPEN_TO_ALL,
+    NO_TOOL,
+    LOCKED,
+    BAD_NAME,
+    FAILED,
+    OTHERS,
+    TORN,
+    HALF_SYNCED,
+    OF_GROUP,
+    NOT_OWNER,
+) = (
     *(41, 42, 43, 45, 46, 47, 48, 49),
-    *(50, 51, 52, 53),
+    *(50, 51, 52, 53, 54, 55),
 )
 ATTEMPTS = 5  # while another process writes there, such as the rest of an apply whose worker was killed
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
@@ -22,7 +36,7 @@ PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
 def read(host: HostConnection, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
     """See `HostConnection.read`."""
     boundary = secrets.token_hex(16)
-    found = host.script_to_end("read.sh", _normal(folder), boundary, str(LARGEST_BYTES), *names)
+    found = _as_owner(host, folder, "read.sh", boundary, str(LARGEST_BYTES), *names)
     if found.exit_code:
         raise _refusal(folder, found)
     head, _newline, rest = found.stdout.partition(b"\n")
@@ -71,7 +85,12 @@ def _replaced(
     words = [word for name, new in changed.items() for word in (name, "-" if new is None else str(len(new)))]
     access = f"{of_new.uid}:{of_new.gid} {of_new.mode:o}" if of_new else "-"
     seen = " ".join([files_digest(before), *before])
-    return host.script_to_end("replace.sh", _normal(folder), access, seen, str(len(stream)), *words, stdin=stream)
+    return _as_owner(host, folder, "replace.sh", access, seen, str(len(stream)), *words, stdin=stream)
+
+
+def _as_owner(host: HostConnection, folder: str, name: str, *words: str, stdin: bytes = b"") -> Finished:
+    """Run a script on a folder, by the folder's owner where the login is root's."""
+    return host.script_to_end("as_owner.sh", _normal(folder), script(name), name, *words, stdin=stdin, shown=name)
 
 
 def files_digest(contents: Mapping[str, bytes | None]) -> str:
@@ -105,7 +124,7 @@ def _content(folder: str, name: str, kind: str, content: bytes) -> bytes | None:
 
 
 def _refuse_strangers(folder: str, me: str, mode: str, owner: str) -> None:
-    if me not in (ROOT, owner):
+    if me != owner:
         raise _of_stranger(folder, owner, me)
     if mode[8] == "w":
         raise _open_to_all(folder)
@@ -120,6 +139,17 @@ def _open_to_all(folder: str) -> UnsafeFolder:
     return UnsafeFolder(_("config_dir %(folder)s is writable by everybody: chmod o-w it") % {"folder": folder})
 
 
+def _refused_to_root(folder: str, done: Finished) -> UnsafeFolder:
+    if done.exit_code == OF_GROUP:
+        text = _("config_dir %(folder)s belongs to root, and its group may write to it: chmod g-w it, or give it away")
+    else:
+        text = _(
+            "config_dir %(folder)s belongs to uid %(owner)s of its host, and root can't work there as that account: "
+            "log in as it, or install setpriv of util-linux"
+        )
+    return UnsafeFolder(text % {"folder": folder, "owner": done.words})
+
+
 def _refusal(folder: str, done: Finished) -> ApplyFailed:
     """Return the error that an exit code of a script means."""
     words = done.words
@@ -127,6 +157,8 @@ def _refusal(folder: str, done: Finished) -> ApplyFailed:
         return _of_stranger(folder, *words.split())
     if done.exit_code == OPEN_TO_ALL:
         return _open_to_all(folder)
+    if done.exit_code in (OF_GROUP, NOT_OWNER):
+        return _refused_to_root(folder, done)
     if done.exit_code == NO_FILE:
         return UnsafeFolder(
             _("%(folder)s/%(name)s is not a regular file: remove it, then apply again")

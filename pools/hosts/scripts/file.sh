@@ -11,5 +11,9 @@ export LC_ALL
 [ -e "$1" ] || exit 44
 [ -f "$1" ] || exit 42
 [ -r "$1" ] || exit 43
-(set -f; set -- $(ls -ldnL -- "$1"); echo "$1 $3 $4")
-exec head -c "$2" < "$1"
+exec 3< "$1"
+opened=/proc/$$/fd/3 # another file may have the name by now
+[ -f "$opened" ] || exit 42
+[ -n "${3-}" ] || { [ ! -L "$1" ] && [ "$1" -ef "$opened" ]; } || exit 42
+(set -f; set -- $(ls -ldnL "$opened"); echo "$1 $3 $4")
+exec head -c "$2" <&3

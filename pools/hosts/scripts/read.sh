@@ -7,7 +7,7 @@ folder=$1 boundary=$2 most=$3
 shift 3
 [ -L "$folder" ] && exit 41
 [ -d "$folder" ] || exit 44
-cd -- "$folder" || exit 43
+cd -P -- "$folder" || exit 43
 (set -f; set -- $(ls -ldn .); echo "$(id -u) $1 $3")
 
 is_swapped() {

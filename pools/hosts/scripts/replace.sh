@@ -3,6 +3,7 @@
 # on stdin. With the ACCESS `-` files get that of the folder; else those that are there keep theirs, and new ones get
 # `UID:GID MODE`. SEEN is `DIGEST NAME...`: nothing is replaced unless these files still have the bytes that were read
 # (`files_digest` of pools/hosts/ssh_files.py), so that what a lost worker sent, and arrives late, undoes nothing.
+# Only the folder's owner runs it; for root see as_owner.sh.
 # Exit codes: 41 to 49 as in pools/hosts/ssh_files.py, 50: a step failed, and the files are as before, 51: they have
 # other bytes than SEEN, 53: they may be the new ones, but a step that stores them for good failed.
 LC_ALL=C
@@ -23,34 +24,33 @@ facts_of() { # facts_of PATH: sets mode, uid and gid of the entry itself
 
 [ -L "$folder" ] && exit 41
 [ -d "$folder" ] || exit 44
-reason=$(cd -- "$folder" 2>&1) || refuse 43 "$reason"
-cd -- "$folder" || exit 43
+reason=$(cd -P -- "$folder" 2>&1) || refuse 43 "$reason"
+cd -P -- "$folder" || exit 43
 facts_of .
 me=$(id -u)
-[ "$me" = 0 ] || [ "$me" = "$uid" ] || refuse 45 "$uid $me"
+[ "$me" = "$uid" ] || refuse 45 "$uid $me"
 case $mode in ????????w*) exit 46 ;; esac
-case $mode in ??????[sS]*) of_files=0640 of_folders=2750 ;; *) of_files=0600 of_folders=0700 ;; esac
-owner=$uid:$gid
+of_files=0600
+case $mode in ??????[sS]*) of_files=0640; umask 027 ;; esac # what is made there has the folder's group
 for tool in flock sha256sum; do
     command -v "$tool" > /dev/null || refuse 47 "$tool"
 done
 exec 9< . || exit 43
 flock -w 20 9 || exit 48
 
-share() { # share MODE PATH: gives it the folder's owner, and access as the folder gives it
-    [ "$me" != 0 ] || chown "$owner" "$2" || return 1
-    chmod "$1" "$2"
-}
-
 share_file() { # share_file NAME PATH: gives a new file the access of the one that it replaces, or that of new ones
-    [ "$access" != - ] || { share "$of_files" "$2"; return; }
+    [ "$access" != - ] || { chmod "$of_files" "$2"; return; }
     of_owner=${access%% *} of_mode=${access#* }
     if [ -e "$1" ]; then
         facts_of "$1"
         of_owner=$uid:$gid
         of_mode=$(echo "$mode" | sed 's/^.\(...\)\(...\)\(...\).*/u=\1,g=\2,o=\3/; s/[-ST]//g; s/[st]/x/g')
     fi
-    chown "$of_owner" "$2" && chmod "$of_mode" "$2"
+    chown "$of_owner" "$2" 2> /dev/null || {
+        echo "$1 belongs to $of_owner, and uid $me, the owner of the folder, can't give it to them" >&2
+        return 1
+    }
+    chmod "$of_mode" "$2"
 }
 
 is_swapped() {
@@ -94,7 +94,8 @@ is_as_seen() { # is_as_seen DIGEST NAME...
 
 receive() { # stores all of stdin, so that what a lost connection cut off is never used
     mkdir "$stage" "$stage/old" "$stage/new" || return 1
-    share "$of_folders" "$stage" && share "$of_folders" "$stage/old" && share "$of_folders" "$stage/new" || return 1
+    # an owner outside the folder's group would lose setgid by a chmod
+    [ "$of_files" = 0640 ] || chmod 0700 "$stage" "$stage/old" "$stage/new" || return 1
     cat > "$stage/all" || return 1
     [ "$(wc -c < "$stage/all")" -eq "$total" ] || { torn=yes; return 1; }
 }

@@ -48,17 +48,19 @@ while [ "$count" -gt 0 ]; do
     count=$((count - 1))
 done
 cd -- "$config_dir" || exit 1
-: > "$folder/trial-log"
+# Both by descriptors, which still are this log when the folder belongs to another account.
+: > "$folder/trial-log" && exec 3>> "$folder/trial-log" || exit 1
+log=/proc/$$/fd/3
 account=
 if [ "$(id -u)" = 0 ]; then # the program refuses root: the owner of its folder starts it
     owner=$(set -f; set -- $(ls -ldn .); echo "$3:$4")
     chown -R "$owner" "$folder" || exit 1
     account="setpriv --reuid=${owner%:*} --regid=${owner#*:} --clear-groups --"
 fi
-$account "$program" "$@" < /dev/null > /dev/null 2> "$folder/trial-log" &
+$account "$program" "$@" < /dev/null > /dev/null 2>&3 3>&- &
 child=$!
 left=$((seconds * 10))
-while [ "$left" -gt 0 ] && kill -0 "$child" 2> /dev/null && ! grep -q -- "$ready" "$folder/trial-log"; do
+while [ "$left" -gt 0 ] && kill -0 "$child" 2> /dev/null && ! grep -q -- "$ready" "$log"; do
     sleep 0.1
     left=$((left - 1))
 done
@@ -68,5 +70,5 @@ if ! kill -0 "$child" 2> /dev/null; then
     code=$?
     child=
 fi
-cat "$folder/trial-log"
+cat "$log"
 exit "$code"
