@@ -6,7 +6,7 @@ umask 077
 LC_ALL=C
 export LC_ALL
 trap '' HUP INT TERM
-pattern=$1 folder=$PWD
+pattern=$1 folder=$(pwd -P)
 block=4096
 piece=256       # blocks that are sent at a time
 freed_each=64   # blocks after which a log is freed
@@ -14,18 +14,18 @@ kept=16384      # blocks that may wait to be sent
 behind=''
 echo "$$" > "../$$.helper" || exit 1
 
+trial=../$$.trial # where the load can't make a link of it
 why_not() {
-    head -c 8192 /dev/zero > .trial || return
-    fallocate --punch-hole --offset 0 --length "$block" .trial
+    head -c 8192 /dev/zero > "$trial" || return
+    fallocate --punch-hole --offset 0 --length "$block" "$trial"
 }
 reason=$(why_not 2>&1) || {
-    rm -f .trial
+    rm -f "$trial" "../$$.helper"
     echo "logs $(echo "${reason:-fallocate failed}" | tail -n 1)"
     exit 0
 }
-nofollow=iflag=nofollow # where dd knows it
-dd if=.trial of=/dev/null count=1 "$nofollow" 2> /dev/null || nofollow=
-rm -f .trial
+rm -f "$trial"
+opened=/proc/$$/fd/8 # the log: its name may become a link at any moment
 echo "logs ready"
 exec 2> /dev/null
 
@@ -41,11 +41,11 @@ of_log() { # of_log NAME: sets log, and sent and freed, the blocks of it that we
 
 send() { # send NAME BLOCKS BYTES
     echo "$1 $3"
-    dd if="$1" bs="$block" skip="$sent" count="$2" $nofollow | head -c "$3"
+    dd if="$opened" bs="$block" skip="$sent" count="$2" | head -c "$3"
 }
 
-free_sent() { # free_sent NAME
-    fallocate --punch-hole --offset $((freed * block)) --length $(((sent - freed) * block)) "$1"
+free_sent() {
+    fallocate --punch-hole --offset $((freed * block)) --length $(((sent - freed) * block)) "$opened"
     freed=$sent
 }
 
@@ -56,12 +56,13 @@ pass() { # sets `more` where not all was sent
     set -- $sizes
     set +f
     while [ $# -ge 2 ]; do
-        [ -L "$2" ] || [ ! -f "$2" ] || advance "$2" "$1"
+        [ -L "$2" ] || [ ! -f "$2" ] || { advance "$2" "$1"; } 8< "$2"
         shift 2
     done
 }
 
 advance() { # advance NAME SIZE
+    [ "$(readlink "$opened")" = "$folder/$1" ] || return
     of_log "$1" || return
     blocks=$(($2 / block - sent))
     [ "$blocks" -le "$kept" ] || [ -n "$behind" ] || { behind=yes; echo behind; }
@@ -72,7 +73,7 @@ advance() { # advance NAME SIZE
         send "$1" "$blocks" $((blocks * block))
         sent=$((sent + blocks))
     fi
-    [ $((sent - freed)) -lt "$freed_each" ] || free_sent "$1"
+    [ $((sent - freed)) -lt "$freed_each" ] || free_sent
     eval "sent_$log=$sent freed_$log=$freed"
     rest=$(($2 - sent * block))
     [ -z "$last" ] || [ -n "$more$behind" ] || [ "$rest" -eq 0 ] || send "$1" 1 "$rest"

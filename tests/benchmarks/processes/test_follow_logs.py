@@ -88,11 +88,37 @@ def test_what_was_sent_takes_no_room_there(follow: Follow, home: Path) -> None:
 def test_a_link_is_not_followed(follow: Follow, home: Path, tmp_path: Path) -> None:
     (tmp_path / "secret").write_bytes(b"canary" * 10_000)
     (home / "pgbench_log.8").symlink_to(tmp_path / "secret")
+    (home / ".trial").symlink_to(tmp_path / "secret")
     logs = follow()
     logs.catch_up()
     logs.finish()
     assert received(logs, {}) == {}
     assert (tmp_path / "secret").read_bytes() == b"canary" * 10_000
+
+
+@pytest.mark.parametrize("tool", ["dd", "fallocate"])
+def test_a_log_that_becomes_a_link_is_neither_sent_nor_freed_through_it(
+    follow: Follow, home: Path, tmp_path: Path, tool: str
+) -> None:
+    secret, log, shims = tmp_path / "secret", home / "pgbench_log.7", tmp_path / "shims"
+    secret.write_bytes(b"canary" * 50_000)
+    log.write_bytes(LINE * 20_000)
+    shims.mkdir()
+    words = f"""#!/bin/sh
+case $* in *nofollow*) exit 1 ;; esac # as busybox
+case $* in *trial*) ;; *) ln -sf {secret} {log} ;; esac
+exec /usr/bin/{tool} "$@"
+"""
+    (shims / tool).write_text(words)
+    (shims / tool).chmod(0o755)
+    logs = follow(path=f"{shims}:{os.environ['PATH']}")
+    if logs.why_not:
+        pytest.skip(logs.why_not)
+    logs.catch_up()
+    logs.finish()
+    assert log.is_symlink()
+    assert b"canary" not in b"".join(received(logs, {}).values())
+    assert secret.read_bytes() == b"canary" * 50_000
 
 
 def test_a_host_without_fallocate_logs_nothing_and_says_why(follow: Follow, tmp_path: Path) -> None:
