@@ -16,7 +16,7 @@ echo "home $top/home"
 while letter=$(timeout -s KILL "$2" head -c 1) && [ -n "$letter" ]; do
     case $letter in
         T) signal TERM group; signal CONT group ;;
-        K) signal KILL group ;;
+        K) signal KILL group; rm -f "$top"/*.group ;; # their numbers may be given to other groups
     esac
 done
 signal TERM group

@@ -17,4 +17,15 @@ while :; do
     code=$?
     kill -s 0 "$child" 2> /dev/null || break
 done
+
+is_in_use() { # whether other processes still keep the number of the group from being given to another one
+    for file in /proc/[0-9]*/stat; do
+        read -r stat < "$file" || continue
+        fields=${stat##*) }
+        fields=${fields#* * }
+        [ "${fields%% *}" != "$group" ] || [ "${stat%% *}" = "$$" ] || return 0
+    done 2> /dev/null
+    return 1
+}
+is_in_use || rm -f "../$group.group"
 exit "$code"
