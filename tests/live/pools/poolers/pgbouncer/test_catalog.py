@@ -66,7 +66,8 @@ def test_every_setting_of_the_program_is_in_the_catalog_as_the_program_has_it(pg
 
 def test_a_pool_takes_every_setting_of_its_release_and_none_of_a_later_one(pgbouncer, version):
     offered = settings_schema.offered(CATALOG, Scope.POOL, version)
-    later = [one for one in CATALOG if one.scope == Scope.POOL and not one.known_to(version)]
+    known = {one.name for one in offered}  # a name has two records where its meaning changed with a release
+    later = [one for one in CATALOG if one.scope == Scope.POOL and one.name not in known]
     assert reload_with(pgbouncer, "[databases]", f"whole = host=/nowhere {pairs(offered)}") == ""
     assert "whole" in {row["name"] for row in rows(pgbouncer, "DATABASES")}
     for one in later:
