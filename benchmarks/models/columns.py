@@ -1,4 +1,4 @@
-"""The columns of runs and experiments that their workers write, so that a misspelt one is a type error."""
+"""The columns of runs and experiments that their workers write, so that a misspelled one is a type error."""
 
 from datetime import datetime
 from typing import TypedDict

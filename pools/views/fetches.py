@@ -127,8 +127,8 @@ def _with_folder(text: str, folder: str, pooler: Pooler) -> str:
     return re.sub(rf'(?<![\w."]){re.escape(folder)}(?![\w.-])', lambda _found: pooler.config_dir, text)
 
 
-def _with_defaults(script: str, **values: str) -> str:
-    """Return the script with these values for variables that its environment does not set."""
+def _with_defaults(text: str, **values: str) -> str:
+    """Return the text of a script with these values for variables that its environment does not set."""
     for name, value in values.items():
-        script = script.replace(f"{name}=${{{name}-}}", f"{name}=${{{name}-{shlex.quote(value)}}}")
-    return script
+        text = text.replace(f"{name}=${{{name}-}}", f"{name}=${{{name}-{shlex.quote(value)}}}")
+    return text
