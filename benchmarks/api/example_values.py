@@ -8,7 +8,8 @@ from benchmarks.models.conditions import RunConditions
 from benchmarks.models.generators import RoundTrip
 from benchmarks.models.thresholds import Threshold
 from benchmarks.results.export.comparison_tables import ArmRow, ComparedRun
-from pools.api.example_values import CLUSTER, POOL, POOLER
+from pools.api.example_values import CLUSTER, POOL
+from pools.api.pooler_examples import POOLER
 
 RUN = "a3f1c2d4-5b6e-4f70-8192-a3b4c5d6e7f8"
 RUNS = ("a3f1c2d4-5b6e-4f70-8192-a3b4c5d6e7f8", "b4e2d3c5-6f70-4182-93a4-b5c6d7e8f901")

@@ -23,7 +23,8 @@ from benchmarks.api.example_values import (
 from benchmarks.experiments.tables import ExperimentArmRow
 from benchmarks.results.export.comparison_tables import ArmRow
 from core.rest.examples import Examples, Requests
-from pools.api.example_values import CLUSTER, POOL, POOLER
+from pools.api.example_values import CLUSTER, POOL
+from pools.api.pooler_examples import POOLER
 
 PGBENCH_OUTPUT = """transaction type: <builtin: select only>
 scaling factor: 10

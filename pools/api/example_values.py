@@ -4,9 +4,9 @@ from typing import Any
 
 from pools.api.entry_examples import ENTRY, SOURCE, TAKE_OVER, WATCHED_LINE
 from pools.api.host_examples import HOSTS
+from pools.api.pooler_examples import POOLER, POOLER_FIELDS
 
 CLUSTER = "0b8f3c52-6f1d-4f0e-8f0a-3f6f1a2b7c10"
-POOLER = "4d2a7b96-1c3e-4a58-b7d9-90e1f2a3b4c5"
 POOL = "9d2b4e70-5a31-4c8f-8e16-2f7a9c3d5b01"
 HBA = "hostssl all all 10.20.0.0/16 scram-sha-256\n"
 DATABASES_INI = (
@@ -31,53 +31,6 @@ ROLE: dict[str, Any] = {
     "made_for": "",
     "connections": 8,
     "owns": [{"database": "orders", "kind": "object", "count": 14}],
-}
-POOLER_FIELDS: dict[str, Any] = {
-    "id": POOLER,
-    "version": 3,
-    "name": "pgbouncer-1",
-    "kind": "pgbouncer",
-    "host": "pgbouncer1.example.org",
-    "port": 6432,
-    "pcp_port": None,
-    "admin_user": "pooldeck",
-    "admin_password": "CONSOLE-PASSWORD",
-    "management": "managed",
-    "config_dir": "/etc/pgbouncer",
-    "config_file": "/etc/pgbouncer/pgbouncer.ini",
-    "delivery": "worker",
-    "ssh_host": None,
-    "desired_processes": 1,
-    "client_host": "pool.example.org",
-    "client_port": 5432,
-    "stats_address": "",
-    "commands_refused": "",
-    "generator": "local",
-    "settings": {"max_client_conn": 500},
-    "user_settings": {"reports": {"pool_mode": "session"}},
-    "pending": False,
-    "settings_state": "applied",
-    "settings_reason": "",
-    "needs_restart": [],
-    "children_behind": 0,
-    "processes": [
-        {
-            "name": "pgbouncer.ini",
-            "main_file": "/etc/pgbouncer/pgbouncer.ini",
-            "pid": 812,
-            "socket": "/run/pgbouncer",
-            "peer_id": None,
-            "version": "PgBouncer 1.24.1",
-            "state": "online",
-        }
-    ],
-    "processes_note": "",
-    "processes_awaited": "",
-    "state": "online",
-    "server_version": "1.25.1",
-    "files_looked_at": "2026-03-05T16:12:30Z",
-    "advisories": [],
-    "detail": "",
 }
 EVENT: dict[str, Any] = {
     "id": "2c9e8d7f-6a5b-4c3d-8e2f-1a0b9c8d7e6f",

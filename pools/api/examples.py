@@ -6,7 +6,8 @@ from django.utils.translation import gettext_lazy as _
 
 from core.rest.examples import Examples
 from pools.api.entry_examples import ENTRY
-from pools.api.example_values import CLUSTER, COMPONENTS, POOLER, SERVER, STATES
+from pools.api.example_values import CLUSTER, COMPONENTS, SERVER, STATES
+from pools.api.pooler_examples import POOLER
 
 CLUSTERS: dict[str, Any] = {
     "clusters_create": [
