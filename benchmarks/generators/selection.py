@@ -29,6 +29,9 @@ _GONE = {
         "generator %(name)s was last seen %(ago)s ago: start its worker, as none that has %(engine)s is alive just now"
     ),
 }
+_NOBODY_TO_REACH_IT = gettext_lazy(
+    "no worker is alive that could start a load on generator %(name)s by SSH: start a worker that executes runs"
+)
 _WITHOUT_ENGINE = {
     True: gettext_lazy("generator %(name)s has no %(engine)s: use one that has it (%(able)s)"),
     False: gettext_lazy("generator %(name)s has no %(engine)s: none that has it is alive just now"),
@@ -79,7 +82,7 @@ def _wrong_with(name: str, engine: str, known: list[Known]) -> str:
     if found is None:
         text = _UNKNOWN[bool(able)]
     elif not found.alive:
-        text = _GONE[bool(able)]
+        text = _NOBODY_TO_REACH_IT if found.ssh_host else _GONE[bool(able)]
     elif found.fault:
         return found.fault
     elif found.lacks(engine):

@@ -3,9 +3,11 @@
 import pytest
 
 from benchmarks.errors import InvalidGenerators, QueueDown
+from benchmarks.generators import registry
 from benchmarks.generators.selection import checked
 from benchmarks.models import Purpose
 from panel.quickstart.ports import free_port
+from pools.models import Host
 
 
 @pytest.fixture
@@ -38,6 +40,17 @@ def test_one_that_is_gone_is_refused_with_when_it_was_seen(two, seen):
     assert refusals(["north", "east"]) == [
         "generator 'north' was last seen 40 s ago: start its worker, or use one that is alive (east, west)"
     ]
+
+
+def test_a_host_that_no_live_worker_can_reach_is_refused_with_what_to_start(seen):
+    programs = {"pgbench": {"path": "/usr/bin/pgbench", "version": "pgbench (PostgreSQL) 16.4"}}
+    registry.add_host(Host.objects.create(name="app-1", address="192.0.2.7", state="online", programs=programs))
+    seen("north", ago_s=40)
+    assert refusals(["app-1"]) == [
+        "no worker is alive that could start a load on generator 'app-1' by SSH: start a worker that executes runs"
+    ]
+    seen("east")
+    assert checked(["app-1"], "pgbench") == ["app-1"]
 
 
 def test_an_engine_that_it_lacks_is_named(two):
