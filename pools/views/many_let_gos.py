@@ -55,7 +55,7 @@ def _taken_over() -> Any:
     """Return the poolers that may be let go, with the number of their pools."""
     rows = Pooler.objects.filter(take_overs__in=TakeOver.objects.holding())
     wanted = Q(pools__removal_requested_at=None)
-    return rows.annotate(pool_count=Count("pools", filter=wanted, distinct=True)).order_by("name")[:MOST]
+    return rows.annotate(total=Count("pools", filter=wanted, distinct=True)).order_by("name")[:MOST]
 
 
 def _row(pooler: Pooler) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def pooler_take_over_row(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _watched() -> Any:
     """Return the poolers that may be taken over, with the number of their entries."""
     rows = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over"))
-    return rows.annotate(entry_count=Count("entries")).order_by("name")[:MOST]
+    return rows.annotate(total=Count("entries")).order_by("name")[:MOST]
 
 
 def chosen_ids(given: QueryDict) -> list[UUID]:

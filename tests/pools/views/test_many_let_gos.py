@@ -34,7 +34,7 @@ def taken(db, tmp_path):
 
 def test_only_those_that_were_taken_over_are_offered(staff, taken):
     a_pool(pooler=taken[0])
-    assert [(one.name, one.pool_count) for one in staff.get(URL).context["taken"]] == [("edge1", 1), ("edge2", 0)]
+    assert [(one.name, one.total) for one in staff.get(URL).context["taken"]] == [("edge1", 1), ("edge2", 0)]
     assert f'href="{URL}"' in page_of(staff.get("/poolers/"))
 
 

@@ -20,7 +20,7 @@ def watched(db):
 
 def test_the_watched_pgbouncers_are_offered_alone(staff, watched):
     an_entry(pooler=watched[0])
-    assert [(one.name, one.entry_count) for one in staff.get(URL).context["watched"]] == [("edge1", 1), ("edge2", 0)]
+    assert [(one.name, one.total) for one in staff.get(URL).context["watched"]] == [("edge1", 1), ("edge2", 0)]
 
 
 def test_where_none_is_watched_the_next_step_is_a_list(staff):
