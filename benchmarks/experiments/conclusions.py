@@ -384,8 +384,8 @@ def _reconnect_notes(result: Result) -> Iterator[str]:
             text = _("%(arm)s: a login takes %(ms)s ms on average.")
             yield text % {"arm": one.spec.label, "ms": f"{connecting:.1f}"}
     yield _(
-        "A pooler saves the start of a server process at each login, not the proof of the password: under SCRAM client "
-        "and pooler spend milliseconds of a processor on it, under md5 next to nothing."
+        "A pooler saves the start of a server process at each login, not the proof of the password, which every client "
+        "still gives it: what a login costs through a pooler depends on the password method."
     )
 
 

@@ -10,7 +10,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError, InvalidFields, QueueDown
-from benchmarks.experiments import kept_connections, library, order, other_host, resources, sequential, server_settings
+from benchmarks.experiments import (
+    authentication,
+    kept_connections,
+    library,
+    order,
+    other_host,
+    resources,
+    sequential,
+    server_settings,
+)
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import Need
@@ -103,6 +112,7 @@ def _set_up(experiment: Experiment) -> bool:
     late = _("its pool was not applied within %(seconds)d s") % {"seconds": APPLIED_WITHIN.total_seconds()}
     refused |= dict.fromkeys(pending, late)
     _skip(experiment, {arm.key: refused[key] for arm in arms if (key := resources.pool_key(arm)) in refused})
+    _skip(experiment, authentication.mismatches(experiment, [one for one in arms if one.key not in experiment.skipped]))
     left = [arm for arm in arms if arm.key not in experiment.skipped]
     if len(left) < 2:
         reason = _("there is nothing to compare: %(reasons)s") % {"reasons": "; ".join(_reasons(experiment))}

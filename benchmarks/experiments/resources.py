@@ -25,13 +25,14 @@ from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere
 from pools.inventory import budget
 from pools.inventory import pools as pool_changes
-from pools.models import LIVE_STATES, Cluster, Pool, Pooler, PoolerKind, PoolState
+from pools.models import LIVE_STATES, AuthMethod, Cluster, Pool, Pooler, PoolerKind, PoolState
 from pools.provisioning import databases, roles
 from pools.provisioning.ddl import session
 
 log = logging.getLogger(__name__)
 
 SCRAM, MD5 = "scram", "md5"
+AUTH_METHODS = {SCRAM: AuthMethod.SCRAM, MD5: AuthMethod.MD5}
 MAIN = "main"
 KINDS = {"pgbouncer": PoolerKind.PGBOUNCER, "pgpool": PoolerKind.PGPOOL}
 _SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
@@ -112,7 +113,7 @@ def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
     for at, key in enumerate(keys, 1):
         users = [arm for arm in arms if pool_key(arm) == key]
         one, auth = users[0].endpoint, users[0].auth
-        values = {"kind": one.kind, "mode": one.mode, "size": one.size, "user": role_of(experiment, auth)}
+        values = {"kind": one.kind, "mode": one.mode, "size": one.size, "user": role_of(experiment, auth), "auth": auth}
         # Pgpool-II has no names of its own for databases
         name = name_of(experiment) if one.kind == "pgpool" else name_of(experiment, f"p{at}")
         yield Need(ResourceKind.POOL, key, name, values, tuple(arm.key for arm in users))
@@ -199,7 +200,8 @@ def _make_pool(experiment: Experiment, need: Need) -> Any:
     }
     _require_room(cluster, pooler, size)
     note_smaller_size(experiment, wanted, size)
-    return pool_changes.create(values, experiment.author, made_for=f"experiment {experiment.number}").pk
+    made_for, method = f"experiment {experiment.number}", AUTH_METHODS.get(need.values["auth"], "")
+    return pool_changes.create(values, experiment.author, made_for=made_for, auth_method=method).pk
 
 
 MAKERS = {

@@ -85,13 +85,16 @@ def connect_endpoint(
     application_name: str = "pooldeck",
     connect_timeout: int = CONNECT_TIMEOUT_S,
     options: str = "",
+    require_auth: str = "",
 ) -> Connection:
     """Open an autocommit connection to an endpoint; `connect_timeout` in seconds. Raises `ClusterUnreachable`.
 
-    `options` are the server's start-up options; poolers refuse them.
+    `options` are the server's start-up options; poolers refuse them. `require_auth`: the only method by which to log
+    in, as libpq names it (from 16 on).
     """
     parameters = _parameters(endpoint) | {"application_name": application_name, "connect_timeout": connect_timeout}
     parameters |= {"options": options} if options else {}
+    parameters |= {"require_auth": require_auth} if require_auth else {}
     errors = []
     for pinned in _pinned(endpoint):
         try:

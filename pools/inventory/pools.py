@@ -69,11 +69,12 @@ def create(
     author: models.Model | None = None,
     right: SqlRight = SqlRight.ANY,
     made_for: str = "",
+    auth_method: str = "",
 ) -> Pool:
     """Save a new pool as pending and request its apply.
 
-    `right`: which SQL and which roles the author may set. `made_for`: the experiment that makes it for itself. Raises
-    `InvalidPool` and `NotAllowed`, with nothing changed.
+    `right`: which SQL and which roles the author may set. `made_for`: the experiment that makes it for itself, and
+    `auth_method` that of its clients (`AuthMethod`). Raises `InvalidPool` and `NotAllowed`, with nothing changed.
     """
     pool, confirmed = _unsaved(values), values.get("over_budget_confirm") or ""
     password = _typed_password(pool, values)
@@ -90,6 +91,7 @@ def create(
         # one that waits for its removal under this name is replaced: the pooler knows entries by name only
         Pool.objects.filter(pooler=pool.pooler, name=pool.name).delete()
         pool.over_budget_by, pool.made_for = budget.allowed_by(pool, author), made_for
+        pool.auth_method = auth_method
         pool.save(force_insert=True)
         _keep_password(pool, password, author)
         task_queue.ask([pool.pooler_id], author)

@@ -19,7 +19,7 @@ from pools.models.hosts import Host, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import Delivery, Management, Pooler, PoolerFile, PoolerKind, PoolerState, ProcessState
-from pools.models.pools import EVERYONE, Mode, Pool, PoolFinding
+from pools.models.pools import EVERYONE, AuthMethod, Mode, Pool, PoolFinding
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
 from pools.models.states import AS_APPLIED, LIVE_STATES, REFUSED_STATES, ClusterState, NodeRole, PoolState
@@ -30,6 +30,7 @@ __all__ = [
     "EVERYONE",
     "LIVE_STATES",
     "REFUSED_STATES",
+    "AuthMethod",
     "Channel",
     "Cluster",
     "ClusterCreation",

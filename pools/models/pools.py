@@ -23,6 +23,13 @@ class Mode(models.TextChoices):
     STATEMENT = "statement", _("Statement")
 
 
+class AuthMethod(models.TextChoices):
+    """How a client proves its password; the values are methods of HBA rules and of libpq's `require_auth`."""
+
+    MD5 = "md5", _("MD5")
+    SCRAM = "scram-sha-256", _("SCRAM-SHA-256")
+
+
 class PoolQuerySet(models.QuerySet["Pool"]):
     """Pools by stage."""
 
@@ -78,6 +85,13 @@ class Pool(Versioned):
     applied_at = models.DateTimeField(null=True, editable=False, help_text=_("When an apply of it was last verified"))
     proved_at = models.DateTimeField(null=True, editable=False, help_text=_("When a login through it was last tried"))
     proved_digest = models.CharField(max_length=64, default="", editable=False)  # of the password that last worked
+    auth_method = models.CharField(
+        max_length=16,
+        default="",
+        choices=AuthMethod.choices,
+        editable=False,
+        help_text=_("The password method of its clients; empty: as the rules of its pooler say"),
+    )
     made_for = models.CharField(
         max_length=60,
         default="",

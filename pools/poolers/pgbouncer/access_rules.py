@@ -28,19 +28,30 @@ METHODS = {
 }  # the keys are values of auth_type
 PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is not an address before 1.23
 BY_TLS = (("hostssl", "0.0.0.0/0 "), ("hostssl", "::/0 "))  # only TLS lets a client show a certificate
-POOL = re.compile(r"^# pool ([0-9a-f-]{36}) (\S+): (.+)$", re.MULTILINE)
+POOL = re.compile(r"^# pool ([0-9a-f-]{36}) (\S+)(?: by (\S+))?: (.+)$", re.MULTILINE)
 OWN = re.compile(r"^# own (\w+) = (.*)$", re.MULTILINE)
 UNUSED = re.compile(r"^# not in use: (.*)$", re.MULTILINE)
 NAME = re.compile(r'"((?:[^"]|"")*)"')
+BY_PASSWORD = re.compile(r"(?<=\s)(?:md5|scram-sha-256|password)(?=\s|$)")  # the method, where it asks for a password
 ALL, SAME_USER = "all", "sameuser"
 
 
 class Admission(NamedTuple):
-    """A pool (its key and its name) and the roles that may log in to it."""
+    """A pool (its key and its name) and the roles that may log in to it.
+
+    `method`: how they prove their passwords (a method of HBA rules); empty: as the operator's rules say.
+    """
 
     pool: str
     name: str
     users: tuple[str, ...]
+    method: str = ""
+
+    @property
+    def record(self) -> str:
+        """The comment by which `read` finds it again."""
+        by = f" by {self.method}" if self.method else ""
+        return f"# pool {self.pool} {self.name}{by}: {_listed(self.users)}"
 
 
 class Rule(NamedTuple):
@@ -58,12 +69,12 @@ def admission_of(pool: Pool) -> Admission | None:
     A pool of the inbound user admits the look-up's role too, as which the panel verifies it.
     """
     users = {*pool.admitted, *(() if pool.user else (database_entries.lookup_role(pool),))}
-    return Admission(pool.key, pool.name, tuple(sorted(users))) if pool.admitted else None
+    return Admission(pool.key, pool.name, tuple(sorted(users)), pool.auth_method) if pool.admitted else None
 
 
 def read(text: str) -> dict[str, Admission]:
     """Return the admissions of a file that `render` wrote, by the keys of their pools."""
-    return {key: Admission(key, name, tuple(_names(users))) for key, name, users in POOL.findall(text)}
+    return {key: Admission(key, name, tuple(_names(users)), by) for key, name, by, users in POOL.findall(text)}
 
 
 def own_in(text: str) -> dict[str, str]:
@@ -107,7 +118,7 @@ def render(admissions: Iterable[Admission], own: Mapping[str, str], rules: str, 
     """Render the file; `own` is recorded, `rules` are the operator's. With `unused`, the reason, it has no rule."""
     admissions = list(admissions)
     head = [f"# own {name} = {value}" for name, value in own.items()]
-    head += [f"# pool {admission.pool} {admission.name}: {_listed(admission.users)}" for admission in admissions]
+    head += [admission.record for admission in admissions]
     if unused:
         return HEAD + "\n".join([*head, f"# not in use: {unused}", ""])
     parts = ["# Who may log in to the pools:", *_admitting(admissions, rules)]
@@ -117,12 +128,17 @@ def render(admissions: Iterable[Admission], own: Mapping[str, str], rules: str, 
 
 def _admitting(admissions: Iterable[Admission], rules: str) -> Iterator[str]:
     """Yield each rule of the operator's, in their order, narrowed to the users of the pools that it is about."""
-    alike: dict[tuple[str, ...], list[str]] = {}
+    alike: dict[tuple[tuple[str, ...], str], list[str]] = {}
     for admission in admissions:
-        alike.setdefault(admission.users, []).append(admission.name)
+        alike.setdefault((admission.users, admission.method), []).append(admission.name)
     for rule in _rules(rules):
-        for users, names in alike.items():
-            yield from _narrowed(rule, names, users)
+        for (users, method), names in alike.items():
+            yield from _narrowed(_by_method(rule, method), names, users)
+
+
+def _by_method(rule: Rule, method: str) -> Rule:
+    """Return the rule with this password method in place of its own; as it is where it asks for no password."""
+    return rule._replace(rest=BY_PASSWORD.sub(method, rule.rest, count=1)) if method else rule
 
 
 def _narrowed(rule: Rule, names: list[str], users: tuple[str, ...]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
+from panel.quickstart.servers import PostgresServer, free_port
 from tests.live.benchmarks.experiments.conftest import CarryOut
 from tests.live.conftest import FAST, SUPERUSER_PASSWORD
 
@@ -15,21 +15,8 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.timing]
 def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
     """A PostgreSQL whose pg_hba.conf has the method md5: roles with a SCRAM hash still log in by SCRAM there."""
     home = tmp_path_factory.mktemp("postgres-md5")
-    with PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD, settings=FAST) as server:
-        rules = server.cluster_folder / "pg_hba.conf"
-        rules.write_text(rules.read_text().replace("scram-sha-256", "md5"))
-        with server.connect() as session:
-            session.execute("SELECT pg_reload_conf()")
+    with PostgresServer(home, free_port(), password=SUPERUSER_PASSWORD, settings=FAST, lets_in_md5=True) as server:
         yield server
-
-
-@pytest.fixture
-def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PgBouncerServer]:
-    """A PgBouncer that asks its clients for MD5."""
-    made = PgBouncerServer(tmp_path_factory.mktemp("pgbouncer"), free_port(), "pooldeck", "console-password")
-    made.own_settings = {"auth_type": "md5"}
-    with made:
-        yield made
 
 
 def test_a_login_with_md5_costs_less_through_the_pool(carry_out: CarryOut) -> None:

@@ -35,6 +35,23 @@ def test_users_meet_the_method_and_all_others_a_reject_before_the_operators_own(
 @pytest.mark.parametrize(
     ("rule", "narrowed"),
     [
+        ("local all all scram-sha-256", 'local "orders" "app" md5'),
+        ("host all all 10.0.0.0 255.0.0.0 password", 'host "orders" "app" 10.0.0.0 255.0.0.0 md5'),
+        ("hostssl orders app 0.0.0.0/0 scram-sha-256 # md5", 'hostssl "orders" "app" 0.0.0.0/0 md5 # md5'),
+        ("host all all ::/0 cert map=md5", 'host "orders" "app" ::/0 cert map=md5'),
+        ("host all all ::/0 trust", 'host "orders" "app" ::/0 trust'),
+        ("host all all ::/0 reject", 'host "orders" "app" ::/0 reject'),
+    ],
+)
+def test_a_password_method_of_the_pools_replaces_that_of_a_rule_and_no_other_method(rule: str, narrowed: str) -> None:
+    text = access_rules.render([APP._replace(method="md5")], {}, rule)
+    assert rules_in(text)[0] == narrowed
+    assert access_rules.read(text) == {APP.pool: APP._replace(method="md5")}
+
+
+@pytest.mark.parametrize(
+    ("rule", "narrowed"),
+    [
         (
             "host all all 10.0.0.0/8 md5",
             ['host "orders" "app" 10.0.0.0/8 md5', 'host "sales" "app","b" 10.0.0.0/8 md5'],

@@ -1,0 +1,73 @@
+"""Whether the clients of an arm log in by the password method that the arm is named after: tried before it is measured.
+
+A role with an MD5 hash logs in by MD5 only where pg_hba.conf lets it, and through a PgBouncer of auth_type
+scram-sha-256 by SCRAM, whatever the server has of it. An arm that measured another method than its label says would be
+wrong without a sign of it.
+"""
+
+import re
+from collections.abc import Iterable
+
+import psycopg
+from django.utils.translation import gettext as _
+
+from benchmarks.experiments import resources
+from benchmarks.experiments.playbook import ArmSpec
+from benchmarks.models import Experiment, ResourceKind
+from pools.clusters import connect, endpoints
+from pools.clusters.endpoints import REQUIRE_AUTH_SINCE, Endpoint
+from pools.errors import ClusterUnreachable
+
+WITHIN_S = 5
+MISMATCH = re.compile(r"authentication method requirement \S+ failed: (.+)")
+
+
+def mismatches(experiment: Experiment, arms: Iterable[ArmSpec]) -> dict[str, str]:
+    """Return why arms can't be measured by their method, by the arms' keys; tries one login per endpoint and method.
+
+    A login that fails for another reason says nothing here: the arm's run does.
+    """
+    found: dict[tuple[str, str], str] = {}
+    demanding = [arm for arm in arms if arm.auth] if psycopg.pq.version() >= REQUIRE_AUTH_SINCE else []
+    for arm in demanding:
+        at = (resources.pool_key(arm), arm.auth)
+        if at not in found:
+            found[at] = _mismatch(experiment, arm)
+    reasons = {arm.key: found[resources.pool_key(arm), arm.auth] for arm in demanding}
+    return {key: reason for key, reason in reasons.items() if reason}
+
+
+def _mismatch(experiment: Experiment, arm: ArmSpec) -> str:
+    cluster, role, method = (
+        resources.cluster_of(experiment),
+        resources.role_of(experiment, arm.auth),
+        resources.AUTH_METHODS[arm.auth],
+    )
+    if not arm.endpoint.is_pooled:
+        direct = endpoints.of_cluster(cluster, resources.database_of(experiment))
+        if fault := _fault(endpoints.as_role(direct, cluster, role), method):
+            text = _(
+                "%(cluster)s does not let %(role)s log in by %(method)s: %(reason)s. Allow %(method)s for this role "
+                "in pg_hba.conf, or leave the arm out"
+            )
+            return text % {"cluster": cluster, "role": role, "method": method, "reason": fault}
+        return ""
+    row = experiment.resources.filter(kind=ResourceKind.POOL, key=resources.pool_key(arm)).first()
+    pool = resources.pool_of(row) if row else None
+    if pool and (fault := _fault(endpoints.for_panel(pool), method)):
+        text = _(
+            "%(pooler)s does not let %(role)s log in by %(method)s: %(reason)s. Allow %(method)s for this role by the "
+            "auth_type or the HBA rules of the pooler, or leave the arm out"
+        )
+        return text % {"pooler": pool.pooler, "role": role, "method": method, "reason": fault}
+    return ""
+
+
+def _fault(endpoint: Endpoint, method: str) -> str:
+    """Return libpq's reason why a login is not by this method; empty where it is, or fails for another reason."""
+    try:
+        connect.connect_endpoint(endpoint, connect_timeout=WITHIN_S, require_auth=method).close()
+    except ClusterUnreachable as error:
+        found = MISMATCH.search(error.words)
+        return found[1] if found else ""
+    return ""
