@@ -10,6 +10,7 @@ DEBIAN_13=/var/tmp/pooldeck-debian-13 DEBIAN_SID=/var/tmp/pooldeck-sid
 STARTED=$(date +%s)
 export UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$VENV" PIP_DISABLE_PIP_VERSION_CHECK=1
 unset VIRTUAL_ENV
+unset PYTHONDONTWRITEBYTECODE  # or each program compiles Django, Celery and what pytest rewrites anew
 
 # shellcheck source=script/packages.sh
 . "$ROOT/script/packages.sh"

@@ -1,5 +1,16 @@
 # The checks without pytest that script/test runs on all of the tree, and script/check on what changed.
 
+# Which of these paths, one a line, match a pattern, or do not.
+only() { grep -E "$1" || true; }
+without() { grep -vE "$1" || true; }
+
+# Modules, and folders that may hold some.
+python_among() {
+  printf '%s\n' "$@" | only '\.py$|(^|/)[^./]+$' | without '^(script|docker|docs|static|templates|\.ci)(/|$)'
+}
+# Of those, what mypy and import-linter have rules for (pyproject.toml).
+typed_among() { python_among "$@" | only '^(core|panel|pools|benchmarks)(/|$)' | without '/migrations/'; }
+
 # djangofmt has no mode that only checks.
 templates_formatted() {
   local copy
@@ -29,4 +40,4 @@ check_types() { # check_types [PATH...]
   step "mypy" "fix the types it names" mypy "$@"
 }
 
-check_imports() { step "lint-imports" "see the import direction in CONTRIBUTING.md" lint-imports; }
+check_imports() { step "lint-imports" "see the import direction in CONTRIBUTING.md" lint-imports --no-logo; }

@@ -5,7 +5,8 @@
 - A test module concerns itself. Another file under `tests/` concerns the tests of its folder.
 - A module, or a folder, of an app concerns the room of tests that mirrors its own, else the nearest room above that.
   At the top of an app these are the test modules there, without the rooms beside them.
-- A template concerns the views of its app. Documents, scripts and files of `docker/` have one test module each.
+- A template concerns the views of its app. Documents, scripts, files of `docker/` and settings of the linters have one
+  test module each.
 - Words on pages and names in code are tested for every module and template.
 - What concerns nothing is left to the whole suite, as are all tests in `live/` and `browser/`.
 """
@@ -30,20 +31,27 @@ TESTED_IN = {
     ".github": "tests/test_script.py",
     "docker": "tests/test_docker.py",
     "docs": "tests/test_docs.py",
+    "pyproject.toml": "tests/test_lint_exceptions.py",
+    ".pre-commit-config.yaml": "tests/test_script.py",
 }
 OF_ALL_TEXTS = "tests/panel/test_texts.py"
 OF_ALL_NAMES = "tests/panel/test_names.py"
 
 
 def concerning(paths: Iterable[str], root: Path = ROOT) -> list[str]:
-    """Return the test modules, relative to `root`, that concern these paths; those that bear a path's name first."""
+    """Return the test modules, relative to `root`, that concern these paths.
+
+    Those that bear a path's name come first, and those of words before the rest of a room, which may take long.
+    """
     named: dict[str, None] = {}
+    words: dict[str, None] = {}
     others: dict[str, None] = {}
     for path in map(PurePosixPath, paths):
         modules = [module for room in _rooms(path, root) for module in _modules(root, room)]
         named |= dict.fromkeys(module for module in modules if _bears_name_of(path, module))
-        others |= dict.fromkeys(modules) | dict.fromkeys(_of_words(path))
-    return list(named | others)
+        words |= dict.fromkeys(_of_words(path))
+        others |= dict.fromkeys(modules)
+    return list(named | words | others)
 
 
 def _rooms(path: PurePosixPath, root: Path) -> Iterator[str]:

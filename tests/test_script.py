@@ -4,6 +4,7 @@ import os
 import re
 import signal
 import subprocess
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,19 @@ def test_a_check_fails_where_a_linter_does(tmp_path: Path) -> None:
     assert checked.returncode == 1
     assert "`os` imported but unused" in checked.stdout
     assert "no test without servers concerns these" in checked.stdout
+
+
+@pytest.mark.parametrize("app", tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["mypy"]["files"])
+def test_modules_and_folders_of_each_app_have_types_and_imports(app: str) -> None:
+    typed = [app, f"{app}/models", f"{app}/errors.py"]
+    others = [
+        f"{app}/migrations/0001_initial.py",
+        f"templates/{app}/one.html",
+        f"tests/{app}",
+        "manage.py",
+        "script/up",
+    ]
+    assert bash('. script/linters.sh; typed_among "$@"', *typed, *others).stdout.split() == typed
 
 
 def test_words_for_pytest_run_no_linter() -> None:
