@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
 
 from django.db.models import TextChoices
 from django.utils.functional import Promise
@@ -283,14 +283,14 @@ class Engine(ABC, Generic[OptionsT]):
     name: str
     terms: ProgramTerms
     imports_output = False  # whether a printed output can be imported as a run: then `options_from_summary` is needed
-    kind_schemas: Mapping[str, Mapping[str, Any]] = MappingProxyType({})  # JSON schemas of its own kinds of `Field`
+    kind_schemas: Mapping[str, Mapping[str, object]] = MappingProxyType({})  # JSON schemas of its own kinds of `Field`
 
     @abstractmethod
     def fields_for(self, purpose: str) -> tuple[Field, ...]:
         """Return the options of a load or a preparation (`benchmarks.models.Purpose`); empty where it has none."""
 
     @abstractmethod
-    def validate(self, raw: Mapping[str, Any], *, purpose: str) -> OptionsT:
+    def validate(self, raw: Mapping[str, object], *, purpose: str) -> OptionsT:
         """Return the options to store, from the input of a form or an API client; raise `InvalidOptions`.
 
         `raw` has names of `fields_for(purpose)` only: `benchmarks.runs.submission.options` refuses others first.
@@ -371,11 +371,11 @@ class Engine(ABC, Generic[OptionsT]):
         """Return this host's files for runs → reason against each (empty: usable); None where runs need no files."""
         return None
 
-    def drop_options(self, made: OptionsT) -> Mapping[str, Any]:
+    def drop_options(self, made: OptionsT) -> Mapping[str, object]:
         """Return the options of a preparation that drops what one with options `made` made; empty where it can't."""
         return {}
 
-    def full_dataset_options(self, made: OptionsT) -> Mapping[str, Any]:
+    def full_dataset_options(self, made: OptionsT) -> Mapping[str, object]:
         """Return run options that load the whole dataset prepared with `made`; empty where any run does."""
         return {}
 

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from typing import Any, cast
+from typing import cast
 
 from benchmarks.engines.base import LogFiles, Logged, Output, ParsedLine, ProgramTerms, Progress
 from benchmarks.models.options import RunOptions
@@ -83,11 +83,11 @@ def _interval(text: str) -> Progress | None:
     )
 
 
-def _number(value: Any) -> float | None:
+def _number(value: object) -> float | None:
     return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
 
 
-def _figures(text: str, name: str) -> dict[str, Any]:
+def _figures(text: str, name: str) -> dict[str, object]:
     """Return the object under this name in a line of JSON; empty for every other line."""
     if not text.startswith(f'{{"{name}": '):
         return {}

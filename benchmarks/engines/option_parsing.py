@@ -5,26 +5,26 @@ Nothing is corrected silently: a value is taken as it is, or refused with its ra
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import SupportsFloat
 
 from django.utils.translation import gettext as _
 
 from benchmarks.engines.base import Field, Value
 
 TEXT_CHARACTERS = 200
-Reader = Callable[[Field, Any], Any]
+Reader = Callable[[Field, object], object]
 
 
 def read(
-    fields: Iterable[Field], raw: Mapping[str, Any], readers: dict[str, Reader] | None = None
-) -> tuple[dict[str, Any], dict[str, list[str]]]:
+    fields: Iterable[Field], raw: Mapping[str, object], readers: Mapping[str, Reader] | None = None
+) -> tuple[dict[str, object], dict[str, list[str]]]:
     """Return the values given for these fields, and the errors of the others; names of no field are ignored.
 
     Numbers may be text, as forms send them; an empty text or None counts as left out. `readers` parse kinds that only
     one engine has, by kind; each raises ValueError with the reason.
     """
-    known = READERS | (readers or {})
-    values: dict[str, Any] = {}
+    known = {**READERS, **(readers or {})}
+    values: dict[str, object] = {}
     errors: dict[str, list[str]] = {}
     for field in fields:
         if not is_given(raw.get(field.name)):
@@ -36,12 +36,12 @@ def read(
     return values, errors
 
 
-def is_given(value: Any) -> bool:
+def is_given(value: object) -> bool:
     """Test whether a value was given at all."""
     return value is not None and value != ""
 
 
-def _integer(field: Field, value: Any) -> int:
+def _integer(field: Field, value: object) -> int:
     if isinstance(value, str) and value.strip().lstrip("-").isdecimal():
         value = int(value) if len(value) <= 20 else value
     if isinstance(value, bool) or not isinstance(value, int):
@@ -51,9 +51,9 @@ def _integer(field: Field, value: Any) -> int:
     return int(_within(field, value))
 
 
-def _number(field: Field, value: Any) -> float:
+def _number(field: Field, value: object) -> float:
     try:
-        number = math.nan if isinstance(value, bool) else float(value)
+        number = float(value) if isinstance(value, str | SupportsFloat) and not isinstance(value, bool) else math.nan
     except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
@@ -79,7 +79,7 @@ def _range(field: Field) -> str:
     return _("%(minimum)s to %(maximum)s") % ends
 
 
-def _boolean(field: Field, value: Any) -> bool:
+def _boolean(field: Field, value: object) -> bool:
     words = {"true": True, "on": True, "1": True, "false": False, "off": False, "0": False}
     if isinstance(value, bool):
         return value
@@ -91,7 +91,7 @@ def _boolean(field: Field, value: Any) -> bool:
     )
 
 
-def _choice(field: Field, value: Any) -> str:
+def _choice(field: Field, value: object) -> str:
     if not isinstance(value, str) or value not in field.choices:
         raise ValueError(
             _("%(value)s is not a choice of “%(label)s”: use one of %(choices)s")
@@ -100,7 +100,7 @@ def _choice(field: Field, value: Any) -> str:
     return value
 
 
-def _text(field: Field, value: Any) -> str:
+def _text(field: Field, value: object) -> str:
     if not isinstance(value, str) or len(value) > TEXT_CHARACTERS or "\x00" in value:
         raise ValueError(
             _("%(value)s is not a text: use at most %(text_characters)s characters, without NUL")
@@ -109,12 +109,12 @@ def _text(field: Field, value: Any) -> str:
     return value
 
 
-def quoted(value: Any) -> str:
+def quoted(value: object) -> str:
     """Return a typed value as an error message repeats it: its repr, cut at 60 characters."""
     return repr(value) if len(repr(value)) <= 60 else repr(value)[:60] + "…"
 
 
-READERS: dict[str, Callable[[Field, Any], Value]] = {
+READERS: Mapping[str, Callable[[Field, object], Value]] = {
     "int": _integer,
     "float": _number,
     "bool": _boolean,

@@ -6,7 +6,7 @@ from typing import Any
 from benchmarks.engines.base import Field
 from benchmarks.engines.option_parsing import TEXT_CHARACTERS
 
-JsonSchema = dict[str, Any]
+JsonSchema = dict[str, Any]  # schemas nest, and their keys are those of another standard
 _TYPES: dict[str, JsonSchema] = {
     "int": {"type": "integer"},
     "float": {"type": "number"},
@@ -16,7 +16,9 @@ _TYPES: dict[str, JsonSchema] = {
 }
 
 
-def of_options(fields: Iterable[Field], own: Mapping[str, Mapping[str, Any]], required: frozenset[str]) -> JsonSchema:
+def of_options(
+    fields: Iterable[Field], own: Mapping[str, Mapping[str, object]], required: frozenset[str]
+) -> JsonSchema:
     """Return the schema of an object with these options and no others; all but the required ones may be null.
 
     `own` has the schemas of kinds that only one engine has, by kind; an option of a kind without one takes any value.
@@ -27,8 +29,8 @@ def of_options(fields: Iterable[Field], own: Mapping[str, Mapping[str, Any]], re
     return schema | ({"required": sorted(required)} if required else {})
 
 
-def _of_option(field: Field, known: Mapping[str, Mapping[str, Any]], required: frozenset[str]) -> JsonSchema:
-    schema = {"title": _title(field), **known.get(field.kind, {}), **_limits(field)}
+def _of_option(field: Field, known: Mapping[str, Mapping[str, object]], required: frozenset[str]) -> JsonSchema:
+    schema: JsonSchema = {"title": _title(field), **known.get(field.kind, {}), **_limits(field)}
     if field.kind == "choice":
         schema["enum"] = [*field.choices]
     if field.name not in required:

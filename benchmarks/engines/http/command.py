@@ -8,7 +8,6 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from benchmarks.engines.binaries import Program
 from benchmarks.engines.http.options import DROP, LOAD, OF_POOL, PREPARE, aim_of, fields_for
@@ -70,9 +69,9 @@ def environment(home: Path, endpoint: Endpoint, application_name: str) -> dict[s
     }
 
 
-def _pool_flags(options: Mapping[str, Any]) -> Iterator[str]:
+def _pool_flags(options: Mapping[str, object]) -> Iterator[str]:
     for name in OF_POOL:
-        if (value := options.get(name)) is not None:
+        if isinstance(value := options.get(name), int | float):
             yield f"--{name.replace('_', '-')}={value:g}"
 
 
@@ -84,8 +83,8 @@ def _arguments(options: HttpOptions, purpose: str, binary: str) -> list[str]:
     return [binary, "-m", "benchmarks.load_programs.http_client", f"--target={TARGET}", *_flags(options), *log]
 
 
-def _flags(options: Mapping[str, Any]) -> Iterator[str]:
+def _flags(options: Mapping[str, object]) -> Iterator[str]:
     for field in fields_for(LOAD):
         value = options.get(field.name)
-        if field.flag and value is not None and value is not False:
+        if field.flag and isinstance(value, int | float) and value is not False:
             yield field.flag if value is True else f"{field.flag}={value:g}"

@@ -1,7 +1,7 @@
 """Options of an HTTP run, and their validation."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -161,14 +161,14 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
-def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> HttpOptions:
+def validate(raw: Mapping[str, object], *, purpose: str = LOAD) -> HttpOptions:
     """Return all options of this purpose, typed and with defaults; with a `url` there is no `workload` or `connection`.
 
     Options of the pool are set only where the service has a pool. Raises `InvalidOptions` with every fault found.
     """
     fields = {field.name: field for field in fields_for(purpose)}
     options, errors = option_parsing.read(fields.values(), raw, {"url": _url})
-    errors = _pool_errors(options) | errors
+    errors = _pool_errors(cast("HttpOptions", options)) | errors
     if errors:
         raise InvalidOptions(errors)
     filled = {name: options.get(name, field.default) for name, field in fields.items()}
@@ -179,15 +179,15 @@ def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> HttpOptions:
     return cast("HttpOptions", filled)
 
 
-def _pool_errors(options: Mapping[str, Any]) -> dict[str, list[str]]:
-    size, idle = options.get("pool_size", MOST_OPEN), options.get("pool_idle", 0)
+def _pool_errors(options: HttpOptions) -> dict[str, list[str]]:
+    size, idle = options.get("pool_size") or MOST_OPEN, options.get("pool_idle") or 0
     if idle <= size:
         return {}
     message = _("%(idle)s is more than the pool opens (%(size)s): use at most %(size)s, or raise pool_size")
     return {"pool_idle": [message % {"idle": f"{idle:,}", "size": f"{size:,}"}]}
 
 
-def _url(field: Field, value: Any) -> str:
+def _url(field: Field, value: object) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_URL:
         raise ValueError(
             _("%(value)s is not a web address of at most %(longest_url)s characters: enter a shorter one")

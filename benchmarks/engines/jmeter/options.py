@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -71,7 +71,7 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
     return FIELDS if purpose == LOAD else ()
 
 
-def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> JMeterOptions:
+def validate(raw: Mapping[str, object], *, purpose: str = LOAD) -> JMeterOptions:
     """Return all options, typed and with defaults; raise `InvalidOptions` with every fault found.
 
     The generator that runs the plan checks that it exists and what it does.
@@ -128,7 +128,7 @@ def _fault_of(name: str) -> str:
     return ""
 
 
-def _plan_name(field: Field, value: Any) -> str:
+def _plan_name(field: Field, value: object) -> str:
     if not isinstance(value, str) or not _NAME.fullmatch(value):
         raise ValueError(
             _("%(value)s is not the name of a plan: choose that of a .jmx file, without a folder")

@@ -7,7 +7,6 @@ libpq with expand_dbname, which expands once: a database named `host=elsewhere`,
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
@@ -79,7 +78,7 @@ def _flags(options: PgbenchOptions, purpose: str) -> Iterator[str]:
             yield from (field.flag, _text(value))
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     """Return a number as pgbench reads it: without exponent, without trailing zeros."""
     return f"{value:.6f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 

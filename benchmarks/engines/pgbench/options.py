@@ -4,7 +4,7 @@ Nothing is corrected silently: a value is taken as it is, set to its default whe
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import cast
 
 from django.utils.translation import gettext as _
 
@@ -25,7 +25,7 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
-def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> PgbenchOptions:
+def validate(raw: Mapping[str, object], *, purpose: str = LOAD) -> PgbenchOptions:
     """Return all options of this purpose, typed and with defaults (None: not passed to pgbench).
 
     Numbers may be text, as forms send them; an empty text or None counts as left out. Raises `InvalidOptions` with
@@ -41,15 +41,16 @@ def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> PgbenchOptions:
     return filled
 
 
-def _filled(options: Mapping[str, Any], fields: dict[str, Field]) -> PgbenchOptions:
-    filled: dict[str, Any] = {name: options.get(name, field.default) for name, field in fields.items()}
+def _filled(options: Mapping[str, object], fields: dict[str, Field]) -> PgbenchOptions:
+    filled = cast("PgbenchOptions", {name: options.get(name, field.default) for name, field in fields.items()})
     if options.get("transactions") and "duration" not in options:
         filled["duration"] = None
     if options.get("scripts") and "builtin" not in options:
         filled["builtin"] = None
-    if "threads" in filled and "threads" not in options:
-        filled["threads"] = min(filled["threads"], filled["clients"])
-    return cast("PgbenchOptions", filled)
+    clients, threads = filled.get("clients"), filled.get("threads")
+    if clients and threads and "threads" not in options:
+        filled["threads"] = min(threads, clients)
+    return filled
 
 
 def _contradictions(options: PgbenchOptions) -> Iterator[tuple[str, str]]:
@@ -118,7 +119,7 @@ def server_refuses(options: PgbenchOptions, version: tuple[int, int], server: in
     return {"unlogged_tables": [reason]}
 
 
-def passed(options: Mapping[str, Any]) -> Iterator[tuple[Field, Any]]:
+def passed(options: Mapping[str, object]) -> Iterator[tuple[Field, object]]:
     """Yield the options that need a word; the usual steps are passed without -I, which 10 and older don't have."""
     for field in FIELDS:
         value = options.get(field.name)
@@ -127,7 +128,7 @@ def passed(options: Mapping[str, Any]) -> Iterator[tuple[Field, Any]]:
             yield field, value
 
 
-def _steps(field: Field, value: Any) -> str:
+def _steps(field: Field, value: object) -> str:
     if not isinstance(value, str) or not set(value) <= set(INITIALIZE_STEPS) or len(set(value)) != len(value):
         raise ValueError(
             _("%(value)s is not a list of steps: use letters of %(steps)s, each once")
@@ -143,7 +144,7 @@ def _steps(field: Field, value: Any) -> str:
     return value
 
 
-def _identifier(_field: Field, value: Any) -> str:
+def _identifier(_field: Field, value: object) -> str:
     """Return a name of an object on the server; pgbench quotes it."""
     if (
         not isinstance(value, str)

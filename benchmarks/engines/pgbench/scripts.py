@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -45,9 +44,10 @@ class WeightedScript:
     is_named: bool = True
 
 
-def read_builtins(field: Field, value: Any) -> str | list[str]:
+def read_builtins(field: Field, value: object) -> str | list[str]:
     """Return `NAME` or `NAME@WEIGHT`, or a list of them; a single one stays a text. Raises ValueError."""
     given = value if isinstance(value, list) else [value]
+    named: list[str] = []
     if not given:
         raise ValueError(
             _("an empty list names no script: use some of %(choices)s, or leave it out")
@@ -60,11 +60,12 @@ def read_builtins(field: Field, value: Any) -> str | list[str]:
                 _("%(value)s is not a script here: use %(choices)s, or one with @WEIGHT")
                 % {"value": option_parsing.quoted(one), "choices": ", ".join(field.choices)}
             )
-        _weight(int(found["weight"] or 1), one)
-    return given[0] if len(given) == 1 else list(given)
+        _weight(int(found["weight"] or 1), found.string)
+        named.append(found.string)
+    return named[0] if len(named) == 1 else named
 
 
-def read_scripts(_field: Field, value: Any) -> list[RunScript]:
+def read_scripts(_field: Field, value: object) -> list[RunScript]:
     """Return scripts as `{text, weight, name, version}`, gated; raise ValueError with the script and its line."""
     if not isinstance(value, list):
         raise ValueError(_('give a list of {"text": …, "weight": …}, or of {"script": …} from the library'))
@@ -76,7 +77,7 @@ def read_scripts(_field: Field, value: Any) -> list[RunScript]:
     return scripts
 
 
-def _script(number: int, given: Any) -> RunScript:
+def _script(number: int, given: object) -> RunScript:
     if not isinstance(given, dict) or not isinstance(given.get("text"), str):
         raise ValueError(_('script %(number)s is not a script: give {"text": …, "weight": …}') % {"number": number})
     if unknown := sorted(set(given) - set(KEYS)):
@@ -105,7 +106,7 @@ def _script(number: int, given: Any) -> RunScript:
     return {"text": given["text"], "weight": weight, "name": name, "version": version}
 
 
-def _weight(value: Any, of: str) -> int:
+def _weight(value: object, of: str) -> int:
     if isinstance(value, str) and value.isdecimal() and len(value) <= 7:
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MOST_WEIGHT:

@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -20,7 +19,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _WORD = re.compile(r"(?!.*--)[A-Za-z0-9_.@+:/-]+")
 
 
-def read_variables(_field: Field, value: Any) -> dict[str, int | float | str] | None:
+def read_variables(_field: Field, value: object) -> dict[str, int | float | str] | None:
     """Return names with numbers or text; raise ValueError."""
     if not isinstance(value, dict):
         raise ValueError(_('give names with numbers or text: {"rows": 10, "city": "Oslo"}'))
@@ -34,7 +33,7 @@ def read_variables(_field: Field, value: Any) -> dict[str, int | float | str] | 
     return {_name(name): _value(name, one) for name, one in value.items()} or None
 
 
-def _name(name: Any) -> str:
+def _name(name: object) -> str:
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise ValueError(
             _("%(name)s is not a name for a variable: use letters, digits and _, at most 63")
@@ -45,7 +44,7 @@ def _name(name: Any) -> str:
     return name
 
 
-def _value(name: str, value: Any) -> int | float | str:
+def _value(name: str, value: object) -> int | float | str:
     if isinstance(value, str):
         return _text(name, value)
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):

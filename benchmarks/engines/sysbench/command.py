@@ -7,7 +7,6 @@ stays a name. Without --pgsql-password, libpq reads the password from PGPASSFILE
 import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 from psycopg.conninfo import make_conninfo
 
@@ -69,7 +68,7 @@ def _connection(endpoint: Endpoint) -> Iterator[str]:
 
 
 def _flags(options: SysbenchOptions, purpose: str) -> Iterator[str]:
-    given: Mapping[str, Any] = options
+    given: Mapping[str, object] = options
     tpcc = is_tpcc(options)
     unknown_to_script = {"table_size", "skip_trx"} if tpcc or options.get("script") == BULK else {"scale"}
     unknown_to_script |= {"tables"} if options.get("script") == BULK else set()

@@ -1,7 +1,7 @@
 """Options of sysbench that a run may carry, and their validation."""
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -36,8 +36,16 @@ FILL, DROP = "fill", "drop"
 MOST_ROWS = 2_000_000_000
 
 
-def _number(name: str, flag: str, label: "StrOrPromise", most: int, **more: Any) -> Field:
-    return Field(name, flag, label, "int", minimum=more.pop("minimum", 1), maximum=most, **more)
+class _MoreOfNumber(TypedDict, total=False):
+    default: int
+    unit: str
+    help: "StrOrPromise"
+    group: OptionGroup
+    purpose: str
+
+
+def _number(name: str, flag: str, label: "StrOrPromise", most: int, **more: Unpack[_MoreOfNumber]) -> Field:
+    return Field(name, flag, label, "int", minimum=1, maximum=most, **more)
 
 
 _TABLES = _number("tables", "--tables", gettext_lazy("Tables"), 1_000, default=1)
@@ -183,7 +191,7 @@ def fields_for(purpose: str) -> tuple[Field, ...]:
     return tuple(field for field in FIELDS if field.purpose == purpose)
 
 
-def validate(raw: Mapping[str, Any], *, purpose: str = LOAD) -> SysbenchOptions:
+def validate(raw: Mapping[str, object], *, purpose: str = LOAD) -> SysbenchOptions:
     """Return all options of this purpose, typed and with defaults (None: not passed).
 
     Raises `InvalidOptions` with every fault found.
