@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
@@ -45,7 +45,7 @@ def find(name: str) -> PlaybookSpec:
     return parse(own.text)
 
 
-def add(text: str, author: Any = None, *, is_admin: bool) -> PlaybookSpec:
+def add(text: str, author: User | None = None, *, is_admin: bool) -> PlaybookSpec:
     """Keep a user's playbook under the name that it gives itself; raises `InvalidPlaybook` and `NotAllowed`."""
     if len(text) > MOST_CHARACTERS:
         raise InvalidPlaybook([_("the text is too long: use at most %(most)s characters") % {"most": MOST_CHARACTERS}])

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -44,7 +45,7 @@ class ExperimentRequest:
 
     playbook: str
     cluster: Cluster
-    author: Any
+    author: User | None
     is_admin: bool = False
     pooler: Pooler | None = None
     generators: Sequence[str] = ()
@@ -100,7 +101,7 @@ def start(request: ExperimentRequest) -> Experiment:
     return experiment
 
 
-def without_skipped(experiment: Experiment, author: Any, confirm: str = "", *, is_admin: bool) -> Experiment:
+def without_skipped(experiment: Experiment, author: User | None, confirm: str = "", *, is_admin: bool) -> Experiment:
     """Start an experiment again with the arms that could be measured; raises as `start`."""
     if experiment.cluster is None:
         raise InvalidExperiment({"cluster": [_("cluster %(name)s was removed") % {"name": experiment.cluster_name}]})

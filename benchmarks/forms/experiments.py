@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.contrib.auth.models import User
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.experiments.library import MOST_CHARACTERS
@@ -72,7 +73,7 @@ class ExperimentForm(forms.Form):
         if not Cluster.objects.filter(protected=True).exists():
             del self.fields["confirm"]
 
-    def request(self, playbook: str, author: Any) -> dict[str, Any]:
+    def request(self, playbook: str, author: User | None) -> dict[str, Any]:
         """Return the fields of `ExperimentRequest`."""
         given = self.cleaned_data
         asked = {name: given[name] for name in ("cluster", "pooler", "repeats", "minutes")}

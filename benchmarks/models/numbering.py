@@ -1,7 +1,7 @@
 """Records that people know by a number: the next one is free, also where two are made at once."""
 
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.db import IntegrityError, models, transaction
 from django.db.models import Max
@@ -13,7 +13,7 @@ Record = TypeVar("Record", bound=models.Model)
 class NumberedQuerySet(models.QuerySet[Record]):
     """Creates records whose `number` is unique."""
 
-    def enqueue(self, **fields: Any) -> Record:
+    def enqueue(self, **fields: object) -> Record:
         """Create a record with the next number; of two that reach for the same number, each gets one."""
         for _nth in range(TRIES - 1):
             try:
@@ -22,7 +22,7 @@ class NumberedQuerySet(models.QuerySet[Record]):
                 continue
         return self._enqueue_once(fields)
 
-    def _enqueue_once(self, fields: Mapping[str, Any]) -> Record:
+    def _enqueue_once(self, fields: Mapping[str, object]) -> Record:
         with transaction.atomic():
             number = (self.aggregate(last=Max("number"))["last"] or 0) + 1
             return self.create(number=number, **fields)

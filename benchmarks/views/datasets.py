@@ -1,8 +1,9 @@
 """The pages of datasets: the list of those that the panel made, and the form that prepares or drops one."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlencode
 
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,6 +17,7 @@ from benchmarks.models import Dataset, Purpose, Run
 from benchmarks.models.options import RunOptions
 from benchmarks.runs.submission import submit
 from benchmarks.views.dataset_facts import facts_of
+from core.accounts.permissions import person
 from core.lib.access import staff_only
 from core.lib.errors import DomainError
 
@@ -72,7 +74,7 @@ def dataset_create(request: HttpRequest) -> HttpResponse:
     initial = {name: value for name, value in request.GET.items() if value and name != "confirm"}
     form, status = DatasetForm(request.POST or None, initial=initial), 200
     if request.method == "POST" and form.is_valid():
-        run, status = _prepare(form, request.user)
+        run, status = _prepare(form, person(request.user))
         if run is not None:
             return redirect("run-detail", run.pk)
     context = {"form": form, "facts": facts_of(form) if form.is_bound else None, "dropping": _is_dropping(form)}
@@ -88,7 +90,7 @@ def dataset_facts(request: HttpRequest) -> HttpResponse:
     return render(request, "benchmarks/includes/facts.html", {"form": form, "facts": facts_of(form)})
 
 
-def _prepare(form: DatasetForm, author: Any) -> tuple[Run | None, int]:
+def _prepare(form: DatasetForm, author: User) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     try:
         asked = submit.RunRequest(

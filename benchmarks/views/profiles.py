@@ -1,9 +1,9 @@
 """The pages of settings profiles: the list, a check of one against a cluster, and the wizard that proposes one."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -19,7 +19,7 @@ from benchmarks.library.settings_profiles.store import InvalidProfile
 from benchmarks.library.settings_profiles.suggestion import propose
 from benchmarks.models import AppliedProfile, SettingsProfile
 from core.accounts.models import Scope
-from core.accounts.permissions import user_holds
+from core.accounts.permissions import person, user_holds
 from core.lib.access import staff_only
 from core.lib.query_params import id_of
 from pools.errors import ClusterUnreachable
@@ -64,7 +64,7 @@ def _judged(cluster: Cluster, profile: SettingsProfile, is_admin: bool) -> dict[
 def profile_create(request: HttpRequest) -> HttpResponse:
     """Show and save the form of a new profile; a proposal prefills it."""
     form = ProfileForm(request.POST or None, initial=_proposed(request))
-    if request.method == "POST" and form.is_valid() and (made := _saved(form, None, request.user)):
+    if request.method == "POST" and form.is_valid() and (made := _saved(form, None, person(request.user))):
         return redirect("profile-detail", made.pk)
     return render(request, "benchmarks/profile_form.html", {"form": form})
 
@@ -74,7 +74,7 @@ def profile_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show and save the form of an existing profile."""
     profile = get_object_or_404(SettingsProfile, pk=pk)
     form = ProfileForm(request.POST or None, initial=initial_of(profile))
-    if request.method == "POST" and form.is_valid() and _saved(form, profile, request.user):
+    if request.method == "POST" and form.is_valid() and _saved(form, profile, person(request.user)):
         return redirect("profile-detail", pk)
     return render(request, "benchmarks/profile_form.html", {"form": form, "profile": profile})
 
@@ -129,7 +129,7 @@ def _proposed(request: HttpRequest) -> dict[str, object]:
     return {name: request.GET[name] for name in ("name", "description", "values") if name in request.GET}
 
 
-def _saved(form: ProfileForm, profile: SettingsProfile | None, author: Any) -> SettingsProfile | None:
+def _saved(form: ProfileForm, profile: SettingsProfile | None, author: User) -> SettingsProfile | None:
     """Save the profile; return None and add the errors to the form if it is invalid."""
     given = {name: form.cleaned_data[name] for name in ("name", "values", "description")}
     is_admin = user_holds(author, Scope.ADMIN)

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -30,7 +30,7 @@ from benchmarks.runs.submission.submit import Placement, RunRequest
 from benchmarks.targets.resolve import RequestedTarget
 from benchmarks.views.dataset_facts import facts_of
 from core.accounts.models import Scope
-from core.accounts.permissions import user_holds
+from core.accounts.permissions import person, user_holds
 from core.lib.access import staff_only
 from core.lib.errors import DomainError
 from core.lib.query_params import id_of, is_set
@@ -121,7 +121,7 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
     Return the run to show (the first of a pair) or None, and the HTTP status of the form if there is none.
     """
     try:
-        begin = partial(_submitted, form, request.user)
+        begin = partial(_submitted, form, person(request.user))
         return _once(request, form.key, begin, SENT_TWICE_S), 200
     except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
         form.add_errors(error.errors)
@@ -133,14 +133,14 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
 
 def _once(request: HttpRequest, key: str | None, begin: idempotency.Begin, within_s: int) -> Run:
     """Return the run that `begin` starts, or the run of an identical request in the last `within_s` seconds."""
-    run, replayed = idempotency.start(key, request.user, None, begin, within_s)
+    run, replayed = idempotency.start(key, person(request.user), None, begin, within_s)
     if replayed:
         text = _("Duplicate submission ignored: run %(number)s had already been started.")
         messages.info(request, text % {"number": run.number})
     return run
 
 
-def _submitted(form: RunForm, author: Any, run_id: UUID | None = None) -> Run:
+def _submitted(form: RunForm, author: User, run_id: UUID | None = None) -> Run:
     """Submit the form's run; return it, or the first of several."""
     chosen = form.cleaned_data
     request = RunRequest(
@@ -260,7 +260,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     if old.removed:
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     try:
-        run = _once(request, f"again {pk}", partial(_again, old, request.user), AGAIN_S)
+        run = _once(request, f"again {pk}", partial(_again, old, person(request.user)), AGAIN_S)
     except DomainError as error:
         text = _("Run %(number)s was not started again: %(error)s")
         messages.error(request, text % {"number": old.number, "error": error})
@@ -268,7 +268,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("run-detail", run.pk)
 
 
-def _again(old: Run, author: Any, run_id: UUID | None) -> Run:
+def _again(old: Run, author: User, run_id: UUID | None) -> Run:
     request = RunRequest(
         target=_target_of(old),
         options=old.options,

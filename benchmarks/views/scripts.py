@@ -1,9 +1,9 @@
 """The pages of the script library: the list, a script with its versions, its editor, and its dry run."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
@@ -134,14 +134,14 @@ def script_try(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     version = get_object_or_404(script.versions.select_related("script"), number=number)
     form, status = DryRunForm(request.POST), 200
     if form.is_valid():
-        run, status = _start(form, version, request.user)
+        run, status = _start(form, version, person(request.user))
         if run is not None:
             here = reverse("script-detail", args=[pk])
             return redirect(f"{here}?version={number}&dry={run.pk}#dry-run")
     return render(request, "benchmarks/script_detail.html", _shown(request, script, version, form), status=status)
 
 
-def _start(form: DryRunForm, version: ScriptVersion, author: Any) -> tuple[Run | None, int]:
+def _start(form: DryRunForm, version: ScriptVersion, author: User) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     terms = {"variables": chosen["variables"] or None, "protocol": chosen["protocol"], "confirm": chosen["confirm"]}
     try:

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from math import ceil
 from typing import Any
 
+from django.contrib.auth.models import User
+
 from benchmarks.errors import InvalidOptions
 from benchmarks.experiments.advice import grid
 from benchmarks.experiments.advice.definition import CROWD, KEPT, RECONNECTING, Clients
@@ -16,7 +18,7 @@ MOST_CROWD = 500  # more pgbench connections need more files and memory than a s
 BUSY = 3  # times what a login takes: on a host that others use as well
 
 
-def clients_of(cluster: Cluster, author: Any, options: Mapping[str, Any], minutes: int) -> Clients:
+def clients_of(cluster: Cluster, author: User | None, options: Mapping[str, Any], minutes: int) -> Clients:
     """Return how clients connect in what these minutes are enough for; the ceilings of runs bound the crowd."""
     if options.get("connect") or minutes < BOTH_FROM:
         return Clients([RECONNECTING])
@@ -52,7 +54,7 @@ def _crowd(cluster: Cluster) -> int:
     return wanted if wanted <= MOST_CROWD else 0
 
 
-def _is_allowed(author: Any, cluster: Cluster, options: Mapping[str, Any]) -> bool:
+def _is_allowed(author: User | None, cluster: Cluster, options: Mapping[str, Any]) -> bool:
     try:
         limits.check(author, cluster, options)
     except InvalidOptions:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments.advice import recorded, workload
@@ -25,7 +26,7 @@ class AdviceRequest:
     """
 
     cluster: Cluster
-    author: Any
+    author: User | None
     pool: Pool | None = None
     pooler: Pooler | None = None
     question: str = "size"  # of sweep.QUESTIONS

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
@@ -30,7 +31,7 @@ class InvalidScript(InvalidFields):
         self.line = line
 
 
-def create(*, name: str, text: str, description: str = "", author: Any = None) -> Script:
+def create(*, name: str, text: str, description: str = "", author: User | None = None) -> Script:
     """Create a script with its first version; raise `InvalidScript` with nothing saved."""
     script = Script(name=name, description=description)
     _check(script, text)
@@ -40,7 +41,12 @@ def create(*, name: str, text: str, description: str = "", author: Any = None) -
 
 
 def change(
-    script: Script, *, name: str | None = None, text: str | None = None, description: str | None = None, author: Any
+    script: Script,
+    *,
+    name: str | None = None,
+    text: str | None = None,
+    description: str | None = None,
+    author: User | None,
 ) -> Script:
     """Change what is given; another text becomes the next version. Raises `InvalidScript` with nothing saved."""
     before, last = (script.name, script.description), newest(script)
@@ -56,7 +62,7 @@ def change(
     return changed
 
 
-def remove(script: Script, *, author: Any) -> None:
+def remove(script: Script, *, author: User | None) -> None:
     """Delete it with all its versions; runs of it keep the text they ran."""
     key, last = script.pk, newest(script).number
     script.delete()
@@ -82,7 +88,7 @@ def _check(script: Script, text: str) -> None:
         raise InvalidScript(errors, line)
 
 
-def _save(script: Script, text: str | None, author: Any) -> Script:
+def _save(script: Script, text: str | None, author: User | None) -> Script:
     try:
         with transaction.atomic():
             script.save()

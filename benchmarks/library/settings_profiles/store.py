@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -23,7 +23,7 @@ class InvalidProfile(InvalidFields):
 
 
 def create(
-    *, name: str, values: Mapping[str, str], description: str = "", author: Any = None, is_admin: bool
+    *, name: str, values: Mapping[str, str], description: str = "", author: User | None = None, is_admin: bool
 ) -> SettingsProfile:
     """Create a profile; raise `InvalidProfile`, and `gate.NotAllowed` for more than tuning by one who is no admin."""
     return _save(SettingsProfile(author=author), name, values, description, is_admin)

@@ -6,9 +6,10 @@ import time
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import redis
+from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import IntegrityError
 from django.utils.translation import gettext as _
@@ -44,7 +45,7 @@ class Claim(NamedTuple):
     since: float
 
 
-def start(key: str | None, author: Any, body: Any, begin: Begin, kept_s: int = KEPT_S) -> tuple[Run, bool]:
+def start(key: str | None, author: User, body: object, begin: Begin, kept_s: int = KEPT_S) -> tuple[Run, bool]:
     """Return the run that `begin` creates under the given id, and whether an earlier request created it.
 
     A key belongs to its author, and is cached as digests of key and body. The id is chosen before the run is created,
@@ -104,7 +105,7 @@ def _claim_in_force(name: str, own: Claim, kept_s: int) -> Claim:
     raise IllegalTransition(_("other requests with this Idempotency-Key are being handled: try again in a second"))
 
 
-def _name(key: str, author: Any) -> str:
+def _name(key: str, author: User) -> str:
     if not (0 < len(key) <= KEY_CHARACTERS and key.isascii() and key.isprintable()):
         raise InvalidKey(
             {
@@ -117,6 +118,6 @@ def _name(key: str, author: Any) -> str:
     return f"once:{author.pk}:{hashlib.sha256(key.encode()).hexdigest()}"
 
 
-def digest(body: Any) -> str:
+def digest(body: object) -> str:
     """Return the same digest for the same body, in whatever order its keys are."""
     return hashlib.sha256(json.dumps(body, sort_keys=True, default=str).encode()).hexdigest()

@@ -1,8 +1,8 @@
 """Checks a run against the ceilings for its author and its cluster."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext as _
@@ -23,7 +23,7 @@ ENDLESS = ("transactions", "events")  # counted in place of a duration
 UNITS = {"duration": " s"}
 
 
-def check(author: Any, cluster: Cluster | None, options: Mapping[str, Any]) -> None:
+def check(author: User | None, cluster: Cluster | None, options: Mapping[str, object]) -> None:
     """Refuse what is above any ceiling; if several apply, the lowest wins. Queries no server.
 
     Raises `InvalidOptions` with the value, the ceiling and its holder. A run without an author (the installation's own)
@@ -37,7 +37,7 @@ def check(author: Any, cluster: Cluster | None, options: Mapping[str, Any]) -> N
         raise InvalidOptions(errors)
 
 
-def _ceilings_for(author: Any, cluster: Cluster | None) -> models.QuerySet[Ceiling]:
+def _ceilings_for(author: User | None, cluster: Cluster | None) -> models.QuerySet[Ceiling]:
     bound = author is not None and not author.is_superuser
     holders = [Holder.EVERYONE, *([Holder.STAFF] if bound else [])]
     return Ceiling.objects.filter(Q(cluster=cluster) | Q(cluster=None), holder__in=holders).select_related("cluster")
@@ -48,13 +48,13 @@ def _lowest(name: str, ceilings: list[Ceiling]) -> Ceiling | None:
     return min(bounding, key=lambda ceiling: getattr(ceiling, name), default=None)
 
 
-def _above(lowest: dict[str, Ceiling], options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _above(lowest: dict[str, Ceiling], options: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     for name, ceiling in lowest.items():
         most, unit = getattr(ceiling, name), UNITS.get(name, "")
         words = {"most": f"{most:,}{unit}", "name": name, "holder": ceiling}
         for option in (*BOUNDED[name], *_clients_by_another_name(name, options)):
             value = options.get(option)
-            if value is not None and value > most:
+            if isinstance(value, int | float) and value > most:
                 text = _(
                     "%(value)s is above the run limit of %(most)s (%(name)s) for %(holder)s: "
                     "use at most %(most)s, or ask an admin to raise it"
@@ -69,6 +69,6 @@ def _above(lowest: dict[str, Ceiling], options: Mapping[str, Any]) -> Iterator[t
             yield counted, text % (words | {"counted": counted})
 
 
-def _clients_by_another_name(name: str, options: Mapping[str, Any]) -> tuple[str, ...]:
+def _clients_by_another_name(name: str, options: Mapping[str, object]) -> tuple[str, ...]:
     """Return the option that counts clients in a program with one client for each thread (sysbench)."""
     return ("threads",) if name == "clients" and not {"clients", "concurrency"} & options.keys() else ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, cast
+from typing import cast
 
 from django.utils.translation import gettext as _
 
@@ -22,14 +22,14 @@ def fields_for(engine_name: str, purpose: str) -> tuple[Field, ...]:
     return (*engine(engine_name).fields_for(purpose), *own)
 
 
-def validate(engine_name: str, raw: Mapping[str, Any], *, purpose: str) -> RunOptions:
+def validate(engine_name: str, raw: Mapping[str, object], *, purpose: str) -> RunOptions:
     """Return all options, typed and with defaults; raise `InvalidOptions` with every fault found."""
     raw = library.filled(raw)
     errors = _unknown(engine_name, raw, purpose)
     known = {name: value for name, value in raw.items() if name not in errors}
     own = {name: value for name, value in known.items() if purpose == Purpose.LOAD and name in setup_options.NAMES}
-    checked: dict[str, Any] = {}
-    checks: tuple[Callable[[], Mapping[str, Any]], ...] = (
+    checked: dict[str, object] = {}
+    checks: tuple[Callable[[], Mapping[str, object]], ...] = (
         lambda: engine(engine_name).validate({n: v for n, v in known.items() if n not in own}, purpose=purpose),
         lambda: setup_options.validate(own),
     )
@@ -46,7 +46,7 @@ def validate(engine_name: str, raw: Mapping[str, Any], *, purpose: str) -> RunOp
     return valid
 
 
-def _unknown(engine_name: str, raw: Mapping[str, Any], purpose: str) -> dict[str, list[str]]:
+def _unknown(engine_name: str, raw: Mapping[str, object], purpose: str) -> dict[str, list[str]]:
     """Return the reason against each given name that is no option of this engine and purpose."""
     names = [field.name for field in fields_for(engine_name, purpose)]
     given = [name for name, value in raw.items() if name not in names and option_parsing.is_given(value)]

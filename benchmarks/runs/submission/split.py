@@ -4,7 +4,7 @@ Other distributed load programs do the same, so that the same options make the s
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import cast
 
 from django.utils.translation import gettext as _
 
@@ -21,39 +21,40 @@ TOTALS = ("events", "pool_size", "pool_idle")
 PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 
 
-def shares(engine: str, options: Mapping[str, Any], count: int) -> list[RunOptions]:
+def shares(engine: str, options: Mapping[str, object], count: int) -> list[RunOptions]:
     """Return the checked options of each of `count` parts; raise `InvalidOptions` where a share can't be run."""
     if errors := engines.engine(engine).unshardable(options):
         raise InvalidOptions(errors)
-    counted = next((name for name in COUNTED if options.get(name)), None)
+    numbers = {name: value for name, value in options.items() if isinstance(value, int | float)}
+    counted = next((name for name in COUNTED if numbers.get(name)), None)
     if counted is None:
         whole = ", ".join(COUNTED)
         text = _("%(engine)s has none of %(options)s to share out: name one generator")
         raise InvalidOptions({"generators": [text % {"engine": engine, "options": whole}]})
-    _check_enough(options, (counted, *TOTALS), count)
-    sizes = even(int(options[counted]), count)
-    found = [_share(options, counted, sizes, at) for at in range(count)]
-    _check_paces(options, found)
+    _check_enough(numbers, (counted, *TOTALS), count)
+    sizes = even(int(numbers[counted]), count)
+    found = [{**options, **_share(numbers, counted, sizes, at)} for at in range(count)]
+    _check_paces(numbers, found)
     _check(engine, found[-1], counted)
     return [cast("RunOptions", share) for share in found]
 
 
-def _check_enough(options: Mapping[str, Any], names: Sequence[str], count: int) -> None:
+def _check_enough(numbers: Mapping[str, float], names: Sequence[str], count: int) -> None:
     for name in names:
-        if (total := options.get(name)) and total < count:
+        if (total := numbers.get(name)) and total < count:
             text = _("%(total)s can't be shared by %(count)s generators: use at least %(count)s")
             raise InvalidOptions({name: [text % {"total": total, "count": count}]})
 
 
-def _check_paces(options: Mapping[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+def _check_paces(numbers: Mapping[str, float], found: Sequence[Mapping[str, object]]) -> None:
     """Refuse a rate that leaves a part with 0, which would mean no limit at all."""
     for name in PACED:
-        if options.get(name) and not all(share[name] for share in found):
+        if numbers.get(name) and not all(share[name] for share in found):
             text = _(
                 "a %(name)s of %(value)s leaves one of %(count)s generators without any: raise it, or name fewer "
                 "generators"
             )
-            raise InvalidOptions({name: [text % {"name": name, "value": f"{options[name]:g}", "count": len(found)}]})
+            raise InvalidOptions({name: [text % {"name": name, "value": f"{numbers[name]:g}", "count": len(found)}]})
 
 
 def even(total: int, count: int) -> list[int]:
@@ -62,16 +63,17 @@ def even(total: int, count: int) -> list[int]:
     return [each + (at < rest) for at in range(count)]
 
 
-def _share(options: Mapping[str, Any], counted: str, sizes: list[int], at: int) -> dict[str, Any]:
-    share = {**options, counted: sizes[at]}
-    share |= {name: even(int(options[name]), len(sizes))[at] for name in TOTALS if options.get(name)}
-    share |= {name: _pace(options[name], sizes, at) for name in PACED if options.get(name)}
-    if options.get("random_seed") is not None:  # the same seed would have all parts touch the same rows at one time
-        share["random_seed"] = options["random_seed"] + at
+def _share(numbers: Mapping[str, float], counted: str, sizes: list[int], at: int) -> dict[str, float]:
+    """Return the options of a part that differ from those of the whole."""
+    share: dict[str, float] = {counted: sizes[at]}
+    share |= {name: even(int(numbers[name]), len(sizes))[at] for name in TOTALS if numbers.get(name)}
+    share |= {name: _pace(numbers[name], sizes, at) for name in PACED if numbers.get(name)}
+    if "random_seed" in numbers:  # the same seed would have all parts touch the same rows at one time
+        share["random_seed"] = numbers["random_seed"] + at
     return share
 
 
-def _pace(whole: int | float, sizes: list[int], at: int) -> int | float:
+def _pace(whole: float, sizes: list[int], at: int) -> float:
     """Return a part's share of a rate, by its clients; shares of a whole number are whole and add up to it."""
     total, before, upto = sum(sizes), sum(sizes[:at]), sum(sizes[: at + 1])
     if isinstance(whole, int):
@@ -79,7 +81,7 @@ def _pace(whole: int | float, sizes: list[int], at: int) -> int | float:
     return whole * sizes[at] / total
 
 
-def _check(engine: str, smallest: Mapping[str, Any], counted: str) -> None:
+def _check(engine: str, smallest: Mapping[str, object], counted: str) -> None:
     try:
         load_options.validate(engine, smallest, purpose=Purpose.LOAD)
     except InvalidOptions as error:

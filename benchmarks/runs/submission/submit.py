@@ -4,8 +4,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypedDict
+from typing import TypedDict
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -43,7 +44,7 @@ class PlacementColumns(TypedDict):
 class RequestColumns(PlacementColumns):
     """The columns that all runs of a request share."""
 
-    author: Any
+    author: User | None
     purpose: str
     engine: str
     group: uuid.UUID | None
@@ -82,8 +83,8 @@ class RunRequest:
     """
 
     target: RequestedTarget
-    options: Mapping[str, Any]
-    author: Any
+    options: Mapping[str, object]
+    author: User | None
     is_admin: bool = False
     engine: str = DEFAULT_ENGINE
     purpose: str = Purpose.LOAD
@@ -114,8 +115,7 @@ def submit(request: RunRequest) -> list[Run]:
     ids = [request.run_id, *[None] * (len(targets) - 1)]
     with transaction.atomic():
         return [
-            _enqueue(target, checked, run_id, tags=request.tags, **fields)
-            for target, run_id in zip(targets, ids, strict=True)
+            _enqueue(target, checked, fields, request.tags, run_id) for target, run_id in zip(targets, ids, strict=True)
         ]
 
 
@@ -195,16 +195,10 @@ def _allowed_by_server(
 
 
 def _enqueue(
-    target: Target,
-    options: RunOptions,
-    run_id: uuid.UUID | None = None,
-    *,
-    tags: Sequence[str],
-    **fields: Any,
+    target: Target, options: RunOptions, fields: RequestColumns, tags: Sequence[str], run_id: uuid.UUID | None
 ) -> Run:
-    fields |= {"pk": run_id} if run_id else {}
     with transaction.atomic():
-        run = Run.objects.enqueue(**target.fields(), options=options, **fields)
+        run = Run.objects.enqueue(**target.fields(), options=options, **fields, pk=run_id or uuid.uuid4())
         run.set_tags(tags)
         if run.is_spread:
             split.make_parts(run)
@@ -227,8 +221,8 @@ def dry_run_request(
     version: ScriptVersion,
     *,
     target: RequestedTarget,
-    author: Any,
-    variables: Any = None,
+    author: User | None,
+    variables: object = None,
     protocol: str | None = None,
     confirm: str = "",
 ) -> RunRequest:
