@@ -12,6 +12,7 @@ from rest_framework.viewsets import ModelViewSet
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
+from benchmarks.targets.external import EndpointValues
 from core.lib.known_fields import KnownFields
 from pools.models import Cluster
 
@@ -94,7 +95,7 @@ class ExternalEndpointViewSet(ModelViewSet[ExternalEndpoint]):
 KEPT = ("name", "pooled_by", "sslrootcert", "cluster", "cluster_database", "console_user")
 
 
-def _saved(endpoint: ExternalEndpoint, values: dict[str, Any]) -> ExternalEndpoint:
+def _saved(endpoint: ExternalEndpoint, values: EndpointValues) -> ExternalEndpoint:
     try:
         return external.save(endpoint, **values)
     except InvalidTarget as error:

@@ -1,12 +1,11 @@
 """External endpoints made of poolers' entries that are not managed here: the person gives the login of the load."""
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
+from benchmarks.targets.external import ConsoleLogin, EndpointValues
 from core.lib.crypto import SealBroken
 from pools.clusters import endpoints
 from pools.connection_strings import uri as connection_uri
@@ -32,12 +31,17 @@ def tried(entry: Entry, user: str, password: str, database: str = "") -> Externa
     endpoint = endpoints.for_run(entry, user, password, database)
     login = {"host": endpoint.host, "port": endpoint.port, "database": endpoint.database, "user": user}
     known = ExternalEndpoint.objects.filter(**login).first() or ExternalEndpoint()
-    name = known.name or _free_name(f"{entry.pooler}/{endpoint.database}", user)
-    values: dict[str, Any] = {"name": name, "pooled_by": entry.pooler.get_kind_display(), "sslrootcert": ""}
-    behind: dict[str, Any] = {"cluster": entry.cluster}
-    behind["cluster_database"] = (entry.database or database) if entry.cluster else ""
+    values: EndpointValues = {
+        "uri": connection_uri.render(endpoint),
+        "name": known.name or _free_name(f"{entry.pooler}/{endpoint.database}", user),
+        "pooled_by": entry.pooler.get_kind_display(),
+        "sslrootcert": "",
+        "cluster": entry.cluster,
+        "cluster_database": (entry.database or database) if entry.cluster else "",
+        **_console(entry),
+    }
     try:
-        return external.tried(known, connection_uri.render(endpoint), **(values | behind | _console(entry)))
+        return external.tried(known, **values)
     except InvalidTarget as error:
         errors = {"user" if field == "uri" else field: messages for field, messages in error.errors.items()}
         raise InvalidTarget(errors) from None
@@ -53,7 +57,7 @@ def find(entry: Entry, user: str = "") -> ExternalEndpoint:
     return found
 
 
-def _console(entry: Entry) -> dict[str, str]:
+def _console(entry: Entry) -> ConsoleLogin:
     """Return the console's login, by which runs show the pooler's figures; not every console counts by database."""
     if not driver(entry.pooler).counts_entries:
         return {"console_user": ""}

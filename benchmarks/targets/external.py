@@ -1,7 +1,7 @@
 """Saves external endpoints: parsed from a URI, validated, and logged in to before they are saved."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Required, TypedDict, Unpack
 from urllib.parse import parse_qsl
 
 import psycopg
@@ -16,7 +16,7 @@ from core.lib import addresses
 from pools.clusters import ca_files, connect
 from pools.connection_strings import uri as connection_uri
 from pools.errors import ClusterUnreachable, PoolerUnreachable
-from pools.models import SslMode, identifiers
+from pools.models import Cluster, SslMode, identifiers
 from pools.poolers import KINDS
 
 EXAMPLE = "postgresql://user:password@host:6432/database?sslmode=require"
@@ -55,11 +55,45 @@ VERIFYING = (SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
 IDENTIFIER_BYTES = 63
 
 
-def read_uri(uri: str) -> dict[str, Any]:
-    """Return `{host, port, database, user, password, sslmode, parameters}` of a URI as libpq reads it.
+class UriParts(TypedDict):
+    """The login in a URI; the password is empty where it has none, `parameters` are of `TAKEN_ALONG`."""
 
-    Raises `InvalidTarget`.
-    """
+    host: str
+    port: int
+    database: str
+    user: str
+    password: str
+    sslmode: str
+    parameters: dict[str, str]
+
+
+class EndpointColumns(TypedDict, total=False):
+    """The columns of an external endpoint that are given beside its URI."""
+
+    name: str
+    pooled_by: str
+    sslrootcert: str
+    cluster: Cluster | None
+    cluster_database: str
+    console_user: str
+
+
+class ConsoleLogin(TypedDict, total=False):
+    """A login of the endpoint's console."""
+
+    console_user: str
+    console_password: str
+
+
+class EndpointValues(EndpointColumns, total=False):
+    """What forms and API clients give of an external endpoint, once it is validated."""
+
+    uri: Required[str]
+    console_password: str
+
+
+def read_uri(uri: str) -> UriParts:
+    """Return the login in a URI as libpq reads it; raise `InvalidTarget`."""
     if not uri.startswith(("postgresql://", "postgres://")):
         raise InvalidTarget({"uri": [_("it begins with postgresql://, as in %(example)s") % {"example": EXAMPLE}]})
     try:
@@ -116,12 +150,16 @@ def uri_of(external: ExternalEndpoint) -> str:
     return connection_uri.render(replace(external.endpoint.without_password(), sslrootcert=""))
 
 
-def save(external: ExternalEndpoint, uri: str, *, console_password: str = "", **values: Any) -> ExternalEndpoint:
+def save(
+    external: ExternalEndpoint, uri: str, *, console_password: str = "", **values: Unpack[EndpointColumns]
+) -> ExternalEndpoint:
     """Create or change an endpoint as `tried` does, and keep it."""
     return keep(tried(external, uri, console_password=console_password, **values))
 
 
-def tried(external: ExternalEndpoint, uri: str, *, console_password: str = "", **values: Any) -> ExternalEndpoint:
+def tried(
+    external: ExternalEndpoint, uri: str, *, console_password: str = "", **values: Unpack[EndpointColumns]
+) -> ExternalEndpoint:
     """Return the endpoint with these values after a login, not saved yet; `keep` does that.
 
     An empty password keeps the one stored for this login at this address. Raises `InvalidTarget` by field,
@@ -129,10 +167,10 @@ def tried(external: ExternalEndpoint, uri: str, *, console_password: str = "", *
     """
     known, known_console = _passwords(external)
     login = read_uri(uri)
-    password = login.pop("password")
-    for name, value in (login | values).items():
-        setattr(external, name, value)
-    external.password = password or known.get(external.secret_owner(external.user), "")
+    for name, value in {**login, **values}.items():
+        if name != "password":  # bound to the login, which has to be complete first
+            setattr(external, name, value)
+    external.password = login["password"] or known.get(external.secret_owner(external.user), "")
     owner = external.secret_owner(f"console {external.console_user}")
     external.console_password = console_password or known_console.get(owner, "")
     _check(external)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypedDict
+from typing import TypedDict
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -23,12 +23,12 @@ FIELDS = {"cluster", "database", "user", "pool", "external", "entry"}
 class RequestedTarget(TypedDict, total=False):
     """A target as a form or an API client names it; `find` checks the values, which are text where they are right."""
 
-    cluster: Any
-    database: Any
-    user: Any
-    pool: Any
-    external: Any
-    entry: Any
+    cluster: object
+    database: object
+    user: object
+    pool: object
+    external: object
+    entry: object
 
 
 class TargetColumns(TypedDict):

@@ -5,7 +5,6 @@ A version records its author and time; the log also records renames and deletion
 
 import logging
 from collections.abc import Mapping
-from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -122,7 +121,7 @@ def with_newest(scripts: QuerySet[Script]) -> QuerySet[Script]:
     ).order_by(F("name"))
 
 
-def filled(options: Mapping[str, Any]) -> Mapping[str, Any]:
+def filled(options: Mapping[str, object]) -> Mapping[str, object]:
     """Return a run's options with the texts of its scripts filled in.
 
     Looks up `{script}` (id or name, of `{version}` or the newest) and `{script_version}` (id). A run carries the texts,
@@ -138,7 +137,7 @@ def filled(options: Mapping[str, Any]) -> Mapping[str, Any]:
         raise InvalidOptions({"scripts": [str(error.args[0])]}) from None
 
 
-def _with_text(number: int, given: Any) -> Any:
+def _with_text(number: int, given: object) -> object:
     if not isinstance(given, dict):
         return given
     targets = [key for key in ("text", "script", "script_version") if key in given]
@@ -153,7 +152,7 @@ def _with_text(number: int, given: Any) -> Any:
     return kept | {"text": found.text, "name": found.script.name, "version": found.number}
 
 
-def _as_labeled(number: int, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _as_labeled(number: int, given: Mapping[str, object]) -> Mapping[str, object]:
     """Return the script; raise where it claims to be a version of the library that has another text."""
     name, version = given.get("name"), given.get("version")
     if isinstance(name, str) and isinstance(version, int):
@@ -166,12 +165,12 @@ def _as_labeled(number: int, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return given
 
 
-def _version(number: int, given: Mapping[str, Any]) -> ScriptVersion:
+def _version(number: int, given: Mapping[str, object]) -> ScriptVersion:
     versions = ScriptVersion.objects.select_related("script").order_by("-number")
     if "script_version" in given:
         wanted, key = given["script_version"], "version"
-        is_id = isinstance(wanted, int) or (isinstance(wanted, str) and wanted.isdecimal() and len(wanted) < 19)
-        found = versions.filter(pk=int(wanted)).first() if is_id and not isinstance(wanted, bool) else None
+        version_id = _version_id(wanted)
+        found = versions.filter(pk=version_id).first() if version_id is not None else None
     else:
         wanted, key = given["script"], "script"
         found = _of_number(versions.filter(**_named(wanted)), given.get("version"))
@@ -183,7 +182,13 @@ def _version(number: int, given: Mapping[str, Any]) -> ScriptVersion:
     return found
 
 
-def _of_number(versions: QuerySet[ScriptVersion], number: Any) -> ScriptVersion | None:
+def _version_id(wanted: object) -> int | None:
+    if isinstance(wanted, str) and wanted.isdecimal() and len(wanted) < 19:
+        return int(wanted)
+    return wanted if isinstance(wanted, int) and not isinstance(wanted, bool) else None
+
+
+def _of_number(versions: QuerySet[ScriptVersion], number: object) -> ScriptVersion | None:
     if number is None:
         return versions.first()
     return versions.filter(number=number).first() if isinstance(number, int) and 0 < number < 2**31 else None
