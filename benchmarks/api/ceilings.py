@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
+from rest_framework.views import APIView
 from rest_framework.viewsets import ModelViewSet
 
 from benchmarks.forms.ceilings import LIMITS, faults
@@ -19,7 +20,7 @@ class SuperuserSets(BasePermission):
 
     message = _("only superusers may set run limits: they hold for staff")
 
-    def has_permission(self, request: Request, view: Any) -> bool:
+    def has_permission(self, request: Request, view: APIView) -> bool:
         return request.method in SAFE_METHODS or bool(request.user and request.user.is_superuser)
 
 

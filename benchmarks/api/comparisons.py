@@ -1,9 +1,10 @@
 """The REST API of comparisons: repeats as arms, each judged against the baseline."""
 
+from collections.abc import Collection
 from typing import Any
 from uuid import UUID
 
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
@@ -115,7 +116,7 @@ def _answer(found: Comparison, kind: str) -> HttpResponse | Response:
     return response
 
 
-def _runs(asked: Any) -> list[Run]:
+def _runs(asked: QueryDict) -> list[Run]:
     ids, group = [text for text in asked.get("runs", "").split(",") if text], asked.get("group", "")
     if bool(ids) == bool(group):
         raise ValidationError({"runs": [gettext("name either the ids of runs, separated by commas, or their group")]})
@@ -140,7 +141,7 @@ def _key(text: str, name: str) -> UUID:
         raise ValidationError({name: [message]}) from None
 
 
-def _one_of(value: str, words: Any, name: str) -> str:
+def _one_of(value: str, words: Collection[str], name: str) -> str:
     if value not in words:
         text = gettext("%(value)r is not allowed here: use one of %(choices)s")
         raise ValidationError({name: [text % {"value": value[:40], "choices": ", ".join(words)}]})

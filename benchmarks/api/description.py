@@ -1,7 +1,5 @@
 """Adds the event stream to the OpenAPI description, since it is no view of REST framework."""
 
-from typing import Any
-
 from benchmarks.engines.option_schemas import JsonSchema
 from core.lib.wait_param import WAIT
 
@@ -29,7 +27,7 @@ the last event. All `t` are seconds since the load began; a figure that could no
 - `state`, `log`, `end`: the run's state, lines that its program printed, and how it ended."""
 
 
-def describe_events(result: JsonSchema, **_: Any) -> JsonSchema:
+def describe_events(result: JsonSchema, **_: object) -> JsonSchema:
     """Add `runs/{id}/events/`; a hook of drf-spectacular."""
     run = dict(result["paths"]["/api/v1/runs/{id}/"]["get"])
     own = [given for given in run["parameters"] if given["name"] != WAIT.name]

@@ -24,6 +24,7 @@ from benchmarks.experiments.report import files, presentation
 from benchmarks.experiments.sequential import MOST_BLOCKS_AHEAD
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, MOST_SECONDS, ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
+from benchmarks.models.advice import RecommendedSize
 from benchmarks.models.experiments import ENDED
 from benchmarks.targets import entries
 from core.accounts.models import Scope
@@ -148,12 +149,13 @@ class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
         read_only_fields = fields
 
     @extend_schema_field(ProgressSerializer)
-    def get_progress(self, experiment: Any) -> ProgressAnswer:
+    def get_progress(self, experiment: Experiment) -> ProgressAnswer:
         total = sum(key not in experiment.skipped for block in experiment.plan for key in block)
-        return {"done": experiment.ended_runs, "total": total, "eta_s": 0.0 if experiment.has_ended else None}
+        done: int = experiment.ended_runs  # type: ignore[attr-defined]  # counted by the query of a list
+        return {"done": done, "total": total, "eta_s": 0.0 if experiment.has_ended else None}
 
     @extend_schema_field(RecommendationSerializer(allow_null=True))
-    def get_recommendation(self, experiment: Experiment) -> Any:
+    def get_recommendation(self, experiment: Experiment) -> RecommendedSize | None:
         return experiment.advice.get("recommendation")
 
 
@@ -175,7 +177,7 @@ class ExperimentSerializer(ListedExperimentSerializer):
         return found
 
     @extend_schema_field(ProgressSerializer)
-    def get_progress(self, experiment: Any) -> ProgressAnswer:
+    def get_progress(self, experiment: Experiment) -> ProgressAnswer:
         found = results.progress(experiment)
         return {"done": found.done, "total": found.total, "eta_s": found.eta_s}
 

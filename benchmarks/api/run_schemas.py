@@ -1,7 +1,6 @@
 """Describes a run's options in OpenAPI: one type of request per engine, made from the engine's own options."""
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -17,7 +16,7 @@ WORKLOAD = "AdviceWorkload"
 SUFFIXES = {Purpose.LOAD: "Options", Purpose.PREPARE: "PreparationOptions"}
 
 
-def describe_options(result: JsonSchema, **_kwargs: Any) -> JsonSchema:
+def describe_options(result: JsonSchema, **_kwargs: object) -> JsonSchema:
     """Make the request for a run a union discriminated by `engine`; a hook of drf-spectacular.
 
     Options of experiments and of advice, which are for runs of one of the engines, get the same types.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
@@ -11,6 +11,7 @@ from rest_framework.decorators import action
 from rest_framework.exceptions import NotFound, ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.runs import field_errors
@@ -86,17 +87,18 @@ class ScriptViewSet(
     search_fields = ["name", "description", "text"]
     ordering_fields = ["name", "created_at", "changed_at"]
 
-    def perform_create(self, serializer: Any) -> None:
+    def perform_create(self, serializer: BaseSerializer[Script]) -> None:
         """Store a new script; a text that pgbench must not execute is refused with its line."""
         with script_errors():
             made = library.create(**serializer.validated_data, author=person(self.request.user))
         serializer.instance = self.get_queryset().get(pk=made.pk)
 
-    def perform_update(self, serializer: Any) -> None:
+    def perform_update(self, serializer: BaseSerializer[Script]) -> None:
         """Change a script; a changed text becomes its next version."""
+        script = cast("Script", serializer.instance)
         with script_errors():
-            library.change(serializer.instance, **serializer.validated_data, author=person(self.request.user))
-        serializer.instance = self.get_queryset().get(pk=serializer.instance.pk)
+            library.change(script, **serializer.validated_data, author=person(self.request.user))
+        serializer.instance = self.get_queryset().get(pk=script.pk)
 
     def perform_destroy(self, instance: Script) -> None:
         """Delete a script with its versions; its runs keep the text that they executed."""

@@ -1,5 +1,6 @@
 """Serializers of runs, samples and generators; submission checks the rules."""
 
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -8,9 +9,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.generators.registry import Known
 from benchmarks.models import Gate, Purpose, Run, RunOutput, Sample, Validity, metrics
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.summaries import Summary
+from benchmarks.models.thresholds import Threshold
 from benchmarks.results import annotations
 from benchmarks.runs.live import events
 from benchmarks.runs.submission.submit import MOST_REPEATS
@@ -72,7 +75,7 @@ class ThresholdSerializer(serializers.Serializer[Any]):
 class ThresholdsField(serializers.ListField):
     """Thresholds as they were sent; benchmarks.models.thresholds checks them."""
 
-    def to_internal_value(self, raw: Any) -> Any:
+    def to_internal_value(self, raw: list[object]) -> list[Threshold]:
         try:
             return run_thresholds.read(super().to_internal_value(raw))
         except run_thresholds.InvalidThresholds as error:
@@ -149,7 +152,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         read_only_fields = fields
 
     @extend_schema_field(ThresholdSerializer(many=True))
-    def get_thresholds(self, run: Run) -> Any:
+    def get_thresholds(self, run: Run) -> list[dict[str, object]]:
         """Return the thresholds with the measured value; `passed` is null until the run has ended."""
         judged = run_thresholds.judge(run.thresholds, run.summary)
         return [
@@ -159,7 +162,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         ]
 
     @extend_schema_field(TargetSerializer())
-    def get_target(self, run: Run) -> Any:
+    def get_target(self, run: Run) -> Mapping[str, object]:
         return TargetSerializer(run).data
 
 
@@ -347,10 +350,10 @@ class GeneratorSerializer(serializers.Serializer[Any]):
     runs = serializers.SerializerMethodField(help_text=_("Runs that it executes now; several only with `alongside`"))
     queued = serializers.IntegerField(help_text=_("Runs that wait for this generator by name"))
 
-    def get_kind(self, generator: Any) -> str:
+    def get_kind(self, generator: Known) -> str:
         """Return what carries its runs."""
         return "ssh" if generator.ssh_host else "worker"
 
-    def get_runs(self, generator: Any) -> list[UUID]:
+    def get_runs(self, generator: Known) -> list[UUID]:
         """Return the ids, earliest run first."""
         return [run.pk for run in generator.runs]

@@ -97,7 +97,7 @@ def _as_published(result: Result, one: ArmResult) -> Claim:
     """Judge whether an arm differs from its baseline in the direction that was published."""
     base = result.baseline_of(one)
     metric = result.spec.metric
-    ours, theirs = one.spec.published.get(metric), base.spec.published.get(metric) if base else None
+    ours, theirs = one.spec.published_figure(metric), base.spec.published_figure(metric) if base else None
     if not ours or not theirs:
         return Claim(_found(one), in_words(one), (one.spec.key,))
     wanted = Verdict.FASTER if ours > theirs else Verdict.SLOWER
@@ -329,8 +329,7 @@ def _app_pool(result: Result) -> Iterator[Claim]:
 
 def _beside_refused(base: ArmResult, one: ArmResult) -> Claim:
     """Judge an arm whose baseline was refused: it answers, or is refused too where requests of its source failed."""
-    published = one.spec.published
-    failed, answered = published.get("failed", 0), published.get("transactions", 0)
+    failed, answered = (one.spec.published_figure(name) or 0 for name in ("failed", "transactions"))
     is_refused_there = failed > FAILED_SHARE * (failed + answered)
     refused = base.arm.refusal.refusal_sentence if base.arm and base.arm.refusal else ""
     rate = one.value("tps")

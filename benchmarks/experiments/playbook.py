@@ -59,7 +59,7 @@ class PlaybookTable(TypedDict):
     options: NotRequired[Mapping[str, Any]]
     quick: ScaleTable
     published_scale: ScaleTable
-    published: NotRequired[Sequence[Mapping[str, Any]]]
+    published: NotRequired[Sequence[Mapping[str, float | str]]]
     exclude: NotRequired[Sequence[Mapping[str, Any]]]
     needs: NotRequired[Mapping[str, Any]]
     conclusion: NotRequired[str]
@@ -105,7 +105,12 @@ class ArmSpec:
     profile: Mapping[str, str] = field(default_factory=dict)
     auth: str = ""
     other_host: bool = False
-    published: Mapping[str, Any] = field(default_factory=dict)
+    published: Mapping[str, float | str] = field(default_factory=dict)
+
+    def published_figure(self, metric: str) -> float | None:
+        """Return what was published of a metric; None where that is no number."""
+        figure = self.published.get(metric)
+        return figure if isinstance(figure, int | float) else None
 
 
 @dataclass(frozen=True)
@@ -138,7 +143,7 @@ class PlaybookSpec:
     options: Mapping[str, Any]
     quick: Scale
     published_scale: Scale
-    published: tuple[Mapping[str, Any], ...]
+    published: tuple[Mapping[str, float | str], ...]
     exclude: tuple[Mapping[str, Any], ...]
     needs: Mapping[str, Any]
     conclusion: str
@@ -189,7 +194,7 @@ class PlaybookSpec:
             published=self._published_for(values),
         )
 
-    def _published_for(self, values: Mapping[str, str]) -> Mapping[str, Any]:
+    def _published_for(self, values: Mapping[str, str]) -> Mapping[str, float | str]:
         for row in self.published:
             if all(str(row[name]) == key for name, key in values.items() if name in row):
                 return {name: figure for name, figure in row.items() if name not in values}

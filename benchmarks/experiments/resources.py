@@ -9,6 +9,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+from uuid import UUID
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -172,7 +173,7 @@ def _make_database(experiment: Experiment, need: Need) -> None:
     databases.create(cluster, {"name": need.name, "owner": role_of(experiment, SCRAM)}, experiment.author)
 
 
-def _make_profile(experiment: Experiment, need: Need) -> Any:
+def _make_profile(experiment: Experiment, need: Need) -> UUID:
     description = _("Made for %(experiment)s, removed after it") % {"experiment": experiment}
     return store.create(
         name=need.name,
@@ -183,7 +184,7 @@ def _make_profile(experiment: Experiment, need: Need) -> Any:
     ).pk
 
 
-def _make_pool(experiment: Experiment, need: Need) -> Any:
+def _make_pool(experiment: Experiment, need: Need) -> UUID:
     cluster, pooler = cluster_of(experiment), pooler_for(experiment, need.values["kind"])
     if pooler is None:
         raise BenchmarksError(_no_pooler(need.values["kind"], cluster))

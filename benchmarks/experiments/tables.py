@@ -1,7 +1,6 @@
 """An experiment's arms as rows: what the API answers and what reports are made of."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from benchmarks.analysis.arms import Figure
 from benchmarks.experiments.results import ArmResult, Result
@@ -14,7 +13,7 @@ class ExperimentArmRow(ArmRow):
 
     values: dict[str, str]
     baseline: str | None
-    published: Mapping[str, Any]
+    published: Mapping[str, float | str]
     figures: dict[str, float | None]
     derived: dict[str, float | None]
     skipped: str

@@ -80,7 +80,7 @@ class AdviceForm(WithScripts, Typed):
         help_text=_("Type it to agree to the changes; not asked for on an unprotected cluster."),
     )
 
-    def __init__(self, *args: Any, pool: Pool, **kwargs: Any) -> None:
+    def __init__(self, *args: object, pool: Pool, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         chosen: Any = self.fields["builtin"]
         chosen.initial, chosen.required = workload.DEFAULT_BUILTIN, True

@@ -26,7 +26,7 @@ class CeilingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
             "scale": _("Of datasets"),
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # Django's own, passed on
         super().__init__(*args, **kwargs)
         cluster: Any = self.fields["cluster"]
         cluster.queryset, cluster.empty_label = Cluster.objects.all(), _("Every cluster")

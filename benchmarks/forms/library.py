@@ -1,7 +1,5 @@
 """The forms of the script library: a script's editor, and the target of its dry run."""
 
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -58,7 +56,7 @@ class DryRunForm(Typed):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         pools = Pool.objects.wanted().of_people().select_related("cluster", "pooler")
         self.initial.setdefault("pool", pools.filter(state=PoolState.APPLIED).values_list("pk", flat=True).first())

@@ -1,6 +1,5 @@
 """The filters of the list of runs."""
 
-from typing import Any
 from uuid import UUID
 
 import django_filters
@@ -49,9 +48,9 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
         """Filter by target: runs against the cluster, directly or through one of its pools, or through the pool."""
         return runs.filter(Q(pool=target) | Q(cluster=target))
 
-    def filter_queryset(self, queryset: Any) -> Any:
+    def filter_queryset(self, queryset: RunQuerySet) -> RunQuerySet:
         """Leave out the runs of experiments where nobody asked for them."""
-        found = super().filter_queryset(queryset)
+        found: RunQuerySet = super().filter_queryset(queryset)
         return found if self._asks_for_experiments() else found.of_people()
 
     def left_out(self) -> RunQuerySet:

@@ -1,7 +1,5 @@
 """The sections of a run's form beside its options: generators, a file of their hosts, and thresholds."""
 
-from typing import Any
-
 from django import forms
 from django.forms import BoundField
 from django.utils.functional import cached_property
@@ -17,6 +15,7 @@ from benchmarks.models import Run
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 from benchmarks.models.thresholds import Threshold
 from benchmarks.runs.submission.submit import Placement
+from pools.forms.base import Typed
 
 HOST_FILE = "host_file"
 NO_FILE_YET = _("No file found yet: put one into the folder of a generator, and reload this page.")
@@ -28,7 +27,7 @@ BOUND_LABELS = {AT_LEAST: _("{figure} at least"), AT_MOST: _("{figure} at most")
 class _Ticked(forms.MultipleChoiceField):
     """Names of generators as they were ticked; submission checks whether they exist."""
 
-    def valid_value(self, value: Any) -> bool:
+    def valid_value(self, value: object) -> bool:
         return True
 
 
@@ -67,17 +66,17 @@ def placement_of(run: Run) -> dict[str, object]:
 class _Chosen(forms.ChoiceField):
     """A file name as it was chosen; submission checks whether the generators have it."""
 
-    def valid_value(self, value: Any) -> bool:
+    def valid_value(self, value: object) -> bool:
         return True
 
 
-class WithHostFile(forms.Form):
+class WithHostFile(Typed):
     """A form that offers the files of the ticked generators, or of all live ones if none is ticked."""
 
     option_fields: tuple[Field, ...]
     engine_name: str
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         for option in self.option_fields:
             if option.kind == HOST_FILE:
@@ -129,7 +128,7 @@ THRESHOLDS_BY_NAME = {
 }
 
 
-class WithThresholds(forms.Form):
+class WithThresholds(Typed):
     """A form with thresholds; `thresholds` returns them once it is valid."""
 
     threshold_tps = _threshold_field("tps")
@@ -137,7 +136,7 @@ class WithThresholds(forms.Form):
     threshold_failed_percent = _threshold_field("failed_percent")
     threshold_lag_avg_ms = _threshold_field("lag_avg_ms")
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         given = self.data if self.is_bound else self.initial
         for name, (metric, bound) in THRESHOLDS_BY_NAME.items():

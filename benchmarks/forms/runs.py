@@ -1,11 +1,11 @@
 """The forms of runs and datasets; submission validates targets and options, the forms only parse them."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 from uuid import uuid4
 
 from django import forms
-from django.db.models import TextChoices
+from django.db.models import Model, QuerySet, TextChoices
 from django.forms import BoundField
 from django.utils.functional import Promise, cached_property
 from django.utils.text import format_lazy
@@ -30,6 +30,7 @@ from pools.models import Cluster, Pool
 
 CHOICES_SHOWN = 500  # pools or clusters per list; others have a "Run" button on their own page
 BASIC_GROUP = "Load"
+Record = TypeVar("Record", bound=Model)
 
 
 class Route(TextChoices):
@@ -61,7 +62,7 @@ class OptionsForm(Typed):
     purpose = Purpose.LOAD
     engine = forms.ChoiceField(required=False, initial=DEFAULT_ENGINE, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
         self.version = options.known_program_version(self.engine_name)
@@ -183,7 +184,7 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         route = self["route"].value()
         for name in ("pool", "cluster", "database", "external"):
@@ -276,7 +277,7 @@ class DatasetForm(OptionsForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         offer(self, "cluster", Cluster.objects.all(), str)
 
@@ -365,7 +366,7 @@ def _field_of(option: Field) -> forms.Field:
     return forms.CharField(**common, widget=forms.NumberInput(attrs=attrs))  # text: the engine validates it
 
 
-def offer(form: forms.Form, name: str, queryset: Any, label: Any) -> None:
+def offer(form: forms.Form, name: str, queryset: QuerySet[Record], label: Callable[[Record], str]) -> None:
     """Let a field accept any record of `queryset`, but list only the first ones and the one that is already chosen."""
     field: Any = form.fields[name]
     field.queryset = queryset
@@ -378,7 +379,7 @@ def offer(form: forms.Form, name: str, queryset: Any, label: Any) -> None:
     field.widget.choices = [("", _("Choose…")), *listed.items()]
 
 
-def _is_known(field: Any, value: Any) -> bool:
+def _is_known(field: forms.Field, value: object) -> bool:
     try:
         return bool(field.to_python(value))
     except forms.ValidationError:

@@ -29,7 +29,7 @@ class WithScripts(Typed):
 
     option_fields: tuple[Field, ...]
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
         self.rows = 0
         if "scripts" not in self.fields:
@@ -169,7 +169,7 @@ class WithScripts(Typed):
 class _LinesField(forms.CharField):
     """Multi-line text with LF line ends: browsers send CR LF."""
 
-    def to_python(self, value: Any) -> str:
+    def to_python(self, value: object) -> str:
         return str(super().to_python(value) or "").replace("\r\n", "\n")
 
 

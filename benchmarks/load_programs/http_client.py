@@ -15,7 +15,7 @@ import ssl
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import cast
 from urllib.parse import urlsplit
 
 from benchmarks.load_programs.counters import INTERVAL_S, LoadCounters
@@ -60,16 +60,18 @@ class Connection(asyncio.Protocol):
     """One connection, with one request at a time."""
 
     def __init__(self) -> None:
-        self.transport: Any = None
+        self.transport: asyncio.WriteTransport | None = None
         self.closed = False
         self._answer: Answer | None = None
         self._waiting: asyncio.Future[Answer] | None = None
 
-    def connection_made(self, transport: Any) -> None:
-        self.transport = transport
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self.transport = cast("asyncio.WriteTransport", transport)  # a TCP connection's, which asyncio does not say
 
     def ask(self, request: bytes) -> "asyncio.Future[Answer]":
         """Send a request, and return the future of its answer."""
+        if self.transport is None:
+            raise ConnectionResetError("closed before it was made")
         self._answer = Answer()
         self._waiting = asyncio.get_running_loop().create_future()
         self.transport.write(request)

@@ -5,11 +5,12 @@ A threshold is `{"metric": name, "at_least": number}` or `{"metric": name, "at_m
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NotRequired, TypedDict
+from typing import Literal, NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
 
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
+from benchmarks.models.summaries import Summary
 
 MOST_THRESHOLDS = 20
 
@@ -85,12 +86,12 @@ def _threshold(one: Threshold) -> Threshold:
     return {"metric": one["metric"], "at_most": float(one["at_most"])}
 
 
-def judge(thresholds: Sequence[Threshold], summary: Mapping[str, Any]) -> list[Judged]:
+def judge(thresholds: Sequence[Threshold], summary: Summary) -> list[Judged]:
     """Compare each threshold with the figures of a run; a figure that was not measured never passes."""
     return [_judged(one, _figure(one["metric"], summary)) for one in thresholds]
 
 
-def passes(thresholds: Sequence[Threshold], summary: Mapping[str, Any], *, valid: bool) -> bool:
+def passes(thresholds: Sequence[Threshold], summary: Summary, *, valid: bool) -> bool:
     """Test whether a run passes: its figures are reliable, and meet all thresholds."""
     return valid and all(one.passed for one in judge(thresholds, summary))
 
@@ -102,14 +103,15 @@ def _judged(threshold: Threshold, value: float | None) -> Judged:
     return Judged(threshold["metric"], bound, limit, value, passed)
 
 
-def _figure(metric: str, summary: Mapping[str, Any]) -> float | None:
+def _figure(metric: str, summary: Summary) -> float | None:
     if metric == "failed_percent":
         return _failed_percent(summary)
-    value = summary.get(metric)
+    figures: Mapping[str, object] = summary
+    value = figures.get(metric)
     return float(value) if isinstance(value, int | float) else None
 
 
-def _failed_percent(summary: Mapping[str, Any]) -> float | None:
+def _failed_percent(summary: Summary) -> float | None:
     """Return the share of failed transactions; 0 where the program counts no failures (pgbench before 15)."""
     done = summary.get("transactions")
     failed = summary.get("failed") or 0

@@ -1,7 +1,6 @@
 """The pages of ceilings, the limits of runs; only superusers may set them."""
 
 from functools import wraps
-from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -19,7 +18,7 @@ def superusers_only(view: View) -> View:
     """Answer 403 to everybody else: ceilings limit staff, so staff may not set them."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
         if not request.user.is_superuser:
             raise PermissionDenied(_("only superusers may set run limits: they hold for staff"))
         return view(request, *args, **kwargs)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
@@ -200,7 +199,7 @@ def _of_samples(run: Run) -> tuple[Chart, Chart]:
     )
 
 
-def _text(cell: Any) -> str:
+def _text(cell: object) -> str:
     """Format a figure: sessions by name, numbers with thousands separators, a dash for None."""
     if cell is None:
         return "–"

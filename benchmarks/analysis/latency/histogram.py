@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 from math import ceil, floor, log10
-from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
@@ -32,7 +31,7 @@ class Histogram:
     """HDR histogram of latencies in whole microseconds; its percentiles are in milliseconds."""
 
     def __init__(self) -> None:
-        self._recorded: Any = HdrHistogram(1, LONGEST_US, DIGITS)
+        self._recorded = HdrHistogram(1, LONGEST_US, DIGITS)
         self._counted: Counter[int] = Counter()  # not recorded yet: recording is slow, and most values recur
 
     def add(self, latencies_us: Iterable[int]) -> None:
@@ -52,7 +51,7 @@ class Histogram:
         self._counted.clear()
 
     @property
-    def _hdr(self) -> Any:
+    def _hdr(self) -> HdrHistogram:
         if self._counted:
             self._record()
         return self._recorded

@@ -76,10 +76,10 @@ def _playbook(
 ) -> str:
     parts = {"name": NAME, "title": title, "baseline": baseline, "metrics": METRICS, **more}
     parts |= {"options": {"threads": THREADS} | dict(options), "axes": axes, "quick": {}, "published_scale": {}}
-    return tomli_w.dumps(_without_none(parts))
+    return tomli_w.dumps({name: _without_none(one) for name, one in parts.items()})
 
 
-def _without_none(value: Any) -> Any:
+def _without_none(value: object) -> object:
     """Return the value without what is None, which TOML has no word for."""
     if isinstance(value, Mapping):
         return {name: _without_none(one) for name, one in value.items() if one is not None}

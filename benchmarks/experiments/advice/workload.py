@@ -128,7 +128,7 @@ def _with_recorded_scripts(given: dict[str, Any], scripts: Sequence[Mapping[str,
     return given | {"scripts": [dict(one) for one in scripts], "tables": EXISTING}
 
 
-def _load_run(wanted: Any) -> Run | None:
+def _load_run(wanted: object) -> Run | None:
     try:
         pk = UUID(str(wanted))
     except ValueError:
@@ -136,14 +136,14 @@ def _load_run(wanted: Any) -> Run | None:
     return Run.objects.filter(pk=pk, purpose=Purpose.LOAD, engine=ENGINE).first()
 
 
-def _tables(value: Any) -> str:
+def _tables(value: object) -> str:
     if value not in TABLES:
         message = _("%(value)s names no tables: use one of %(known)s")
         raise InvalidExperiment({"tables": [message % {"value": repr(value), "known": ", ".join(TABLES)}]})
     return str(value)
 
 
-def _positive_integer(name: str, value: Any) -> int:
+def _positive_integer(name: str, value: object) -> int:
     text = str(value)
     if not text.isdecimal() or len(text) > MOST_DIGITS or int(text) < 1:
         message = _("%(value)s is not a number of them: enter a whole number from 1") % {"value": value}

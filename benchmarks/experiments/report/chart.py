@@ -146,8 +146,8 @@ def round_ticks(top: float) -> list[float]:
 def published_ratio(result: Result, one: ArmResult) -> float | None:
     """Return what the source's figures give for an arm beside its baseline."""
     base = next((arm for arm in result.arms if arm.spec.key == one.baseline), None)
-    ours = one.spec.published.get(result.spec.metric)
-    theirs = base.spec.published.get(result.spec.metric) if base else None
+    ours = one.spec.published_figure(result.spec.metric)
+    theirs = base.spec.published_figure(result.spec.metric) if base else None
     return ours / theirs if ours and theirs else None
 
 

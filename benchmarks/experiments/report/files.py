@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.template.loader import render_to_string
@@ -39,7 +39,7 @@ def as_pdf(experiment: Experiment) -> bytes:
     return made
 
 
-def _fetch_nothing(url: str, *_: Any, **__: Any) -> Any:
+def _fetch_nothing(url: str, *_: object, **__: object) -> NoReturn:
     """Refuse: the page is self-contained, and a server that makes PDFs must not be led to addresses."""
     raise ValueError(f"{url} is not fetched")
 

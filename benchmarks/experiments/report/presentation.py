@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -47,7 +47,7 @@ class Cell:
 
     label: str
     measured: float | None
-    published: Any
+    published: float | str | None
     is_change: bool = False
 
 
@@ -148,7 +148,7 @@ def conclusion(result: Result) -> str:
     return advice.conclusion(result) if result.experiment.advice else conclusions.text_of(result)
 
 
-def conditions(experiment: Experiment) -> Mapping[str, Any]:
+def conditions(experiment: Experiment) -> Mapping[str, str]:
     """Return what the figures were measured under, by name."""
     run = experiment.runs.exclude(server_version="").order_by("number").first()
     scale = _("quick form") if experiment.quick else _("as published")
@@ -214,6 +214,7 @@ def _derived_columns(result: Result) -> list[tuple[str, str]]:
 
 def _row(result: Result, one: ArmResult) -> TableRow:
     published = one.spec.published
+    figures: list[tuple[float | None, float | str | None]]
     figures = [(one.value(key), published.get(key)) for key in result.spec.metrics]
     figures += [(one.derived.get(name), _published_derived(result, one, name)) for name in result.spec.derived]
     labels = [f"{label} {unit}".strip() for label, unit in _columns(result)]
@@ -231,12 +232,12 @@ def _with_hosts(runs: Iterable[Run]) -> str:
     return ", ".join(text % {"generator": name, "host": hosts[name]} if hosts.get(name) else name for name in names)
 
 
-def _published_derived(result: Result, one: ArmResult, name: str) -> Any:
+def _published_derived(result: Result, one: ArmResult, name: str) -> float | str | None:
     """Return a derived figure of the source: as it printed it, else out of its figures."""
     if name in one.spec.published:
         return one.spec.published[name]
     ratio = chart.published_ratio(result, one)
     if name == "gain_percent" and ratio:
         return (ratio - 1) * 100
-    tps, latency = one.spec.published.get("tps"), one.spec.published.get("latency_avg_ms")
+    tps, latency = one.spec.published_figure("tps"), one.spec.published_figure("latency_avg_ms")
     return tps * latency / 1000 if name == "effective_clients" and tps and latency else None

@@ -1,7 +1,7 @@
 """Three ways in which the products service gets its connections, alike in all else."""
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,7 +38,7 @@ class PoolLimits:
 class Source(Protocol):
     """A source of connections for requests."""
 
-    def connection(self) -> Any:
+    def connection(self) -> AbstractAsyncContextManager[Connection]:
         """Return an asynchronous context manager that provides a connection and takes it back."""
 
     async def close(self) -> None:

@@ -2,8 +2,8 @@
 
 import csv
 import io
-from collections.abc import Iterator
-from typing import Any, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from django.db.models import QuerySet
 
@@ -20,14 +20,14 @@ def samples(run: Run) -> Iterator[str]:
         yield "".join(line(getattr(row, name) for name in events.SAMPLE_FIELDS) for row in block)
 
 
-def line(cells: Any) -> str:
+def line(cells: Iterable[object]) -> str:
     """Format one line of CSV; prefix texts that a spreadsheet would read as a formula with an apostrophe."""
     out = io.StringIO()
     csv.writer(out, lineterminator="\r\n").writerow([_cell(cell) for cell in cells])
     return out.getvalue()
 
 
-def _cell(cell: Any) -> Any:
+def _cell(cell: object) -> object:
     if isinstance(cell, str) and cell.startswith(FORMULA_STARTS):
         return f"'{cell}"
     return "" if cell is None else cell

@@ -28,14 +28,14 @@ Rows = list[tuple[Any, ...]]
 
 def of(run: Run) -> str:
     """Render the run as an HTML page."""
-    summary: Mapping[str, Any] = run.summary
+    summary: Mapping[str, object] = run.summary
     output = RunOutput.objects.filter(run=run).first()
     spread = report.of_run(run)
     context: dict[str, object] = {
         "run": run,
         "tags": run.tags.all(),
         "figures": [(metric, summary[metric.key]) for metric in metrics.METRICS if summary.get(metric.key) is not None],
-        "judged": thresholds.judge(run.thresholds, summary),
+        "judged": thresholds.judge(run.thresholds, run.summary),
         "drawings": _drawings(run),
         "spread": spread,
         "columns": report.columns(spread) if spread else [],
