@@ -24,6 +24,7 @@ from tests.installation import Installation
 PLAYBOOKS = ["reconnect", "burst", "tuning", "app-pool", "idle-tax"]
 ENDED = {"succeeded", "failed", "cancelled"}
 WITHIN_S = 900
+GENERATORS_WITHIN_S = 120
 
 
 def main() -> None:
@@ -34,10 +35,20 @@ def main() -> None:
     asked = parser.parse_args()
     processes.end_all_on_sigterm()
     with tempfile.TemporaryDirectory(prefix="pooldeck-bench-") as folder, Installation(Path(folder) / "home") as panel:
+        wait_for_generators(panel)
         ended = {name: carry_out(panel, name) for name in asked.playbooks}
         if asked.screenshots:
             draw(panel, ended, asked.screenshots)
     print(f"load average of this machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} processors")
+
+
+def wait_for_generators(panel: Installation) -> None:
+    """Wait until the demo's second generator is alive, which it starts once it serves: "other host" needs it."""
+    deadline = time.monotonic() + GENERATORS_WITHIN_S
+    while (alive := sum(one["alive"] for one in panel.api.get("generators/")["results"])) < 2:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{alive} of 2 generators were alive after {GENERATORS_WITHIN_S} s")
+        time.sleep(1)
 
 
 def carry_out(panel: Installation, playbook: str) -> str:
