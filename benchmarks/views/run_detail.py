@@ -25,7 +25,6 @@ from benchmarks.runs.submission import cancel, queue_status
 from benchmarks.targets import datasets
 from benchmarks.views import run_charts
 from core.lib.access import staff_only
-from pools.poolers import KINDS
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away
 ROWS_WITHOUT_SCRIPT = 120  # of samples, in the table for browsers without JavaScript
@@ -101,10 +100,8 @@ def _login_cost(run: Run) -> login_cost.LoginCost | None:
     """Return what each login of a run under `-C` cost; the number of cores is the one that its generator reported."""
     cores = Generator.objects.filter(name=run.generator).values_list("cores", flat=True).first() or 0
     pooler = run.pool.pooler if run.pool else None
-    version = KINDS[pooler.kind].version_of(pooler.server_version) if pooler else ()
-    named = pooler.get_kind_display() if pooler else ""
     observations = run.conditions.get("meanwhile", {})
-    return login_cost.of_run(run.options, run.summary, observations, cores=cores, pooler=named, version=version)
+    return login_cost.of_run(run.options, run.summary, observations, cores=cores, pooler=pooler)
 
 
 def _made(run: Run) -> dict[str, object]:

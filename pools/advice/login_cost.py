@@ -1,6 +1,5 @@
 """What a login to a pool costs and where the time goes, measured by a few logins, and what would reduce it."""
 
-import re
 import socket
 import ssl
 import struct
@@ -16,10 +15,8 @@ from django.utils.translation import gettext as _
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.errors import ClusterUnreachable
-from pools.models import Entry, Pool, Pooler, PoolerKind, Revision
-from pools.poolers import KINDS, driver, local_process
-from pools.poolers.pgbouncer import releases
-from pools.poolers.pgbouncer.userlist import IN_CLEAR, KEEPS_KEYS
+from pools.models import Entry, Pool, Pooler, Revision
+from pools.poolers import driver, local_process
 
 LOGINS, HANDSHAKES = 20, 5
 ANSWER_WITHIN_S = 5
@@ -51,17 +48,14 @@ def client_auth_note(pool: Pool) -> str:
     last = Revision.objects.live_on(pool.pooler)
     if last is None:
         return ""
-    in_clear = re.escape(str(IN_CLEAR)).replace(re.escape("%(role)s"), r"(\S+)").replace(re.escape("%(why)s"), "(.+)")
-    noted = (re.match(in_clear, str(step.get("detail", ""))) for step in last.steps)
-    notes = {found[1]: found[2] for found in noted if found}
-    return KINDS[pool.pooler.kind].client_auth_note(pool, last.files, notes)
+    notes = [str(step.get("detail", "")) for step in last.steps]
+    return driver(pool.pooler).client_auth_note(pool, last.files, notes)
 
 
 def remedies_of(pooler: Pooler, login: Login, *, is_managed: bool = True) -> list[str]:
     """Return the remedies against the cost of such a login through the pooler, a sentence each; see `remedies`."""
     spent = {"Client": login.client_cpu_ms, "Pooler": login.pooler_cpu_ms or 0.0, "TLS": login.tls_ms or 0.0}
-    version = releases.version_of(pooler.server_version) if pooler.kind == PoolerKind.PGBOUNCER else ()
-    return list(remedies(spent, pooler.get_kind_display(), version, is_managed=is_managed))
+    return list(remedies(spent, pooler, is_managed=is_managed))
 
 
 def measure(pool: Pool) -> list[Login]:
@@ -156,20 +150,18 @@ def _handshake_s(address: str, port: int) -> float | None:
     return median(took) if took else None
 
 
-def remedies(
-    spent_ms: Mapping[str, float], pooler_name: str, version: tuple[int, ...], *, is_managed: bool = True
-) -> Iterator[str]:
+def remedies(spent_ms: Mapping[str, float], pooler: Pooler | None, *, is_managed: bool = True) -> Iterator[str]:
     """Yield the remedies against the cost of a login, a sentence each with its price.
 
-    `spent_ms`: of "Client" and "Pooler" in processor time, of "TLS" on the clock; `pooler_name`: empty where
-    there is none; `version`: PgBouncer's, empty for another pooler; `is_managed`: whether the login is to a pool of the
-    panel, which can be applied again.
+    `spent_ms`: of "Client" and "Pooler" in processor time, of "TLS" on the clock; `is_managed`: whether the login is to
+    a pool of the panel, which can be applied again.
     """
     yield _("Keep connections open in the application's pool: no login at all. It costs the memory of idle sessions.")
-    if not pooler_name:
+    if pooler is None:
         yield _("Log in to a pooler: it saves the server the fork, at the cost of another process to run.")
-    if spent_ms.get("Pooler", 0.0) > EXPENSIVE_MS and version and version < KEEPS_KEYS:
-        yield _hashes_less(is_managed)
+    elif spent_ms.get("Pooler", 0.0) > EXPENSIVE_MS:
+        remedy = driver(pooler).login_remedy(pooler.server_version, is_managed=is_managed)
+        yield from [remedy] if remedy else []
     if spent_ms.get("Client", 0.0) > EXPENSIVE_MS:
         yield _(
             "Lower scram_iterations (PostgreSQL 16 and later) and set the password again: the client hashes less, and "
@@ -180,13 +172,3 @@ def remedies(
             "Give the pooler a certificate with an ECDSA key instead of RSA: the handshake takes less of its thread. "
             "Very old clients do not support ECDSA."
         )
-
-
-def _hashes_less(is_managed: bool) -> str:
-    if not is_managed:
-        return _("This PgBouncer hashes the password at every login: use 1.25 or later, which caches the result.")
-    return _(
-        "This PgBouncer hashes the password at every login: apply the pool again so that it gets the server's "
-        "verifier, or use 1.25 or later, which caches the result. Its revision explains why a password stays in "
-        "clear text."
-    )

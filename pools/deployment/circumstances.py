@@ -20,7 +20,7 @@ from uuid import UUID
 import psycopg
 
 from core.lib.crypto import SealBroken
-from pools.clusters import connect, login_facts, topology
+from pools.clusters import auth_query, connect, login_facts, topology
 from pools.clusters.topology import Address
 from pools.config_files import deliveries
 from pools.deployment import live_files
@@ -29,7 +29,6 @@ from pools.hosts.base import UnsafeFolder
 from pools.models import REFUSED_STATES, Cluster, ClusterStatus, NodeRole, Pool, Pooler
 from pools.poolers import direct_login, driver
 from pools.poolers.base import READ_BY_POOLERS, ClusterBusy
-from pools.poolers.pgbouncer import auth_query, database_entries
 
 MOST_FILES_ELSEWHERE = 100
 AVAILABLE = 3  # of the columns of df -P
@@ -274,7 +273,7 @@ def _outcome(login: Login) -> str:
     """Log in as the pool's role would, and return what came of it in a word."""
     try:
         with direct_login.connected(login.pool, login.role, login.password, login.at) as connection:
-            if database_entries.query_of(login.pool) and not auth_query.may_ask(connection):
+            if driver(login.pool.pooler).looks_up_users_of(login.pool) and not auth_query.may_ask(connection):
                 return "no look-up"
             return "let in"
     except ClusterBusy:

@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from pools.deployment import live_files
 from pools.models import Pool, PoolFinding, PoolState
 from pools.poolers import driver
-from pools.poolers.pgbouncer import userlist
 
 logger = logging.getLogger(__name__)
 
@@ -32,11 +31,12 @@ def _accept_password(pool: Pool, digest: str) -> None:
     """Remember that the server accepts the known password; have an outdated verifier of it applied anew.
 
     A password that is set again at the server, even the same one, gets another salt, and a PgBouncer before 1.26 that
-    has the old verifier can no longer log in (see `pools.poolers.pgbouncer.userlist`).
+    has the old verifier can no longer log in (see `Driver.stored_verifier`).
     """
     Pool.objects.filter(pk=pool.pk).update(proved_digest=digest)
-    secret = driver(pool.pooler).stored_secret(live_files.settled_texts(pool.pooler), pool.user) if pool.user else ""
-    if userlist.is_verifier(secret) and hashlib.sha256(secret.encode()).hexdigest() != digest:
+    kind, settled = driver(pool.pooler), live_files.settled_texts(pool.pooler)
+    verifier = kind.stored_verifier(settled, pool.user) if pool.user else ""
+    if verifier and hashlib.sha256(verifier.encode()).hexdigest() != digest:
         reason = _("the password of %(role)s was changed on the server") % {"role": pool.user}
         _set(pool, PoolState.PENDING, reason)
 

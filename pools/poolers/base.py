@@ -301,9 +301,23 @@ class Driver(ABC):
         Raises `Rejected` with the reason where a client would fail, `Unproved`, `PoolerUnreachable`.
         """
 
+    def looks_up_users_of(self, pool: Pool) -> bool:
+        """Return whether a pool of the inbound user needs the look-up that its cluster has (`clusters.auth_query`)."""
+        return False
+
     @abstractmethod
-    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
-        """Describe in a sentence how clients authenticate and what that costs it; `notes`: role → why it is costly."""
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Sequence[str]) -> str:
+        """Describe in a sentence how clients authenticate and what that costs it.
+
+        `notes` are the details of the steps of the apply that wrote its files, `texts`.
+        """
+
+    def login_remedy(self, version_text: str, *, is_managed: bool) -> str:
+        """Return what reduces the processor time that this release spends on a login; empty where nothing does.
+
+        `is_managed`: whether the login is to a pool of the panel, which can be applied again.
+        """
+        return ""
 
     def access_obstacle(self, texts: Mapping[str, str]) -> str:
         """Return why its pools let in users beyond those they name, by its files; empty where they don't."""
@@ -313,8 +327,8 @@ class Driver(ABC):
         """Return the files with which a pooler that fetches them can start, before it has any pool."""
         return {}
 
-    def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
-        """Return the verifier or the clear password that its files hold for a role; empty where they hold neither."""
+    def stored_verifier(self, texts: Mapping[str, str], role: str) -> str:
+        """Return the server's verifier that its files hold for a role; empty where they hold none."""
         return ""
 
     @abstractmethod

@@ -16,10 +16,9 @@ from psycopg import sql
 from psycopg.rows import class_row
 
 from pools import task_queue
-from pools.clusters import connect
+from pools.clusters import auth_query, connect
 from pools.errors import IllegalTransition, InvalidValues, PoolsError
 from pools.models import Cluster, identifiers
-from pools.poolers.pgbouncer import auth_query
 from pools.provisioning import passwords
 from pools.provisioning.ddl import session
 

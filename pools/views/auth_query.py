@@ -12,9 +12,9 @@ from django.views.decorators.http import require_http_methods
 
 from core.accounts.permissions import person
 from core.lib.access import staff_changes
+from pools.clusters import auth_query as auth_query_lookup
 from pools.errors import PoolsError
 from pools.models import Cluster
-from pools.poolers.pgbouncer import auth_query as auth_query_lookup
 from pools.provisioning import auth_query
 from pools.views.provisioning import cluster_of
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from benchmarks.models.conditions import ObservedSummary
 from benchmarks.models.summaries import Summary
 from pools.advice import login_cost as login_advice
+from pools.models import Pooler
 
 
 @dataclass(frozen=True)
@@ -40,23 +41,22 @@ def of_run(
     observed: ObservedSummary,
     *,
     cores: int,
-    pooler: str = "",
-    version: tuple[int, ...] = (),
+    pooler: Pooler | None = None,
 ) -> LoginCost | None:
     """Return the login cost of a run; None where it kept its connections or has no figures.
 
-    `cores` are those of the generator's host; `pooler` is the name of the pooler that the run went through, if any.
+    `cores` are those of the generator's host; `pooler` is the one that the run went through, if any.
     """
     tps = summary.get("tps_including_connections") or summary.get("tps")
     if not options.get("connect") or not tps:
         return None
     parts = list(_parts(float(tps), summary, observed, cores, pooler))
-    return LoginCost(
-        float(tps), parts, list(login_advice.remedies({part.key: part.ms for part in parts}, pooler, version))
-    )
+    return LoginCost(float(tps), parts, list(login_advice.remedies({part.key: part.ms for part in parts}, pooler)))
 
 
-def _parts(tps: float, summary: Summary, observed: ObservedSummary, cores: int, pooler: str) -> Iterator[Part]:
+def _parts(
+    tps: float, summary: Summary, observed: ObservedSummary, cores: int, pooler: Pooler | None
+) -> Iterator[Part]:
     def each(percent_of_a_core: float) -> float:
         return 10 * percent_of_a_core / tps
 
@@ -66,8 +66,9 @@ def _parts(tps: float, summary: Summary, observed: ObservedSummary, cores: int, 
     if client is not None:
         yield Part("Client", _("Client"), each(client), _("processor: hashing the password, TLS where it is on"))
     if pooled is not None:
-        text = _("processor of %(pooler)s: one thread serves everybody")
-        yield Part("Pooler", _("Pooler"), each(pooled), text % {"pooler": pooler or "PgBouncer"})
+        where = _("processor of %(pooler)s: one thread serves everybody")
+        named = pooler.get_kind_display() if pooler else _("the pooler")
+        yield Part("Pooler", _("Pooler"), each(pooled), where % {"pooler": named})
     if observed.get("server_here") and observed.get("host_cpu_percent") is not None:
         rest = observed["host_cpu_percent"] * cores - (client or 0.0) - (pooled or 0.0)
         text = _("processor of all other processes here: a fork, a login, the transaction")

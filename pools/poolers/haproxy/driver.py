@@ -1,7 +1,7 @@
 """Driver of HAProxy: it spreads TCP sessions over several PgBouncers, or over the servers of one cluster."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from uuid import UUID
 
@@ -175,7 +175,7 @@ class HAProxy(Driver):
     def probe(self, pool: Pool, role: str, password: str) -> None:
         session.probe(pool, role, password)
 
-    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Sequence[str]) -> str:
         return _("HAProxy forwards logins unchanged: the servers behind it check the client's password.")
 
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:

@@ -13,7 +13,6 @@ from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import (
     access,
     access_rules,
-    auth_query,
     database_entries,
     global_settings,
     render,
@@ -324,7 +323,7 @@ class Drafting:
 
     def _one_query(self, spec: Spec) -> str:
         """Return the look-up query for all inbound pools, for releases without one per entry."""
-        if self.version >= auth_query.QUERY_PER_ENTRY:
+        if self.version >= database_entries.QUERY_PER_ENTRY:
             return ""
         live = global_settings.derived_of(self.settled.get(SETTINGS, "")).get("auth_query", "")
         asking: dict[str, Pool] = {}

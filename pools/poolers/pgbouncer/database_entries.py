@@ -16,12 +16,12 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from core.lib.crypto import SealBroken
-from pools.clusters import topology
+from pools.clusters import auth_query, topology
 from pools.clusters.topology import Address
 from pools.models import NodeRole, Pool, identifiers
 from pools.poolers import settings_schema
 from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer import auth_query, releases, values
+from pools.poolers.pgbouncer import releases, values
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 
@@ -39,6 +39,7 @@ TAKEN = re.compile(r"; pool (([0-9a-f-]{36}), taken over\n(\S+) = ([^\n]*))", re
 START = "; pool "
 NO_SETTINGS: Mapping[str, str] = MappingProxyType({})
 DEFAULT_PORT = 5432
+QUERY_PER_ENTRY = (1, 22)  # the first release whose entries may have an auth_query each; before, one for all
 TOLERANT = (1, 24)  # the first release that a user who is found otherwise than before does not end
 Rows = Collection[Mapping[str, object]]
 Forced = Mapping[object, object]  # name of an entry → its fixed user, as SHOW DATABASES has it
@@ -336,7 +337,7 @@ def _settings_of(pool: Pool, version: Version) -> Mapping[str, str]:
     for _name, fault in settings_schema.problems(CATALOG, Scope.POOL, pool.settings, version):
         raise Rejected(_("pool %(pool)s: %(fault)s") % {"pool": pool, "fault": fault}, pool.pk)
     asked = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}
-    query = query_of(pool) if version >= auth_query.QUERY_PER_ENTRY else ""
+    query = query_of(pool) if version >= QUERY_PER_ENTRY else ""
     return ({"auth_query": query} if query else {}) | asked
 
 

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from core.lib import private_text
-from pools.clusters import ca_files, connect, endpoints
+from pools.clusters import auth_query, ca_files, connect, endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.clusters.login_errors import Cause
 from pools.clusters.topology import Address
@@ -22,7 +22,7 @@ from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
 from pools.poolers.base import ClusterBusy, Rejected, Route
 from pools.poolers.direct_login import NOBODY_THERE, busy_as_cluster_busy, connected, report_unreachable
-from pools.poolers.pgbouncer import auth_query, database_entries, global_settings
+from pools.poolers.pgbouncer import database_entries, global_settings
 from pools.poolers.pgbouncer.config_builder import Drafting, stays
 from pools.poolers.pgbouncer.database_entries import Found
 from pools.poolers.pgbouncer.global_settings import SETTINGS

@@ -39,6 +39,7 @@ from pools.poolers.pgbouncer import (
     sharing,
     shown_entries,
     stats,
+    userlist,
     verify,
 )
 from pools.poolers.pgbouncer.admin_commands import VERBS, PgBouncerControls
@@ -213,8 +214,15 @@ class PgBouncer(Driver):
     def probe(self, pool: Pool, role: str, password: str) -> None:
         verify.probe(pool.pooler, pool, role, password)
 
-    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
-        return login_messages.compose(pool, texts, notes)
+    def looks_up_users_of(self, pool: Pool) -> bool:
+        return bool(database_entries.query_of(pool))
+
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Sequence[str]) -> str:
+        return login_messages.compose(pool, texts, userlist.noted_in_clear(notes))
+
+    def login_remedy(self, version_text: str, *, is_managed: bool) -> str:
+        """Return how a release before 1.25 hashes less."""
+        return login_messages.remedy(version_text, is_managed=is_managed)
 
     def access_obstacle(self, texts: Mapping[str, str]) -> str:
         return access_rules.obstacle_in(texts.get(global_settings.ACCESS, ""))
@@ -222,8 +230,10 @@ class PgBouncer(Driver):
     def first_texts(self, pooler: Pooler) -> dict[str, str]:
         return fetched.first_texts(pooler)
 
-    def stored_secret(self, texts: Mapping[str, str], role: str) -> str:
-        return render.users(texts.get(render.USERLIST, "")).get(role, "")
+    def stored_verifier(self, texts: Mapping[str, str], role: str) -> str:
+        """Return the secret of userlist.txt, unless it is a password in clear."""
+        secret = render.users(texts.get(render.USERLIST, "")).get(role, "")
+        return secret if userlist.is_verifier(secret) else ""
 
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:
         """Start a trial instance on a copy of them."""

@@ -31,3 +31,16 @@ def compose(pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> s
         "Its password is stored in clear text, and every login by SCRAM hashes it, about 4.5 ms of PgBouncer's one "
         "thread: %(reason)s."
     ) % {"reason": reason}
+
+
+def remedy(version_text: str, *, is_managed: bool) -> str:
+    """Return how this release hashes less at each login; empty where it caches the result."""
+    if releases.version_of(version_text) >= userlist.KEEPS_KEYS:
+        return ""
+    if not is_managed:
+        return _("This PgBouncer hashes the password at every login: use 1.25 or later, which caches the result.")
+    return _(
+        "This PgBouncer hashes the password at every login: apply the pool again so that it gets the server's "
+        "verifier, or use 1.25 or later, which caches the result. Its revision explains why a password stays in "
+        "clear text."
+    )

@@ -10,10 +10,11 @@ import psycopg
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from pools.clusters import auth_query
 from pools.models import Pool, Pooler
 from pools.poolers import first_query
 from pools.poolers.base import Rejected, Unproved
-from pools.poolers.pgbouncer import auth_query, console, database_entries, processes, stats, taken_entries
+from pools.poolers.pgbouncer import console, database_entries, processes, stats, taken_entries
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 

@@ -1,7 +1,7 @@
 """Pgpool-II as a kind of pooler: sessions only, one cluster, and pools that are what pool_hba.conf lets in."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from uuid import UUID
@@ -198,7 +198,7 @@ class Pgpool(Driver):
                 raise Unproved(reason_of(error)) from None
             raise Rejected(reason_of(error), pool.pk) from None
 
-    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> str:
+    def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Sequence[str]) -> str:
         return _("Each login is hashed twice, by the client and by the child that serves it: towards the server too.")
 
     def start_error(self, pooler: Pooler, texts: Mapping[str, str]) -> str:

@@ -8,9 +8,10 @@ from psycopg import sql
 
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
+from pools.clusters import auth_query as auth_query_lookup
 from pools.errors import IllegalTransition, InvalidValues
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
-from pools.poolers.pgbouncer import auth_query as auth_query_lookup
+from pools.poolers.pgbouncer import database_entries
 from pools.provisioning import auth_query, databases
 from pools.provisioning import roles as roles_of
 from tests.live.pools.conftest import LogIn, MakePool
@@ -196,7 +197,7 @@ def test_two_ways_of_looking_up_share_a_pooler_only_where_each_entry_has_its_que
     pool = make_pool("second", cluster=other, user="")
     deployment.apply_pooler(pooler)
     pool.refresh_from_db()
-    if version >= auth_query_lookup.QUERY_PER_ENTRY:
+    if version >= database_entries.QUERY_PER_ENTRY:
         assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
     else:
         assert pool.state == PoolState.ROLLED_BACK

@@ -1,4 +1,4 @@
-"""How PgBouncer finds the secrets of inbound users: the query it runs, and the function that answers it."""
+"""The look-up of inbound users' secrets on a cluster: the query of a pooler's `auth_query`, and its function."""
 
 from pools.clusters.connect import Connection
 
@@ -6,7 +6,6 @@ SCHEMA, FUNCTION = "pooldeck", "user_lookup"
 QUERY = "SELECT usename, passwd FROM pooldeck.user_lookup($1)"
 USUAL_ROLE = "pooldeck_auth"
 SEARCH_PATH = "pg_catalog, pg_temp"
-QUERY_PER_ENTRY = (1, 22)  # the release of PgBouncer whose entries may have a query of their own; before, one for all
 BODY = """
     SELECT rolname, rolpassword
     FROM pg_catalog.pg_authid
