@@ -1,5 +1,7 @@
 """The pools app."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -7,3 +9,7 @@ class PoolsConfig(AppConfig):
     """Clusters, poolers, pools and revisions."""
 
     name = "pools"
+
+    def ready(self) -> None:
+        """Enter the drivers of poolers, which answer for the models; they need the models, so not before."""
+        import_module("pools.poolers")

@@ -15,7 +15,7 @@ from core.lib.known_fields import KnownFields
 from pools.api.serializers import password_field
 from pools.inventory import pasted_poolers
 from pools.inventory.pasted_poolers import Outcome
-from pools.models import Pooler, PoolerKind
+from pools.models import Pooler, PoolerKind, usual_kind
 from pools.poolers import kinds_that
 
 
@@ -27,7 +27,7 @@ class WatchSerializer(KnownFields):
     )
     kind = serializers.ChoiceField(
         [one for one in PoolerKind.choices if one[0] in kinds_that("has_console_login")],
-        default=PoolerKind.PGBOUNCER,
+        default=usual_kind(),
     )
     admin_user = serializers.CharField(max_length=63, default="pooldeck")
     admin_password = password_field()

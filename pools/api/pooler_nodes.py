@@ -1,4 +1,4 @@
-"""The REST API of the backends of a Pgpool-II: the list, attach and detach."""
+"""The REST API of a pooler's own backends: the list, attach and detach."""
 
 from typing import Any
 
@@ -13,8 +13,8 @@ from rest_framework.viewsets import GenericViewSet
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
 from pools.models import Pooler
-from pools.poolers.pgpool import node_admin
-from pools.poolers.pgpool.node_admin import Node
+from pools.poolers import node_admin
+from pools.poolers.nodes import Node
 
 
 class PoolerNodeSerializer(serializers.Serializer[Node]):
@@ -45,7 +45,8 @@ class NodeActions(GenericViewSet[Pooler]):
     @action(detail=True)
     def nodes(self, request: Request, pk: str) -> Response:
         """List its backends."""
-        return self._listed(node_admin.of_pooler(self.get_object()))
+        pooler = self.get_object()
+        return self._listed(node_admin(pooler).of_pooler(pooler))
 
     @extend_schema(request=AskedNodeSerializer, responses=PoolerNodeSerializer(many=True), filters=False)
     @action(detail=True, methods=["post"], url_path="attach-node")
@@ -63,9 +64,9 @@ class NodeActions(GenericViewSet[Pooler]):
         asked = AskedNodeSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         pooler = self.get_object()
-        node_admin.refuse_another_kind(pooler)
-        node_admin.change(pooler, asked.validated_data["number"], verb, person(request.user))
-        return self._listed(node_admin.list_after_change(pooler))
+        backends = node_admin(pooler)
+        backends.change(pooler, asked.validated_data["number"], verb, person(request.user))
+        return self._listed(backends.list_after_change(pooler))
 
     def _listed(self, nodes: Any) -> Response:
         page: Any = self.paginate_queryset(nodes)

@@ -10,13 +10,10 @@ from django.utils.translation import gettext as _
 
 from pools.clusters import topology
 from pools.clusters.topology import Address
-from pools.models import Cluster, NodeRole, Pool, PoolerKind, PoolState
+from pools.models import KIND_ANSWERS, Cluster, NodeRole, Pool, PoolState
 
 logger = logging.getLogger(__name__)
 Roles = dict[NodeRole, list[Address]]
-
-# Pgpool-II has all servers of the cluster as backends; PgBouncer only those that a pool leads to.
-WITH_STANDBYS = Q(target=NodeRole.STANDBY) | Q(pooler__kind=PoolerKind.PGPOOL)
 
 
 @contextmanager
@@ -43,7 +40,7 @@ def _mark(cluster: Cluster, before: Roles, after: Roles) -> set[UUID]:
         was, now = (_written(roles[NodeRole.PRIMARY]) for roles in (before, after))
         reason = _("the primary moved from %(was)s to %(now)s") % {"was": was, "now": now}
     elif set(before[NodeRole.STANDBY]) != set(after[NodeRole.STANDBY]):
-        pools = pools.filter(WITH_STANDBYS)
+        pools = pools.filter(_leads_to_standbys())
         left = _written(after[NodeRole.STANDBY])
         reason = _("the standbys are now %(standbys)s") % {"standbys": left} if left else _("no standby is left")
     elif before[NodeRole.STANDBY][:1] != after[NodeRole.STANDBY][:1]:
@@ -56,6 +53,12 @@ def _mark(cluster: Cluster, before: Roles, after: Roles) -> set[UUID]:
     pooler_ids = set(pools.values_list("pooler_id", flat=True))
     pools.update(state=PoolState.PENDING, state_reason=reason)
     return pooler_ids
+
+
+def _leads_to_standbys() -> Q:
+    """Return the pools of standbys, and those of a kind that has all servers of the cluster as backends."""
+    kinds = [kind for kind, answers in KIND_ANSWERS.items() if answers.leads_to_all_nodes]
+    return Q(target=NodeRole.STANDBY) | Q(pooler__kind__in=kinds)
 
 
 def _written(addresses: list[Address]) -> str:

@@ -6,7 +6,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from pools.forms.base import ENCRYPTED, Typed, password_field
-from pools.models import PoolerKind
+from pools.models import PoolerKind, usual_kind
 from pools.poolers import kinds_that
 
 
@@ -23,7 +23,7 @@ class PastedPoolersForm(Typed):
     kind = forms.ChoiceField(
         label=_("Kind"),
         choices=[one for one in PoolerKind.choices if one[0] in kinds_that("has_console_login")],
-        initial=PoolerKind.PGBOUNCER,
+        initial=usual_kind,
     )
     admin_user = forms.CharField(
         label=_("Console user"),

@@ -13,7 +13,7 @@ from pools.clusters.cluster_index import ClusterIndex
 from pools.errors import InvalidValues
 from pools.inventory import poolers
 from pools.inventory.poolers import InvalidPooler, PoolerCheck, PoolerValues
-from pools.models import Entry, Pooler, PoolerKind
+from pools.models import Entry, Pooler, usual_kind
 
 logger = logging.getLogger(__name__)
 
@@ -134,7 +134,7 @@ def _draft(line: Line, login: Mapping[str, Any]) -> Pooler | Outcome:
     if known := Pooler.objects.filter(host=line.host, port=line.port).first():
         return _with_counts(Outcome(line, known, is_known=True))
     own = {"host": line.host, "port": line.port, "name": _free_name(line)}
-    values = cast(PoolerValues, {"kind": PoolerKind.PGBOUNCER, **login, **own})
+    values = cast(PoolerValues, {"kind": usual_kind(), **login, **own})
     if line.user:
         values["admin_user"] = line.user
     if line.password:

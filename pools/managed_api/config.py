@@ -15,7 +15,8 @@ from pools.managed_api.base import ClusterView
 from pools.managed_api.body import Body
 from pools.managed_api.errors import Unsupported
 from pools.managed_api.pools import APPLIED_WITHIN_S
-from pools.models import Pooler, PoolerKind
+from pools.models import Pooler
+from pools.poolers import driver
 
 SECTION = "pgbouncer"
 IGNORED = "ignore_startup_parameters"
@@ -30,8 +31,7 @@ class ConfigView(ClusterView):
     def get(self, request: Request, pk: str) -> Response:
         """Return the settings that were set; those that were not are PgBouncer's defaults."""
         pooler = pooler_choice.known_of(self.cluster)
-        is_readable = pooler is not None and pooler.kind == PoolerKind.PGBOUNCER
-        return Response({"config": {SECTION: _shown(pooler)} if pooler and is_readable else {}})
+        return Response({"config": {SECTION: _shown(pooler)} if pooler and _has_section(pooler) else {}})
 
     def patch(self, request: Request, pk: str) -> Response:
         """Change settings of PgBouncer and wait until they are applied; 422 for settings of the server."""
@@ -42,15 +42,18 @@ class ConfigView(ClusterView):
             )
             raise Unsupported(text % {"names": ", ".join(others), "offered": SECTION})
         pooler, values = pooler_choice.of_cluster(self.cluster), _values(Body(asked).object(SECTION))
-        if pooler.kind != PoolerKind.PGBOUNCER:
-            raise Unsupported(
-                _("pooler %(pooler)s is not a PgBouncer: change its settings on its page") % {"pooler": pooler}
-            )
+        if not _has_section(pooler):
+            text = _("pooler %(pooler)s is a %(kind)s: change its settings on its page")
+            raise Unsupported(text % {"pooler": pooler, "kind": pooler.get_kind_display()})
         if values:
             author, right = person(request.user), sql_right(request)
             with place_of(request):
                 pooler = applied_settings.change(pooler, values, author, right, APPLIED_WITHIN_S)
         return Response({"config": {SECTION: _shown(pooler)}})
+
+
+def _has_section(pooler: Pooler) -> bool:
+    return driver(pooler).managed_section == SECTION
 
 
 def _shown(pooler: Pooler) -> dict[str, Any]:

@@ -18,7 +18,17 @@ from pools.models.findings import Difference, ProcessRow, Step, WaitingSetting
 from pools.models.hosts import Host, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
-from pools.models.poolers import Delivery, Management, Pooler, PoolerFile, PoolerKind, PoolerState, ProcessState
+from pools.models.poolers import (
+    KIND_ANSWERS,
+    Delivery,
+    Management,
+    Pooler,
+    PoolerFile,
+    PoolerKind,
+    PoolerState,
+    ProcessState,
+    usual_kind,
+)
 from pools.models.pools import EVERYONE, AuthMethod, Mode, Pool, PoolFinding
 from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
@@ -28,6 +38,7 @@ from pools.models.take_overs import Original, TakeOver, TakeOverState
 __all__ = [
     "AS_APPLIED",
     "EVERYONE",
+    "KIND_ANSWERS",
     "LIVE_STATES",
     "REFUSED_STATES",
     "AuthMethod",
@@ -79,4 +90,5 @@ __all__ = [
     "TakeOverState",
     "Threshold",
     "WaitingSetting",
+    "usual_kind",
 ]

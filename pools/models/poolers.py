@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Collection, Iterable
 from datetime import timedelta
+from typing import Protocol
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -25,11 +26,31 @@ MOST_PROCESSES = 32
 
 
 class PoolerKind(models.TextChoices):
-    """The programs the panel configures; each has a folder in pools/poolers."""
+    """The programs the panel configures; each has a folder in pools/poolers, and the first is the usual one."""
 
     PGBOUNCER = "pgbouncer", "PgBouncer"
     PGPOOL = "pgpool", "Pgpool-II"
     HAPROXY = "haproxy", "HAProxy"
+
+
+class KindAnswers(Protocol):
+    """What is asked of a kind below its driver, which answers; see `pools.poolers.base.Driver`."""
+
+    has_auth_query: bool
+    leads_to_all_nodes: bool
+
+
+KIND_ANSWERS: dict[str, KindAnswers] = {}  # `pools.poolers` enters the drivers here
+
+
+def usual_kind() -> str:
+    """Return the kind of a pooler that is registered without one; a function, so that no migration names it."""
+    return PoolerKind.values[0]
+
+
+def pooler_kinds() -> list[tuple[str, str]]:
+    """Return the kinds and their names; a function, so that a kind more or less needs no migration."""
+    return PoolerKind.choices
 
 
 class PoolerState(models.TextChoices):
@@ -86,7 +107,7 @@ class Pooler(Server):
     Clients and the console use the same host and port, unless `client_host` and `client_port` name others.
     """
 
-    kind = models.CharField(max_length=12, choices=PoolerKind.choices, default=PoolerKind.PGBOUNCER)
+    kind = models.CharField(max_length=12, choices=pooler_kinds, default=usual_kind)
     port = models.PositiveIntegerField(default=6432)
     pcp_port = models.PositiveIntegerField(null=True, blank=True, help_text=_("Pgpool-II's control port"))
     admin_user = models.CharField(max_length=63, default="pooldeck")

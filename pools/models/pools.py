@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pools.models.base import Versioned
 from pools.models.clusters import Cluster
-from pools.models.poolers import Pooler, PoolerKind
+from pools.models.poolers import KIND_ANSWERS, Pooler
 from pools.models.states import REFUSED_STATES, NodeRole, PoolState
 
 EVERYONE = "*"
@@ -140,13 +140,13 @@ class Pool(Versioned):
     def login(self) -> str:
         """The role clients are shown: the fixed user, or the cluster's admin for the inbound user.
 
-        Empty where the panel can't log in for them: a PgBouncer whose cluster has a lookup role for inbound users
+        Empty where the panel can't log in for them: a pooler that asks its cluster's lookup role for inbound users
         keeps no password of the admin, and that role returns no superuser (`pools.provisioning.auth_query`). Of an
         entry of the inbound user that was taken over, it is the role that logged in through it.
         """
         if self.taken_over:
             return self.user or str(self.taken_over.get("role", ""))
-        if not self.user and self.cluster.auth_role and self.pooler.kind == PoolerKind.PGBOUNCER:
+        if not self.user and self.cluster.auth_role and KIND_ANSWERS[self.pooler.kind].has_auth_query:
             return ""
         return self.user or self.cluster.admin_user
 

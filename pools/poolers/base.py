@@ -20,6 +20,8 @@ from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
 from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
+from pools.poolers.features import Features
+from pools.poolers.nodes import NodeAdmin
 from pools.poolers.process_plan import ProcessPlan
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.session import Session
@@ -99,11 +101,14 @@ class Driver(ABC):
     control_port = ""  # its manual's name of the port that takes the reload command; empty where it has none
     admits_others = False  # its pools can let in roles besides their own user, who then work as that user
     leads_to_all_nodes = False  # its pools take connections to each server of their cluster, whatever their target
+    features = Features()  # what it can and cannot do, for the table that compares kinds
+    node_admin: NodeAdmin | None = None  # None where it has no backends that can be attached and detached
     can_chain = False  # its pools can lead through one of a kind that `is_chainable`
     is_chainable = False
     exports_metrics = False  # /metrics has the figures of pgbouncer_exporter for it
     is_fetchable = False  # its files can be fetched by somebody (delivery `pull`)
     fetched_names: Mapping[str, str] = {}  # the panel's name of a file → the one that it has where it is fetched
+    managed_section = ""  # the managed provider's section of a cluster's configuration that has its settings
     sizes_each_pool = False  # each of its pools has a size and a mode of its own, so that sizes can be tried
     shares_connections = False  # the databases that clients can name on it share all its connections
     can_be_taken_over = False  # a running one has entries of its own that can become pools
@@ -128,6 +133,11 @@ class Driver(ABC):
     def restart_hint(self) -> str:
         """How to restart it without disconnecting clients; empty where there is no such way."""
         return ""
+
+    @property
+    def overwrite_note(self) -> str:
+        """What an apply that overwrites manual edits leaves as it is."""
+        return _("Everything above the panel's mark stays.")
 
     @property
     def connections_source(self) -> str:

@@ -12,9 +12,7 @@ register = template.Library()
 
 @register.inclusion_tag("pools/includes/feature_table.html")
 def feature_table_at_hand() -> dict[str, Any]:
-    """Render the comparison for the newest registered release of each kind."""
-    found = feature_table.at_hand()
-    pgbouncer, pgpool = found[PoolerKind.PGBOUNCER], found[PoolerKind.PGPOOL]
-    names = {"pgbouncer_release": pgbouncer, "pgpool_release": pgpool}
-    written = {name: ".".join(map(str, version)) for name, version in names.items()}
-    return {"rows": feature_table.rows(pgbouncer, pgpool), **written}
+    """Render the comparison for the newest registered release of each kind; nothing where one kind is alone."""
+    releases = feature_table.at_hand()
+    heads = [f"{PoolerKind(kind).label} {'.'.join(map(str, version))}" for kind, version in releases.items()]
+    return {"heads": heads, "rows": feature_table.rows(releases) if releases else []}

@@ -4,7 +4,7 @@ from django import template
 
 from pools.inventory import pooler_settings_validation
 from pools.models import Pooler
-from pools.poolers import driver
+from pools.poolers import KINDS, driver
 from pools.poolers.base import Driver
 from pools.poolers.settings_schema import Setting
 
@@ -21,6 +21,12 @@ def driver_has(pooler: Pooler | None, answer: str) -> bool:
 def driver_of(pooler: Pooler) -> Driver:
     """Return the driver of the pooler's kind."""
     return driver(pooler)
+
+
+@register.simple_tag
+def templates_of_kinds(name: str) -> list[str]:
+    """Return the template of this name in the folder of each kind."""
+    return [f"pools/poolers/{kind}/{name}" for kind in KINDS]
 
 
 @register.inclusion_tag("pools/includes/manual_link.html")

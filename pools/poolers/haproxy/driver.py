@@ -206,3 +206,6 @@ class HAProxy(Driver):
     def _main(self, pooler: Pooler) -> str:
         content = pooler_files.read(pooler, [MAIN])[MAIN]
         return (content or b"").decode(errors="replace")
+
+
+DRIVER = HAProxy()

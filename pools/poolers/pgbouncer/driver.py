@@ -44,6 +44,7 @@ from pools.poolers.pgbouncer import (
 )
 from pools.poolers.pgbouncer.admin_commands import VERBS, PgBouncerControls
 from pools.poolers.pgbouncer.columns import COLUMNS
+from pools.poolers.pgbouncer.features import FEATURES
 from pools.poolers.pgbouncer.process_controls import SharedControls
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
@@ -87,7 +88,8 @@ class PgBouncer(Driver):
     fetched_names = fetched.NAMES
     is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = True
     sizes_each_pool = can_be_taken_over = counts_entries = True
-    clients_setting = "max_client_conn"
+    features = FEATURES
+    clients_setting, managed_section = "max_client_conn", "pgbouncer"
 
     @property
     def restart_hint(self) -> str:
@@ -96,6 +98,10 @@ class PgBouncer(Driver):
             "file of each include pooldeck.ini, and restart one after the other. The old online restart (-R) drops TLS "
             "clients and was removed in 1.26."
         )
+
+    @property
+    def overwrite_note(self) -> str:
+        return _("Everything above the panel's mark stays, and so do your own lines of pgbouncer.ini.")
 
     def files_of(self, pooler: Pooler) -> tuple[str, ...]:
         """Return the main files of further processes, too."""
@@ -291,3 +297,6 @@ class PgBouncer(Driver):
 
     def ours(self, name: str, text: str) -> str:
         return render.ours(name, text)
+
+
+DRIVER = PgBouncer()

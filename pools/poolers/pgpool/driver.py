@@ -17,11 +17,13 @@ from pools.poolers.admin_commands import Column
 from pools.poolers.adoption import Adoption
 from pools.poolers.base import Driver, Problems, Rejected, Unproved
 from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
+from pools.poolers.nodes import NodeAdmin
 from pools.poolers.pgpool import (
     child_processes,
     config_builder,
     hba_access,
     manual_edits,
+    node_admin,
     preflight,
     render,
     session,
@@ -30,6 +32,7 @@ from pools.poolers.pgpool import (
     verify,
 )
 from pools.poolers.pgpool.columns import COLUMNS
+from pools.poolers.pgpool.features import FEATURES
 from pools.poolers.pgpool.session import PgpoolSession
 from pools.poolers.pooler_login import reason_of
 from pools.poolers.server_connections import HeldServers
@@ -61,6 +64,8 @@ class Pgpool(Driver):
     service, control_port = "pgpool2", "PCP port"
     program, port_setting = "pgpool", "port"
     leads_to_all_nodes = is_chainable = True
+    node_admin: NodeAdmin | None = node_admin
+    features = FEATURES
     shares_connections = True  # its children hold the connections of all databases
     keeps_every_password = True  # it knows passwords only from pool_passwd
 
@@ -245,3 +250,6 @@ def _size_problems(spec: Pool) -> Problems:
             )
             % {"children": children, "pooler": spec.pooler},
         )
+
+
+DRIVER = Pgpool()

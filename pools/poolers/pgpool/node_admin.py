@@ -3,59 +3,25 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from pools.errors import IllegalTransition, PoolerUnreachable
-from pools.models import Pooler, PoolerKind
+from pools.errors import PoolerUnreachable
+from pools.models import Pooler
+from pools.poolers.nodes import Node
 from pools.poolers.pgpool import backends, pcp, sql
 from pools.poolers.pgpool.render import MAIN
 
 logger = logging.getLogger(__name__)
 
-UP = ("up", "waiting")
 ANSWERS_WITHIN_S, RETRY_EVERY_S = 10.0, 0.3
 VERBS: dict[str, Callable[[Pooler, int], None]] = {"attach": pcp.attach_node, "detach": pcp.detach_node}
 
 
-@dataclass(frozen=True)
-class Node:
-    """One row of SHOW POOL_NODES; texts are the program's own, columns that a release lacks are empty.
-
-    `weight` is its share of the reads in percent; `delay` has its unit where the release tells it, else bytes.
-    """
-
-    number: int
-    host: str
-    port: int
-    status: str
-    server_status: str
-    role: str
-    weight: str
-    reads: str
-    delay: str
-    changed_at: str
-
-    @property
-    def is_up(self) -> bool:
-        """Whether queries go there."""
-        return self.status in UP
-
-
 def of_pooler(pooler: Pooler) -> list[Node]:
-    """List its backends; raises `PoolerUnreachable`, `IllegalTransition` for another kind."""
-    refuse_another_kind(pooler)
+    """List its backends as SHOW POOL_NODES does; raises `PoolerUnreachable`."""
     return [_node(row) for row in sql.show(pooler, "pool_nodes")]
-
-
-def refuse_another_kind(pooler: Pooler) -> None:
-    """Raise `IllegalTransition` for a pooler without backends."""
-    if pooler.kind != PoolerKind.PGPOOL:
-        raise IllegalTransition(
-            _("pooler %(pooler)s is not a Pgpool-II: choose one, since only that has backends") % {"pooler": pooler}
-        )
 
 
 def applied(pooler: Pooler) -> list[Node]:
@@ -97,6 +63,7 @@ def risk_of_detaching(nodes: list[Node], number: int) -> str:
 
 
 def _node(row: dict[str, object]) -> Node:
+    """Read a row of SHOW POOL_NODES."""
     text = {name: str(value if value is not None else "") for name, value in row.items()}
     return Node(
         number=int(text["node_id"]),
