@@ -10,7 +10,7 @@ from pools import deployment, task_queue
 from pools.clusters import health_check
 from pools.config_files import folder_owner
 from pools.console import commands
-from pools.deployment import drift, let_go, proofs, retries, take_over
+from pools.deployment import drift, proofs, retries, take_overs
 from pools.hosts import ssh_client
 from pools.inventory import hosts, poolers
 from pools.models import Pooler, PoolerState, TakeOver
@@ -137,8 +137,7 @@ def run_cluster_commands() -> None:
 
 def _carry_on(pooler: Pooler) -> None:
     """Take a pooler over, or let it go, where somebody asked for that."""
-    take_over.resume(pooler)
-    let_go.resume(pooler)
+    take_overs.resume(pooler)
     pooler.refresh_from_db()
 
 

@@ -16,7 +16,8 @@ from core.lib import wait_param
 from core.lib.known_fields import KnownFields
 from core.lib.wait_param import WAIT
 from pools.api.serializers import AskedSerializer
-from pools.deployment import let_go, take_over, take_over_plan
+from pools.deployment import take_overs
+from pools.deployment.take_over_steps import KEPT, POOL
 from pools.errors import InvalidValues
 from pools.inventory import poolers, settlement
 from pools.models import Delivery, Host, Pooler, TakeOver
@@ -85,7 +86,7 @@ class ProposedEntrySerializer(serializers.Serializer[Any]):
     """What becomes of an entry; `register` is the address of a server that no cluster is registered for."""
 
     name = serializers.CharField()
-    becomes = serializers.ChoiceField([take_over_plan.POOL, take_over_plan.KEPT])
+    becomes = serializers.ChoiceField([POOL, KEPT])
     because = serializers.CharField(help_text=_("Why it stays as it is"))
     source = PlaceSerializer()  # type: ignore[assignment]  # a field of this name, as Entry has it
     login = TriedLoginSerializer()
@@ -137,11 +138,11 @@ class TakeOverActions(GenericViewSet[Pooler]):
         place = poolers.checked_place(pooler, values.get("delivery"), values.get("host"), values.get("generator"))
         config_file, names = values.get("config_file", ""), values.get("entries")
         if values["dry_run"]:
-            with take_over_plan.planned(place.applied_to(pooler), config_file, names) as plan:
+            with take_overs.steps_of(pooler).planned(place.applied_to(pooler), config_file, names) as plan:
                 return Response(TakeOverPreviewSerializer(plan.preview()).data)
         place.record(pooler)
         with wait_param.waiting(request) as seconds:
-            taken = take_over.request(pooler, config_file, names, person(request.user))
+            taken = take_overs.steps_of(pooler).request(pooler, config_file, names, person(request.user))
             return self._answered(taken, seconds)
 
     @extend_schema(request=None, parameters=[WAIT], responses={202: AskedSerializer})
@@ -149,7 +150,7 @@ class TakeOverActions(GenericViewSet[Pooler]):
     def let_go(self, request: Request, pk: str) -> Response:
         """Give a pooler that was taken over its files back, as they were, and watch it again."""
         with wait_param.waiting(request) as seconds:
-            return self._answered(let_go.request(self.get_object(), person(request.user)), seconds)
+            return self._answered(take_overs.request_release(self.get_object(), person(request.user)), seconds)
 
     def _answered(self, taken: TakeOver, seconds: float) -> Response:
         taken = settlement.wait_for_take_over(taken, seconds)

@@ -108,6 +108,7 @@ class Driver(ABC):
     exports_metrics = False  # /metrics has the figures of pgbouncer_exporter for it
     is_fetchable = False  # its files can be fetched by somebody (delivery `pull`)
     fetched_names: Mapping[str, str] = {}  # the panel's name of a file → the one that it has where it is fetched
+    takes_experiments = False  # an experiment makes pools on it for its arms
     managed_section = ""  # the managed provider's section of a cluster's configuration that has its settings
     sizes_each_pool = False  # each of its pools has a size and a mode of its own, so that sizes can be tried
     shares_connections = False  # the databases that clients can name on it share all its connections

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_safe
 from core.accounts.permissions import person
 from core.lib.access import staff_only
 from core.lib.crypto import SealBroken
-from pools.deployment import let_go
+from pools.deployment import take_overs
 from pools.errors import PoolsError
 from pools.models import Pooler, TakeOver
 from pools.views.many_take_overs import MOST, chosen_ids
@@ -63,7 +63,7 @@ def _row(pooler: Pooler) -> dict[str, Any]:
     if row["waiting"] or pooler.is_watched:
         return row
     try:
-        return row | {"release": let_go.preview(pooler)}
+        return row | {"release": take_overs.preview_release(pooler)}
     except (PoolsError, SealBroken, OSError) as error:
         return row | {"refused": str(error)}
 
@@ -85,7 +85,7 @@ def _ask_each(request: HttpRequest, poolers: list[Pooler]) -> None:
     asked = 0
     for pooler in poolers:
         try:
-            let_go.request(pooler, person(request.user))
+            take_overs.request_release(pooler, person(request.user))
         except (PoolsError, SealBroken, OSError) as error:
             messages.error(request, f"{pooler}: {error}")
         else:

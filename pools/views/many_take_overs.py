@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from core.accounts.permissions import person
 from core.lib.access import staff_only
-from pools.deployment import take_over
+from pools.deployment import take_overs
 from pools.errors import PoolsError
 from pools.models import Pooler
 from pools.poolers import kinds_that
@@ -84,7 +84,8 @@ def _asked(request: HttpRequest) -> HttpResponse:
     for pooler in poolers:
         names = request.POST.getlist(f"entries-{pooler.pk}")
         try:
-            take_over.queue(pooler, request.POST.get(f"file-{pooler.pk}", ""), names, person(request.user))
+            steps = take_overs.steps_of(pooler)
+            steps.queue(pooler, request.POST.get(f"file-{pooler.pk}", ""), names, person(request.user))
         except PoolsError as error:
             messages.error(request, f"{pooler}: {error}")
         else:

@@ -16,7 +16,8 @@ from django.views.decorators.http import require_safe
 from core.accounts.permissions import person
 from core.lib.access import staff_only
 from core.lib.crypto import SealBroken
-from pools.deployment import let_go, take_over, take_over_plan
+from pools.deployment import take_overs
+from pools.deployment.take_over_steps import backup
 from pools.errors import NotThere, PoolsError
 from pools.inventory import poolers
 from pools.models import Delivery, Host, Pooler, TakeOver
@@ -44,11 +45,11 @@ def pooler_let_go(request: HttpRequest, pk: UUID) -> HttpResponse:
     context = progress(pooler)
     try:
         if request.method == "POST" and request.POST.get("confirm") == "yes":
-            let_go.request(pooler, person(request.user))
+            take_overs.request_release(pooler, person(request.user))
             messages.info(request, _("A worker lets %(pooler)s go.") % {"pooler": pooler})
             return redirect("pooler-let-go", pk)
         if not context["waiting"]:
-            context["release"] = let_go.preview(pooler)
+            context["release"] = take_overs.preview_release(pooler)
     except (PoolsError, SealBroken, OSError) as error:
         context["refused"] = str(error)
     return render(request, "pools/pooler_let_go.html", context)
@@ -61,7 +62,7 @@ def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Download the files as they were before the take-over, as a tar archive; they hold secrets."""
     pooler = get_object_or_404(Pooler, pk=pk)
     try:
-        taken = let_go.backup(pooler)
+        taken = backup(pooler)
     except NotThere as error:
         messages.error(request, str(error))
         return redirect("pooler-detail", pk=pk)
@@ -74,7 +75,7 @@ def _take_over(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     config_file, names = request.POST.get("config_file", ""), request.POST.getlist("entries")
     try:
         _place_of(pooler, request.POST).record(pooler)
-        take_over.request(pooler, config_file, names, person(request.user))
+        take_overs.steps_of(pooler).request(pooler, config_file, names, person(request.user))
     except PoolsError as error:
         context = {**progress(pooler), "config_file": config_file, "refused": str(error)}
         return render(request, "pools/pooler_take_over.html", context, status=error.status)
@@ -109,7 +110,7 @@ def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, Any]:
     config_file = str(given["config_file"]).strip()
     try:
         place = _place_of(pooler, given)
-        with take_over_plan.planned(place.applied_to(pooler), config_file) as plan:
+        with take_overs.steps_of(pooler).planned(place.applied_to(pooler), config_file) as plan:
             proposed = [one for one in plan.proposals if one.pool]
             kept = [one for one in plan.proposals if not one.pool]
             return {
@@ -117,8 +118,8 @@ def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, Any]:
                 "pools": proposed,
                 "kept": kept,
                 "diff": plan.changes,
-                "files": list(plan.running.files.files.values()),
-                "config_file": plan.running.files.main.path,
+                "files": plan.files,
+                "config_file": plan.main_file,
                 "ssh_host": place.ssh_host.pk if place.ssh_host else None,
             }
     except PoolsError as error:

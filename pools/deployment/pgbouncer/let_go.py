@@ -10,8 +10,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from pools import task_queue
-from pools.deployment import apply_lock, diff, take_over
-from pools.errors import IllegalTransition, LockLost, NotThere, PoolsError
+from pools.deployment import apply_lock, diff
+from pools.deployment.pgbouncer import take_over
+from pools.deployment.take_over_steps import active_take_over
+from pools.errors import IllegalTransition, LockLost, PoolsError
 from pools.inventory import histories
 from pools.models import Entry, Pool, Pooler, PoolState, Revision, RevisionState, TakeOver, TakeOverState
 from pools.poolers import KINDS
@@ -62,23 +64,6 @@ def preview(pooler: Pooler) -> Release:
     pools = list(pooler.pools.wanted())
     back = [pool for pool in pools if pool.taken_over]
     return Release(taken, back, [pool for pool in pools if not pool.taken_over], files, edited)
-
-
-def active_take_over(pooler: Pooler) -> TakeOver:
-    """Return the take-over that a pooler is managed by. Raises `IllegalTransition`."""
-    taken = pooler.take_overs.holding().first()
-    if taken is None:
-        text = _("pooler %(pooler)s was not taken over, so there is nothing to go back to")
-        raise IllegalTransition(text % {"pooler": pooler})
-    return taken
-
-
-def backup(pooler: Pooler) -> TakeOver:
-    """Return the latest take-over with original files, whether or not it still holds. Raises `NotThere`."""
-    taken = pooler.take_overs.exclude(sealed_originals="").first()
-    if taken is None:
-        raise NotThere(_("pooler %(pooler)s was never taken over") % {"pooler": pooler})
-    return taken
 
 
 def request(pooler: Pooler, author: models.Model | None = None) -> TakeOver:

@@ -19,8 +19,9 @@ from django.utils.translation import ngettext
 
 from pools import task_queue
 from pools.config_files import deliveries, pooler_files
-from pools.deployment import apply_lock, snapshots, take_over_plan
-from pools.deployment.take_over_plan import Plan
+from pools.deployment import apply_lock, snapshots
+from pools.deployment.pgbouncer import take_over_plan
+from pools.deployment.pgbouncer.take_over_plan import Plan
 from pools.errors import ApplyFailed, IllegalTransition, LockLost, PoolsError
 from pools.hosts.base import Access
 from pools.inventory import histories
@@ -61,7 +62,7 @@ def request(
     with take_over_plan.planned(pooler, config_file, names) as plan:
         if plan.blockers:
             raise IllegalTransition("; ".join(plan.blockers))
-        config_file = plan.running.files.main.path
+        config_file = plan.main_file
     return queue(pooler, config_file, names, author)
 
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, folder_owner
 from pools.deployment import diff
+from pools.deployment.take_over_steps import KEPT, POOL
 from pools.errors import IllegalTransition
 from pools.hosts.base import UnsafeFolder
 from pools.inventory import pool_validation, pooler_settings_validation
@@ -35,7 +36,6 @@ from pools.poolers.pgbouncer.render import DATABASES
 from pools.poolers.pgbouncer.take_over import Answer, Running
 from pools.poolers.settings_schema import Scope
 
-POOL, KEPT = "pool", "kept"
 PANELS_FILES = (DATABASES, "pooldeck_settings.ini")
 
 
@@ -77,6 +77,16 @@ class Plan:
     def pools(self) -> list[Pool]:
         """The pools to make."""
         return [one.pool for one in self.proposals if one.pool]
+
+    @property
+    def files(self) -> list[ReadFile]:
+        """The files that its first process reads."""
+        return list(self.running.files.files.values())
+
+    @property
+    def main_file(self) -> str:
+        """The path of the file that its first process was started with."""
+        return self.running.files.main.path
 
     @property
     def changes(self) -> list[diff.FileDiff]:

@@ -87,7 +87,7 @@ class PgBouncer(Driver):
     port_setting = "listen_port"
     fetched_names = fetched.NAMES
     is_fetchable = has_auth_query = can_chain = exports_metrics = admits_others = True
-    sizes_each_pool = can_be_taken_over = counts_entries = True
+    takes_experiments = sizes_each_pool = can_be_taken_over = counts_entries = True
     features = FEATURES
     clients_setting, managed_section = "max_client_conn", "pgbouncer"
 

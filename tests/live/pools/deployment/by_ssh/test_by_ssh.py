@@ -6,7 +6,8 @@ import psycopg
 import pytest
 
 from pools import deployment
-from pools.deployment import drift, let_go, live_files, take_over, take_over_plan
+from pools.deployment import drift, live_files
+from pools.deployment.pgbouncer import let_go, take_over, take_over_plan
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState, TakeOver, TakeOverState
 from tests.live.conftest import APP_PASSWORD

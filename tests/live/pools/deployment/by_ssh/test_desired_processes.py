@@ -10,7 +10,7 @@ from core.lib.private_text import for_admins
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer
 from pools import deployment
-from pools.deployment import let_go
+from pools.deployment.pgbouncer import let_go
 from pools.errors import IllegalTransition
 from pools.inventory import poolers, pools
 from pools.models import Cluster, Pooler, PoolState

@@ -12,7 +12,8 @@ import pytest
 from django.conf import settings
 
 from pools import deployment
-from pools.deployment import drift, let_go
+from pools.deployment import drift
+from pools.deployment.pgbouncer import let_go
 from pools.hosts import kept, keys, ssh
 from pools.inventory import hosts
 from pools.models import Cluster, Delivery, Host, Pool, Pooler, RevisionState

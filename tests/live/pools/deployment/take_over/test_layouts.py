@@ -7,7 +7,7 @@ import pytest
 
 from core.lib.polling import poll
 from panel.quickstart.servers import binary, version_of
-from pools.deployment import let_go, take_over, take_over_plan
+from pools.deployment.pgbouncer import let_go, take_over, take_over_plan
 from pools.models import Cluster, Pooler, PoolState, TakeOver, TakeOverState
 from tests.live.pools.deployment.take_over.conftest import Load, OperatorsPgBouncer, Start
 from tests.live.pools.deployment.take_over.layouts import LAYOUTS, POOL, Layout

@@ -8,7 +8,7 @@ from django.test import Client
 
 from core.lib.polling import poll
 from panel.quickstart.servers import binary
-from pools.deployment import let_go, take_over
+from pools.deployment.pgbouncer import let_go, take_over
 from pools.models import Cluster, Pooler, TakeOver, TakeOverState
 from tests.callers import bearer, person
 from tests.live.pools.deployment.take_over.conftest import CONSOLE, Load, OperatorsPgBouncer, Start

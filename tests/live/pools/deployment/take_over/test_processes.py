@@ -8,7 +8,7 @@ import pytest
 
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
-from pools.deployment import let_go, take_over, take_over_plan
+from pools.deployment.pgbouncer import let_go, take_over, take_over_plan
 from pools.errors import IllegalTransition
 from pools.inventory import pools
 from pools.models import Pool, Pooler, PoolState, TakeOverState

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from panel.quickstart.servers import PostgresServer
 from pools import deployment
-from pools.deployment import let_go, take_over, take_over_plan
+from pools.deployment.pgbouncer import let_go, take_over, take_over_plan
 from pools.errors import IllegalTransition
 from pools.inventory import poolers, pools
 from pools.models import (

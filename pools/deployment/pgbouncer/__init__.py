@@ -1,0 +1,1 @@
+"""Takes a running PgBouncer over, and lets it go."""

@@ -1,0 +1,37 @@
+"""Take-overs and releases of running poolers, each by the steps of its kind."""
+
+from importlib import import_module
+from typing import Any
+
+from pools.deployment.take_over_steps import Release, TakeOverSteps, active_take_over
+from pools.errors import IllegalTransition
+from pools.models import Pooler, TakeOver
+from pools.poolers import driver, kinds_that
+
+STEPS: dict[str, TakeOverSteps] = {
+    kind: import_module(f"pools.deployment.{kind}.steps").STEPS for kind in kinds_that("can_be_taken_over")
+}
+
+
+def steps_of(pooler: Pooler) -> TakeOverSteps:
+    """Return the steps of a pooler's kind. Raises `IllegalTransition` for a kind that can't be taken over."""
+    if obstacle := driver(pooler).take_over_obstacle(pooler):
+        raise IllegalTransition(obstacle)
+    return STEPS[pooler.kind]
+
+
+def resume(pooler: Pooler) -> None:
+    """Carry on with a take-over or a release that waits, or that a dead worker left behind; no-op without one."""
+    if steps := STEPS.get(pooler.kind):
+        steps.resume(pooler)
+        steps.resume_release(pooler)
+
+
+def preview_release(pooler: Pooler) -> Release:
+    """Return what letting go would do; raises `IllegalTransition` for a pooler that was not taken over."""
+    return STEPS[active_take_over(pooler).pooler.kind].preview_release(pooler)
+
+
+def request_release(pooler: Pooler, author: Any = None) -> TakeOver:
+    """Queue the release. Raises `IllegalTransition` with what has to be done before."""
+    return STEPS[active_take_over(pooler).pooler.kind].request_release(pooler, author)
