@@ -26,7 +26,8 @@ from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable, InvalidValues, NotThere
 from pools.inventory import budget
 from pools.inventory import pools as pool_changes
-from pools.models import LIVE_STATES, AuthMethod, Cluster, Pool, Pooler, PoolerKind, PoolState
+from pools.models import LIVE_STATES, AuthMethod, Cluster, Pool, Pooler, PoolState
+from pools.poolers import driver
 from pools.provisioning import databases, roles
 from pools.provisioning.ddl import session
 
@@ -35,7 +36,6 @@ log = logging.getLogger(__name__)
 SCRAM, MD5 = "scram", "md5"
 AUTH_METHODS = {SCRAM: AuthMethod.SCRAM, MD5: AuthMethod.MD5}
 MAIN = "main"
-KINDS = {"pgbouncer": PoolerKind.PGBOUNCER, "pgpool": PoolerKind.PGPOOL}
 _SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
 
 
@@ -218,7 +218,7 @@ def _require_room(cluster: Cluster, pooler: Pooler, size: int) -> None:
 
     Its children take as many, whatever the size of the pool: with a part of them the arm would measure something else.
     """
-    if pooler.kind != PoolerKind.PGPOOL:
+    if not driver(pooler).shares_connections:
         return
     free = budget.of_cluster(cluster).free
     needed = budget.needed_by(Pool(pooler=pooler, cluster=cluster, size=size))
@@ -254,9 +254,9 @@ def pooler_for(experiment: Experiment, kind: str) -> Pooler | None:
     A Pgpool-II serves one cluster: only one whose pools, if it has any, lead to this cluster.
     """
     asked = experiment.pooler
-    if asked is not None and asked.kind == KINDS[kind]:
+    if asked is not None and asked.kind == kind:
         return asked
-    for pooler in Pooler.objects.filter(kind=KINDS[kind]).exclude(config_dir="").order_by("created_at"):
+    for pooler in Pooler.objects.filter(kind=kind).exclude(config_dir="").order_by("created_at"):
         others = Pool.objects.wanted().filter(pooler=pooler).exclude(cluster=experiment.cluster)
         if kind != "pgpool" or not others.exists():
             return pooler

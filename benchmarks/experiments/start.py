@@ -22,6 +22,7 @@ from benchmarks.runs.submission import options as load_options
 from benchmarks.runs.submission.submit import require_queue
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pooler, PoolerKind
+from pools.poolers import kinds_that
 
 MOST_REPEATS, MOST_MINUTES = 50, 24 * 60
 MOST_SECONDS = 60 * MOST_MINUTES
@@ -240,7 +241,7 @@ def _check(spec: PlaybookSpec, request: ExperimentRequest) -> None:
     for name, (value, most) in bounds.items():
         if value is not None and not 1 <= value <= most:
             errors[name] = [_("%(value)s is out of range: use 1 to %(most)s") % {"value": value, "most": most}]
-    if request.pooler is not None and request.pooler.kind not in resources.KINDS.values():
+    if request.pooler is not None and request.pooler.kind not in kinds_that("takes_experiments"):
         errors["pooler"] = [_("a playbook's pools are made on a PgBouncer or a Pgpool-II: choose one")]
     if errors:
         raise InvalidExperiment(errors)

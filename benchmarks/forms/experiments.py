@@ -9,7 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.experiments.library import MOST_CHARACTERS
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS
 from benchmarks.generators import registry
-from pools.models import Cluster, Pooler, PoolerKind
+from pools.models import Cluster, Pooler
+from pools.poolers import kinds_that
 
 USUAL_MORE = 3  # blocks that one more look costs
 QUICK, PUBLISHED = "quick", "published"
@@ -27,7 +28,7 @@ class ExperimentForm(forms.Form):
 
     cluster = forms.ModelChoiceField(Cluster.objects.all(), label=_("Cluster"), empty_label=None)
     pooler = forms.ModelChoiceField(
-        Pooler.objects.filter(kind__in=[PoolerKind.PGBOUNCER, PoolerKind.PGPOOL]),
+        Pooler.objects.filter(kind__in=kinds_that("takes_experiments")),
         label=_("Pooler"),
         required=False,
         empty_label=_("the first that fits"),

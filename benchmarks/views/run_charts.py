@@ -169,7 +169,8 @@ def _as_counted(chart: Chart, run: Run) -> Chart:
         return chart
     observed = run.conditions.get("meanwhile", {})
     by = run.pool.pooler.get_kind_display() if run.pool else observed.get("uncounted_by", _("the pooler"))
-    kind = next((KINDS[one] for one in PoolerKind if one.label == by), KINDS[PoolerKind.PGPOOL])
+    named = [KINDS[one] for one in PoolerKind if one.label == by]
+    kind = next(iter(named or [one for one in KINDS.values() if one.uncounted]))
     if "cl_waiting" in kind.uncounted:
         text = _("%(command)s, polled during the load; not counted by %(pooler)s: who waits, and for how long")
     else:

@@ -43,6 +43,13 @@ class CodeCopy:
         assert text.count(before) == 1, f"{path} has {before!r} {text.count(before)} times"
         path.write_text(text.replace(before, f"{line}\n{before}"))
 
+    def remove_folders(self, name: str) -> None:
+        """Remove every folder of this name."""
+        folders = [path for path in self.path.rglob(name) if path.is_dir() and not path.is_symlink()]
+        assert folders, f"{self.path} has no folder {name}"
+        for folder in folders:
+            shutil.rmtree(folder)
+
     def remove_line(self, name: str, containing: str) -> None:
         """Remove the only line that contains a text."""
         path = self.path / name

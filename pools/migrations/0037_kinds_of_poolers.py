@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pools', '0035_addresses_of_names'),
+        ('pools', '0036_auth_method_of_a_pool'),
     ]
 
     operations = [
