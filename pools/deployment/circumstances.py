@@ -273,7 +273,7 @@ def _outcome(login: Login) -> str:
     """Log in as the pool's role would, and return what came of it in a word."""
     try:
         with direct_login.connected(login.pool, login.role, login.password, login.at) as connection:
-            if driver(login.pool.pooler).looks_up_users_of(login.pool) and not auth_query.may_ask(connection):
+            if driver(login.pool.pooler).uses_auth_query(login.pool) and not auth_query.may_ask(connection):
                 return "no look-up"
             return "let in"
     except ClusterBusy:

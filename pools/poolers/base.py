@@ -312,7 +312,7 @@ class Driver(ABC):
         Raises `Rejected` with the reason where a client would fail, `Unproved`, `PoolerUnreachable`.
         """
 
-    def looks_up_users_of(self, pool: Pool) -> bool:
+    def uses_auth_query(self, pool: Pool) -> bool:
         """Return whether a pool of the inbound user needs the look-up that its cluster has (`clusters.auth_query`)."""
         return False
 

@@ -220,7 +220,7 @@ class PgBouncer(Driver):
     def probe(self, pool: Pool, role: str, password: str) -> None:
         verify.probe(pool.pooler, pool, role, password)
 
-    def looks_up_users_of(self, pool: Pool) -> bool:
+    def uses_auth_query(self, pool: Pool) -> bool:
         return bool(database_entries.query_of(pool))
 
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Sequence[str]) -> str:
