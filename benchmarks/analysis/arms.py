@@ -14,6 +14,7 @@ from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS, FIXED, TIE_
 from benchmarks.analysis.subjects import Subject, key_of, values_of
 from benchmarks.models import metrics
 from benchmarks.models.metrics import Direction, Metric
+from benchmarks.models.summaries import Summary
 
 __all__ = [
     "Arm",
@@ -90,7 +91,7 @@ class Arm:
     def at_work(self) -> tuple[float, float] | None:
         """(busy clients, clients asked for) by the median of its runs, where the two differ; else None."""
         busy = values_of(self.valid, "effective_clients")
-        summary = {"effective_clients": median(busy)} if busy else {}
+        summary: Summary = {"effective_clients": median(busy)} if busy else {}
         return comparison.idle_clients(self.runs[0].options, summary)
 
 

@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 from django.utils.translation import gettext as _
 
 from benchmarks.engines.pgbench import scripts
 from benchmarks.models.options import RunOptions
+from benchmarks.models.summaries import Summary
 
 SEEDS = frozenset({"random_seed"})  # repeats may each have their own
 IDLE_SHARE = 0.10  # difference between busy and asked-for clients from which both are shown
@@ -21,16 +21,16 @@ class Difference:
     values: tuple[str, ...]
 
 
-def settings_in_words(options: Mapping[str, Any], engine: str, server_version: str) -> dict[str, object]:
+def settings_in_words(options: RunOptions, engine: str, server_version: str) -> dict[str, object]:
     """Return a configuration as name → value for people: options, load program, version of the server.
 
     Scripts appear by their names, without their texts; variables as one list.
     """
     shown = {name: value for name, value in options.items() if name not in SEEDS}
-    if shown.get("scripts"):
-        shown |= {"builtin": None, "scripts": scripts.in_words(cast("RunOptions", shown))}
-    if shown.get("variables"):
-        shown["variables"] = ", ".join(f"{name} = {value!r}" for name, value in shown["variables"].items())
+    if options.get("scripts"):
+        shown |= {"builtin": None, "scripts": scripts.in_words(options)}
+    if variables := options.get("variables"):
+        shown["variables"] = ", ".join(f"{name} = {value!r}" for name, value in variables.items())
     return {**shown, _program_name(): engine, server_version_name(): server_version}
 
 
@@ -43,7 +43,7 @@ def _program_name() -> str:
     return _("load program")
 
 
-def differences(configurations: Sequence[Mapping[str, Any]]) -> tuple[Difference, ...]:
+def differences(configurations: Sequence[Mapping[str, object]]) -> tuple[Difference, ...]:
     """Return the settings that are not the same in all, the load program first, the others by name."""
     program = _program_name()
     names = sorted({name for one in configurations for name in one}, key=lambda name: (name != program, name))
@@ -51,12 +51,12 @@ def differences(configurations: Sequence[Mapping[str, Any]]) -> tuple[Difference
     return tuple(difference for difference in every if len(set(difference.values)) > 1)
 
 
-def clients_asked(options: Mapping[str, Any]) -> float | None:
+def clients_asked(options: RunOptions) -> float | None:
     """Return the clients that a load was asked for: pgbench's clients, an HTTP load's concurrency, else threads."""
     return options.get("clients") or options.get("concurrency") or options.get("threads")
 
 
-def idle_clients(options: Mapping[str, Any], summary: Mapping[str, Any]) -> tuple[float, float] | None:
+def idle_clients(options: RunOptions, summary: Summary) -> tuple[float, float] | None:
     """Return (busy, asked) where Little's law (tps × latency) gives another number of busy clients than asked for.
 
     None where they differ by less than `IDLE_SHARE`, and under a rate, where clients wait on purpose.

@@ -1,7 +1,6 @@
 """Outcomes, verdicts and the sentences in which a comparison reports them; pure."""
 
 from collections.abc import Mapping
-from typing import Any
 
 from django.db.models import TextChoices
 from django.utils.translation import gettext as _
@@ -49,7 +48,9 @@ def carried_format(*, only_pool: bool, counted: bool) -> str:
     return _("%(arm)s carried its clients at %(tps)s tps")
 
 
-def judged(verdict: Verdict, interval: Interval, names: Mapping[str, Any], *, runs: tuple[int, int], pairs: int) -> str:
+def judged(
+    verdict: Verdict, interval: Interval, names: Mapping[str, object], *, runs: tuple[int, int], pairs: int
+) -> str:
     """Return the conclusion of a verdict with what it rests on.
 
     `names` are `arm`, `baseline` and `metric`; `runs` are the valid ones of baseline and arm, `pairs` those of

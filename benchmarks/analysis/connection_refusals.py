@@ -3,9 +3,10 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
+
+from benchmarks.models.options import RunOptions
 
 # PostgreSQL's own words (src/backend/utils/init/postinit.c, storage/lmgr/proc.c), PgBouncer's and Pgpool-II's
 _FATAL = re.compile(
@@ -51,7 +52,7 @@ class Refusal:
         return _("the server refused some clients: %(why)s")
 
 
-def find(text: str, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]) -> Refusal | None:
+def find(text: str, options: RunOptions, settings: Mapping[str, Mapping[str, object]]) -> Refusal | None:
     """Return the refusal in a load program's output, or None; `settings` are the server's as stored with the run.
 
     pgbench 14 and later names only the first refused client. With one thread, all clients before it were let in. With
@@ -65,7 +66,7 @@ def find(text: str, options: Mapping[str, Any], settings: Mapping[str, Mapping[s
 
 
 def _counted(
-    text: str, why: str, asked: int | None, options: Mapping[str, Any], settings: Mapping[str, Mapping[str, Any]]
+    text: str, why: str, asked: int | None, options: RunOptions, settings: Mapping[str, Mapping[str, object]]
 ) -> int | None:
     if aborted := set(_ABORTED.findall(text)):
         return len(aborted)
@@ -76,7 +77,7 @@ def _counted(
     return asked - room if asked and room is not None and asked > room else None
 
 
-def _room(why: str, settings: Mapping[str, Mapping[str, Any]]) -> int | None:
+def _room(why: str, settings: Mapping[str, Mapping[str, object]]) -> int | None:
     """Return the server's logins for the clients that got this message; None where another limit was reached."""
     if not settings or not why.lower().startswith(("remaining", "sorry")):
         return None
@@ -84,7 +85,7 @@ def _room(why: str, settings: Mapping[str, Mapping[str, Any]]) -> int | None:
     return most - superusers - others if why.lower().startswith("remaining") else most
 
 
-def _number(settings: Mapping[str, Mapping[str, Any]], name: str) -> int:
+def _number(settings: Mapping[str, Mapping[str, object]], name: str) -> int:
     """Return a setting's value; a run stores only those that differ from PostgreSQL's defaults."""
     value = str(settings.get(name, {}).get("value", ""))
     return int(value) if value.isdecimal() else _BY_DEFAULT[name]

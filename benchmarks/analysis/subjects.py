@@ -2,15 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis import comparison
 from benchmarks.analysis.conclusions import ENDPOINT_KINDS, Outcome
 from benchmarks.analysis.connection_refusals import Refusal
+from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Summary
 
 
@@ -26,7 +26,7 @@ class Subject:
     endpoint_kind: str
     target: str
     engine: str
-    options: Mapping[str, Any]
+    options: RunOptions
     summary: Summary
     outcome: Outcome
     reasons: tuple[str, ...] = ()

@@ -9,7 +9,7 @@ from rest_framework.request import Request
 from rest_framework.views import APIView
 from rest_framework.viewsets import ModelViewSet
 
-from benchmarks.forms.ceilings import LIMITS, faults
+from benchmarks.forms.ceilings import LIMITS, CeilingColumns, faults
 from benchmarks.models import Ceiling
 from core.accounts.permissions import HasScope
 from core.lib.known_fields import KnownFields
@@ -33,10 +33,17 @@ class CeilingSerializer(KnownFields, serializers.ModelSerializer[Ceiling]):
         extra_kwargs = {name: {"min_value": 1} for name in LIMITS}
         validators: list[Any] = []  # `faults` checks that cluster and holder are unique
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, given: CeilingColumns) -> CeilingColumns:
         itself = self.instance if isinstance(self.instance, Ceiling) else Ceiling()
-        current = {name: getattr(itself, name) for name in ("cluster", "holder", *LIMITS)}
-        if wrong := [message for _, message in faults(current | given, itself)]:
+        current: CeilingColumns = {
+            "cluster": itself.cluster,
+            "holder": itself.holder,
+            "clients": itself.clients,
+            "threads": itself.threads,
+            "duration": itself.duration,
+            "scale": itself.scale,
+        }
+        if wrong := [message for _, message in faults({**current, **given}, itself)]:
             raise serializers.ValidationError(wrong)
         return given
 

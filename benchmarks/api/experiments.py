@@ -14,26 +14,30 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 from rest_framework.viewsets import GenericViewSet
 
+from benchmarks.api.asked_experiments import (
+    AskedAdviceSerializer,
+    AskedBlocksSerializer,
+    AskedExperiment,
+    AskedExperimentSerializer,
+    CheckedAdvice,
+)
 from benchmarks.api.comparisons import ArmSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
 from benchmarks.experiments import dispatch, more_blocks, results, sequential, tables
 from benchmarks.experiments import start as starting
-from benchmarks.experiments.advice import sweep, through_entry
+from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.report import files, presentation
 from benchmarks.experiments.sequential import MOST_BLOCKS_AHEAD
-from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, MOST_SECONDS, ExperimentRequest, InvalidExperiment
+from benchmarks.experiments.start import ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from benchmarks.models.advice import RecommendedSize
 from benchmarks.models.experiments import ENDED
-from benchmarks.targets import entries
 from core.accounts.models import Scope
 from core.accounts.permissions import holds, person
 from core.lib import wait_param
-from core.lib.known_fields import KnownFields
 from core.lib.polling import poll
 from core.lib.wait_param import WAIT
-from pools.models import Cluster, Entry, Pool, Pooler
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -170,10 +174,10 @@ class ExperimentSerializer(ListedExperimentSerializer):
         fields = [*ListedExperimentSerializer.Meta.fields, "arms", "conclusion", "blocks_to_decide"]
         read_only_fields = fields
 
-    def to_representation(self, instance: Experiment) -> dict[str, Any]:
+    def to_representation(self, instance: Experiment) -> dict[str, object]:
         """Read the experiment's runs once for all that is made of them."""
         self._result = results.of(instance)
-        found: dict[str, Any] = super().to_representation(instance)
+        found: dict[str, object] = super().to_representation(instance)
         return found
 
     @extend_schema_field(ProgressSerializer)
@@ -199,83 +203,6 @@ class ExperimentSerializer(ListedExperimentSerializer):
         return sequential.blocks_to_decide(self._result) if experiment.has_whole_blocks else None
 
 
-class AskedExperimentSerializer(KnownFields):
-    """What to carry out; `minutes` or `seconds` ask for the sequential mode, `options` replace the playbook's."""
-
-    playbook = serializers.CharField(max_length=40)
-    cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all())
-    pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
-    generators = serializers.ListField(child=serializers.CharField(max_length=63), default=list)
-    quick = serializers.BooleanField(default=True)
-    repeats = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_REPEATS)
-    minutes = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_MINUTES)
-    seconds = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_SECONDS)
-    options = serializers.DictField(default=dict, help_text="Such as a shorter duration")
-    dataset = serializers.DictField(default=dict, help_text="Such as a smaller scale")
-    arms = serializers.ListField(child=serializers.CharField(max_length=100), default=list, help_text="None: all")
-    seed = serializers.IntegerField(required=False, allow_null=True, min_value=0, max_value=2**31 - 1)
-    confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
-
-
-class AskedBlocksSerializer(KnownFields):
-    """How many blocks more; each measures every arm once."""
-
-    blocks = serializers.IntegerField(min_value=1, max_value=MOST_REPEATS)
-    confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
-
-
-WORKLOAD = (
-    "Options of pgbench as in `runs/`, such as `builtin`, `scripts` (`[{script, weight}]` of the library, or "
-    "`[{text, weight}]`), `variables`, `protocol` and `clients`. `run`: the id of a run whose scripts are taken. "
-    "`tables`: `own` (the default), pgbench's of that `scale` in a database that is removed afterwards, or `existing`, "
-    "those of the pool's database, for scripts alone: what they write there stays. `recorded`: true for the queries "
-    "that pg_stat_statements counted of the pool's user in its database, by their calls; they read the pool's tables."
-)
-
-
-class AskedAdviceSerializer(KnownFields):
-    """A pool, an entry that is not managed here, or a cluster to make a pool for, and the load to judge by."""
-
-    entry: Any = serializers.PrimaryKeyRelatedField(
-        queryset=Entry.objects.unmanaged().select_related("pooler", "cluster"),
-        required=False,
-        allow_null=True,
-        help_text="Measured through it, by the login that was given at its `endpoint/`; `user` chooses one of several",
-    )
-    pool: Any = serializers.PrimaryKeyRelatedField(queryset=Pool.objects.wanted(), required=False, allow_null=True)
-    cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all(), required=False, allow_null=True)
-    pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
-    database = serializers.CharField(
-        default="", allow_blank=True, help_text="Of existing tables, without a pool; otherwise the sweep has its own"
-    )
-    user = serializers.CharField(
-        default="", allow_blank=True, help_text="The role that loads existing tables, unless the pool has a user"
-    )
-    question = serializers.ChoiceField(sweep.QUESTIONS, default=sweep.SIZE)
-    workload = serializers.DictField(default=dict, help_text=WORKLOAD)
-    minutes = serializers.IntegerField(default=5, min_value=1, max_value=MOST_MINUTES)
-    confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")
-
-    def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
-        """Take the cluster of the pool or the entry; exactly one of the three is needed."""
-        named = [name for name in ("pool", "entry", "cluster") if asked.get(name)]
-        if not named:
-            raise serializers.ValidationError({"pool": [_("name a pool, an entry, or a cluster")]})
-        if len(named) > 1:
-            text = _("name a pool, an entry, or a cluster: only one of them, not %(named)s")
-            raise serializers.ValidationError({named[0]: [text % {"named": ", ".join(named)}]})
-        if entry := asked.get("entry"):
-            return asked | self._through(entry, asked["user"])
-        return asked | {"cluster": asked["pool"].cluster if named == ["pool"] else asked["cluster"]}
-
-    def _through(self, entry: Entry, user: str) -> dict[str, Any]:
-        try:
-            through_entry.check(entry)
-            return {"cluster": entry.cluster, "endpoint": entries.find(entry, user)}
-        except (InvalidExperiment, InvalidTarget) as error:
-            raise serializers.ValidationError(error.errors) from error
-
-
 class PoolSizeView(APIView):
     """Advice on a pool."""
 
@@ -287,7 +214,8 @@ class PoolSizeView(APIView):
         asked = AskedAdviceSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         try:
-            experiment = sweep.ask(AdviceRequest(**asked.validated_data, author=person(request.user)))
+            body: CheckedAdvice = asked.validated_data
+            experiment = sweep.ask(AdviceRequest(**body, author=person(request.user)))
         except (InvalidExperiment, InvalidOptions, InvalidTarget) as error:
             raise serializers.ValidationError(error.errors) from error
         return Response(ExperimentSerializer(experiment).data, status=status.HTTP_201_CREATED)
@@ -336,7 +264,8 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
         asked = AskedExperimentSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
         is_admin = holds(request.user, request.auth, Scope.ADMIN)
-        wanted = ExperimentRequest(**asked.validated_data, author=person(request.user), is_admin=is_admin)
+        body: AskedExperiment = asked.validated_data
+        wanted = ExperimentRequest(**body, author=person(request.user), is_admin=is_admin)
         with wait_param.waiting(request) as seconds:
             try:
                 experiment = starting.start(wanted)

@@ -66,7 +66,7 @@ class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[Extern
         ]
         read_only_fields = ["id", "created_at"]
 
-    def to_representation(self, instance: ExternalEndpoint) -> dict[str, Any]:
+    def to_representation(self, instance: ExternalEndpoint) -> dict[str, object]:
         instance.uri = external.uri_of(instance)  # type: ignore[attr-defined]
         return super().to_representation(instance)
 

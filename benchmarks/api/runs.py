@@ -23,6 +23,7 @@ from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.latencies import LatenciesOfRun
 from benchmarks.api.observations import ObservationsOfRun
 from benchmarks.api.serializers import (
+    AskedRun,
     AskedRunSerializer,
     ImportSerializer,
     LogSerializer,
@@ -79,11 +80,19 @@ def field_errors() -> Iterator[None]:
         raise ValidationError({"text": [str(error)]}) from error
 
 
-def submit(asked: dict[str, Any], author: User, is_admin: bool, run_id: UUID | None = None) -> Run:
+def submit(asked: AskedRun, author: User, is_admin: bool, run_id: UUID | None = None) -> Run:
     """Queue the requested runs; return the first, which gets `run_id` if one is given."""
-    same = ("target", "options", "engine", "purpose", "name", "confirm", "thresholds", "tags", "repeat", "pair")
     request = RunRequest(
-        **{name: asked[name] for name in same},
+        target=asked["target"],
+        options=asked["options"],
+        engine=asked["engine"],
+        purpose=asked["purpose"],
+        name=asked["name"],
+        confirm=asked["confirm"],
+        thresholds=asked["thresholds"],
+        tags=asked["tags"],
+        repeat=asked["repeat"],
+        pair=asked["pair"],
         author=author,
         is_admin=is_admin,
         run_id=run_id,
@@ -126,7 +135,8 @@ class RunViewSet(
         `runs/?group=` lists them all. With an `Idempotency-Key`, a repeated request starts nothing more."""
         asked = AskedRunSerializer(data=request.data)
         asked.is_valid(raise_exception=True)
-        body, author, key = asked.validated_data, person(request.user), request.headers.get(idempotency.HEADER)
+        body: AskedRun = asked.validated_data
+        author, key = person(request.user), request.headers.get(idempotency.HEADER)
         begin = partial(submit, body, author, holds(author, request.auth, Scope.ADMIN))
         with wait_param.waiting(request) as seconds:
             with field_errors():

@@ -1,9 +1,10 @@
 """Serializers of runs, samples and generators; submission checks the rules."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
+from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -17,6 +18,7 @@ from benchmarks.models.thresholds import Threshold
 from benchmarks.results import annotations
 from benchmarks.runs.live import events
 from benchmarks.runs.submission.submit import MOST_REPEATS
+from benchmarks.targets.resolve import RequestedTarget
 from core.lib.known_fields import KnownFields
 from pools.models import Host
 
@@ -57,7 +59,7 @@ class SummarySerializer(serializers.Serializer[Summary]):
     average_connection_ms = serializers.FloatField(allow_null=True)
     effective_clients = serializers.FloatField(allow_null=True)
 
-    def to_representation(self, summary: Summary) -> dict[str, Any]:
+    def to_representation(self, summary: Summary) -> dict[str, object]:
         return {**super().to_representation(summary), **summary}
 
 
@@ -188,6 +190,23 @@ class AskedTargetField(serializers.DictField):
     """The target as it was sent, so that an unknown key is reported instead of dropped."""
 
 
+class AskedRun(TypedDict):
+    """The body of a request for runs, once it is validated."""
+
+    target: RequestedTarget
+    engine: str
+    options: dict[str, object]
+    purpose: str
+    name: str
+    tags: list[str]
+    confirm: str
+    pair: bool
+    repeat: int
+    generators: list[str]
+    alongside: bool
+    thresholds: list[Threshold]
+
+
 class AskedRunSerializer(KnownFields):
     """A request for a run: each engine has options of its own. pgbench executes a request without `engine`."""
 
@@ -253,10 +272,18 @@ class AskedRunSerializer(KnownFields):
         except annotations.InvalidNote as error:
             raise serializers.ValidationError(error.errors["tags"]) from None
 
-    def validate(self, asked: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, asked: AskedRun) -> AskedRun:
         if asked["pair"] and asked["purpose"] != Purpose.LOAD:
             raise serializers.ValidationError({"pair": [_("only loads can be paired: leave out purpose")]})
         return asked
+
+
+class AskedImport(TypedDict, total=False):
+    """The body of an import, once it is validated: one of `text` and `file`."""
+
+    text: str
+    file: "UploadedFile[bytes]"
+    name: str
 
 
 class ImportSerializer(KnownFields):
@@ -266,7 +293,7 @@ class ImportSerializer(KnownFields):
     file = serializers.FileField(required=False, write_only=True)
     name = serializers.CharField(default="", allow_blank=True, max_length=200)
 
-    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, attrs: AskedImport) -> AskedImport:
         if len({"text", "file"} & set(attrs)) != 1:
             text = _("send the output as text in JSON, or as file in multipart/form-data")
             raise serializers.ValidationError({"text": [text]})

@@ -3,7 +3,7 @@ a restart or a second delivery changes nothing."""
 
 import logging
 import uuid
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
 from django.utils import timezone
@@ -225,7 +225,7 @@ def _submit_arm(experiment: Experiment, arm: ArmSpec, block: int) -> None:
     """Submit a run of an arm; one that is refused before it starts leaves the arm out, with the reason."""
     pool = experiment.resources.filter(kind=ResourceKind.POOL, key=resources.pool_key(arm)).first()
     profile = experiment.resources.filter(kind=ResourceKind.PROFILE, key=resources.profile_key(arm)).first()
-    options = dict(arm.options) | ({"settings_profile": profile.name} if profile and arm.profile else {})
+    options = {**arm.options} | ({"settings_profile": profile.name} if profile and arm.profile else {})
     try:
         _submit(
             experiment,
@@ -249,7 +249,7 @@ def _submit(
     key: str,
     arm: str,
     role: str,
-    options: dict[str, object],
+    options: Mapping[str, object],
     purpose: Purpose,
     *,
     pool: str = "",
@@ -267,7 +267,7 @@ def _submit(
         direct = {"external": external}
     request = RunRequest(
         target=pooled if pool else direct,
-        options=dict(options),
+        options=options,
         author=experiment.author,
         is_admin=experiment.by_admin,
         engine=library.spec_of(experiment).engine,

@@ -7,13 +7,14 @@ from functools import cache
 from itertools import product
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
+from typing import TYPE_CHECKING, NotRequired, TypedDict, cast
 
 from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from benchmarks.errors import InvalidFields
+from benchmarks.models.options import DatasetOptions, RunOptions
 from core.lib import toml_lines
 from core.lib.toml_lines import line_of, schema_faults
 
@@ -38,10 +39,35 @@ class ScaleTable(TypedDict, total=False):
     """`[quick]` or `[published_scale]` of a playbook's TOML."""
 
     repeats: int
-    dataset: Mapping[str, Any]
-    options: Mapping[str, Any]
-    axes: Mapping[str, Sequence[Any]]
+    dataset: DatasetOptions
+    options: RunOptions
+    axes: Mapping[str, Sequence[object]]
     seconds: int
+
+
+class EndpointTable(TypedDict):
+    """`endpoint` of an axis value; `size` and `mode` are of its pool."""
+
+    kind: str
+    size: NotRequired[int]
+    mode: NotRequired[str]
+
+
+class AxisSets(TypedDict, total=False):
+    """What an axis value sets in its arms."""
+
+    options: RunOptions
+    profile: Mapping[str, str]
+    auth: str
+    host: str
+    endpoint: EndpointTable
+
+
+class NeedsTable(TypedDict, total=False):
+    """What the server needs for all arms."""
+
+    max_connections: int
+    memory_mb: int
 
 
 class PlaybookTable(TypedDict):
@@ -52,16 +78,16 @@ class PlaybookTable(TypedDict):
     summary: NotRequired[str]
     engine: NotRequired[str]
     source: NotRequired[Mapping[str, str]]
-    axes: Mapping[str, Sequence[Any]]
-    baseline: Mapping[str, Any]
+    axes: Mapping[str, Sequence[object]]
+    baseline: Mapping[str, object]
     metrics: Sequence[str]
     derived: NotRequired[Sequence[str]]
-    options: NotRequired[Mapping[str, Any]]
+    options: NotRequired[RunOptions]
     quick: ScaleTable
     published_scale: ScaleTable
     published: NotRequired[Sequence[Mapping[str, float | str]]]
-    exclude: NotRequired[Sequence[Mapping[str, Any]]]
-    needs: NotRequired[Mapping[str, Any]]
+    exclude: NotRequired[Sequence[Mapping[str, object]]]
+    needs: NotRequired[NeedsTable]
     conclusion: NotRequired[str]
 
 
@@ -89,7 +115,7 @@ class AxisValue:
 
     key: str
     label: str | Promise
-    sets: Mapping[str, Any]
+    sets: AxisSets
     explains: str = ""
 
 
@@ -101,7 +127,7 @@ class ArmSpec:
     label: str
     values: Mapping[str, str]
     endpoint: EndpointSpec
-    options: Mapping[str, Any]
+    options: RunOptions
     profile: Mapping[str, str] = field(default_factory=dict)
     auth: str = ""
     other_host: bool = False
@@ -121,8 +147,8 @@ class Scale:
     """
 
     repeats: int
-    dataset: Mapping[str, Any]
-    options: Mapping[str, Any]
+    dataset: DatasetOptions
+    options: RunOptions
     axes: Mapping[str, Sequence[str]]  # the values that take part, by axis; all where an axis is absent
     seconds: int | None = None
 
@@ -140,12 +166,12 @@ class PlaybookSpec:
     baseline: Mapping[str, str]
     metrics: tuple[str, ...]
     derived: tuple[str, ...]
-    options: Mapping[str, Any]
+    options: RunOptions
     quick: Scale
     published_scale: Scale
     published: tuple[Mapping[str, float | str], ...]
-    exclude: tuple[Mapping[str, Any], ...]
-    needs: Mapping[str, Any]
+    exclude: tuple[Mapping[str, object], ...]
+    needs: NeedsTable
     conclusion: str
     text: str = ""
 
@@ -158,7 +184,7 @@ class PlaybookSpec:
         """Return the size to carry it out in."""
         return self.quick if quick else self.published_scale
 
-    def arms(self, *, quick: bool, overrides: Mapping[str, Any] | None = None) -> tuple[ArmSpec, ...]:
+    def arms(self, *, quick: bool, overrides: Mapping[str, object] | None = None) -> tuple[ArmSpec, ...]:
         """Return the matrix of the axes without what is excluded, in the order of the axes."""
         scale = self.scale(quick=quick)
         taken = [
@@ -173,24 +199,24 @@ class PlaybookSpec:
         wanted = dict(arm.values) | dict(self.baseline)
         return next((one for one in arms if dict(one.values) == wanted and one.key != arm.key), None)
 
-    def _arm(self, cell: Sequence[AxisValue], scale: Scale, overrides: Mapping[str, Any]) -> ArmSpec:
+    def _arm(self, cell: Sequence[AxisValue], scale: Scale, overrides: Mapping[str, object]) -> ArmSpec:
         names = list(self.axes)
         values = {name: value.key for name, value in zip(names, cell, strict=True)}
-        options = dict(self.options) | dict(scale.options)
-        others: dict[str, Any] = {}
+        options: dict[str, object] = {**self.options, **scale.options}
+        sets: AxisSets = {}
         for value in cell:
-            options |= dict(value.sets.get("options", {}))
-            others |= {key: one for key, one in value.sets.items() if key != "options"}
-        options = {name: value for name, value in (options | dict(overrides)).items() if value is not None}
+            options |= value.sets.get("options", {})
+            sets = {**sets, **value.sets}
+        given = {name: value for name, value in {**options, **overrides}.items() if value is not None}
         return ArmSpec(
             key="-".join(values.values()),
             label=", ".join(str(value.label) for value in cell),
             values=values,
-            endpoint=EndpointSpec(**others.get(ENDPOINT, {})),
-            options=_fitted(self.engine, options),
-            profile=others.get(PROFILE, {}),
-            auth=others.get(AUTH, ""),
-            other_host=others.get(HOST) == "other",
+            endpoint=EndpointSpec(**sets["endpoint"]) if "endpoint" in sets else EndpointSpec(),
+            options=_fitted(self.engine, cast("RunOptions", given)),
+            profile=sets.get("profile", {}),
+            auth=sets.get("auth", ""),
+            other_host=sets.get("host") == "other",
             published=self._published_for(values),
         )
 
@@ -204,7 +230,7 @@ class PlaybookSpec:
         return any(all(values.get(name) == str(key) for name, key in row.items()) for row in self.exclude)
 
 
-def _fitted(engine: str, options: dict[str, Any]) -> dict[str, Any]:
+def _fitted(engine: str, options: RunOptions) -> RunOptions:
     """Return the options with no more pgbench threads than clients: pgbench refuses more."""
     clients, threads = options.get("clients"), options.get("threads")
     if engine == "pgbench" and isinstance(clients, int) and isinstance(threads, int) and clients:
@@ -227,12 +253,12 @@ def parse(text: str) -> PlaybookSpec:
 
 
 @cache
-def _schema() -> Mapping[str, Any]:
-    found: Mapping[str, Any] = json.loads(SCHEMA_FILE.read_text())
+def _schema() -> Mapping[str, object]:
+    found: Mapping[str, object] = json.loads(SCHEMA_FILE.read_text())
     return found
 
 
-def _faults(text: str, raw: Mapping[str, Any]) -> Iterator[str]:
+def _faults(text: str, raw: Mapping[str, object]) -> Iterator[str]:
     for error in schema_faults(raw, _schema()):
         cause = _deepest(error)
         yield _named(text, list(cause.absolute_path), _message(cause))
@@ -284,15 +310,20 @@ def _scale(one: ScaleTable) -> Scale:
     return Scale(one.get("repeats", 3), one.get("dataset", {}), one.get("options", {}), axes, one.get("seconds"))
 
 
-def _axis(name: str, values: Sequence[Any]) -> Iterator[AxisValue]:
+def _axis(name: str, values: Sequence[object]) -> Iterator[AxisValue]:
     """Yield the values of an axis: tables, or plain values of the option that the axis is named for."""
     for value in values:
         if isinstance(value, dict):
             sets = {key: one for key, one in value.items() if key not in ("key", "label", "explains")}
-            yield AxisValue(str(value["key"]), value.get("label", str(value["key"])), sets, value.get("explains", ""))
+            yield AxisValue(
+                str(value["key"]),
+                value.get("label", str(value["key"])),
+                cast("AxisSets", sets),
+                value.get("explains", ""),
+            )
         else:
             word = str(value).lower() if isinstance(value, bool) else str(value)
-            yield AxisValue(word, _option_label(name, word), {"options": {name: value}})
+            yield AxisValue(word, _option_label(name, word), {"options": cast("RunOptions", {name: value})})
 
 
 def _option_in_words(name: str, word: str) -> str:

@@ -23,7 +23,7 @@ def raised(spec: PlaybookSpec, cluster: Cluster, *, is_admin: bool) -> tuple[dic
 
     Raises `ClusterUnreachable`. Without a way to raise a setting it is left as it is, and a note says why.
     """
-    most = int(spec.needs.get(MAX_CONNECTIONS) or 0)
+    most = int(spec.needs.get("max_connections") or 0)
     with connect.connect(cluster, application_name="pooldeck-experiments") as connection:
         row = connection.execute("SELECT current_setting('max_connections')::int").fetchone()
     now = int(row[0]) if row else 0
@@ -64,7 +64,7 @@ def sessions_to_end(cluster: Cluster) -> str:
 
 def may_be_raised(spec: PlaybookSpec, cluster: Cluster) -> bool:
     """Return whether an experiment would raise `max_connections`, as far as the last check of the cluster shows."""
-    most = int(spec.needs.get(MAX_CONNECTIONS) or 0)
+    most = int(spec.needs.get("max_connections") or 0)
     status = ClusterStatus.objects.filter(cluster=cluster).first()
     now = status.max_connections if status else None
     return most > (now or 0) and not _why_no_restart(cluster)

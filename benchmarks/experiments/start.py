@@ -5,7 +5,7 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -18,6 +18,7 @@ from benchmarks.experiments.playbook import ArmSpec, EndpointSpec, PlaybookSpec
 from benchmarks.generators import selection
 from benchmarks.models import Experiment, Purpose
 from benchmarks.models.advice import ExistingTables
+from benchmarks.models.options import DatasetOptions, RunOptions
 from benchmarks.runs.submission import options as load_options
 from benchmarks.runs.submission.submit import require_queue
 from pools.errors import ClusterUnreachable
@@ -54,8 +55,8 @@ class ExperimentRequest:
     repeats: int | None = None
     minutes: int | None = None
     seconds: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict)
-    dataset: Mapping[str, Any] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
+    dataset: Mapping[str, object] = field(default_factory=dict)
     arms: Sequence[str] = ()
     seed: int | None = None
     confirm: str = ""
@@ -202,7 +203,7 @@ def arms_of(experiment: Experiment) -> tuple[ArmSpec, ...]:
     return tuple(replace(arm, profile=common | dict(arm.profile)) for arm in sized)
 
 
-def _sized(arm: ArmSpec, dataset: Mapping[str, Any]) -> ArmSpec:
+def _sized(arm: ArmSpec, dataset: DatasetOptions) -> ArmSpec:
     """Return the arm with the scale of the tables if it runs scripts of its own alone: pgbench does not count it then.
 
     `benchmarks.engines.pgbench.scripts.contradictions` refuses a script that reads :scale without it.
@@ -210,7 +211,8 @@ def _sized(arm: ArmSpec, dataset: Mapping[str, Any]) -> ArmSpec:
     options = arm.options
     if not options.get("scripts") or options.get("builtin") or options.get("scale") or not dataset.get("scale"):
         return arm
-    return replace(arm, options=dict(options) | {"scale": dataset["scale"]})
+    sized: RunOptions = {**options, "scale": dataset["scale"]}
+    return replace(arm, options=sized)
 
 
 def _clients_of(arm: ArmSpec) -> int:
@@ -252,12 +254,12 @@ def _check(spec: PlaybookSpec, request: ExperimentRequest) -> None:
 def _check_options(spec: PlaybookSpec, request: ExperimentRequest, arms: Sequence[ArmSpec]) -> None:
     """Raise `InvalidExperiment` where a run would refuse what the request puts in the place of the playbook's."""
     for arm in arms if request.options else ():
-        _check_run(spec.engine, "options", dict(arm.options), Purpose.LOAD)
+        _check_run(spec.engine, "options", arm.options, Purpose.LOAD)
     if request.dataset:
         _check_run(spec.engine, "dataset", _dataset(spec, request), Purpose.PREPARE)
 
 
-def _check_run(engine: str, field_name: str, options: Mapping[str, Any], purpose: Purpose) -> None:
+def _check_run(engine: str, field_name: str, options: Mapping[str, object], purpose: Purpose) -> None:
     try:
         load_options.validate(engine, options, purpose=purpose)
     except InvalidOptions as error:
@@ -273,9 +275,9 @@ def _seconds(spec: PlaybookSpec, request: ExperimentRequest) -> int | None:
     return spec.scale(quick=request.quick).seconds
 
 
-def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> Mapping[str, Any]:
+def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> DatasetOptions:
     """Return the options of the preparation: those of the request, in the place of the playbook's."""
-    return dict(spec.scale(quick=request.quick).dataset) | dict(request.dataset)
+    return cast("DatasetOptions", {**spec.scale(quick=request.quick).dataset, **request.dataset})
 
 
 def unconfirmed(cluster: Cluster, found: Sequence[str]) -> Unconfirmed:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.engines.pgbench import scripts
 from benchmarks.engines.pgbench.option_catalog import FIELDS
 from benchmarks.experiments.advice import sweep, workload
+from benchmarks.experiments.advice.request import AdviceTerms
 from benchmarks.experiments.report.advice import QUESTIONS
 from benchmarks.experiments.start import MOST_MINUTES
 from benchmarks.forms.script_fields import WithScripts
@@ -92,24 +93,31 @@ class AdviceForm(WithScripts, Typed):
             recorded = (workload.RECORDED, _now("the recorded mix"))
             chosen.choices = [*chosen.choices, (_now("As clients of this pool"), [recorded])]
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         self.cleaned_data["workload"] = self._workload()
         return self.cleaned_data
 
-    def _workload(self) -> dict[str, Any]:
+    def _workload(self) -> dict[str, object]:
         """Return the load as `workload.read` takes it."""
         typed = self.typed_scripts()
         alone = (typed["builtin"] or [""])[0]
+        load: dict[str, object] = {**typed}
         if alone.startswith(OF_RUN):
-            typed = {"run": alone.removeprefix(OF_RUN)}
+            load = {"run": alone.removeprefix(OF_RUN)}
         given = {name: self.cleaned_data.get(name) for name in ("clients", "scale", "tables")}
         if alone == workload.RECORDED:
-            typed, given = {workload.RECORDED: True}, {"clients": given["clients"]}
-        return {name: value for name, value in (typed | given).items() if value not in (None, "")}
+            load, given = {workload.RECORDED: True}, {"clients": given["clients"]}
+        return {name: value for name, value in (load | given).items() if value not in (None, "")}
 
-    def request(self) -> dict[str, Any]:
+    def request(self) -> AdviceTerms:
         """Return the fields of `AdviceRequest` that the form asks for."""
-        return {name: self.cleaned_data[name] for name in ("question", "minutes", "confirm", "workload")}
+        given = self.cleaned_data
+        return {
+            "question": given["question"],
+            "minutes": given["minutes"],
+            "confirm": given["confirm"],
+            "workload": given["workload"],
+        }
 
 
 def _runs_of(pool: Pool) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """The form of a ceiling, and the rules for its values."""
 
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from django import forms
 from django.utils.translation import gettext
@@ -10,6 +10,17 @@ from benchmarks.models import Ceiling
 from pools.models import Cluster
 
 LIMITS = ("clients", "threads", "duration", "scale")
+
+
+class CeilingColumns(TypedDict, total=False):
+    """The columns of a ceiling, once each is validated."""
+
+    cluster: Cluster | None
+    holder: str
+    clients: int | None
+    threads: int | None
+    duration: int | None
+    scale: int | None
 
 
 class CeilingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptable when it runs
@@ -34,14 +45,14 @@ class CeilingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
             self.fields[name].widget.attrs["min"] = 1
             self.fields[name].min_value = 1  # type: ignore[attr-defined]
 
-    def clean(self) -> dict[str, Any]:
-        found: dict[str, Any] = super().clean() or {}
-        for name, message in faults(found, self.instance):
+    def clean(self) -> dict[str, object]:
+        super().clean()
+        for name, message in faults(cast("CeilingColumns", self.cleaned_data), self.instance):
             self.add_error(name, message)
-        return found
+        return self.cleaned_data
 
 
-def faults(values: dict[str, Any], itself: Ceiling) -> list[tuple[str | None, str]]:
+def faults(values: CeilingColumns, itself: Ceiling) -> list[tuple[str | None, str]]:
     """Return (field or None, message) of each reason why the values can't be saved."""
     wrong: list[tuple[str | None, str]] = [
         (name, gettext("0 lets nobody run: use 1 or more, or leave it empty"))

@@ -1,10 +1,9 @@
 """The form that asks what size an entry should have: the login to measure by, the load, and the time to spend."""
 
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
+from benchmarks.experiments.advice.request import AdviceTerms
 from benchmarks.experiments.start import MOST_MINUTES
 from benchmarks.forms.advice import MOST_CLIENTS
 from pools.forms.entries import EntryLoginForm
@@ -54,11 +53,13 @@ class EntryAdviceForm(EntryLoginForm):
         """Return the login as `benchmarks.targets.entries.endpoint_of` takes it."""
         return {name: self.cleaned_data[name] for name in ("user", "password", "database") if name in self.cleaned_data}
 
-    def request(self) -> dict[str, Any]:
+    def request(self) -> AdviceTerms:
         """Return the fields of `AdviceRequest` that the form asks for."""
         script = self.cleaned_data["script"]
-        load: dict[str, Any] = {"builtin": self.cleaned_data["builtin"] or READS}
-        if script.strip():
-            load = {"scripts": [{"text": script, "weight": 1}]}
-        load["clients"] = self.cleaned_data["clients"]
-        return {"workload": load, **{name: self.cleaned_data[name] for name in ("minutes", "confirm")}}
+        own = {"scripts": [{"text": script, "weight": 1}]}
+        load = own if script.strip() else {"builtin": self.cleaned_data["builtin"] or READS}
+        return {
+            "workload": {**load, "clients": self.cleaned_data["clients"]},
+            "minutes": self.cleaned_data["minutes"],
+            "confirm": self.cleaned_data["confirm"],
+        }

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.experiments.library import MOST_CHARACTERS
-from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS
+from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest
 from benchmarks.generators import registry
 from pools.models import Cluster, Pooler
 from pools.poolers import kinds_that
@@ -74,17 +74,21 @@ class ExperimentForm(forms.Form):
         if not Cluster.objects.filter(protected=True).exists():
             del self.fields["confirm"]
 
-    def request(self, playbook: str, author: User | None) -> dict[str, Any]:
-        """Return the fields of `ExperimentRequest`."""
+    def request(self, playbook: str, author: User, *, is_admin: bool) -> ExperimentRequest:
+        """Return the request to carry the playbook out."""
         given = self.cleaned_data
-        asked = {name: given[name] for name in ("cluster", "pooler", "repeats", "minutes")}
-        asked |= {"confirm": given.get("confirm", ""), "quick": given["scale"] == QUICK}
-        return {
-            **asked,
-            "playbook": playbook,
-            "author": author,
-            "generators": list(filter(None, [given.get("generators")])),
-        }
+        return ExperimentRequest(
+            playbook=playbook,
+            cluster=given["cluster"],
+            author=author,
+            is_admin=is_admin,
+            pooler=given["pooler"],
+            generators=list(filter(None, [given.get("generators")])),
+            quick=given["scale"] == QUICK,
+            repeats=given["repeats"],
+            minutes=given["minutes"],
+            confirm=given.get("confirm", ""),
+        )
 
 
 class PlaybookForm(forms.Form):

@@ -1,7 +1,7 @@
 """The forms of runs and datasets; submission validates targets and options, the forms only parse them."""
 
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 from uuid import uuid4
 
 from django import forms
@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
-from benchmarks.engines.base import Field
+from benchmarks.engines.base import Field, Value
 from benchmarks.errors import InvalidOptions
 from benchmarks.forms import run_sections, unsupported_options
 from benchmarks.forms.profiles import offer_profiles
@@ -27,6 +27,9 @@ from benchmarks.runs.submission import idempotency, options, submit
 from benchmarks.targets.resolve import RequestedTarget
 from pools.forms.base import Typed
 from pools.models import Cluster, Pool
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 CHOICES_SHOWN = 500  # pools or clusters per list; others have a "Run" button on their own page
 BASIC_GROUP = "Load"
@@ -95,7 +98,7 @@ class OptionsForm(Typed):
     def chosen_offer(self) -> Offer | None:
         return next((one for one in self.engine_offers if one.name == self.engine_name), None)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         typed = self.typed_options()
         try:
             self.cleaned_data["options"] = options.validate(self.engine_name, typed, purpose=self.purpose)
@@ -103,7 +106,7 @@ class OptionsForm(Typed):
             self.add_errors(error.errors)
         return self.cleaned_data
 
-    def typed_options(self) -> dict[str, Any]:
+    def typed_options(self) -> dict[str, object]:
         """Return the raw options by name."""
         return {option.name: self.cleaned_data.get(option.name) for option in self.option_fields}
 
@@ -210,8 +213,8 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         page = self.cleaned_data["page"]
         return f"form {page} {idempotency.digest(dict(self.data))}" if page else None
 
-    def typed_options(self) -> dict[str, Any]:
-        return super().typed_options() | self.typed_scripts()
+    def typed_options(self) -> dict[str, object]:
+        return {**super().typed_options(), **self.typed_scripts()}
 
     @property
     def wrong_options(self) -> list[BoundField]:
@@ -323,7 +326,7 @@ class ImportForm(Typed):
     )
     file = forms.FileField(label=_("Or upload a file"), required=False)
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         has_text, has_file = (bool(self.cleaned_data.get(name)) for name in ("text", "file"))
         if not has_text and not has_file:
             self.add_error("text", _("output is needed: paste it, or choose a file"))
@@ -348,8 +351,15 @@ def initial_of(run: Run) -> dict[str, object]:
     return {**target, **named, **run.options, **run_sections.limits_of(run.thresholds)}
 
 
+class _FieldTexts(TypedDict):
+    label: "StrOrPromise"
+    help_text: "StrOrPromise"
+    required: bool
+    initial: Value | None
+
+
 def _field_of(option: Field) -> forms.Field:
-    common: dict[str, Any] = {
+    common: _FieldTexts = {
         "label": option.label,
         "help_text": option.help,
         "required": False,

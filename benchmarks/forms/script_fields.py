@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django import forms
 from django.forms import BoundField
@@ -22,6 +22,14 @@ ROWS = 4
 SPARE_ROWS = 2
 SCRIPTS_SHOWN = 500
 _ASSIGNED = re.compile(r"\s*(?P<name>[^=\s]+)\s*=\s*(?:'(?P<text>.*)'|(?P<number>[^'\s]+))\s*")
+
+
+class TypedScripts(TypedDict, total=False):
+    """The raw options that the section gives; empty where the engine has no scripts."""
+
+    builtin: list[str] | None
+    scripts: list[dict[str, str]] | None
+    variables: dict[str, int | float | str] | None
 
 
 class WithScripts(Typed):
@@ -121,7 +129,7 @@ class WithScripts(Typed):
             or any(name.startswith(("mix_", "variables")) for name in self.errors)
         )
 
-    def typed_scripts(self) -> dict[str, Any]:
+    def typed_scripts(self) -> TypedScripts:
         """Return the raw options `builtin`, `scripts` and `variables`; filled rows replace `builtin`."""
         if not self.rows:
             return {}
@@ -130,8 +138,11 @@ class WithScripts(Typed):
             rows = [{"value": alone, "weight": "1"}]
         builtins = [_weighed(row) for row in rows if "text" not in row and not row["value"].startswith("version:")]
         scripts = [_script(row) for row in rows if "text" in row or row["value"].startswith("version:")]
-        typed = {"builtin": builtins or None, "scripts": scripts or None}
-        return typed | {"variables": self._variables_typed()}
+        return {
+            "builtin": builtins or None,
+            "scripts": scripts or None,
+            "variables": self._variables_typed(),
+        }
 
     def _rows_typed(self) -> Iterator[dict[str, str]]:
         for row in range(self.rows):

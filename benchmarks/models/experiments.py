@@ -1,8 +1,9 @@
 """Experiments: a playbook carried out on a cluster, the runs of its arms, and what was made for it alone."""
 
 import uuid
+from collections.abc import Mapping
 from datetime import timedelta
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 from django.conf import settings
 from django.db import models
@@ -15,10 +16,14 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.models.advice import AdviceRecord
 from benchmarks.models.columns import ExperimentColumns
 from benchmarks.models.numbering import NumberedQuerySet
+from benchmarks.models.options import DatasetOptions
 from core.lib import database_clock
 from pools.models import Cluster, Pooler
 
 LEASE = timedelta(seconds=30)
+Options: TypeAlias = Mapping[str, object]
+Plan: TypeAlias = list[list[str]]
+Texts: TypeAlias = dict[str, str]
 
 
 class Playbook(models.Model):
@@ -85,16 +90,19 @@ class Experiment(models.Model):
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="experiments")
     cluster_name = models.CharField(max_length=100, default="")  # kept when the cluster is gone
     pooler = models.ForeignKey(Pooler, null=True, on_delete=models.SET_NULL, related_name="experiments")
-    generators = models.JSONField(default=list)
+    generators: "models.JSONField[list[str], list[str]]" = models.JSONField(default=list)
     quick = models.BooleanField(default=True)
     repeats = models.PositiveIntegerField(default=3)  # blocks; the most of them in sequential mode
     minutes = models.PositiveIntegerField(null=True)  # sequential mode: the budget
     seconds = models.PositiveIntegerField(null=True)  # the same in seconds, of quick forms
     wanted_blocks = models.PositiveIntegerField(default=0)  # measured in any case: somebody asked for more of them
     seed = models.PositiveIntegerField(default=0)
-    overrides = models.JSONField(default=dict)  # options that replace the playbook's, such as a shorter duration
-    dataset = models.JSONField(default=dict)  # the options that its tables are made with
-    plan = models.JSONField(default=list)  # arm keys in the order in which their runs go, a list for each block
+    # options that replace the playbook's, such as a shorter duration
+    overrides: "models.JSONField[Options, Options]" = models.JSONField(default=dict)
+    # the options that its tables are made with
+    dataset: "models.JSONField[DatasetOptions, DatasetOptions]" = models.JSONField(default=dict)
+    # arm keys in the order in which their runs go, a list for each block
+    plan: "models.JSONField[Plan, Plan]" = models.JSONField(default=list)
     step = models.PositiveIntegerField(default=0)  # runs of the plan that have been submitted
     advice: "models.JSONField[AdviceRecord, AdviceRecord]" = models.JSONField(default=dict)  # of a sweep for a pool
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
@@ -105,10 +113,13 @@ class Experiment(models.Model):
     )
     phase = models.CharField(max_length=10, choices=Phase.choices, default=Phase.SETUP)
     outcome = models.CharField(max_length=10, choices=ExperimentState.choices, default="", blank=True)  # after teardown
-    reasons = models.JSONField(default=list)
-    skipped = models.JSONField(default=dict)  # why an arm is not measured, by its key
-    server_settings = models.JSONField(default=dict)  # in force for every run, beside the profile of its arm
-    notes = models.JSONField(default=list)  # what is otherwise than the playbook says, in sentences
+    reasons: "models.JSONField[list[str], list[str]]" = models.JSONField(default=list)
+    skipped: "models.JSONField[Texts, Texts]" = models.JSONField(default=dict)  # why an arm is not measured, by its key
+    # in force for every run, beside the profile of its arm
+    server_settings: "models.JSONField[Texts, Texts]" = models.JSONField(default=dict)
+    notes: "models.JSONField[list[str], list[str]]" = models.JSONField(
+        default=list
+    )  # what is otherwise than the playbook says, in sentences
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)

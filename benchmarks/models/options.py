@@ -16,6 +16,13 @@ class RunScript(TypedDict):
     version: NotRequired[int | None]
 
 
+class DatasetOptions(TypedDict, total=False):
+    """The options that an experiment's tables are made with; the engine has one of them."""
+
+    scale: int
+    rows: int
+
+
 class SetupOptions(TypedDict, total=False):
     """The conditions before and around a load; see `benchmarks.runs.setup.options`."""
 

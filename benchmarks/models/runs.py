@@ -223,7 +223,7 @@ class Run(models.Model):
 
     # a run over several generators has one part for each of them; only the whole is listed and compared
     parent = models.ForeignKey("self", null=True, on_delete=models.CASCADE, related_name="parts")
-    wanted_generators = models.JSONField(default=list)  # names; empty: any
+    wanted_generators: "models.JSONField[list[str], list[str]]" = models.JSONField(default=list)  # names; empty: any
     alongside = models.BooleanField(default=False)  # asked for although others run on its cluster or generator
     ready_at = models.DateTimeField(null=True)  # a part is prepared and waits for the mark
     start_at = models.DateTimeField(null=True)  # the mark on which all parts start
@@ -236,10 +236,10 @@ class Run(models.Model):
 
     status = models.CharField(max_length=10, choices=Status.choices, default=Status.QUEUED, db_index=True)
     validity = models.CharField(max_length=10, choices=Validity.choices, default="", blank=True)
-    reasons = models.JSONField(default=list)
+    reasons: "models.JSONField[list[str], list[str]]" = models.JSONField(default=list)
     error = models.TextField(default="")
     exit_code = models.IntegerField(null=True)
-    command = models.JSONField(default=list)
+    command: "models.JSONField[list[str], list[str]]" = models.JSONField(default=list)
 
     generator = models.CharField(max_length=GENERATOR_CHARACTERS, default="", blank=True)  # bound to, or taken by
     attempt = models.PositiveIntegerField(default=0)

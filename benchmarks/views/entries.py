@@ -62,7 +62,14 @@ def entry_size(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _asked(request: HttpRequest, entry: Entry, form: EntryAdviceForm) -> Experiment:
     """Queue the sweep, and keep the login as an external endpoint with it: a refusal keeps neither."""
-    through_entry.check(entry)
+    cluster = through_entry.check(entry)
     endpoint = entries.tried(entry, **form.login())
-    asked = form.request() | {"cluster": entry.cluster, "author": person(request.user)}
-    return sweep.ask(AdviceRequest(entry=entry, endpoint=endpoint, is_new_login=True, **asked))
+    asked = AdviceRequest(
+        entry=entry,
+        cluster=cluster,
+        endpoint=endpoint,
+        is_new_login=True,
+        author=person(request.user),
+        **form.request(),
+    )
+    return sweep.ask(asked)

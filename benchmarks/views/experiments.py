@@ -15,7 +15,6 @@ from benchmarks.experiments import dispatch, library, more_blocks, other_host, s
 from benchmarks.experiments.library import UnknownPlaybook
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
 from benchmarks.experiments.report import advice, files, presentation, trend
-from benchmarks.experiments.start import ExperimentRequest
 from benchmarks.forms import form_errors
 from benchmarks.forms.experiments import ExperimentForm, MoreBlocksForm, PlaybookForm
 from benchmarks.models import Experiment
@@ -137,8 +136,8 @@ def playbook_detail(request: HttpRequest, name: str) -> HttpResponse:
 def _started(request: HttpRequest, spec: PlaybookSpec, form: ExperimentForm) -> HttpResponse:
     if form.is_valid():
         try:
-            asked = form.request(spec.name, person(request.user))
-            experiment = start.start(ExperimentRequest(**asked, is_admin=user_holds(request.user, Scope.ADMIN)))
+            is_admin = user_holds(request.user, Scope.ADMIN)
+            experiment = start.start(form.request(spec.name, person(request.user), is_admin=is_admin))
         except DomainError as error:
             form_errors.add_to(form, error)
         else:

@@ -112,7 +112,7 @@ def _made(run: Run) -> dict[str, object]:
     return {"made": made, "made_size": made.of_size(made.size)}
 
 
-def _figures(summary: Mapping[str, Any], spread: report.Spread | None) -> list[tuple[metrics.Metric, Any]]:
+def _figures(summary: Mapping[str, object], spread: report.Spread | None) -> list[tuple[metrics.Metric, Any]]:
     """Return the figures of the result; without the percentiles if a histogram shows them."""
     elsewhere = report.FIGURES if spread else frozenset()
     listed = (metric for metric in metrics.METRICS if metric.key not in elsewhere)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log10
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -89,7 +88,7 @@ def of_runs(runs: Iterable[Run]) -> Spread | None:
 
 def repeats_of(run: Run) -> list[Run]:
     """Return the valid runs of its group with the same options and target, the run included."""
-    same: dict[str, Any] = {
+    same: dict[str, object] = {
         "group": run.group,
         "cluster": run.cluster_id,
         "pool": run.pool_id,

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import tomli_w
 from django.utils.translation import gettext as _
@@ -14,7 +13,7 @@ METRICS = ["tps", "latency_avg_ms"]
 THREADS = 2
 CONNECTIONS = "connections"  # the axis of how clients use them
 KEPT, RECONNECTING, CROWD = "kept", "reconnecting", "crowd"
-Options = Mapping[str, Any]
+Options = Mapping[str, object]
 
 
 @dataclass(frozen=True)
@@ -72,10 +71,11 @@ def of_pooling(title: str, options: Options, size: int, mode: str, clients: Clie
 
 
 def _playbook(
-    title: str, options: Options, axes: Mapping[str, Any], baseline: Mapping[str, str], **more: Sequence[Any]
+    title: str, options: Options, axes: Mapping[str, object], baseline: Mapping[str, str], **more: Sequence[object]
 ) -> str:
-    parts = {"name": NAME, "title": title, "baseline": baseline, "metrics": METRICS, **more}
-    parts |= {"options": {"threads": THREADS} | dict(options), "axes": axes, "quick": {}, "published_scale": {}}
+    parts: dict[str, object] = {"name": NAME, "title": title, "baseline": baseline, "metrics": METRICS, **more}
+    own: dict[str, object] = {"threads": THREADS, **options}
+    parts |= {"options": own, "axes": axes, "quick": {}, "published_scale": {}}
     return tomli_w.dumps({name: _without_none(one) for name, one in parts.items()})
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from math import ceil
-from typing import Any
 
 from django.contrib.auth.models import User
 
 from benchmarks.errors import InvalidOptions
 from benchmarks.experiments.advice import grid
 from benchmarks.experiments.advice.definition import CROWD, KEPT, RECONNECTING, Clients
+from benchmarks.models.options import RunOptions
 from benchmarks.runs.submission import limits
 from pools.models import Cluster, ClusterStatus
 
@@ -18,13 +18,13 @@ MOST_CROWD = 500  # more pgbench connections need more files and memory than a s
 BUSY = 3  # times what a login takes: on a host that others use as well
 
 
-def clients_of(cluster: Cluster, author: User | None, options: Mapping[str, Any], minutes: int) -> Clients:
+def clients_of(cluster: Cluster, author: User | None, options: RunOptions, minutes: int) -> Clients:
     """Return how clients connect in what these minutes are enough for; the ceilings of runs bound the crowd."""
     if options.get("connect") or minutes < BOTH_FROM:
         return Clients([RECONNECTING])
     crowd = _crowd(cluster) if minutes >= CROWD_FROM else 0
-    crowd_s = _crowd_s(crowd, options["duration"])
-    if not crowd or not _is_allowed(author, cluster, dict(options) | {"clients": crowd, "duration": crowd_s}):
+    crowd_s = _crowd_s(crowd, options.get("duration") or 0)
+    if not crowd or not _is_allowed(author, cluster, {**options, "clients": crowd, "duration": crowd_s}):
         return Clients([KEPT, RECONNECTING])
     return Clients([KEPT, RECONNECTING, CROWD], crowd, crowd_s)
 
@@ -54,7 +54,7 @@ def _crowd(cluster: Cluster) -> int:
     return wanted if wanted <= MOST_CROWD else 0
 
 
-def _is_allowed(author: User | None, cluster: Cluster, options: Mapping[str, Any]) -> bool:
+def _is_allowed(author: User | None, cluster: Cluster, options: Mapping[str, object]) -> bool:
     try:
         limits.check(author, cluster, options)
     except InvalidOptions:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TypedDict
 
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
@@ -14,6 +14,15 @@ from benchmarks.experiments.advice.workload import Workload
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import ExternalEndpoint
 from pools.models import Cluster, Entry, Pool, Pooler
+
+
+class AdviceTerms(TypedDict, total=False):
+    """The fields of an `AdviceRequest` that a form asks for."""
+
+    question: str
+    minutes: int
+    confirm: str
+    workload: Mapping[str, object]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +39,7 @@ class AdviceRequest:
     pool: Pool | None = None
     pooler: Pooler | None = None
     question: str = "size"  # of sweep.QUESTIONS
-    workload: Mapping[str, Any] = field(default_factory=dict)
+    workload: Mapping[str, object] = field(default_factory=dict)
     minutes: int = 5
     database: str = ""
     user: str = ""

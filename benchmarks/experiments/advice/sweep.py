@@ -19,6 +19,7 @@ from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import Experiment, ExperimentState, ResourceKind
 from benchmarks.models.advice import AdviceRecord, CellFigures, ExistingTables, RecommendedSize
+from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Summary
 from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
@@ -46,7 +47,7 @@ def ask(request: AdviceRequest) -> Experiment:
     spec = playbook.parse(text)
     arms = [arm for arm in spec.arms(quick=True) if swept is None or _cell(arm) in swept.cells]
     asked = _largest(arms) if request.entry else _expected(arms, request.load.clients)
-    limits.check(request.author, request.cluster, dict(asked.options) | request.load.dataset)
+    limits.check(request.author, request.cluster, {**asked.options, **request.load.dataset})
     existing = _login_to_existing(request)
     if request.cluster.protected and request.confirm != request.cluster.name:
         raise start.unconfirmed(request.cluster, start.changes(spec, arms, request.cluster, existing))
@@ -84,7 +85,7 @@ def _expected(arms: Sequence[ArmSpec], clients: int) -> ArmSpec:
 
 
 def _largest(arms: Sequence[ArmSpec]) -> ArmSpec:
-    return max(arms, key=lambda arm: int(arm.options["clients"]))
+    return max(arms, key=lambda arm: arm.options["clients"] or 0)
 
 
 def _login_to_existing(request: AdviceRequest) -> ExistingTables | None:
@@ -120,7 +121,7 @@ def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
 
 
 def _cell(arm: ArmSpec) -> Cell:
-    return int(arm.values["size"]), int(arm.values.get("clients", arm.options["clients"]))
+    return int(arm.values["size"]), int(arm.values.get("clients") or arm.options["clients"] or 0)
 
 
 def expected_clients(experiment: Experiment) -> int | None:
@@ -343,7 +344,12 @@ def _definition(request: AdviceRequest, swept: Grid | None) -> str:
     load, title, minutes = request.load, _title(request), request.minutes
     arms = pooling.arms_of(minutes) if request.question == POOLING else len(MODES)
     duration = swept.duration_s if swept else grid.duration_s(minutes, _made_scale(request), arms * REPEATS)
-    options = dict(load.options) | {"clients": load.clients, "duration": duration, "warm_up": grid.WARM_UP_S}
+    options: RunOptions = {
+        **load.options,
+        "clients": load.clients,
+        "duration": duration,
+        "warm_up": grid.WARM_UP_S,
+    }
     if swept and request.entry:
         return definition.of_busy_connections(title, options, [size for size, _clients in swept.cells], load.clients)
     if swept:

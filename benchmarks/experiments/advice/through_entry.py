@@ -13,12 +13,12 @@ from benchmarks.library.scripts import privileges
 from benchmarks.models import ExternalEndpoint
 from benchmarks.models.advice import AdviceRecord, ExistingTables, RecommendedSize
 from benchmarks.targets import resolve
-from pools.models import Entry
+from pools.models import Cluster, Entry
 from pools.poolers import driver
 
 
-def check(entry: Entry) -> None:
-    """Raise `InvalidExperiment` where its size can't be measured."""
+def check(entry: Entry) -> Cluster:
+    """Return the cluster that it leads to; raise `InvalidExperiment` where its size can't be measured."""
     if not driver(entry.pooler).sizes_each_pool or not entry.database:
         raise InvalidExperiment({"entry": [_("sizes are measured through an entry of a PgBouncer with one database")]})
     if entry.cluster is None:
@@ -26,6 +26,7 @@ def check(entry: Entry) -> None:
     if entry.size is None:
         message = _("the size of entry %(entry)s is not known: check pooler %(pooler)s, which reads it")
         raise InvalidExperiment({"entry": [message % {"entry": entry, "pooler": entry.pooler}]})
+    return entry.cluster
 
 
 def swept(entry: Entry, candidates: tuple[int, ...], most: int, clients: int, minutes: int) -> Grid:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -14,6 +14,7 @@ from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import privileges
 from benchmarks.models import Purpose, Run
 from benchmarks.models.advice import ExistingTables
+from benchmarks.models.options import DatasetOptions, RunOptions, RunScript
 from benchmarks.runs.submission import options
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import resolve
@@ -37,23 +38,23 @@ class Workload:
     that exist.
     """
 
-    options: Mapping[str, Any]
+    options: RunOptions
     clients: int
     scale: int
     tables: str = OWN
 
     @property
-    def dataset(self) -> dict[str, int]:
+    def dataset(self) -> DatasetOptions:
         """The options that its tables are made with; empty where they exist."""
         return {"scale": self.scale} if self.tables == OWN else {}
 
 
-def is_recorded(raw: Mapping[str, Any]) -> bool:
+def is_recorded(raw: Mapping[str, object]) -> bool:
     """Whether the pool's recorded mix was asked for."""
     return raw.get(RECORDED) is True
 
 
-def read_through_entry(raw: Mapping[str, Any]) -> Workload:
+def read_through_entry(raw: Mapping[str, object]) -> Workload:
     """Return the load of an entry's own tables, which are pgbench's where a built-in script is asked for.
 
     By default it only reads. Raises as `read`.
@@ -69,7 +70,7 @@ def read_through_entry(raw: Mapping[str, Any]) -> Workload:
     return Workload(_checked(given, clients), clients, 0, EXISTING)
 
 
-def read(raw: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]] | None = None) -> Workload:
+def read(raw: Mapping[str, object], recorded: Sequence[RunScript] | None = None) -> Workload:
     """Return the load that was asked for; scripts pass the same checks as those of a run.
 
     `raw` holds options of pgbench, and `clients`, `scale`, `tables` and `run`, the id of a run whose scripts are taken.
@@ -93,23 +94,23 @@ def read(raw: Mapping[str, Any], recorded: Sequence[Mapping[str, Any]] | None = 
     return Workload(_checked(given, clients), clients, scale, tables)
 
 
-def _checked(given: Mapping[str, Any], clients: int) -> dict[str, Any]:
+def _checked(given: Mapping[str, object], clients: int) -> RunOptions:
     threads = given.get("threads", THREADS)
     fitted = min(threads, clients) if isinstance(threads, int) else threads
     whole = {**given, "clients": clients, "threads": fitted, "duration": 1}
     valid = load_options.validate(ENGINE, whole, purpose=Purpose.LOAD)
     options.check_program_version(ENGINE, valid)
-    checked: Mapping[str, Any] = valid
-    return {name: checked[name] for name in given if checked.get(name) is not None}
+    checked: Mapping[str, object] = valid
+    return cast("RunOptions", {name: checked[name] for name in given if checked.get(name) is not None})
 
 
-def _with_scripts_of_run(given: dict[str, Any]) -> dict[str, Any]:
+def _with_scripts_of_run(given: dict[str, object]) -> dict[str, object]:
     """Return the load with the scripts of the run that it names, if any."""
     wanted = given.pop("run", None)
     if wanted is None:
         return given
     run = _load_run(wanted)
-    own: Mapping[str, Any] = run.options if run else {}
+    own: Mapping[str, object] = run.options if run else {}
     taken = {name: own[name] for name in OF_A_RUN if is_given(own.get(name))}
     if not taken.get("builtin") and not taken.get("scripts"):
         message = _("there is no run of pgbench scripts with the id %(run)s") % {"run": repr(str(wanted)[:60])}
@@ -117,7 +118,7 @@ def _with_scripts_of_run(given: dict[str, Any]) -> dict[str, Any]:
     return taken | given
 
 
-def _with_recorded_scripts(given: dict[str, Any], scripts: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _with_recorded_scripts(given: dict[str, object], scripts: Sequence[RunScript]) -> dict[str, object]:
     """Return the load with the scripts of the recorded mix, which are of the pool's own tables."""
     if others := sorted(given.keys() & {*OF_A_RUN[:2], "run"}):
         text = _("the recorded mix has its own scripts: leave out %(others)s")

@@ -187,7 +187,7 @@ def _warm_up(experiment: Experiment) -> str:
 def _workload(experiment: Experiment) -> str:
     """Return the scripts of an advice with their weights; TOML has no value for a script without a version."""
     options = arms_of(experiment)[0].options
-    listed = [{"version": None} | one for one in options.get("scripts", [])]
+    listed = [{"version": None} | one for one in options.get("scripts") or []]
     return scripts.in_words(cast("RunOptions", {**options, "scripts": listed}))
 
 

@@ -6,7 +6,6 @@ which is small beside a login by SCRAM.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -36,7 +35,7 @@ class LoginCost:
 
 
 def of_run(
-    options: Mapping[str, Any],
+    options: Mapping[str, object],
     summary: Summary,
     observed: ObservedSummary,
     *,

@@ -1,7 +1,7 @@
 """The panel's own options of a load, which no load program has: the conditions before and around it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, cast
+from typing import cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -91,7 +91,7 @@ FIELDS = (
 NAMES = frozenset(field.name for field in FIELDS)
 
 
-def validate(raw: Mapping[str, Any]) -> SetupOptions:
+def validate(raw: Mapping[str, object]) -> SetupOptions:
     """Return the given options, typed; options left out are absent. Raises `InvalidOptions`."""
     options, errors = option_parsing.read(FIELDS, raw)
     errors |= {name: [message] for name, message in _contradictions(options)}
@@ -100,13 +100,13 @@ def validate(raw: Mapping[str, Any]) -> SetupOptions:
     return cast("SetupOptions", {name: value for name, value in options.items() if _is_set(name, value, options)})
 
 
-def _contradictions(options: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _contradictions(options: Mapping[str, object]) -> Iterator[tuple[str, str]]:
     profile = options.get("settings_profile")
-    if profile is not None and not profile.strip():
+    if isinstance(profile, str) and not profile.strip():
         yield "settings_profile", _("the name is blank: choose a profile or leave it out")
 
 
-def _is_set(name: str, value: object, options: Mapping[str, Any]) -> bool:
+def _is_set(name: str, value: object, options: Mapping[str, object]) -> bool:
     """Return False for a value that changes nothing: no idle connections, and how to open none."""
     if name == "idle_at":
         return bool(options.get("idle_connections"))
