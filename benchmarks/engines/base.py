@@ -14,7 +14,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.binaries import Program, ProgramMissing
-from benchmarks.engines.sentences import CLIENTS, TRANSACTIONS, UnitSentences, WorkerSentences
+from benchmarks.engines.prepared_statements import PreparingOption
+from benchmarks.engines.sentences import CLIENTS, MISSING_FILE, TRANSACTIONS, UnitSentences, WorkerSentences
 from benchmarks.errors import BenchmarksError
 from benchmarks.models import Purpose, Run
 from benchmarks.models.conditions import RunConditions
@@ -284,6 +285,10 @@ class Engine(ABC, Generic[OptionsT]):
     terms: ProgramTerms
     imports_output = False  # whether a printed output can be imported as a run: then `options_from_summary` is needed
     kind_schemas: Mapping[str, Mapping[str, object]] = MappingProxyType({})  # JSON schemas of its own kinds of `Field`
+    prepared_statements: PreparingOption | None = None  # None where it prepares none by the protocol
+    missing_file = MISSING_FILE  # about the file that `file_needed` names
+    takes_library_scripts = False  # its option `scripts` takes those of the library
+    host_program = ""  # the name of its program where a host without a worker can run it; see `find_on`
 
     @abstractmethod
     def fields_for(self, purpose: str) -> tuple[Field, ...]:
@@ -295,6 +300,10 @@ class Engine(ABC, Generic[OptionsT]):
 
         `raw` has names of `fields_for(purpose)` only: `benchmarks.runs.submission.options` refuses others first.
         """
+
+    def fitted(self, options: RunOptions) -> RunOptions:
+        """Return a playbook's options of an arm without what this program would refuse of their combination."""
+        return options
 
     @abstractmethod
     def find(self) -> Program:

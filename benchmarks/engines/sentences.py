@@ -31,6 +31,18 @@ class UnitSentences:
     stalled: "StrOrPromise"
 
 
+@dataclass(frozen=True, slots=True)
+class FileSentences:
+    """Formats about a file that a run needs and its generator's host lacks; `usable` are others that it has."""
+
+    missing: "StrOrPromise"
+    missing_beside_others: "StrOrPromise"
+
+
+MISSING_FILE = FileSentences(
+    _("generator %(generator)s has no %(file)s: put it there"),
+    _("generator %(generator)s has no %(file)s: use %(usable)s, or put it there"),
+)
 TRANSACTIONS = UnitSentences(
     per_second=_("transactions per second"),
     none_done=_("no transaction was processed"),

@@ -13,6 +13,7 @@ from django.utils.functional import Promise, lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from benchmarks.engines import ENGINES
 from benchmarks.errors import InvalidFields
 from benchmarks.models.options import DatasetOptions, RunOptions
 from core.lib import toml_lines
@@ -213,7 +214,7 @@ class PlaybookSpec:
             label=", ".join(str(value.label) for value in cell),
             values=values,
             endpoint=EndpointSpec(**sets["endpoint"]) if "endpoint" in sets else EndpointSpec(),
-            options=_fitted(self.engine, cast("RunOptions", given)),
+            options=ENGINES[self.engine].fitted(cast("RunOptions", given)),
             profile=sets.get("profile", {}),
             auth=sets.get("auth", ""),
             other_host=sets.get("host") == "other",
@@ -228,14 +229,6 @@ class PlaybookSpec:
 
     def _is_excluded(self, values: Mapping[str, str]) -> bool:
         return any(all(values.get(name) == str(key) for name, key in row.items()) for row in self.exclude)
-
-
-def _fitted(engine: str, options: RunOptions) -> RunOptions:
-    """Return the options with no more pgbench threads than clients: pgbench refuses more."""
-    clients, threads = options.get("clients"), options.get("threads")
-    if engine == "pgbench" and isinstance(clients, int) and isinstance(threads, int) and clients:
-        options["threads"] = min(threads, clients)
-    return options
 
 
 def parse(text: str) -> PlaybookSpec:

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 
 from benchmarks import engines
 from benchmarks.engines import ENGINES
@@ -14,23 +13,6 @@ from benchmarks.generators.registry import Known
 from benchmarks.models.options import RunOptions
 
 Reasons = dict[str, str]  # file → why runs can't use it (empty: they can)
-WITHOUT_FILE = {
-    "jmeter": gettext_lazy(
-        "generator %(generator)s has no %(file)s: put it there into the folder POOLDECK_JMETER_PLANS"
-    ),
-    "sysbench": gettext_lazy(
-        "generator %(generator)s has no %(file)s: name the folder of sysbench-tpcc there in POOLDECK_SYSBENCH_SCRIPTS"
-    ),
-}
-WITHOUT_FILE_OF_SEVERAL = {
-    "jmeter": gettext_lazy(
-        "generator %(generator)s has no %(file)s: use %(usable)s, or put it there into the folder POOLDECK_JMETER_PLANS"
-    ),
-    "sysbench": gettext_lazy(
-        "generator %(generator)s has no %(file)s: use %(usable)s, or name the folder of sysbench-tpcc there in "
-        "POOLDECK_SYSBENCH_SCRIPTS"
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -77,8 +59,9 @@ def wrong_with(generator: Known, need: Needed | None) -> str:
         text = _("%(file)s of generator %(generator)s can't be used: %(fault)s")
         return text % {"file": need.name, "generator": repr(generator.name), "fault": fault} if fault else ""
     usable = ", ".join(name for name, fault in reasons.items() if not fault)
-    missing = (WITHOUT_FILE_OF_SEVERAL if usable else WITHOUT_FILE)[need.engine]
-    return missing % {"generator": repr(generator.name), "file": need.name, "usable": usable}
+    sentences = ENGINES[need.engine].missing_file
+    missing = sentences.missing_beside_others if usable else sentences.missing
+    return str(missing) % {"generator": repr(generator.name), "file": need.name, "usable": usable}
 
 
 def can_carry(generator: Known, engine: str, need: Needed | None) -> bool:

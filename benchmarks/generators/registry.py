@@ -9,6 +9,7 @@ from django.db.models import Count
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from benchmarks.engines import ENGINES
 from benchmarks.errors import IllegalTransition, InvalidFields, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.models import ACTIVE, Generator, Run, Status
@@ -174,9 +175,10 @@ def _own_account(row: Generator | None) -> _OwnAccount:
 
 
 def engines_of(host: Host) -> dict[str, str]:
-    """Return the version of pgbench that the last check found there."""
-    number = re.search(r"\d+(\.\d+)*", host.programs.get("pgbench", {}).get("version", ""))
-    return {"pgbench": number[0]} if number else {}
+    """Return engine → version of its program that the last check found there."""
+    texts = {name: host.programs.get(engine.host_program, {}).get("version", "") for name, engine in ENGINES.items()}
+    found = {name: re.search(r"\d+(\.\d+)*", text) for name, text in texts.items()}
+    return {name: number[0] for name, number in found.items() if number}
 
 
 def _carried() -> dict[str, list[Run]]:

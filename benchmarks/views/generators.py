@@ -8,6 +8,7 @@ from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
+from benchmarks.engines import ENGINES
 from benchmarks.errors import BenchmarksError
 from benchmarks.generators import registry
 from benchmarks.generators.registry import Known
@@ -36,9 +37,9 @@ def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, object]
 
 
 def _possible_hosts() -> list[Host]:
-    """Return the hosts that can be made generators: the last check found pgbench there."""
+    """Return the hosts that can be made generators: the last check found an engine's program there."""
     online = Host.objects.filter(state=HostState.ONLINE, generator=None)
-    return [host for host in online if "pgbench" in host.programs]
+    return [host for host in online if any(engine.host_program in host.programs for engine in ENGINES.values())]
 
 
 @require_POST

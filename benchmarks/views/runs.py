@@ -19,7 +19,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from benchmarks.analysis import sparklines
 from benchmarks.analysis.confidence_intervals import ENOUGH_REPEATS
 from benchmarks.analysis.latency import sampling
-from benchmarks.engines import DEFAULT_ENGINE, engine
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES, engine
 from benchmarks.errors import InvalidGenerators, InvalidOptions, InvalidTarget, QueueDown
 from benchmarks.forms.run_filter import RunFilter
 from benchmarks.forms.runs import Route, RunForm, initial_of
@@ -188,8 +188,10 @@ def _initial(request: HttpRequest) -> dict[str, object]:
 
 
 def _scripted(script: str, version: str, engine_name: str) -> dict[str, str | None]:
-    """Return the option that selects a script: a library version for pgbench, a built-in one for other engines."""
-    return {"builtin": _script_named(script, version)} if engine_name == DEFAULT_ENGINE else {"script": script}
+    """Return the option that selects a script: of the library where the engine takes these, else one of its own."""
+    program = ENGINES.get(engine_name)
+    is_of_library = program is not None and program.takes_library_scripts
+    return {"builtin": _script_named(script, version)} if is_of_library else {"script": script}
 
 
 def _script_named(script: str, number: str) -> str | None:

@@ -7,13 +7,21 @@ from pathlib import Path
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.engines.binaries import Program, ProgramMissing, on_path
 from benchmarks.engines.jmeter.plans import MOST_BYTES
+from benchmarks.engines.sentences import FileSentences
 
 OLDEST = (5, 0)
 JAR = Path("bin/ApacheJMeter.jar")
 DRIVER = "org.apache.jmeter.NewDriver"
+MISSING_FILE = FileSentences(
+    gettext_lazy("generator %(generator)s has no %(file)s: put it there into the folder POOLDECK_JMETER_PLANS"),
+    gettext_lazy(
+        "generator %(generator)s has no %(file)s: use %(usable)s, or put it there into the folder POOLDECK_JMETER_PLANS"
+    ),
+)
 
 
 def find() -> Program:

@@ -12,6 +12,7 @@ class JMeter(Engine[JMeterOptions]):
     name = "jmeter"
     terms = output.TERMS
     kind_schemas = options.KIND_SCHEMAS
+    missing_file = binary.MISSING_FILE
 
     fields_for = staticmethod(options.fields_for)
     validate = staticmethod(options.validate)

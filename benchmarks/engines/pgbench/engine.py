@@ -3,6 +3,7 @@
 from benchmarks.engines.base import Engine
 from benchmarks.engines.pgbench import binary, command, option_schemas, options, output, tables, transaction_log
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
+from benchmarks.engines.prepared_statements import PreparingOption
 
 
 class Pgbench(Engine[PgbenchOptions]):
@@ -12,9 +13,13 @@ class Pgbench(Engine[PgbenchOptions]):
     terms = output.TERMS
     imports_output = True
     kind_schemas = option_schemas.KIND_SCHEMAS
+    prepared_statements = PreparingOption("protocol", "prepared", instead="extended")
+    takes_library_scripts = True
+    host_program = "pgbench"
 
     fields_for = staticmethod(options.fields_for)
     validate = staticmethod(options.validate)
+    fitted = staticmethod(options.fitted)
     find = staticmethod(binary.find)
     find_on = staticmethod(binary.find_on)
     build_command = staticmethod(command.build_command)

@@ -14,6 +14,7 @@ from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import DROP_STEP, FIELDS, INITIALIZE_STEPS, LOAD
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 from benchmarks.errors import InvalidOptions
+from benchmarks.models.options import RunOptions
 
 IDENTIFIER_BYTES = 63  # NAMEDATALEN - 1
 # PostgreSQL 18's release notes; until 17 pgbench makes the partitioned table unlogged too, from 18 its partitions alone
@@ -117,6 +118,14 @@ def server_refuses(options: PgbenchOptions, version: tuple[int, int], server: in
         "newer": SPARES_UNLOGGED_PARTITIONED,
     }
     return {"unlogged_tables": [reason]}
+
+
+def fitted(options: RunOptions) -> RunOptions:
+    """Return the options with no more threads than clients: pgbench refuses more."""
+    clients, threads = options.get("clients"), options.get("threads")
+    if not clients or not isinstance(clients, int) or not isinstance(threads, int):
+        return options
+    return {**options, "threads": min(threads, clients)}
 
 
 def passed(options: Mapping[str, object]) -> Iterator[tuple[Field, object]]:

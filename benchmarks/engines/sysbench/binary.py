@@ -4,11 +4,22 @@ from pathlib import Path
 
 from django.conf import settings
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from benchmarks.engines.binaries import Program, ask, on_path
+from benchmarks.engines.sentences import FileSentences
 from benchmarks.errors import Refused
 
 TPCC_SCRIPT = "tpcc.lua"
+MISSING_FILE = FileSentences(
+    gettext_lazy(
+        "generator %(generator)s has no %(file)s: name the folder of sysbench-tpcc there in POOLDECK_SYSBENCH_SCRIPTS"
+    ),
+    gettext_lazy(
+        "generator %(generator)s has no %(file)s: use %(usable)s, or name the folder of sysbench-tpcc there in "
+        "POOLDECK_SYSBENCH_SCRIPTS"
+    ),
+)
 
 
 def find() -> Program:

@@ -1,6 +1,7 @@
 """The engine of sysbench."""
 
 from benchmarks.engines.base import Engine
+from benchmarks.engines.prepared_statements import PreparingOption
 from benchmarks.engines.sysbench import binary, command, options, output, tables
 from benchmarks.engines.sysbench.typed_options import SysbenchOptions
 
@@ -11,6 +12,8 @@ class Sysbench(Engine[SysbenchOptions]):
     name = "sysbench"
     terms = output.TERMS
     imports_output = True
+    prepared_statements = PreparingOption("db_ps_mode", "auto", instead="disable")
+    missing_file = binary.MISSING_FILE
 
     fields_for = staticmethod(options.fields_for)
     validate = staticmethod(options.validate)

@@ -15,8 +15,9 @@ from benchmarks.models import Run
 from benchmarks.models.conditions import ObservedSummary
 from benchmarks.processes import workdir
 from benchmarks.runs.observers import procfs
+from pools.poolers import KINDS
 
-SERVERS = frozenset({"postgres", "pgbouncer", "pgpool", "haproxy", "redis-server"})
+SERVERS = frozenset({"postgres", "redis-server", *(driver.program for driver in KINDS.values())})
 PYTHONS = ("python", "celery", "uvicorn")  # how the names of the panel's own processes begin
 SATURATED_PERCENT = 90.0  # below, no process waits long for a processor
 STOLEN_PERCENT = 5.0

@@ -2,14 +2,12 @@
 
 from django.utils.translation import gettext as _
 
+from benchmarks.engines import ENGINES
 from benchmarks.errors import InvalidOptions
 from benchmarks.models.options import RunOptions
 from benchmarks.targets.resolve import Target
 from pools.advice import client_limits
 from pools.models import Mode
-
-# Engine → its option and the value by which it prepares statements by the protocol.
-PREPARING = {"pgbench": ("protocol", "prepared"), "sysbench": ("db_ps_mode", "auto")}
 
 
 def guard(target: Target, engine: str, options: RunOptions) -> None:
@@ -17,8 +15,10 @@ def guard(target: Target, engine: str, options: RunOptions) -> None:
 
     Its console is asked, since the operator may have set max_prepared_statements too.
     """
-    option, value = PREPARING.get(engine, ("", ""))
-    if target.pool is None or not option or options.get(option) != value or target.pool.mode == Mode.SESSION:
+    option, given = ENGINES[engine].prepared_statements, {**options}
+    if target.pool is None or option is None or target.pool.mode == Mode.SESSION:
+        return
+    if given.get(option.name) != option.value:
         return
     limits = client_limits.of(target.pool.pooler)
     if limits.keeps_prepared:
@@ -34,6 +34,5 @@ def guard(target: Target, engine: str, options: RunOptions) -> None:
             "statements are not prepared through pool %(pool)s: max_prepared_statements of its PgBouncer is 0, so "
             "none is kept in %(mode)s mode: set it, use %(other)s, or a pool in session mode"
         )
-    other = "extended" if engine == "pgbench" else "disable"
-    words = {"pool": target.pool.name, "mode": target.pool.mode, "release": release, "other": other}
-    raise InvalidOptions({option: [text % words]})
+    words = {"pool": target.pool.name, "mode": target.pool.mode, "release": release, "other": option.instead}
+    raise InvalidOptions({option.name: [text % words]})
