@@ -42,3 +42,6 @@ class AppliedProfile(models.Model):
     applied_at = models.DateTimeField(auto_now_add=True)
     restored_at = models.DateTimeField(null=True, db_index=True)
     error = models.TextField(default="")
+
+    def __str__(self) -> str:
+        return f"settings applied for run {self.run_id}"

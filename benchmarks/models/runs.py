@@ -392,3 +392,6 @@ class RunOutput(models.Model):
     stdout = models.TextField(default="")
     stderr = models.TextField(default="")
     truncated = models.BooleanField(default=False)
+
+    def __str__(self) -> str:
+        return f"output of run {self.run_id}"

@@ -16,6 +16,9 @@ class Event(models.Model):
     class Meta:
         abstract = True
 
+    def __str__(self) -> str:
+        return f"{self.attempt}-{self.seq}"
+
 
 class Sample(Event):
     """One progress line of the program."""
@@ -37,6 +40,9 @@ class Sample(Event):
         ordering = ["attempt", "seq"]
         constraints = [models.UniqueConstraint(fields=["run", "attempt", "seq"], name="one_sample_of_a_seq")]
 
+    def __str__(self) -> str:
+        return f"sample {super().__str__()} of run {self.run_id}"
+
 
 class PoolSample(Event):
     """The pool's figures in the pooler's console at one moment of the load; null is what its kind does not count."""
@@ -51,6 +57,9 @@ class PoolSample(Event):
     class Meta:
         ordering = ["attempt", "seq"]
         constraints = [models.UniqueConstraint(fields=["run", "attempt", "seq"], name="one_pool_sample_of_a_seq")]
+
+    def __str__(self) -> str:
+        return f"pool sample {super().__str__()} of run {self.run_id}"
 
 
 class ObservationKind(models.TextChoices):
@@ -73,6 +82,9 @@ class Observation(Event):
         ordering = ["attempt", "seq"]
         constraints = [models.UniqueConstraint(fields=["run", "attempt", "seq"], name="one_look_of_a_seq")]
 
+    def __str__(self) -> str:
+        return f"observation {super().__str__()} of run {self.run_id}"
+
 
 class LatencyHistogram(models.Model):
     """Latencies of a run in microseconds as an HDR histogram (its base64 form), which merges without loss."""
@@ -80,7 +92,10 @@ class LatencyHistogram(models.Model):
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="latency_histogram", primary_key=True)
     encoded = models.TextField()
     count = models.PositiveBigIntegerField()
-    sampling_rate = models.FloatField(default=1.0)  # of the transactions that were logged
+    sampling_rate = models.FloatField(default=1.0)  # share of the transactions that the log has
+
+    def __str__(self) -> str:
+        return f"latencies of run {self.run_id}"
 
     @property
     def stands_for(self) -> float:

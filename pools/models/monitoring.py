@@ -56,6 +56,9 @@ class PoolMinute(Minute):
         constraints = [models.UniqueConstraint(fields=["pool", "minute"], name="one_row_of_a_pools_minute")]
         indexes = [models.Index(fields=["minute"], name="pool_minutes_by_age")]
 
+    def __str__(self) -> str:
+        return f"pool {self.pool_id} at {self.minute:%Y-%m-%d %H:%M}"
+
 
 class EntryMinute(Minute):
     """One minute of an entry that no pool stands for."""
@@ -66,6 +69,9 @@ class EntryMinute(Minute):
         constraints = [models.UniqueConstraint(fields=["entry", "minute"], name="one_row_of_an_entrys_minute")]
         indexes = [models.Index(fields=["minute"], name="entry_minutes_by_age")]
 
+    def __str__(self) -> str:
+        return f"entry {self.entry_id} at {self.minute:%Y-%m-%d %H:%M}"
+
 
 class PoolerMinute(Minute):
     """One minute of all pools of a pooler together: their sums, and the longest wait."""
@@ -75,3 +81,6 @@ class PoolerMinute(Minute):
     class Meta(Minute.Meta):
         constraints = [models.UniqueConstraint(fields=["pooler", "minute"], name="one_row_of_a_poolers_minute")]
         indexes = [models.Index(fields=["minute"], name="pooler_minutes_by_age")]
+
+    def __str__(self) -> str:
+        return f"pooler {self.pooler_id} at {self.minute:%Y-%m-%d %H:%M}"
