@@ -18,7 +18,8 @@ def run_benchmark(run_id: str) -> None:
     """Carry out the run if this delivery is the one that claims it, then send the next that is due."""
     if run := Run.objects.claim(run_id, settings.GENERATOR):
         coordinator.execute(run) if run.is_spread else runner.execute(run)
-        heartbeats.report_alive()  # or a Redis that lost its memory lets a short run's successor wait for beat
+        # Without it, a short run's successor would wait for beat after Redis lost its memory.
+        heartbeats.report_alive()
         dispatch.dispatch_due()
         if run.experiment_id:
             experiment_dispatch.request_advance()

@@ -13,7 +13,7 @@ EVERY_S = 2
 class Scheduler(PersistentScheduler):
     """Celery's own, with a heartbeat."""
 
-    max_interval = EVERY_S  # between two ticks
+    max_interval = EVERY_S  # longest time between two ticks
     _reported_at = 0.0
 
     def tick(self, *args: Any, **named: Any) -> float:

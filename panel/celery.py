@@ -28,7 +28,7 @@ os.environ.setdefault("CELERY_SKIP_CHECKS", "1")
 logger = logging.getLogger(__name__)
 
 
-@import_modules.connect  # before the application connects what imports Django and the tasks
+@import_modules.connect  # This connects before the application connects its import of Django and the tasks.
 def pause_garbage_collection(**_: Any) -> None:
     """Pause garbage collection while workers and beat import all tasks."""
     gc_tuning.pause()

@@ -131,7 +131,7 @@ def stored_secrets_open(
         return []
     try:
         closed = [name for name, sealed, owner in _sealed() if not _opens(sealed, owner)]
-    except DatabaseError:  # before its migrations
+    except DatabaseError:  # The tables do not exist before the first migration.
         return []
     if not closed:
         return []

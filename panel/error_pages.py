@@ -12,7 +12,7 @@ from core.lib.crypto import SealBroken
 from core.rest.errors import DATABASE_AWAY, OUTAGE, RETRY_AFTER_S, too_large
 from pools.managed_api import errors as managed_errors
 
-MANAGED = "/v2/"  # whose errors have the shape of a provider
+MANAGED = "/v2/"  # Errors below this path have the format of a provider's API.
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -13,10 +13,10 @@ from django.utils.translation import gettext as _
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_WITHIN_S = 20.0
-HEAD_BYTES = 65536  # of a request line and its headers; h11's own limit is 16 KB
+HEAD_BYTES = 65536  # limit for a request line and its headers; h11's own limit is 16 KB
 BODY_WITHIN_S = 60.0
-DRAINED_WITHIN_S = 5.0  # what a refused client still sends; closing at once would reset its connection
-PATH_BYTES = 200  # of a refused address, which tell the API from pages
+DRAINED_WITHIN_S = 5.0  # A refused client gets this time to finish sending: closing at once would reset its connection.
+PATH_BYTES = 200  # the beginning of a refused address, which tells the API from pages
 
 
 def answer_of(path: str, status: HTTPStatus, reason: str) -> tuple[str, bytes]:

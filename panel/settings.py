@@ -103,8 +103,8 @@ LOGOUT_REDIRECT_URL = "login"
 AXES_FAILURE_LIMIT = 10
 AXES_COOLOFF_TIME = 0.25
 AXES_HANDLER = "core.accounts.lockout.LoginLimits"
-LOGIN_FAILURES_BY_ADDRESS = 50  # within AXES_COOLOFF_TIME, over all names
-LOGIN_FAILURES_BY_NAME = 50  # from addresses that the name never logged in from
+LOGIN_FAILURES_BY_ADDRESS = 50  # failures within AXES_COOLOFF_TIME, over all names
+LOGIN_FAILURES_BY_NAME = 50  # failures from addresses from which the name never logged in
 WRONG_TOKENS = 30
 WRONG_TOKENS_WINDOW_S = 60
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
@@ -228,13 +228,13 @@ CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
-# without max_retries whoever asks for something waits 4 s and more for a redis that is down (kombu's default_channel)
+# Without max_retries a caller waits 4 s and more for a Redis that is down (kombu's default_channel).
 CELERY_BROKER_TRANSPORT_OPTIONS = {"socket_timeout": 5, "socket_connect_timeout": 2, "max_retries": 0}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_TASK_QUEUES = [Queue(name, Exchange(name), routing_key=name) for name in queues.listened_on(WORKER, GENERATOR)]
 CELERY_TASK_ROUTES = ("pools.task_queue.route",)
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
-# by remote control, whoever reaches Redis could shut workers down or have them take from other queues
+# Remote control would let anyone who reaches Redis shut workers down or have them take from other queues.
 CELERY_WORKER_ENABLE_REMOTE_CONTROL = False
 CELERY_SECURITY_KEY, CELERY_SECURITY_CERTIFICATE, CELERY_SECURITY_CERT_STORE = env.message_signing()
 if CELERY_SECURITY_KEY:

@@ -19,7 +19,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 USED = (
     "css/*",
     "js/*",
-    "img/*.svg",  # not the README's screenshot
+    "img/*.svg",  # The pattern leaves out the README's screenshot.
     "vendor/tabler/css/tabler.min.css",
     "vendor/charts.js",
     "django_htmx/htmx-2.min.js",
@@ -28,7 +28,7 @@ USED = (
     "drf_spectacular_sidecar/swagger-ui-dist/*.js",
     "drf_spectacular_sidecar/swagger-ui-dist/*.png",
 )
-# What pages load as one file, joined from these in this order.
+# Pages load each of these as one file, joined from these parts in this order.
 BUNDLES = {
     "css/pooldeck.css": tuple(
         f"css/pooldeck/{part}.css"

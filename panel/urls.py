@@ -7,7 +7,7 @@ from django.views.i18n import JavaScriptCatalog
 
 from panel.api_docs import DocsView, SchemaView
 
-CATALOG_KEPT_S = 3600  # by browsers
+CATALOG_KEPT_S = 3600  # time for which browsers keep it
 catalog = cache_control(public=True, max_age=CATALOG_KEPT_S)(JavaScriptCatalog.as_view())
 
 # One after the other is tried: those with a prefix come first, each of which costs one comparison.

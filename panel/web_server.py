@@ -29,7 +29,7 @@ def options(words: Sequence[str] | None = None) -> argparse.Namespace:
 def main() -> None:
     """Serve until a signal ends it."""
     where = options()
-    gc_tuning.pause()  # until the application is imported
+    gc_tuning.pause()  # The collector is off until the application is imported.
     uvicorn.run(
         "panel.asgi:application",
         host=where.host,

@@ -13,7 +13,7 @@ from functools import cache
 from math import atan, cos, exp, inf, isfinite, log, pi, sin, sqrt
 from statistics import fmean, stdev, variance
 
-ENOUGH_REPEATS = 3  # of each arm: with fewer, an interval is too wide to be of use
+ENOUGH_REPEATS = 3  # Fewer repeats of each arm give an interval that is too wide to be of use.
 SHOWN_DIGITS = 2
 ALPHA = 0.05
 TIE_BAND = 0.03  # pg_doorman's published comparisons take 3 % for a tie

@@ -16,7 +16,7 @@ class StatementCell:
     """One run's figures of a statement; all None where the run did not have the statement."""
 
     latency_ms: float | None = None
-    more_ms: float | None = None  # than in the first run
+    more_ms: float | None = None  # increase over the first run
     ratio: float | None = None
     failures: int | None = None
     retries: int | None = None

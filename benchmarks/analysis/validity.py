@@ -17,7 +17,7 @@ from benchmarks.engines.base import Output, ProgramTerms, Progress
 from benchmarks.models import Purpose, Validity
 from benchmarks.models.options import RunOptions
 
-TIME_REACHED = 0.98  # of the duration; the last transactions and the clock may take the rest
+TIME_REACHED = 0.98  # share of the duration; the last transactions and the clock may take the rest
 BUSIER = 1.10  # times the clients is impossible; published runs of pgbench 9.6 to 18 keep within 1.01
 # Where a smaller share of the clients was busy, something other than the server delayed them. Slow
 # transactions keep 0.97 and more busy with 5 clients a thread; 0.87 was measured with 10 a thread and 0.74 with 50
@@ -28,11 +28,12 @@ BUSY_SHARE, BUSY_SHARE_OF_CROWDED_THREADS, CROWDED = 0.85, 0.70, 5
 TURN_MS, BUSY_SHARE_BETWEEN_TURNS = 0.05, 0.60
 FEW = 10  # transactions of a client
 OVERRUN_SHARE, OVERRUN_S = 1.10, 1.0
-LATENCY_STEP_MS = 0.001  # what pgbench rounds a latency to
+LATENCY_STEP_MS = 0.001  # pgbench rounds latencies to this
 FAILED_SHARE = SKIPPED_SHARE = 0.01
 RATE_KEPT = 0.95
 LATE_MS = 1_000.0
-LEAST_LOAD_SHARE, LEAST_LOAD_S = 0.25, 1.0  # of the duration that is left once all clients have connected
+# load that must remain, as a share of the duration and in seconds, once all clients have connected
+LEAST_LOAD_SHARE, LEAST_LOAD_S = 0.25, 1.0
 ERROR_CHARACTERS = 200
 
 
@@ -165,7 +166,7 @@ def _nothing_done(run: Evidence) -> Iterator[str]:
 
 def _ended_early(run: Evidence) -> Iterator[str]:
     asked, elapsed = run.duration_s, run.elapsed_s
-    # under -R the last start may lie before the end by some intervals of the schedule
+    # Under -R the last start may come some intervals of the schedule before the end.
     rate = run.options.get("rate")
     slack = run.terms.slow_start_s + (0.1 + 5 / rate if rate else 0.1)
     if asked and elapsed is not None and elapsed < asked * TIME_REACHED - slack:

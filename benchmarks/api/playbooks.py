@@ -104,7 +104,7 @@ class PlaybookViewSet(ViewSet):
     lookup_value_converter = "slug"
     write_scope = "run"
     serializer_class = PlaybookSerializer
-    pagination_class = Pages  # of the description: `list` pages by itself
+    pagination_class = Pages  # The API's description needs it; `list` pages by itself.
 
     @extend_schema(responses=PlaybookSerializer(many=True))
     def list(self, request: Request) -> Response:

@@ -144,8 +144,8 @@ class ProgramTerms:
     busier: str | Promise = _MORE_THREADS  # the remedy where the program itself was the bottleneck
     full_service: str | Promise = ""  # the sentence about a service beside its load that took %(taken)s %% of a core
     stream: str = "stderr"  # the stream that carries its progress lines
-    starts_within_s: float = 0.0  # before its load begins, on a busy host
-    slow_start_s: float = 0.0  # of the load's own duration, before its first request
+    starts_within_s: float = 0.0  # limit for the time before its load begins, on a busy host
+    slow_start_s: float = 0.0  # time from the start of the load to its first request
     silent_end: str | Promise = ""  # the likely cause where a signal ended it without a message
 
 
@@ -226,7 +226,7 @@ class Tables:
     sized: str | Promise = _SCALE
     sets: int = 1
     takes_bytes: int = 0
-    tablespaces: tuple[str, ...] = ()  # where they are made; empty: the database's own
+    tablespaces: tuple[str, ...] = ()  # tablespaces of the tables; empty: the database's own
     writes: str = ""  # the script that writes to them; empty: they are only read
     sparing: str = ""  # the script to choose instead, which writes nothing
     needed_empty: bool = False  # a load must find no rows in them
@@ -267,7 +267,7 @@ class LogFiles:
 
     pattern: str
     reader: Callable[[], LogReader]
-    scheduled: bool = False  # whether the lines carry the lag behind the scheduled start
+    scheduled: bool = False  # The lines carry the lag behind the scheduled start.
     sampling_rate: float = 1.0  # the share of the transactions that is logged
     statements: float = 1.0  # lower bound of the statements of a transaction; each is a round trip
 
@@ -283,7 +283,7 @@ class Engine(ABC, Generic[OptionsT]):
 
     name: str
     terms: ProgramTerms
-    imports_output = False  # whether a printed output can be imported as a run: then `options_from_summary` is needed
+    imports_output = False  # A printed output can be imported as a run, which needs `options_from_summary`.
     kind_schemas: Mapping[str, Mapping[str, object]] = MappingProxyType({})  # JSON schemas of its own kinds of `Field`
     prepared_statements: PreparingOption | None = None  # None where it prepares none by the protocol
     missing_file = MISSING_FILE  # about the file that `file_needed` names

@@ -9,7 +9,7 @@ from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 
 CONNECT_TIMEOUT_S = 10
-# of the words that an endpoint may have beside its login (libpq-envars)
+# Environment variables of the parameters that an endpoint may have besides its login (libpq-envars).
 _VARIABLES = {
     "channel_binding": "PGCHANNELBINDING",
     "client_encoding": "PGCLIENTENCODING",

@@ -15,9 +15,9 @@ from benchmarks.experiments.results import ArmResult, Result
 from benchmarks.models.conditions import Idle
 from core.lib.figures import percent_change, signed
 
-FAILED_SHARE = 0.01  # of a source's requests; more say that its clients were refused
+FAILED_SHARE = 0.01  # share of a source's requests; a higher one means that its clients were refused
 DECIDED = frozenset({Verdict.FASTER, Verdict.SLOWER, Verdict.NO_DIFFERENCE})
-STILL_WAITS = 0.8  # of a commit's time is left without its wait for the disk: it waits for something else
+STILL_WAITS = 0.8  # A commit that keeps this share of its time without waiting for the disk waits for something else.
 EXCLUDED = 0.1  # "costs nothing" and "gains nothing" need an interval that excludes so large a share
 
 

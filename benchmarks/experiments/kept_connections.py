@@ -22,7 +22,8 @@ def close_server_connections(experiment: Experiment) -> int:
     What a pool keeps open after its arm's run is taken from the arms that follow: a direct one would be refused. The
     pool of the next arm closes its own too, so that every run begins without server connections, whatever ran before.
     """
-    if resources.loads_existing(experiment):  # whose sessions can't be told from those of others
+    # In an existing database, its sessions can't be told from those of others.
+    if resources.loads_existing(experiment):
         _reconnect_pools(experiment)
         return 0
     with session(resources.cluster_of(experiment)) as connection:

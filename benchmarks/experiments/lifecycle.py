@@ -176,7 +176,7 @@ def _dataset_is_ready(experiment: Experiment) -> bool:
 
 def _prepare(experiment: Experiment, tries: int) -> None:
     """Submit the run that makes the tables; it drops what an earlier try left of them."""
-    key = f"{DATASET}/{experiment.wanted_blocks}"  # of each time that it is set up
+    key = f"{DATASET}/{experiment.wanted_blocks}"  # Each setup has a key of its own.
     if tries:
         key = f"{key}/{tries}"
     _submit(experiment, key, "", resources.role_of(experiment, ""), experiment.dataset, Purpose.PREPARE)
@@ -274,7 +274,8 @@ def _submit(
         purpose=purpose,
         name=name or f"{experiment} · {key}",
         group=experiment.pk if purpose == Purpose.LOAD else None,
-        confirm=database,  # which is the experiment's own, or was agreed to when it was asked for
+        # The database is the experiment's own, or its use was confirmed when the experiment was requested.
+        confirm=database,
         place=Placement(generators or _generators(experiment)[:1]),
         run_id=run_id,
         experiment=experiment,

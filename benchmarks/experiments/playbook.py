@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
 MOST_ARMS = 60
-MOST_CELLS = 1000  # of the matrix before `exclude`, which is built to be counted
+MOST_CELLS = 1000  # cells of the matrix before `exclude`: the matrix is built to be counted
 SCHEMA_FILE = Path(__file__).parent / "playbooks" / "schema.json"
 # axes whose values are no options of the load program
 ENDPOINT, WORKLOAD, PROFILE, AUTH, HOST = "endpoint", "workload", "profile", "auth", "host"

@@ -365,7 +365,7 @@ def _remove_profile(experiment: Experiment, row: ExperimentResource) -> bool:
 def _remove_database(experiment: Experiment, row: ExperimentResource) -> bool:
     if experiment.cluster is None or Pool.objects.filter(cluster=experiment.cluster, database=row.name).exists():
         return experiment.cluster is None
-    # before the drop, which raises where the database is gone already: the tables are nobody else's either way
+    # The record goes first: the drop raises where the database is gone already, and the tables are gone either way.
     Dataset.objects.filter(cluster=experiment.cluster, database=row.name).delete()
     with session(experiment.cluster) as connection:
         connection.execute(_SESSIONS, (row.name,))  # all of them are this experiment's: the database is its own

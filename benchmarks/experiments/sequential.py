@@ -24,7 +24,7 @@ def is_settled(experiment: Experiment) -> bool:
         return False
     elapsed = timezone.now() - experiment.measuring_at
     blocks = experiment.step / len(experiment.plan[0])
-    if blocks < ENOUGH_REPEATS:  # which nothing can be said without
+    if blocks < ENOUGH_REPEATS:  # Fewer blocks support no statement.
         return False
     is_late = elapsed + elapsed / blocks > experiment.budget  # the next block would end after the time
     return is_late or not undecided(results.of(experiment))

@@ -19,7 +19,7 @@ from pools.models import NodeRole, Pool
 
 MOST_CLIENTS, MOST_SCALE = 1000, 1000
 RUNS_READ, RUNS_SHOWN = 100, 10
-OF_RUN = "run:"  # before the id of the run whose scripts are taken
+OF_RUN = "run:"  # prefix of the id of the run whose scripts are used
 TABLES = {
     workload.OWN: _("The sweep's own"),
     workload.EXISTING: _("The pool's database"),
@@ -39,7 +39,7 @@ class AdviceForm(WithScripts, Typed):
             "pg_stat_statements recorded of the pool's user."
         ),
     )
-    scripts = forms.CharField(required=False)  # which `WithScripts` puts its rows in place of
+    scripts = forms.CharField(required=False)  # `WithScripts` replaces it with its rows.
     variables = forms.CharField(required=False, help_text=next(one.help for one in FIELDS if one.name == "variables"))
     tables = forms.ChoiceField(
         label=_("Tables to load"),

@@ -40,7 +40,7 @@ class Known:
     ssh_host: Host | None = None
     runs: tuple[Run, ...] = ()
     queued: int = 0
-    is_namesake: bool = False  # of a worker, beside a host by SSH
+    is_namesake: bool = False  # a worker and a host by SSH have this name
 
     @property
     def run(self) -> Run | None:

@@ -22,7 +22,7 @@ from benchmarks.load_programs.counters import INTERVAL_S, LoadCounters
 from benchmarks.load_programs.http_response import Answer, NotHttp
 
 AGENT = "Pooldeck"
-PAUSE_S = 0.05  # after a connection that could not be made: a loop that only fails would take a whole processor
+PAUSE_S = 0.05  # pause after a connection that failed: a loop without it would take a whole processor
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Final
 import httptools
 
 MOST_HEAD_BYTES: Final = 65_536
-KEPT_BODY_BYTES: Final = 300  # of an error's body, for the message
+KEPT_BODY_BYTES: Final = 300  # the part of an error's body that the message shows
 ENDED_BY_LENGTH = (b"content-length", b"transfer-encoding")
 
 

@@ -20,7 +20,7 @@ from benchmarks.load_programs.counters import INTERVAL_S, LoadCounters
 
 RESULTS, PRINTED, OWN_LOG = Path("results.jtl"), Path("jmeter.out"), Path("jmeter.log")
 POLL_EVERY_S = 0.1
-WRITTEN_WITHIN_S = 0.1  # after a request's end, its row is in the file
+WRITTEN_WITHIN_S = 0.1  # JMeter writes the row of a request to the file within this time after its end.
 DESCRIBED = 3  # error lines printed where nothing else gives a reason
 _SUM = re.compile(r"Number of samples in transaction : [0-9]+, number of failing samples : [0-9]+")
 _NOT_HTTP = "Non HTTP response code: "
@@ -159,7 +159,7 @@ def main() -> None:
     words.add_argument("--requests", action="store_true")
     words.add_argument("jmeter", nargs="+")
     asked = words.parse_args()
-    RESULTS.unlink(missing_ok=True)  # of a warm-up; JMeter would write on behind it
+    RESULTS.unlink(missing_ok=True)  # A warm-up leaves this file, and JMeter would append to it.
     with PRINTED.open("w", encoding="utf-8") as printed:
         jmeter = subprocess.Popen(
             ["setpriv", "--pdeathsig=KILL", "--", *asked.jmeter],  # noqa: S607 (on the PATH)

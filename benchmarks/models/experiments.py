@@ -104,27 +104,28 @@ class Experiment(models.Model):
     # arm keys in the order in which their runs go, a list for each block
     plan: "models.JSONField[Plan, Plan]" = models.JSONField(default=list)
     step = models.PositiveIntegerField(default=0)  # runs of the plan that have been submitted
-    advice: "models.JSONField[AdviceRecord, AdviceRecord]" = models.JSONField(default=dict)  # of a sweep for a pool
+    # the request and the result of a sweep for a pool
+    advice: "models.JSONField[AdviceRecord, AdviceRecord]" = models.JSONField(default=dict)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
-    by_admin = models.BooleanField(default=False)  # whether its starter held the scope admin
+    by_admin = models.BooleanField(default=False)  # Its starter held the scope admin.
 
     state = models.CharField(
         max_length=10, choices=ExperimentState.choices, default=ExperimentState.QUEUED, db_index=True
     )
     phase = models.CharField(max_length=10, choices=Phase.choices, default=Phase.SETUP)
-    outcome = models.CharField(max_length=10, choices=ExperimentState.choices, default="", blank=True)  # after teardown
+    # the state it gets after teardown
+    outcome = models.CharField(max_length=10, choices=ExperimentState.choices, default="", blank=True)
     reasons: "models.JSONField[list[str], list[str]]" = models.JSONField(default=list)
     skipped: "models.JSONField[Texts, Texts]" = models.JSONField(default=dict)  # why an arm is not measured, by its key
-    # in force for every run, beside the profile of its arm
+    # settings in force for every run, besides the profile of its arm
     server_settings: "models.JSONField[Texts, Texts]" = models.JSONField(default=dict)
-    notes: "models.JSONField[list[str], list[str]]" = models.JSONField(
-        default=list
-    )  # what is otherwise than the playbook says, in sentences
+    # deviations from the playbook, in sentences
+    notes: "models.JSONField[list[str], list[str]]" = models.JSONField(default=list)
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    measuring_at = models.DateTimeField(null=True)  # since when runs are submitted
+    measuring_at = models.DateTimeField(null=True)  # the time of the first submitted run
     finished_at = models.DateTimeField(null=True)
 
     objects = ExperimentQuerySet.as_manager()
@@ -206,8 +207,8 @@ class ExperimentResource(models.Model):
 
     experiment = models.ForeignKey(Experiment, on_delete=models.CASCADE, related_name="resources")
     kind = models.CharField(max_length=10, choices=ResourceKind.choices)
-    key = models.CharField(max_length=60)  # what the arms know it by
-    name = models.CharField(max_length=100)  # on the cluster, the pooler or in the panel
+    key = models.CharField(max_length=60)  # the arms' key for it
+    name = models.CharField(max_length=100)  # its name on the cluster, on the pooler or in the panel
     record = models.UUIDField(null=True)  # the pool's or the profile's id
     made_at = models.DateTimeField(null=True)
     removed_at = models.DateTimeField(null=True)

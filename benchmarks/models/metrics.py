@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 AT_LEAST: Final = "at_least"
 AT_MOST: Final = "at_most"
 PER_PERCENTILE = 100  # latencies that must lie above a percentile for it to be judged: 10,000 in all for a p99
-PER_SHOWN_PERCENTILE = 10  # and for it to be shown at all: 1,000 in all for a p99
+PER_SHOWN_PERCENTILE = 10  # latencies that must lie above a percentile for it to be shown: 1,000 in all for a p99
 Value = TypeVar("Value")
 _PERCENTILE = re.compile(r"_p(\d+(?:_\d+)?)_ms$")
 
@@ -34,11 +34,11 @@ class Merge(StrEnum):
     SUM = "sum"
     MEAN = "mean"  # weighted by transactions
     STDDEV = "stddev"  # pooled, from counts, means and standard deviations
-    HISTOGRAM = "histogram"  # from the merged latencies: percentiles of parts can't be merged
+    HISTOGRAM = "histogram"  # computed from the merged latencies, since percentiles of parts can't be merged
     LARGEST = "largest"
     SMALLEST = "smallest"
     BY_KIND = "by kind"  # counts by kind, added
-    SHARE = "share"  # of all that were to be done, by the count of the same name without `_percent`
+    SHARE = "share"  # share of all planned transactions, weighted by the count of the same name without `_percent`
 
 
 @dataclass(frozen=True)

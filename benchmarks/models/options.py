@@ -38,16 +38,16 @@ class SetupOptions(TypedDict, total=False):
 class RunOptions(SetupOptions, total=False):
     """The options of a run or a preparation."""
 
-    # how many clients, by the program's word for them
+    # The number of clients, by each program's word for it.
     clients: int | None
     concurrency: int | None
     threads: int | None
-    # how long
+    # The length of the load.
     duration: int | None
     transactions: int | None
     events: int | None
     rate: float | None
-    # what
+    # The load itself.
     builtin: str | list[str] | None
     scripts: list[RunScript] | None
     script: str | None
@@ -55,12 +55,12 @@ class RunOptions(SetupOptions, total=False):
     plan: str
     scale: int | None
     variables: dict[str, int | float | str] | None
-    # how
+    # The way in which clients connect and send their queries.
     connect: bool
     protocol: str
     random_seed: int | None
     pool_size: int | None
-    # what is printed and logged
+    # The output and the logs.
     progress: int
     percentiles: bool
     sampling_rate: float | None

@@ -208,16 +208,18 @@ class Run(models.Model):
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="runs")
     pool = models.ForeignKey(Pool, null=True, on_delete=models.SET_NULL, related_name="runs")
     external = models.ForeignKey(ExternalEndpoint, null=True, on_delete=models.SET_NULL, related_name="runs")
-    is_external = models.BooleanField(default=False)  # against an external endpoint, even once that is removed
+    # It loads an external endpoint; this stays true once the endpoint is removed.
+    is_external = models.BooleanField(default=False)
     pooled_by = models.CharField(max_length=60, default="", blank=True)  # the pooler there, as it was named
     database = models.CharField(max_length=63, default="")
-    pooled = models.BooleanField(default=False)  # through a pool, even once that pool is gone
-    role = models.CharField(max_length=63, default="", blank=True)  # who a direct run logs in as; empty: the admin
-    target_label = models.CharField(max_length=200, default="")  # what it was aimed at, kept when that is gone
+    pooled = models.BooleanField(default=False)  # It goes through a pool; this stays true once the pool is gone.
+    # the role that a direct run logs in as; empty: the admin
+    role = models.CharField(max_length=63, default="", blank=True)
+    target_label = models.CharField(max_length=200, default="")  # the name of its target, kept when the target is gone
     options: "models.JSONField[RunOptions, RunOptions]" = models.JSONField(default=dict)
     group = models.UUIDField(null=True, db_index=True)  # runs started together, done in order of number
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
-    by_admin = models.BooleanField(default=False)  # whether its starter held the scope admin
+    by_admin = models.BooleanField(default=False)  # Its starter held the scope admin.
     experiment = models.ForeignKey("benchmarks.Experiment", null=True, on_delete=models.SET_NULL, related_name="runs")
     arm = models.CharField(max_length=100, default="", blank=True)  # the key of its arm there
 
@@ -230,7 +232,7 @@ class Run(models.Model):
 
     note = models.TextField(default="", blank=True)
     tags = models.ManyToManyField(Tag, related_name="runs", blank=True)
-    is_baseline = models.BooleanField(default=False)  # what other runs on its target are measured by
+    is_baseline = models.BooleanField(default=False)  # Other runs on its target are compared with it.
     thresholds: "models.JSONField[list[Threshold], list[Threshold]]" = models.JSONField(default=list)
     gate = models.CharField(max_length=6, choices=Gate.choices, default="", blank=True)
 
@@ -245,17 +247,17 @@ class Run(models.Model):
     attempt = models.PositiveIntegerField(default=0)
     lease_until = models.DateTimeField(null=True)
     cancel_requested_at = models.DateTimeField(null=True)
-    progress_percent = models.FloatField(null=True)  # of a dataset being made, or of idle connections
+    progress_percent = models.FloatField(null=True)  # progress of a dataset's creation, or of the idle connections
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    load_began_at = models.DateTimeField(null=True)  # where t = 0 lies
+    load_began_at = models.DateTimeField(null=True)  # the time at which t = 0
     finished_at = models.DateTimeField(null=True)
 
     summary: "models.JSONField[Summary, Summary]" = models.JSONField(default=dict)
     statements: "models.JSONField[list[Statement], list[Statement]]" = models.JSONField(default=list)
     client_version = models.CharField(max_length=200, default="")
     server_version = models.CharField(max_length=200, default="")
-    # what was done and measured before and around the load
+    # The steps and measurements before and around the load.
     conditions: "models.JSONField[RunConditions, RunConditions]" = models.JSONField(default=dict)
     # settings, revision and hardware as they were when it began
     evidence: "models.JSONField[RunEvidence, RunEvidence]" = models.JSONField(default=dict)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-# In the private home of a run; the last names the process of what an engine runs beside its load.
+# Names of files in the private home of a run. The last file has the process id of an engine's service.
 PASSFILE, ROOT_CERTIFICATE, SERVICE_PID = "pgpass", "root.crt", "service.pid"
 
 

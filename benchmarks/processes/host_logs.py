@@ -18,7 +18,7 @@ from benchmarks.processes.logs import Chunk, LogSource
 
 PIECE_BYTES = 1 << 20
 HELD_BYTES = 64 << 20
-CAUGHT_UP_WITHIN_S = 0.3  # for which a progress line waits, so that its interval has its percentiles at once
+CAUGHT_UP_WITHIN_S = 0.3  # A progress line waits this long, so that its interval has its percentiles at once.
 ASKED_EACH_S = 1.0
 FINISHED_WITHIN_S = 10.0
 _PIECE = re.compile(r"(?P<name>[\w.-]{1,200}) (?P<bytes>[0-9]{1,7})")

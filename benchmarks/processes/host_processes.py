@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from benchmarks.processes.host_helper import HostHelper
 
 GREETING = "processes"
-MOST_LINES, LONGEST_BYTES = 20_000, 1_000  # of an answer, whatever the host sends
+MOST_LINES, LONGEST_BYTES = 20_000, 1_000  # The limits of an answer, whatever the host sends.
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
 from benchmarks.models.conditions import ObservedSummary
 
 AT_MOST = 60  # runs per comparison
-POINTS = 400  # of each run's samples, from which the error of its mean is estimated; longer runs are averaged to these
+# samples of each run from which the error of its mean is estimated; longer runs are averaged to this number
+POINTS = 400
 EXAMINED_AT_MOST = 100_000  # characters of a failed load's output
 
 

@@ -3,13 +3,14 @@
 import re
 from collections import Counter
 
-# What a load program's line begins with, where nothing stands before it.
+# The beginnings of a load program's lines that have no prefix.
 _MARK = re.compile(
     r"progress: [0-9]+\.[0-9]|transaction type: |scaling factor: [0-9]|number of (?:clients|threads): [0-9]"
     r"|number of transactions actually processed: |latency average(?: =|:) |tps = [0-9]|[0-9]+ of [0-9]+ tuples "
     r"|SQL statistics:|Number of threads: [0-9]|\[ [0-9]+s \] thds: |Latency \(ms\):|Throughput:"
 )
-_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?")  # of a time stamp: it differs from line to line, and so do its digits
+# a number in a time stamp, which differs from line to line as its digits do
+_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)?")
 _NOT_TEXT = re.compile("[\x00-\x08\x0e-\x1a\x1c-\x1f\ufffd]")  # \x1b begins a color
 
 

@@ -50,7 +50,7 @@ _ANY_TABLE = """
     SELECT tablename FROM pg_tables
     WHERE schemaname <> 'information_schema' AND schemaname !~ '^pg_' ORDER BY 1 LIMIT 1
 """
-# in the database's own tablespace anybody may make tables who may make them at all
+# Everybody who may create tables may do so in the database's own tablespace.
 _TABLESPACES = """
     SELECT name, spcname IS NOT NULL AND name <> 'pg_global',
            t.oid = d.dattablespace OR has_tablespace_privilege(%s, t.oid, 'CREATE')

@@ -23,7 +23,7 @@ from pools.errors import PoolsError
 from pools.inventory import pools
 from pools.models import Pool
 
-AT_ONCE_MINUTES, AT_ONCE_SCALE = 1, 1  # of the first answer by one click
+AT_ONCE_MINUTES, AT_ONCE_SCALE = 1, 1  # the minutes and scale of the first answer, which takes one click
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -27,7 +27,7 @@ from benchmarks.views import run_charts
 from core.lib.access import staff_only
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away
-ROWS_WITHOUT_SCRIPT = 120  # of samples, in the table for browsers without JavaScript
+ROWS_WITHOUT_SCRIPT = 120  # rows of samples in the table for browsers without JavaScript
 
 
 @require_safe

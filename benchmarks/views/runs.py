@@ -41,7 +41,7 @@ from pools.models import Cluster, Pool, PoolState
 PAGE_SIZE = 25
 SENT_TWICE_S = 60  # an identical form within this time counts as a double submission
 AGAIN_S = 3  # the same for "Run again"
-WORTH_S = 10  # for each run of "Is my pool worth it?"
+WORTH_S = 10  # duration of each run of "Is my pool worth it?"
 # Query parameters that prefill the form: the target, and the size of the loaded dataset.
 PREFILLED = (
     "engine",

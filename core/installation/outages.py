@@ -18,7 +18,7 @@ DATABASE_AWAY = (OperationalError, InterfaceError)
 # (https://www.postgresql.org/docs/current/errcodes-appendix.html); libpq's own failures have no SQLSTATE
 AWAY_CLASS = "08"
 AWAY_STATES = frozenset({"53300", "57P01", "57P02", "57P03"})
-away_since: dict[str, float] = {}  # by name of the task, in this process
+away_since: dict[str, float] = {}  # name of a task → the time since when it fails in this process
 
 
 @cache

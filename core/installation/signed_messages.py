@@ -14,7 +14,7 @@ from core.installation.models import CarriedOut
 
 logger = logging.getLogger(__name__)
 
-LIFETIME = timedelta(hours=1)  # what waits longer is sent again by beat, under an id of its own
+LIFETIME = timedelta(hours=1)  # Beat sends a message that waits longer again, under an id of its own.
 CLOCKS_DIFFER_BY = timedelta(minutes=10)
 
 

@@ -78,7 +78,7 @@ def resolve(host: str, port: int) -> list[str]:
     """Return the addresses of a host in the order to try them; raises `OSError` where it has none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    except UnicodeError as error:  # no name that DNS could carry
+    except UnicodeError as error:  # DNS could not carry this name.
         raise OSError(str(error)) from error
     return list(dict.fromkeys(str(one[4][0]) for one in found))
 

@@ -25,7 +25,7 @@ def _pattern(*, escaped: bool) -> str:
 
 _SPAN = re.compile(_pattern(escaped=False))
 _SPAN_IN_BODY = re.compile(_pattern(escaped=True).encode())
-_SIGNS = (OPEN.encode()[:2], rf"\u{ord(OPEN):04x}"[:5].encode())  # what every body with a mark holds
+_SIGNS = (OPEN.encode()[:2], rf"\u{ord(OPEN):04x}"[:5].encode())  # Every body with a mark contains one of these.
 
 
 def write(to_admins: str, to_others: str) -> str:

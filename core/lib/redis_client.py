@@ -14,7 +14,7 @@ from redis.backoff import NoBackoff
 from redis.retry import Retry
 
 TIMEOUT_S = 1.0
-REST_S = 1.0  # so that a missing Redis costs a caller one timeout a second at the most
+REST_S = 1.0  # A missing Redis costs a caller one time-out per second at most.
 ERRORS = (redis.RedisError, OSError)
 
 

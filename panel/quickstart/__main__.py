@@ -33,7 +33,7 @@ FAILURES = (
     NoFreePort,
     PoolsError,
     ProgramFailed,
-    psycopg.Error,  # of the demo
+    psycopg.Error,  # The demo raises it.
 )
 
 

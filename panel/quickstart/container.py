@@ -48,7 +48,7 @@ def set_up(servers: DemoServers) -> None:
     from panel.quickstart.demo import Demo
 
     call_command("migrate", verbosity=1, interactive=False)
-    start.recognize_a_copy(home.path)  # before the demo's poolers are registered
+    start.recognize_a_copy(home.path)  # The check comes before the demo's poolers are registered.
     call_command("collectstatic", verbosity=1, interactive=False, clear=True)
     user, logins = admin.ensure(home, env.text("POOLDECK_ADMIN_PASSWORD"))
     home.write_quickstart({"url": "http://localhost:8000", **logins})

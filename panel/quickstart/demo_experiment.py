@@ -17,7 +17,7 @@ from panel.quickstart.supervise import Supervisor
 SCALE = 10
 ENDED = {"succeeded", "failed", "cancelled"}
 POLL_EVERY_S = 1.0  # each answer compares all runs so far, on the processors that are measured
-RUN_WITHIN_S, SET_UP_WITHIN_S = 20, 240  # beside the load
+RUN_WITHIN_S, SET_UP_WITHIN_S = 20, 240  # limits for a run and for the setup, in addition to the load
 DIRECT = {"direct", "none"}  # endpoints of the playbooks without a pooler
 HEADINGS = (
     "arm",

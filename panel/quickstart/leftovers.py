@@ -14,7 +14,8 @@ from pathlib import Path
 from panel.quickstart.programs import ProgramFailed
 
 ENDS_WITHIN_S = 15.0
-STATUS_LINE, STOPPING = 8, "stopping"  # of postmaster.pid (PostgreSQL's src/include/utils/pidfile.h)
+# The line of postmaster.pid with the status, and its value (PostgreSQL's src/include/utils/pidfile.h).
+STATUS_LINE, STOPPING = 8, "stopping"
 
 
 def clear(data_directory: Path) -> None:

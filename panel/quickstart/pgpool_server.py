@@ -18,7 +18,7 @@ class PgpoolServer(Server):
     name = "pgpool"
     stop_signal = orphan_signal = signal.SIGINT  # fast shutdown; a killed parent would leave its children running
     not_ready = (psycopg.OperationalError,)
-    children = 32  # as many clients at once
+    children = 32  # the number of clients at once
 
     def __init__(
         self,
@@ -105,7 +105,7 @@ class PgpoolServer(Server):
             "num_init_children": self.children,
             "max_pool": 1,
             "connection_cache": "on",
-            "enable_shared_relcache": "off",  # or it takes 130 MB of shared memory
+            "enable_shared_relcache": "off",  # The shared cache would take 130 MB of shared memory.
             "enable_pool_hba": "on",
             "pool_passwd": "'pool_passwd'",  # always read beside pgpool.conf
             "failover_on_backend_error": "off",

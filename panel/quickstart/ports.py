@@ -6,7 +6,7 @@ import time
 from collections import deque
 
 LOOPBACK = "127.0.0.1"
-# below Linux's range of ephemeral ports (ip_local_port_range), so that a remembered port stays free
+# These lie below Linux's range of ephemeral ports (ip_local_port_range), so that a remembered port stays free.
 LOWEST, HIGHEST = 15000, 32000
 FREE_WITHIN_S = 5
 BACKLOG = 2048  # uvicorn's own

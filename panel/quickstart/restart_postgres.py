@@ -15,7 +15,7 @@ from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.servers import PostgresServer
 
-UP_WITHIN_S = 90.0  # below the deadline that the panel gives the command
+UP_WITHIN_S = 90.0  # shorter than the deadline that the panel gives the command
 POLL_EVERY_S = 0.1
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-# as systemd's StartLimitBurst= and StartLimitIntervalSec= (systemd.unit(5)) in a clock of its own
+# StartLimitBurst= and StartLimitIntervalSec= of systemd.unit(5), measured with a clock of its own.
 START_LIMIT_BURST = 5
 START_LIMIT_INTERVAL_S = 60.0
 FIRST_BACK_OFF_S = 0.5

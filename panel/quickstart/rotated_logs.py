@@ -72,7 +72,7 @@ class RotatedLog:
 
     def _write(self, lines: bytes) -> None:
         """Append to the file, opened anew as it may have been deleted; rotate it first where it would get too large."""
-        # with a full disk the lines are lost, as ever: a program whose pipe is not read would stop
+        # With a full disk the lines are lost: a program whose pipe nobody reads would stop.
         with self._lock, suppress(OSError):
             size = self.path.stat().st_size if self.path.exists() else 0
             if size and size + len(lines) > self.size:

@@ -235,7 +235,7 @@ class PgBouncerServer(Server):
         self.own_settings: dict[str, object] = {}  # added to its first configuration
         self.binary = binary_path or binary("pgbouncer")
         self.config_dir = home / "config"
-        # since 1.23 SIGTERM waits for the clients to leave (PgBouncer's NEWS)
+        # Since 1.23 SIGTERM waits for the clients to leave (PgBouncer's NEWS).
         self.stop_signal = signal.SIGTERM if version_of(self.binary) < (1, 23) else signal.SIGQUIT
 
     def wait_until_ready(self) -> None:
@@ -258,7 +258,7 @@ class PgBouncerServer(Server):
         super().prepare()
         account.make_folder(self.config_dir)
         account.make_folder(self.socket_folder)
-        (self.home / "pgbouncer.pid").unlink(missing_ok=True)  # of a start that was killed
+        (self.home / "pgbouncer.pid").unlink(missing_ok=True)  # A start that was killed leaves this file.
         if not (self.config_dir / "userlist.txt").exists():
             account.write_private(self.config_dir / "userlist.txt", f'"{self.admin_user}" "{self.admin_password}"\n')
         ini = self.config_dir / "pgbouncer.ini"

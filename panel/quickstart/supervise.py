@@ -68,7 +68,7 @@ class Supervisor:
         keep = rotated_logs.backup_count()
         rotated_logs.rotate(program.log_path, keep)
         program.rotated_log = rotated_logs.RotatedLog(program.log_path, rotated_logs.max_bytes(), keep)
-        self.home.restart_request(program.name).unlink(missing_ok=True)  # of a command that was killed
+        self.home.restart_request(program.name).unlink(missing_ok=True)  # A command that was killed leaves this file.
         program.prepare()
         self.programs.append(program)
         program.spawn()

@@ -14,7 +14,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from core.lib import private_files
 
 AUTHORITY_LASTS = timedelta(days=3650)
-LASTS = timedelta(days=397)  # what clients accept at the most (CA/Browser Forum, since 2020)
+LASTS = timedelta(days=397)  # the longest validity that clients accept (CA/Browser Forum, since 2020)
 RENEWED_BEFORE = timedelta(days=30)
 CLOCKS_DIFFER = timedelta(hours=1)
 NAMES = ("localhost",)

@@ -18,7 +18,8 @@ from pools.models import Pool
 MOST_STATEMENTS = 5000  # pg_stat_statements.max by default
 TEXT_LENGTH = 2000
 HIDDEN = "<insufficient privilege>"
-# Of what a server reports, beside what every PgBouncer tracks, a client can set these (PostgreSQL's protocol manual).
+# Parameters that a server reports, that a client can set, and that PgBouncer does not always track (PostgreSQL's
+# protocol manual).
 SETTABLE_REPORTED = ("IntervalStyle", "default_transaction_read_only", "scram_iterations", "search_path")
 STATEMENTS, ACTIVITY = "pg_stat_statements", "pg_stat_activity"
 # An idle session holds only session-level locks; the key is split as PostgreSQL's manual describes (pg_locks).

@@ -97,7 +97,7 @@ HABITS = (
     ),
     _habit(
         _("session advisory lock"),
-        # not pg_advisory_unlock_all(), which drivers run to clean up after themselves and which takes no lock
+        # pg_advisory_unlock_all() is left out: drivers run it to clean up after themselves, and it takes no lock.
         r"\bpg_(?:try_)?advisory_(?:un)?lock(?:_shared)?\s*\(",
         SHARED,
         _("the lock stays with a server connection that others use, and the unlock may run on another one"),

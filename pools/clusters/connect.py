@@ -21,7 +21,8 @@ CONNECT_TIMEOUT_S = 5
 # restoration least of all. As start-up options, these hold before the first statement.
 TIMEOUTS = ("statement_timeout", "lock_timeout", "idle_in_transaction_session_timeout")
 LATER_TIMEOUTS = {140_000: "idle_session_timeout", 170_000: "transaction_timeout"}
-NO_OPTIONS = "unsupported startup parameter"  # of a pooler before the server, which passes no options on
+# A pooler before the server answers this, because it passes no options on.
+NO_OPTIONS = "unsupported startup parameter"
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 

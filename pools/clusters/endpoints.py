@@ -12,9 +12,9 @@ from pools.errors import NoStandby
 from pools.models import Cluster, Entry, NodeRole, Pool, Pooler, SslMode
 
 YOUR_ROLE = "YOUR_ROLE"
-YOUR_DATABASE = "YOUR_DATABASE"  # of an entry that leads to whatever database its clients name
+YOUR_DATABASE = "YOUR_DATABASE"  # the database of an entry that leads to whatever database its clients name
 REQUIRE_AUTH_SINCE = 160_000
-DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # of PgBouncer's client_tls_sslmode
+DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # values of PgBouncer's client_tls_sslmode that require TLS
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,9 +34,10 @@ class Endpoint:
     sslcert: str = ""
     sslkey: str = ""
     parameters: tuple[tuple[str, str], ...] = ()
-    # what those read who may not register servers, in place of what stands at the address
+    # Users who may not register servers read this text instead of the reason for a failed login.
     unreachable: str = field(default="", compare=False, repr=False)
-    is_panels_login: bool = field(default=False, compare=False, repr=False)  # whose password says what stands there too
+    # Its password, too, shows who is at the address.
+    is_panels_login: bool = field(default=False, compare=False, repr=False)
 
     @property
     def is_socket(self) -> bool:

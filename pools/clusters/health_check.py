@@ -22,7 +22,7 @@ Finding = dict[str, Any]  # fields of ClusterStatus, or of ClusterNode, by name
 
 AT_ONCE = 32
 STATEMENT_TIMEOUT_MS = 10_000
-PAUSE_S = 0.01  # between the first steps of a client
+PAUSE_S = 0.01  # pause between the first steps of a client
 
 # A role without pg_read_all_stats sees other sessions with an empty backend_type; clients have a role and a database.
 FIGURES = """
@@ -52,8 +52,8 @@ ROLES = r"""
            coalesce(rolvaliduntil < now(), false) AS password_expired
       FROM pg_roles WHERE rolname !~ '^pg_' ORDER BY rolname
 """
-# For those who may read it: whether a role's password was set anew since the last check. Whoever may not is an error in
-# the server's log.
+# Shows whether a role's password was set anew since the last check, to those who may read it. A role that may not would
+# leave an error in the server's log.
 MAY_READ_DIGESTS = "SELECT has_table_privilege('pg_catalog.pg_authid', 'SELECT') AS may"
 DIGESTS = """
     SELECT rolname, encode(sha256(convert_to(rolpassword, 'UTF8')), 'hex') FROM pg_catalog.pg_authid

@@ -25,8 +25,8 @@ class Cause(StrEnum):
     NO_LOGIN = auto()
     NO_DATABASE = auto()
     NO_PRIVILEGE = auto()
-    TOO_MANY = auto()  # for the role, or the database
-    FULL = auto()  # for anybody
+    TOO_MANY = auto()  # Connections of the role or to the database are used up.
+    FULL = auto()  # Connections of all clients are used up.
     HBA = auto()
     NOT_READY = auto()
     TLS_NOT_OFFERED = auto()
@@ -62,8 +62,8 @@ def _rule(sign: str, cause: Cause, sentence: str | Promise) -> Rule:
     return Rule(re.compile(sign, re.IGNORECASE), cause, sentence)
 
 
-# In order: libpq tries several addresses, and with sslmode=prefer each twice, and reports all attempts; the one that
-# got farthest explains most.
+# The order matters: libpq tries several addresses, and with sslmode=prefer each twice, and reports all attempts; the
+# attempt that got farthest explains most.
 RULES = (
     _rule(  # PgBouncer's own texts; they may quote the server's, which the rules below would misread
         r"server login has been failing|client_login_timeout|cannot connect to server|no working server connection",
@@ -244,9 +244,9 @@ RULES = (
 
 UNLISTED = _("login to %(address)s failed for an unlisted reason (server message: %(words)s)")
 UNREACHABLE = _("the panel can't reach the server; an admin sees the reason")
-WORDS_CHARACTERS = 500  # of an unknown server's message
+WORDS_CHARACTERS = 500  # the part of an unknown server's message that is shown
 
-# What a login is told by what stands at an address, whoever logs in.
+# Causes that the server at an address determines, whoever logs in.
 OF_THE_ADDRESS = {
     Cause.NOT_READY,
     Cause.TLS_NOT_OFFERED,
@@ -264,7 +264,7 @@ OF_THE_ADDRESS = {
     Cause.CLEARTEXT,
     Cause.OTHER,
 }
-# What a login that was registered with the address is told; the role of a pool is its users' business.
+# Causes that concern a login registered with the address; the role of a pool is its users' business.
 OF_THE_PANELS_LOGIN = OF_THE_ADDRESS | {Cause.PASSWORD, Cause.NO_PASSWORD, Cause.HBA, Cause.NO_LOGIN, Cause.NO_ROLE}
 
 

@@ -10,7 +10,7 @@ from pools.clusters.connect import Connection
 
 Login = tuple[str, str]  # database, role
 
-# When it read its rules and settings anew, and whether the verifiers of passwords may be read.
+# The time of the last reload, and the right to read the verifiers of passwords.
 SERVER = """
     SELECT pg_conf_load_time()::text, pg_postmaster_start_time()::text,
            has_table_privilege('pg_catalog.pg_authid', 'SELECT')

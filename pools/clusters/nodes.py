@@ -33,7 +33,8 @@ class NodeValues(TypedDict, total=False):
 
     host: str
     port: int
-    admin_password: str | None  # of the cluster, once more: it never goes to a new address unasked
+    # the cluster's password, entered again: the panel never sends it to a new address unasked
+    admin_password: str | None
 
 
 def add(cluster: Cluster, values: NodeValues, author: Model | None = None) -> ClusterNode:

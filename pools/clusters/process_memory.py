@@ -16,7 +16,7 @@ KB = 1024
 class Why(StrEnum):
     """Why the memory of the sessions could not be measured."""
 
-    ELSEWHERE = auto()  # no process of this host is one of the server's
+    ELSEWHERE = auto()  # The server's processes are not on this host.
     FORBIDDEN = auto()  # they are here, and this account may not read their memory
     NONE_IDLE = auto()  # there is nothing to measure
     HIDDEN = auto()  # the panel's role may not see which are idle

@@ -38,7 +38,7 @@ PART = """
 MAY_ASK_IDENTIFIER = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE') AS allowed"
 IDENTIFIER = "SELECT system_identifier::text AS system_identifier FROM pg_control_system()"
 
-# Without pg_read_all_stats only pid, role and application are visible.
+# A role without pg_read_all_stats sees only pid, role and application.
 RECEIVERS = """
     SELECT application_name, host(client_addr) AS client_addr, state, sync_state,
            pg_wal_lsn_diff(here.lsn, sent_lsn)::bigint AS unsent_bytes,

@@ -120,7 +120,7 @@ def _owner(
 ) -> FolderOwner:
     now = timezone.now()
     times = [time for time in (applied_at, last_seen_at) if time]
-    if times and lease_until and lease_until > now:  # no worker checks it during an apply
+    if times and lease_until and lease_until > now:  # During an apply no worker checks the folder.
         times.append(now)
     if not deliveries.DELIVERIES[delivery].needs_worker:  # any worker reaches it
         named, applied_on = "", ""

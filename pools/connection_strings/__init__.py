@@ -41,7 +41,7 @@ class Format:
     group: str = ""
 
 
-# in the order in which the box shows them
+# The connection box shows them in this order.
 FORMATS: dict[str, Format] = {
     "uri": Format("URI", uri.render),
     "keywords": Format(_("Keywords"), keywords.render),

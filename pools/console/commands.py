@@ -26,11 +26,11 @@ from pools.poolers.admin_commands import Blocker, Condition, Controls
 
 logger = logging.getLogger(__name__)
 
-Target = Pool | Entry  # of PgBouncer a database, whoever wrote its line
+Target = Pool | Entry  # For PgBouncer, a target is a database, whoever wrote its line.
 
 DEADLINE_S, LONGEST_DEADLINE_S = 5, 60
 HOLD_S, LONGEST_HOLD_S = 60, 3600
-GRACE = timedelta(seconds=10)  # for the logins and read-backs around a PAUSE
+GRACE = timedelta(seconds=10)  # time for the logins and read-backs around a PAUSE
 AT_ONCE = 16
 STATEMENT_TIMEOUT_MS = 5_000
 LONGEST_QUERY = 500  # characters of a blocker's query that are shown
@@ -42,7 +42,7 @@ ACTIVITY = """
 """
 
 
-_UNCHANGED = {  # by field of `Condition` and its value, which is not the expected one
+_UNCHANGED = {  # The keys are a field of `Condition` and its value, which is not the expected one.
     ("paused", True): gettext_lazy("the console accepted the command, but pool %(pool)s is still paused: check again"),
     ("paused", False): gettext_lazy("the console accepted the command, but pool %(pool)s is not paused: check again"),
     ("disabled", True): gettext_lazy("the console accepted the command, but pool %(pool)s is disabled: check again"),
@@ -311,7 +311,7 @@ def _not_paused(pool: Target, deadline_s: int, blockers: list[Blocker]) -> NotPa
 
 def _with_activity(pool: Target, blockers: list[Blocker]) -> list[Blocker]:
     """Add to the blockers what pg_stat_activity shows of their server connections, if the cluster answers."""
-    if (cluster := pool.cluster) is None:  # of an entry whose server is not registered
+    if (cluster := pool.cluster) is None:  # The entry's server is not registered.
         return blockers
     pids = [blocker.server_pid for blocker in blockers]
     try:

@@ -18,7 +18,7 @@ from pools.models import Pooler
 logger = logging.getLogger(__name__)
 
 PROC = Path("/proc")
-STATE, STARTED = 0, 19  # of the fields after the name in /proc/PID/stat (proc(5): fields 3 and 22)
+STATE, STARTED = 0, 19  # positions among the fields after the name in /proc/PID/stat (proc(5): fields 3 and 22)
 ENDED = ("Z", "X")
 OPEN = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 

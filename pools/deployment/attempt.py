@@ -26,8 +26,9 @@ from pools.poolers.session import Draft, Session
 
 logger = logging.getLogger(__name__)
 
-RETRY_UNREACHABLE_AFTER = timedelta(seconds=4)  # at each beat of `apply_what_waits`
-REST = timedelta(seconds=60)  # after a cluster refused all logins; `retries.wake` ends it once the cluster does not
+RETRY_UNREACHABLE_AFTER = timedelta(seconds=4)  # `apply_what_waits` retries at each beat.
+# pause after a cluster refused all logins; `retries.wake` ends it once the cluster accepts them
+REST = timedelta(seconds=60)
 MOST_NAMED = 10
 ROWS_AT_ONCE = 2000  # well within the 32,766 parameters that SQLite takes of one statement, and PostgreSQL 65,535
 REFUSED = (PoolState.ROLLED_BACK, PoolState.FAILED, PoolState.DRIFTED, PoolState.FAILING)
@@ -58,7 +59,7 @@ class Wanted:
         pools = PoolSet.of(pooler, live.specs.lines if live else {})
         for pool in pools.others:
             if pool.state == PoolState.PENDING and pool.route in busy:
-                pool.state = PoolState.ROLLED_BACK  # in this attempt: its record stays pending
+                pool.state = PoolState.ROLLED_BACK  # This holds for the attempt alone: the pool's record stays pending.
         return cls(pooler, pools, pooler.settings_state == PoolState.PENDING, live, busy)
 
     @property

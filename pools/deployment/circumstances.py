@@ -31,12 +31,12 @@ from pools.poolers import direct_login, driver
 from pools.poolers.base import READ_BY_POOLERS, ClusterBusy
 
 MOST_FILES_ELSEWHERE = 100
-AVAILABLE = 3  # of the columns of df -P
-SPARE_BYTES = 1024 * 1024  # besides twice what the files of the folder take
+AVAILABLE = 3  # a column of `df -P`
+SPARE_BYTES = 1024 * 1024  # space needed besides twice the size of the folder's files
 FREED_BYTES = 8 * 1024
-MOST_BYTES = 99_999_999  # that are told: there may be room, and a quota or no inode
-UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT)  # of O_TMPFILE, see open(2)
-AT_ONCE, MOST_LOGINS = 16, 8  # of a pooler: the checks of clusters tell of the others, every minute
+MOST_BYTES = 99_999_999  # More free space is not counted: the cause may then be a quota, or missing inodes.
+UNSUPPORTED = (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT)  # errors where O_TMPFILE is not supported, see open(2)
+AT_ONCE, MOST_LOGINS = 16, 8  # logins per pooler: each minute the checks of clusters cover the others
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -58,7 +58,7 @@ class Circumstances(NamedTuple):
         """Return whether anything changed since they were kept as a text."""
         try:
             before = Circumstances(*kept.split(":"))
-        except TypeError:  # of an earlier release
+        except TypeError:  # An earlier release saved it in another format.
             return True
         logins_differ = bool(self.logins and before.logins) and self.logins != before.logins
         return self.facts != before.facts or logins_differ or self._has_more_room_than(before)

@@ -153,7 +153,7 @@ def _record_pools(pooler: Pooler, faults: dict[UUID, str]) -> None:
     for pool in pooler.pools.filter(state__in=LIVE_STATES):
         state, reason = (PoolState.DRIFTED, faults[pool.pk]) if pool.pk in faults else (PoolState.APPLIED, "")
         if pool.state == PoolState.FAILING and state == PoolState.APPLIED:
-            continue  # only a login through it ends that
+            continue  # Only a login through the pool ends the state failing.
         if (pool.state, pool.state_reason) != (state, reason):
             logger.warning("pool %s of pooler %s is %s: %s", pool.pk, pooler.pk, state, reason)
             same = Pool.objects.filter(pk=pool.pk, version=pool.version, state=pool.state)

@@ -109,7 +109,7 @@ def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None)
     asked_since = {name for name in kind.files_of(pooler) if not any(name in one for one in known)} - {*kind.files}
     for name in kind.files_of(pooler):
         if name in asked_since:
-            continue  # no apply wrote it yet, so it is the operator's
+            continue  # No apply wrote the file yet, so it is the operator's.
         ours = kind.ours(name, texts.get(name, ""))
         if ours not in {kind.ours(name, one.get(name, "")) for one in known}:
             found[name] = _("it was edited by hand") if ours else _("the panel's part was removed")

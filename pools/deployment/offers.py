@@ -16,7 +16,7 @@ from pools.errors import ApplyFailed
 from pools.models import Pooler, Revision, RevisionState
 from pools.poolers.base import Rejected
 
-PATIENCE = timedelta(minutes=3)  # after the fetch
+PATIENCE = timedelta(minutes=3)  # the longest wait for the new configuration after the fetch
 
 
 def path_of(pooler: Pooler) -> str:

@@ -29,7 +29,7 @@ from pools.poolers.session import Session
 
 logger = logging.getLogger(__name__)
 
-MOST_ATTEMPTS = 25  # of one apply, each refused because of other pools: each writes all files
+MOST_ATTEMPTS = 25  # limit of one apply, in which each attempt refuses other pools and writes all files
 COLLECTED_AFTER = 200_000  # objects
 CUT_OFF = "connection lost"  # the last step of an apply that could not tell which files its host has
 
@@ -106,7 +106,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
         _refuse_drift(pooler, live)
     try:
         with KINDS[pooler.kind].open(pooler) as session:
-            # not before: while the pooler is down, they record that its files prove nothing
+            # The session comes first: an apply that ended while the pooler is down proves nothing about its files.
             fail_interrupted_revisions(dead)
             pooler.mark(PoolerState.ONLINE, session.version_text)
             for _attempt_number in range(MOST_ATTEMPTS):
@@ -117,7 +117,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
                     break
             else:
                 give_up_rest(Wanted.of(pooler, live, busy), _given_up(last))
-    except Rejected as fault:  # by its driver, before any session
+    except Rejected as fault:  # The driver refused before it opened a session.
         fail_interrupted_revisions(dead)
         asked = Wanted.of(pooler, live)
         last = _refuse_unrendered(asked, author, fault, _revision_fields(asked, overwrite=overwrite))
@@ -215,7 +215,7 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         give_up(asked, asked.changed, asked.changed_settings, PoolState.FAILED, reason)
     else:
         attempt.step("rolled back", _("the pooler reports the settings of the old files"))
-        if isinstance(fault, HostUnreachable):  # no pool is at fault: the next apply tries again
+        if isinstance(fault, HostUnreachable):  # No pool caused this, so the next apply tries again.
             attempt.revision.finish(RevisionState.ROLLED_BACK, str(fault))
             raise fault
         refuse(attempt.revision, fault, asked)

@@ -72,7 +72,8 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
     _refuse(chain(_broken_rules(fresh), _bad_settings(locked, revision)))
     before = budget.of_clusters(clusters.values())
     _write(plan)
-    _restore_settings(locked, revision, author)  # before the budget is read again, which counts its processes
+    # The settings come first, since the budget counts the pooler's processes.
+    _restore_settings(locked, revision, author)
     _refuse(_over_budget(before, budget.of_clusters(clusters.values()), clusters))
     Pooler.objects.filter(pk=locked.pk).update(spec_cause=_("rollback to %(number)s") % {"number": revision.number})
 

@@ -21,7 +21,8 @@ COLUMNS = tuple(field.attname for field in DESIRED)
 SHARED = attrgetter(*(name for name in COLUMNS if name not in ("name", "settings")))
 NOT_LIVE = frozenset({PoolState.ROLLED_BACK, PoolState.FAILED})  # an older spec is live
 LONGEST_SUMMARY = 300
-MOST_LISTED = 50  # of added or removed pools: more never fit, each takes nine characters at least
+# added or removed pools that a summary names: more never fit, since each takes nine characters at least
+MOST_LISTED = 50
 
 
 def snapshot(pooler: Pooler, pools: PoolSet | None = None, live: Specs | None = None) -> Specs:

@@ -11,7 +11,7 @@ from pools.config_files import deliveries
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
 
-MODE = 0o600  # of each file in a tar: all may hold secrets
+MODE = 0o600  # the mode of each file in a tar: all may hold secrets
 SINCE = 0  # their time, the same whenever they are fetched
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 if TYPE_CHECKING:
-    from django.utils.functional import _StrPromise  # in the stubs only
+    from django.utils.functional import _StrPromise  # The class exists in the stubs only.
 
 ENCRYPTED = _("Encrypted at rest and never shown in forms again")
 

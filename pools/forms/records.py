@@ -253,7 +253,7 @@ class PoolForm(Typed):
         typed = {name: value for name in self.further if (value := self.cleaned_data.get(FURTHER + name))}
         for name, message in pooler_settings_validation.value_problems(pooler, Scope.POOL, typed) if pooler else ():
             self.add_error(FURTHER + name, message)
-        if self.errors:  # what the verb would find in the other values is told now, not at the next try
+        if self.errors:  # The form reports the faults of the other values now, not at the next attempt.
             for name, message in pool_validation.value_problems(self.cleaned_data):
                 self.add_error(name, message)
         return self.cleaned_data
@@ -300,7 +300,7 @@ class PoolForm(Typed):
             return chosen
         try:
             return Cluster.objects.select_related("status").filter(pk=chosen).first() if chosen else None
-        except (ValueError, forms.ValidationError):  # not a UUID: the field reports it itself
+        except (ValueError, forms.ValidationError):  # The value is not a UUID: the field reports it itself.
             return None
 
     def _fill_pickers(self) -> None:
@@ -334,7 +334,8 @@ class PoolForm(Typed):
             self.initial["mode"] = Mode.SESSION
         if size := kind.usual_size(pooler):
             self.initial["size"] = size
-            # not the id of the other poolers' field, whose value htmx would preserve (hx-preserve)
+            # The id differs from the field's for other poolers, because htmx would preserve that one's value
+            # (hx-preserve).
             self.fields["size"].widget.attrs = {"readonly": "readonly", "id": "id_size_fixed"}
         for field, text in kind.pool_notes.items():
             self.fields[field].help_text = text.format(pooler=pooler)
@@ -371,7 +372,7 @@ def _pooler_of(chosen: Any) -> Pooler | None:
         return chosen or None
     try:
         return Pooler.objects.filter(pk=chosen).first()
-    except (ValueError, forms.ValidationError):  # not a UUID: the field reports it itself
+    except (ValueError, forms.ValidationError):  # The value is not a UUID: the field reports it itself.
         return None
 
 

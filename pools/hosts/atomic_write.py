@@ -18,7 +18,7 @@ from pools.errors import ApplyFailed
 from pools.hosts.base import LARGEST_BYTES, Access, UnsafeFolder
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-POLLS = 5  # of a file that another process is swapping
+POLLS = 5  # attempts to read a file that another process is swapping
 
 
 def read(folder: str, names: list[str]) -> dict[str, bytes | None]:

@@ -20,7 +20,7 @@ SCRIPTS = Path(__file__).parent / "scripts"
 LARGEST_BYTES = 32 * 1024 * 1024
 RUN_S = 30.0
 NO_FILE, ABSENT = 42, 44  # exit codes of scripts: it is no regular file, or not there
-KILLED = 128  # above it: by a signal
+KILLED = 128  # A signal ended a program with a higher exit code.
 
 
 class UnsafeFolder(ApplyFailed):
@@ -86,7 +86,7 @@ class HostConnection(ABC):
     Everything raises `HostUnreachable` where the connection is lost; then it is unknown whether it was done.
     """
 
-    is_here = False  # whether it is the host of this process
+    is_here = False  # The host is the one that this process runs on.
 
     @property
     @abstractmethod

@@ -96,7 +96,8 @@ def _disown() -> None:
     """Leave the logins of the process that this one was forked from alone, and the locks that it may have held."""
     global _guard
     _guard = threading.Lock()
-    _of_parent.extend(_kept.values())  # what nobody refers to is closed, and its folder removed
+    # A login that nobody refers to is closed, and its folder removed; so the parent's are referred to here.
+    _of_parent.extend(_kept.values())
     for kept in (_kept, _host_locks, _refused, _renewed_at):
         kept.clear()
 

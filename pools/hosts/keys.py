@@ -69,7 +69,7 @@ def _own_sockets(pooler: Pooler) -> Iterator[str]:
     folders = [pooler.host, *(str(process["socket"]) for process in pooler.processes)]
     ports = [port for port in (pooler.port, pooler.pcp_port) if port]
     yield from (socket_path(folder, port) for folder in folders if folder.startswith("/") for port in ports)
-    yield pooler.stats_address  # what is no path is left out
+    yield pooler.stats_address  # The caller leaves out values that are not paths.
 
 
 def socket_path(folder: str, port: int) -> str:

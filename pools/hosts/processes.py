@@ -8,7 +8,8 @@ from pathlib import PurePosixPath
 
 from pools.hosts.base import HostConnection
 
-RENAMED = re.compile(r"\.\d+\.tmp$")  # what HAProxy calls a socket until it is bound; the kernel keeps that name
+# HAProxy gives a socket this name until it is bound, and the kernel keeps the name.
+RENAMED = re.compile(r"\.\d+\.tmp$")
 OF_POSTGRESQL = re.compile(r"/\.s\.PGSQL\.\d+$")
 UNIT_SEPARATOR = "\037"
 
@@ -23,7 +24,7 @@ class ProcessFacts:
     user: str
     exe: str
     cwd: str
-    unit: str  # of systemd
+    unit: str  # the unit of systemd
     argv: tuple[str, ...]
     listeners: frozenset[tuple[str, int]]  # address and port of each TCP socket that listens
     sockets: frozenset[str]  # paths of the Unix sockets on which it listens

@@ -22,8 +22,8 @@ from pools.hosts.ssh_client import LOST, Client, hops_to, logged_in
 from pools.models import Host
 
 REFUSED_WITHIN_S = 3.0  # a connection that is open for longer leads somewhere
-PROBES = 3  # while other tunnels of the login are refused in the same moment, for another reason
-PROHIBITED = "administratively prohibited"  # by sshd's configuration, or by the line in authorized_keys
+PROBES = 3  # probes while other tunnels of the login are refused in the same moment for another reason
+PROHIBITED = "administratively prohibited"  # sshd's configuration or the line in authorized_keys prohibits it
 SOCKET_TEST = f'[ -S "$1" ] || exit {ABSENT}; [ -w "$1" ] || exit 1'
 OPEN_FAILED = re.compile(r"open failed: (.*)")
 GRACE_S = 10.0  # beyond a program's own time, for the connection

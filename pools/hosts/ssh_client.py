@@ -28,7 +28,7 @@ from pools.hosts.base import PATH, quoted
 from pools.models import Host
 
 CONNECT_S, ALIVE_S, ALIVE_COUNT = 8, 5, 2
-LOGIN_S = 20.0  # with all hosts that lead there
+LOGIN_S = 20.0  # limit of a login, including all hosts on the way
 READY = b"pooldeck-is-logged-in"
 LOST = 255  # ssh's own exit code
 PREFIX = "pooldeck-ssh-"

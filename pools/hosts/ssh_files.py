@@ -29,7 +29,7 @@ from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, Finished, HostConnec
     *(41, 42, 43, 45, 46, 47, 48, 49),
     *(50, 51, 52, 53, 54, 55),
 )
-ATTEMPTS = 5  # while another process writes there, such as the rest of an apply whose worker was killed
+ATTEMPTS = 5  # attempts while another process writes there, such as the rest of an apply whose worker was killed
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
 
 

@@ -41,8 +41,8 @@ class Budget:
     allocated: int
     free: int | None
     sources: list[tuple[str, int]]
-    for_experiments: int = 0  # of what is allocated, to pools that go with their experiment
-    unmanaged: Unmanaged = NOTHING  # of entries that no pool of the panel stands for
+    for_experiments: int = 0  # the part of `allocated` that goes to pools of experiments
+    unmanaged: Unmanaged = NOTHING  # connections of entries that no pool of the panel manages
 
     @property
     def taken(self) -> int:

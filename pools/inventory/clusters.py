@@ -36,10 +36,10 @@ FIELDS = (
     "set_aside_connections",
     "protected",
 )
-ADDRESS = ("host", "port", "admin_user")  # what a stored password is bound to
-RENDERED = ("host", "port", "admin_user", "sslmode", "sslrootcert")  # what poolers' configurations are made of
+ADDRESS = ("host", "port", "admin_user")  # A stored password is bound to these.
+RENDERED = ("host", "port", "admin_user", "sslmode", "sslrootcert")  # Configurations of poolers contain these.
 NEEDS_AUTHORITY = {SslMode.VERIFY_CA, SslMode.VERIFY_FULL}
-LARGEST = 2_147_483_647  # of the integer column
+LARGEST = 2_147_483_647  # limit of the integer column
 
 
 class InvalidCluster(InvalidValues):

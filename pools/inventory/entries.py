@@ -19,7 +19,7 @@ SHOWN = [field.name for field in fields(FoundEntry) if field.name != "unused"]
 WRITTEN = [*(name for name in SHOWN if name != "name"), "pool", "cluster", "seen_at"]
 BATCH = 500
 LONGEST = 1000
-LARGEST = 2_147_483_647  # of a column for whole numbers
+LARGEST = 2_147_483_647  # limit of a column for whole numbers
 
 
 def record(pooler: Pooler, found: Iterable[FoundEntry], index: ClusterIndex) -> None:

@@ -25,12 +25,13 @@ FIELDS = ("name", "address", "port", "user", "jump")
 PLACE = ("address", "port", "user", "jump")  # a change of these needs a new check
 ADDRESS = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,254}")
 USER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.@-]{0,61}\$?")
-NEEDED = ("flock", "timeout", "sync", "sha256sum")  # beside sh; of util-linux and coreutils, or of busybox
+# programs needed besides sh; from util-linux and coreutils, or from busybox
+NEEDED = ("flock", "timeout", "sync", "sha256sum")
 SHOWN = ("pgbouncer", "pgpool", "haproxy", "pgbench", "psql", "bwrap")
 # bubblewrap needs user namespaces, which many containers and some systems forbid to accounts
 SANDBOX_TRIAL = ("bwrap", "--unshare-all", "--share-net", "--cap-drop", "ALL", "--ro-bind", "/", "/", "true")
 CHECKS_AT_ONCE = 8
-Checked = dict[str, Any]  # what `Host.mark` takes
+Checked = dict[str, Any]  # the arguments of `Host.mark`
 
 
 class InvalidHost(InvalidValues):

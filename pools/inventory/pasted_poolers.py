@@ -47,7 +47,7 @@ class Outcome:
     is_known: bool = False
     error: str = ""
     entries: int = 0
-    elsewhere: int = 0  # of the entries, those whose server is not registered
+    elsewhere: int = 0  # entries whose server is not registered
 
     @property
     def state(self) -> str:

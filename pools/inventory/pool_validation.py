@@ -28,7 +28,7 @@ FIELD_OF_CAUSE = {
     Cause.NO_LOGIN: "user",
 }
 
-# by whether the cluster was asked now (else: at its last check)
+# The key says whether the cluster was queried now, or at its last check.
 _NO_DATABASE: dict[bool, Promise] = {
     True: gettext_lazy(
         "there is no database %(database)r on cluster %(cluster)s now (it has %(existing)s): "

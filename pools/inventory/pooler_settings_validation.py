@@ -15,7 +15,7 @@ from pools.poolers.settings_schema import Scope, Setting, Type, Version
 Problems = Iterator[tuple[str, str]]
 Values = Mapping[str, Any]
 LARGEST_FILE = 256 * 1024  # characters
-GIVEN_PREFIX = "pooldeck_"  # of the files that the panel writes into a pooler's folder
+GIVEN_PREFIX = "pooldeck_"  # prefix of the files that the panel writes into a pooler's folder
 NO_VALUE = "-"
 OF_ANOTHER_RELEASE = gettext_lazy("Of another release")
 

@@ -35,7 +35,7 @@ OF_HOST = (
     "delivery",
     "ssh_host",
 )  # a change of them leads to other files, or to another program
-OF_SECRET = ("secret_owner", "stats_address", "ssh_host_id")  # who gets the password
+OF_SECRET = ("secret_owner", "stats_address", "ssh_host_id")  # A change of these sends the password somewhere else.
 OF_FILES = ("config_dir", "config_file", "delivery", "ssh_host")
 CHECKS_AT_ONCE = 16
 
@@ -264,7 +264,7 @@ def _check(pooler: Pooler, owner: folder_owner.FolderOwner) -> PoolerCheck:
 def _record(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex) -> None:
     """Save the result and the entries; pools whose size is their pooler's get it."""
     reason = found_by_check.reason
-    if reason is None:  # only its generator can tell what is wrong with an online pooler's folder
+    if reason is None:  # Only its generator can tell what is wrong with the folder of an online pooler.
         reason = pooler.error if pooler.state == PoolerState.ONLINE else ""
     pooler.mark(
         PoolerState.ONLINE if found_by_check.version else PoolerState.UNREACHABLE,

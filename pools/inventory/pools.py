@@ -60,7 +60,7 @@ class PoolValues(TypedDict, total=False):
     size: int | None
     allowed_users: str | list[str] | None  # a list, or one a line
     settings: dict[str, Any] | None
-    user_password: str | None  # where the panel does not know it
+    user_password: str | None  # needed where the panel does not know it
     over_budget_confirm: str | None  # the cluster's name, where the pool may exceed the budget
 
 
@@ -80,7 +80,8 @@ def create(
     password = _typed_password(pool, values)
     InvalidPool.refuse(pool_validation.problems(pool))
     sql_settings.refuse_for_pool(pool, None, right)
-    InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))  # before any server is queried
+    # These checks need no server, so they come first.
+    InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))
     InvalidPool.refuse(_entry_conflicts(pool))
     InvalidPool.refuse(pool_validation.server_problems(pool, password))
     sql_settings.refuse_powerful(pool, None, right)
@@ -152,7 +153,7 @@ def remove(pool: Pool, author: models.Model | None = None) -> None:
             state_reason="",
             version=models.F("version") + 1,
         )
-        _refresh(pool)  # before the commit, after which a worker may delete the record at any moment
+        _refresh(pool)  # The refresh comes before the commit: after it, a worker may delete the record at any moment.
         task_queue.ask([pool.pooler_id], author)
     logger.info("pool %s (%s): removal requested by %s", pool.pk, pool, author)
 
@@ -207,7 +208,7 @@ def _found(model: type[Record], given: Any) -> Record | None:
         return given
     try:
         return model._default_manager.filter(pk=given).first()
-    except ValidationError:  # not a UUID
+    except ValidationError:  # The value is not a UUID.
         return None
 
 

@@ -32,7 +32,7 @@ class ManagedView(APIView):
     permission_classes = [scopes.HasPermission]
     schema = None  # /api/schema/ describes the panel's own API
     write_scope: str = Scope.ADMIN
-    permissions: dict[str, str] = {}  # by method, where they are not those of `scopes.BY_METHOD`
+    permissions: dict[str, str] = {}  # method → permission, where it differs from `scopes.BY_METHOD`
     quota: Quota | None = None
 
     @cached_property

@@ -56,7 +56,7 @@ class PoolsView(ClusterView):
             with place_of(request):
                 made = applied_pools.create(values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
         except InvalidPool:
-            self._refuse_taken(pooler, name)  # by a request that came at the same moment
+            self._refuse_taken(pooler, name)  # A request at the same moment may have taken the name.
             raise
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
         return Response({"pool": shapes.pool(made, passwords)}, status=201)

@@ -23,7 +23,7 @@ from pools.models import (
 )
 
 ENGINE = "pg"
-REGION = "local"  # of a cluster that was never on the shelf
+REGION = "local"  # the region of a cluster that was never on the shelf
 MIB_PER_GB = 1024
 VERSION_NUM = 10_000  # PostgreSQL 15.4 is 150004
 ENCRYPTED = (SslMode.REQUIRE, SslMode.VERIFY_CA, SslMode.VERIFY_FULL)

@@ -15,7 +15,7 @@ from pools.managed_api.body import Body
 from pools.managed_api.errors import Unsupported
 from pools.managed_api.shapes import NO_AUTOSCALE
 
-# by the word in the address; a change that asks for nothing (an empty list of rules) is granted
+# last word of the address → reason; a change that requests nothing (an empty list of rules) is granted
 REFUSALS: dict[str, Promise] = {
     "backups": gettext_lazy("the panel makes no backups: use pgBackRest or Barman on the servers"),
     "events": gettext_lazy("the panel's events can't be written"),

@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 
 from pools.models.clusters import Cluster
 
-REFUSED_FOR = timedelta(minutes=10)  # how long clients get the reason of a failed creation; afterwards it is unknown
+# Clients get the reason of a failed creation for this long; afterwards it is unknown.
+REFUSED_FOR = timedelta(minutes=10)
 
 
 class CreationState(models.TextChoices):
@@ -75,10 +76,11 @@ class ClusterCreation(models.Model):
     state = models.CharField(max_length=12, choices=CreationState.choices, default=CreationState.CREATING)
     reason = models.TextField(default="", blank=True)
     created_at = models.DateTimeField(default=timezone.now)
-    requested_at = models.DateTimeField(default=timezone.now)  # of the command that is due
-    removal_requested_at = models.DateTimeField(null=True)  # by the client, before the cluster was there
+    requested_at = models.DateTimeField(default=timezone.now)  # time of the request whose command is due
+    # The client requested the removal before the cluster existed.
+    removal_requested_at = models.DateTimeField(null=True)
     settled_at = models.DateTimeField(null=True)
-    token = models.UUIDField(null=True)  # of the worker that has the command; only its holder settles
+    token = models.UUIDField(null=True)  # key of the worker that runs the command; only its holder settles the creation
     leased_until = models.DateTimeField(null=True)
 
     objects = CreationQuerySet.as_manager()

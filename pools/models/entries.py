@@ -47,13 +47,13 @@ class Entry(models.Model):
     mode = models.CharField(max_length=12, choices=Mode.choices, default=Mode.SESSION)
     size = models.PositiveIntegerField(null=True)
     reserve = models.PositiveIntegerField(default=0)
-    max_connections = models.PositiveIntegerField(default=0)  # of all users together; 0: no limit
-    connections = models.PositiveIntegerField(default=0)  # to its server, when it was last checked; of all processes
+    max_connections = models.PositiveIntegerField(default=0)  # limit of all users together; 0: no limit
+    connections = models.PositiveIntegerField(default=0)  # connections of all processes to its server at the last check
     paused = models.BooleanField(default=False)
     disabled = models.BooleanField(default=False)
     automatic = models.BooleanField(default=False)  # the entry `*` of its pooler made it for a client
     paused_until = models.DateTimeField(null=True, blank=True)  # the panel paused it, and resumes it then
-    source_file = models.CharField(max_length=500, default="", blank=True)  # where its line stands, once files are read
+    source_file = models.CharField(max_length=500, default="", blank=True)  # place of its line, once the files are read
     source_line = models.PositiveIntegerField(null=True)
     kept_because = models.TextField(default="", blank=True)  # why a take-over left it as it is
     seen_at = models.DateTimeField()

@@ -9,7 +9,8 @@ from core.accounts.models import ApiToken
 from pools.models.poolers import Pooler
 from pools.models.revisions import Revision
 
-NOTED_AGAIN_AFTER = timedelta(minutes=1)  # of requests that changed nothing, so that a loop's stay cheap
+# A request that changes nothing is recorded again only after this time, so that polling stays cheap.
+NOTED_AGAIN_AFTER = timedelta(minutes=1)
 
 
 class FileFetchQuerySet(models.QuerySet["FileFetch"]):

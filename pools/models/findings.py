@@ -28,7 +28,7 @@ class ProcessRow(TypedDict):
     socket: str  # the folder of its Unix socket
     peer_id: int | None
     version: str
-    state: str  # of `ProcessState`
+    state: str  # a value of `ProcessState`
 
 
 class Step(TypedDict):

@@ -42,7 +42,7 @@ class PoolSet(Collection[Pool]):
         settled = {key: state for key, (state, leaves) in order.items() if state in LIVE_STATES and not leaves}
         kept = {key: state for key, state in settled.items() if key in known}
         rows = Pool.objects.filter(pooler=pooler)
-        if len(kept) == len(settled):  # as nearly always
+        if len(kept) == len(settled):  # This is the usual case.
             rows = rows.exclude(state__in=LIVE_STATES, removal_requested_at=None)
         return cls(pooler, order, kept, [pool for pool in _read(pooler, rows, OF_OTHERS) if pool.key not in kept])
 

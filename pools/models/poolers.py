@@ -156,7 +156,7 @@ class Pooler(Server):
         help_text=_("How many processes of a managed PgBouncer share its port, for as many cores"),
     )
     generator = models.CharField(max_length=63, default="", blank=True, help_text=_("The worker that can write there"))
-    settings = models.JSONField(default=dict, blank=True)  # of the whole program, by the catalog's names
+    settings = models.JSONField(default=dict, blank=True)  # settings of the whole program, by the catalog's names
     user_settings = models.JSONField(default=dict, blank=True)  # {user: {setting: value}}
 
     settings_state = models.CharField(
@@ -166,11 +166,13 @@ class Pooler(Server):
     needs_restart: "models.JSONField[list[WaitingSetting], list[WaitingSetting]]" = models.JSONField(
         default=list, editable=False
     )
-    spec_cause = models.CharField(max_length=100, default="", editable=False)  # of what waits; see Revision.cause
+    # cause of the pending change; see Revision.cause
+    spec_cause = models.CharField(max_length=100, default="", editable=False)
     children_behind = models.JSONField(default=list, editable=False)  # see `leave_behind`
     drift: "models.JSONField[list[Difference], list[Difference]]" = models.JSONField(default=list, editable=False)
-    drift_seen_at = models.DateTimeField(null=True, editable=False)  # when the current drift was first seen
-    files_checked_at = models.DateTimeField(null=True, editable=False)  # for drift, by a worker that has its folder
+    drift_seen_at = models.DateTimeField(null=True, editable=False)  # time at which the current drift was first seen
+    # time at which a worker that has its folder last looked for drift
+    files_checked_at = models.DateTimeField(null=True, editable=False)
     state = models.CharField(max_length=12, choices=PoolerState.choices, default=PoolerState.UNKNOWN, editable=False)
     server_version = models.CharField(max_length=100, default="", editable=False)
     facts = models.JSONField(
@@ -181,7 +183,7 @@ class Pooler(Server):
     )  # why its console login may only read; empty where it may send commands
     processes: "models.JSONField[list[ProcessRow], list[ProcessRow]]" = models.JSONField(
         default=list, editable=False
-    )  # that share its port, see Driver.processes
+    )  # processes that share its port, see Driver.processes
     applied_processes = models.JSONField(
         default=list, editable=False
     )  # the numbers of those that the last apply read back, see Session.processes_read_back
@@ -194,7 +196,7 @@ class Pooler(Server):
     )  # its process, see pools.deployment.apply_lock
     refused_amid = models.CharField(
         max_length=64, default="", editable=False
-    )  # what surrounded the last refusal, see pools.deployment.retries
+    )  # digest of the circumstances of the last refusal, see pools.deployment.retries
     rests_until = models.DateTimeField(
         null=True, editable=False
     )  # an apply that waits for a cluster is not retried before

@@ -84,7 +84,8 @@ class Pool(Versioned):
     )
     applied_at = models.DateTimeField(null=True, editable=False, help_text=_("When an apply of it was last verified"))
     proved_at = models.DateTimeField(null=True, editable=False, help_text=_("When a login through it was last tried"))
-    proved_digest = models.CharField(max_length=64, default="", editable=False)  # of the password that last worked
+    # digest of the last password that worked
+    proved_digest = models.CharField(max_length=64, default="", editable=False)
     auth_method = models.CharField(
         max_length=16,
         default="",
@@ -101,7 +102,7 @@ class Pool(Versioned):
     paused_until = models.DateTimeField(null=True, editable=False, help_text=_("When a pause ends by itself"))
     taken_over = models.JSONField(
         default=dict, blank=True, editable=False
-    )  # of an entry that was there before: {"address", "role"}, see `poolers.pgbouncer.taken_entries`
+    )  # values of an entry that existed before: {"address", "role"}, see `poolers.pgbouncer.taken_entries`
     removal_requested_at = models.DateTimeField(null=True, editable=False)
 
     objects = PoolQuerySet.as_manager()

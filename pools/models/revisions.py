@@ -146,9 +146,10 @@ class Revision(models.Model):
     reason = models.TextField(default="")
     steps: "models.JSONField[list[Step], list[Step]]" = models.JSONField(default=list)
     cause = models.CharField(max_length=100, default="")  # such as "rollback to 12"; empty: a change
-    summary = models.CharField(max_length=300, default="")  # what it changes, in one line without secrets
+    summary = models.CharField(max_length=300, default="")  # the change in one line, without secrets
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
-    generator = models.CharField(max_length=63, default="")  # whose worker made it; of a live one: has its files
+    # generator whose worker made it; the live revision's has the files
+    generator = models.CharField(max_length=63, default="")
     created_at = models.DateTimeField(auto_now_add=True)
     offered_at = models.DateTimeField(null=True)  # its files, to be fetched; see `pools.deployment.offers`
     fetched_at = models.DateTimeField(null=True)  # its files, for the first time

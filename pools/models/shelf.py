@@ -42,7 +42,7 @@ class ShelfEntry(models.Model):
     claimed_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, editable=False, related_name="+"
     )
-    tags = models.JSONField(default=list, editable=False)  # of the claim
+    tags = models.JSONField(default=list, editable=False)  # tags of the claim
     kept = models.JSONField(default=dict, editable=False)  # {"databases": [names], "roles": [names]} before the claim
 
     objects = ShelfEntryQuerySet.as_manager()

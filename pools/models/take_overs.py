@@ -64,8 +64,8 @@ class TakeOver(models.Model):
     reason = models.TextField(default="")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     config_file = models.CharField(max_length=500)
-    names = models.JSONField(null=True)  # of the entries to become pools; None: all that can
-    appended = models.TextField(default="")  # what was added at the end of the main file
+    names = models.JSONField(null=True)  # entries that become pools; None: all that can
+    appended = models.TextField(default="")  # text added at the end of the main file
     sealed_originals = models.TextField(default="")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)

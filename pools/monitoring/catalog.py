@@ -13,7 +13,7 @@ from pools.inventory.connection_limits import Limits
 from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole, Pool
 from pools.poolers import driver
 
-Facts = Mapping[str, Mapping[str, Any]]  # by name
+Facts = Mapping[str, Mapping[str, Any]]  # name → facts
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from pools.monitoring import sampler
 from pools.monitoring.sampler import ConsoleSnapshot
 
 EVERY_S = 1.0
-SAME_ADDRESS_S = 15.0  # how long an edit of the pooler may take to be noticed
+SAME_ADDRESS_S = 15.0  # longest delay until an edit of the pooler is noticed
 _threads = ThreadPoolExecutor(max_workers=16, thread_name_prefix="feed")
 _feeds: dict[UUID, "_Feed"] = {}
 

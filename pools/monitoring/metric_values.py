@@ -55,7 +55,7 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
         yield from _of_owner(pooler, kept.get(pooler.pk))
     down = set(ClusterStatus.objects.filter(state=ClusterState.UNREACHABLE).values_list("cluster_id", flat=True))
     for pool in Pool.objects.wanted().of_people().select_related("pooler"):
-        if pool.cluster_id not in down:  # whose own event says why its pools fail
+        if pool.cluster_id not in down:  # The event of an unreachable cluster says why its pools fail.
             yield _of_failing(pool)
         if (snapshot := snapshots.get(pool.pooler_id)) and not snapshot.error:
             yield from _of_queue(pool, snapshot, (SubjectType.POOL, pool.pk, pool.name), pool.size)

@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 AT_MOST = 200  # events of one message
 LEASE = timedelta(seconds=60)  # longer than a channel may take; another worker takes over after it
 FIRST_WAIT_S, LONGEST_WAIT_S = 15, 3600
-ATTEMPTS = 20  # about half a day
+ATTEMPTS = 20  # attempts over about half a day
 
 
 def send_due() -> None:

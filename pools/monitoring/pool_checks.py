@@ -19,7 +19,7 @@ from pools.poolers import driver
 AT_ONCE = 16
 REFUSED = frozenset(
     {Cause.PASSWORD, Cause.NO_PASSWORD, Cause.NO_ROLE, Cause.NO_LOGIN, Cause.NO_DATABASE, Cause.NO_PRIVILEGE}
-)  # what a server has against a login, wherever it comes from
+)  # causes by which a server refuses a login from any address
 
 
 @dataclass(frozen=True)

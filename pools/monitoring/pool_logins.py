@@ -26,8 +26,8 @@ from pools.poolers.base import Rejected, Unproved
 from pools.poolers.console_sample import PoolFigures
 
 EVERY, EVERY_IDLE, EVERY_FAILING = timedelta(minutes=5), timedelta(minutes=30), timedelta(seconds=8)
-REST_FACTOR = 100  # so that at most 1 % of a pooler's time goes into the panel's logins
-ROUND_S = 0.1  # of logins, after which the pooler rests
+REST_FACTOR = 100  # The panel's logins take at most 1 % of a pooler's time.
+ROUND_S = 0.1  # duration of a round of logins, after which the pooler rests
 COST_S = 0.1  # the most that one login costs its pooler: what takes longer waits for a server
 CONSOLES_WITHIN_S = 3.0
 NAMES_AT_ONCE = 100

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 EVERY_S = 10
 WITHIN_S = 8.0  # a console that answers later misses this poll
 KEPT_S = 300
-FOLDING_S = 30.0  # after that another worker may roll the minute up
+FOLDING_S = 30.0  # Another worker may aggregate the minute after this time.
 PRUNE_EVERY_S = 3600
 EVENTS_KEPT = timedelta(days=365)
 

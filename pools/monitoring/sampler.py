@@ -21,8 +21,8 @@ from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures
 FRESH_S = 0.9  # a little less than the viewers' second, so that each of them gets a new one
 ROWS_A_S = 3000  # the most rows requested of a console: one with thousands of pools is polled less often
 DOWN_S = 5.0  # pause after a failure
-LONGEST_S = 20.0  # that a poll takes (console.CONNECT_TIMEOUT_S + ANSWER_TIMEOUT_S)
-POLLING_S = 5.0  # after that another process polls too: the first one died, or the console hangs
+LONGEST_S = 20.0  # longest duration of a poll (console.CONNECT_TIMEOUT_S + ANSWER_TIMEOUT_S)
+POLLING_S = 5.0  # After this time another process polls too: the first one died, or the console hangs.
 OLD_S = 10.0  # the oldest answer to use while another process polls
 WAIT_S = 5.0
 KEPT_S = 120

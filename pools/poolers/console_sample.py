@@ -74,8 +74,9 @@ class FoundEntry:
     paused: bool = False
     disabled: bool = False
     automatic: bool = False  # a `*` entry made it for a client; it goes when it is unused
-    unused: int = 0  # of a `*` that the console alone proves: databases that it made and that nobody uses now
-    addresses: dict[str, list[str]] = field(default_factory=dict)  # of its hosts that are names, as the pooler knows
+    unused: int = 0  # databases that a `*` entry made and that nobody uses now; the console alone shows them
+    # name of a host → addresses to which the pooler resolved it
+    addresses: dict[str, list[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ from pools.poolers.base import ClusterBusy
 
 NOBODY_THERE = frozenset(
     {Cause.DNS, Cause.REFUSED, Cause.TIMEOUT, Cause.NO_ROUTE, Cause.NO_SOCKET}
-)  # no login to the cluster can work
-BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # no login can work now, but it will later without a change
+)  # causes with which no login to the cluster can work
+BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # causes with which no login works now, but will later without a change
 
 
 def connected(pool: Pool, role: str, password: str, at: Address | None = None) -> connect.Connection:

@@ -33,7 +33,7 @@ SEARCH_PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
 VERSION_TIMEOUT_S = 10
 NOT_STARTED = (126, 127)  # setpriv's exit codes for a program that it may not start or does not find
 Ip = IPv4Address | IPv6Address
-# Of each process, as psutil knows it while it lives, the listening sockets by kind
+# process → its listening sockets by kind; psutil keeps a process while it lives
 _listeners_of: WeakKeyDictionary[psutil.Process, dict[str, list[Any]]] = WeakKeyDictionary()
 
 

@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 AT_ONCE = 8
 LEASE = timedelta(seconds=90)  # longer than a step, which may wait for a login to each command's server
 TAKEN_WITHIN = timedelta(minutes=10)
-CLIENTS_WAIT = timedelta(minutes=30)  # as the provider's do
+CLIENTS_WAIT = timedelta(minutes=30)  # The provider's clients wait as long.
 LOGIN_WITHIN_S = 60.0
 PAUSE_S = 0.2
 RENEWED_EVERY_S = 5.0
@@ -54,7 +54,7 @@ class Command:
     def __init__(self, creation: ClusterCreation, entry: CreateEntry) -> None:
         """Start it; raises `HookFailed`."""
         self.creation, self.entry = creation, entry
-        self.values: clusters.ClusterValues = {}  # of the created cluster, once the command has ended
+        self.values: clusters.ClusterValues = {}  # values of the created cluster, once the command has ended
         self._renewed = self._next_login = time.monotonic()
         self._login_until = 0.0
         is_create = creation.state == CreationState.CREATING

@@ -26,7 +26,7 @@ from pools.provisioning.ddl import session
 logger = logging.getLogger(__name__)
 
 NO_LIMIT = -1
-LARGEST = 2_147_483_647  # of datconnlimit
+LARGEST = 2_147_483_647  # limit of datconnlimit
 BROKEN = -2  # its limit where an interrupted DROP left it (PostgreSQL 16's release notes, and minor releases of 2023)
 PLAIN_TEMPLATE = "template0"  # the one that takes any encoding
 ANY_ENCODING_S_LOCALE = "C"  # the others fit one encoding each (the manual on CREATE DATABASE)

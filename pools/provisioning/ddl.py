@@ -14,7 +14,7 @@ from pools.models import Cluster
 LOCK_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_S = 120  # a template is copied file by file
 
-# By SQLSTATE (PostgreSQL's manual, appendix A): messages come in the server's language, these codes do not.
+# SQLSTATE codes (PostgreSQL's manual, appendix A), since messages come in the server's language.
 TAKEN = (errors.DuplicateDatabase, errors.DuplicateObject, errors.UniqueViolation)
 GONE = (errors.UndefinedObject, errors.InvalidCatalogName)
 BUSY = (errors.ObjectInUse, errors.DependentObjectsStillExist)

@@ -34,7 +34,8 @@ IN_SCHEMA = {
         sql.SQL("GRANT USAGE, SELECT, UPDATE ON ALL SEQUENCES IN SCHEMA {schema} TO {role}"),
     ),
 }
-# For later tables; a role's default privileges apply to what it creates (the manual on ALTER DEFAULT PRIVILEGES).
+# Privileges on later tables: a role's default privileges apply to what it creates (the manual on ALTER DEFAULT
+# PRIVILEGES).
 LATER = {
     Access.READ: (
         sql.SQL("ALTER DEFAULT PRIVILEGES FOR ROLE {maker} GRANT SELECT ON TABLES TO {role}"),
@@ -56,7 +57,7 @@ TAKEN_BACK_LATER = (
 )
 
 SCHEMAS = r"SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema' ORDER BY 1"
-# Who creates tables here: the database's owner, and owners of existing tables. The panel's login can set the
+# Roles that create tables here: the database's owner, and owners of existing tables. The panel's login can set the
 # defaults of roles that it is a member of; a superuser counts as a member of all.
 MAKERS = r"""
     SELECT pg_get_userbyid(owner) FROM (

@@ -68,7 +68,7 @@ class HookCommand:
         printed, stderr = _content(self._stdout), _content(self._stderr)
         self._close()
         if self._stopped_because:
-            self._signal(signal.SIGKILL)  # what is left of its group
+            self._signal(signal.SIGKILL)  # Other processes of its group may be left.
             raise HookFailed(self._stopped_because)
         if self._child.returncode:
             raise HookFailed(_why_failed(self._child.returncode, printed, stderr))

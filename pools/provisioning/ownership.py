@@ -48,7 +48,7 @@ DESCRIBED = sql.SQL(f"""
 
 
 MAY_GIVE = sql.SQL("SELECT pg_has_role({role}, {privilege})")  # always true for a superuser
-SET_SINCE = 160000  # before it, membership was enough to act as a role
+SET_SINCE = 160000  # Before this release, membership was enough to act as a role.
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ class RoleValues(databases.LimitValues, total=False):
     name: str
     can_login: bool
     valid_until: datetime | None  # None: no end
-    database: str | None  # to which it gets the access
+    database: str | None  # the database that it gets access to
     access: str | None
 
 

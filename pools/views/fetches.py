@@ -26,7 +26,7 @@ from pools.poolers import KINDS
 
 FOLDER = settings.BASE_DIR / "docs" / "pull"
 TOKEN_FILE = "~/pooldeck-token"  # noqa: S105 (the path of a file)
-BADGES = {FetchState.VERIFIED: "applied", FetchState.PENDING: "pending"}  # of panel.state_labels
+BADGES = {FetchState.VERIFIED: "applied", FetchState.PENDING: "pending"}  # labels of panel.state_labels
 
 
 @dataclass(frozen=True)

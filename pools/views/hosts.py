@@ -192,7 +192,7 @@ def _address_of(host: Host, found: dict[str, Any]) -> dict[str, Any]:
     if addresses == [] and found["socket_folders"]:
         return {**by_ssh, "host": found["socket_folders"][0]}
     if not addresses or ANY_ADDRESS.intersection(addresses):
-        behind = {"host": LOOPBACK, "client_host": host.address}  # only its own network may reach it
+        behind = {"host": LOOPBACK, "client_host": host.address}  # Only the host's own network may reach it.
         return {**by_ssh, **(behind if host.jump_id else {"host": host.address})}
     return {**by_ssh, "host": min(addresses, key=is_local)}
 

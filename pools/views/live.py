@@ -20,7 +20,7 @@ from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS, driver
 from pools.poolers.console_sample import ConsoleSample, PoolFigures
 
-PAGE_WAITS_S = 3.0  # for consoles; figures that arrive later are shown at the next poll
+PAGE_WAITS_S = 3.0  # longest wait for consoles; figures that arrive later are shown at the next poll
 
 
 def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:

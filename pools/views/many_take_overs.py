@@ -22,7 +22,7 @@ from pools.models import Pooler
 from pools.poolers import kinds_that
 from pools.views.take_overs import previewed, progress
 
-MOST = 200  # as many as a pasted list has
+MOST = 200  # A pasted list has the same limit.
 
 
 @never_cache

@@ -37,7 +37,7 @@ from pools.views.monitoring import live_part
 
 PAGE_SIZE = 50
 REVISIONS_SHOWN = 10
-# by links, such as those of poolers found on a host
+# Links prefill these fields, such as those of poolers found on a host.
 PREFILLED = (
     *("name", "kind", "host", "port", "pcp_port", "stats_address", "config_dir"),
     *("client_host", "delivery", "ssh_host"),

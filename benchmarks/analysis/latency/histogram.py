@@ -13,7 +13,7 @@ from benchmarks.models.metrics import with_enough_behind
 PERCENTILES = {"p50": 50.0, "p90": 90.0, "p95": 95.0, "p99": 99.0, "p99_9": 99.9}
 LONGEST_US = 100_000_000_000  # more than a day, the longest run; a histogram holds nothing above it
 DIGITS = 3
-FIRM_COUNT = 10_000  # with fewer latencies a p99 is rough: only a hundred of these lie above it
+FIRM_COUNT = 10_000  # A p99 of fewer latencies is rough: only a hundred of these lie above it.
 UNRECORDED = 20_000  # different latencies
 WEIGHT_STEPS = 1_000  # resolution of the weights with which parts are merged
 
@@ -32,7 +32,8 @@ class Histogram:
 
     def __init__(self) -> None:
         self._recorded = HdrHistogram(1, LONGEST_US, DIGITS)
-        self._counted: Counter[int] = Counter()  # not recorded yet: recording is slow, and most values recur
+        # The histogram does not have these yet: recording is slow, and most values recur.
+        self._counted: Counter[int] = Counter()
 
     def add(self, latencies_us: Iterable[int]) -> None:
         """Count each latency once."""

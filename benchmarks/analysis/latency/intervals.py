@@ -15,7 +15,7 @@ from benchmarks.engines.base import Logged
 from benchmarks.models.metrics import with_enough_behind
 
 KEPT = 400_000  # latencies of the newest intervals held for late lines; the histogram has all of them
-MOST = 0.9  # of an interval's transactions: with fewer logged, its log is not complete
+MOST = 0.9  # share of an interval's transactions; a log with fewer is incomplete
 SHOWN = {"latency_p50_ms": 50.0, "latency_p95_ms": 95.0, "latency_p99_ms": 99.0}
 
 
@@ -33,7 +33,7 @@ class Intervals:
     def __init__(self) -> None:
         self.whole = Histogram()
         self.service = Histogram()
-        self._later: list[Logged] = []  # of the open interval
+        self._later: list[Logged] = []  # transactions of the open interval
         self._ends: list[int] = []
         self._latencies: list[array[int]] = []
         self._forgotten = 0  # intervals whose latencies were dropped

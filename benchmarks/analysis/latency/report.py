@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from benchmarks.analysis.latency.histogram import FIRM_COUNT, PERCENTILES, Bar, merged
 from benchmarks.models import LatencyHistogram, Purpose, Run, Validity
 
-FIGURES = frozenset({f"latency_{name}_ms" for name in PERCENTILES} | {"latency_samples"})  # of a summary
+FIGURES = frozenset({f"latency_{name}_ms" for name in PERCENTILES} | {"latency_samples"})  # keys of a run's summary
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ LINES_A_SECOND = 2_000  # reading them takes 0.25 % of a processor (tests.bench.
 LEAST = 0.0001
 FEW = 1_000  # transactions of a client; shorter runs are no measure
 EXAMINED_AT_MOST = 20  # earlier runs of the target
-# For a target that was never loaded, guessed high: a guess too low costs processor time, one too high costs samples.
+# The guess for a target that was never loaded is high: a low one costs processor time, a high one costs samples.
 UNKNOWN_STATEMENTS = 50_000.0  # a second
 UNKNOWN_RECONNECTING_TPS = 10_000.0
 LINES_OF_A_GUESS = 5_000  # reading these takes under 1 % of a processor, should the guess be right
@@ -33,7 +33,7 @@ def rate(options: RunOptions, tps: float, lines_a_second: int = LINES_A_SECOND) 
     per_client, duration_s = options.get("transactions"), options.get("duration")
     expected = per_client * (options.get("clients") or 1) if per_client else tps * (duration_s or 1)
     share = min(1.0, WANTED / expected, lines_a_second / tps)
-    few = FIRM_COUNT / expected if per_client else 0.0  # so many are read quickly at any throughput
+    few = FIRM_COUNT / expected if per_client else 0.0  # so few are read quickly at any throughput
     return max(LEAST, round(min(1.0, max(share, few)), 4))
 
 

@@ -6,7 +6,7 @@ from benchmarks.engines.base import Tables
 from benchmarks.engines.http.options import DROP, PREPARE
 from benchmarks.engines.http.typed_options import HttpOptions
 
-ROWS_READ = 1_000  # by each request
+ROWS_READ = 1_000  # rows read by each request
 _ROW_BYTES = 108  # measured on PostgreSQL 15 with 20,000 rows, the key included
 
 

@@ -20,7 +20,7 @@ PLAN, PROPERTIES, HOSTS = "plan.jmx", "target.properties", "hosts"
 DEBIANS_DRIVER = Path("/usr/share/java/postgresql.jar")
 # libpq's word → that of pgjdbc, which takes the same values; it has none for the others
 IN_JDBC = {"channel_binding": "channelBinding", "gssencmode": "gssEncMode"}
-_RESULTS = {  # what the follower reads
+_RESULTS = {  # The follower reads these columns.
     "jmeter.save.saveservice.output_format": "csv",
     "jmeter.save.saveservice.print_field_names": "true",
     "jmeter.save.saveservice.autoflush": "true",
@@ -31,7 +31,7 @@ _RESULTS = {  # what the follower reads
     "jmeter.save.saveservice.bytes": "true",
     "jmeter.save.saveservice.subresults": "false",
     "sampleresult.timestamp.start": "true",
-    "jmeterengine.nongui.port": "0",  # no port on which others could stop or dump it
+    "jmeterengine.nongui.port": "0",  # JMeter opens no port on which others could stop or dump it.
     "summariser.name": "",
 }
 

@@ -15,7 +15,7 @@ from benchmarks.errors import InvalidOptions, Refused
 
 LOAD, PREPARE = "load", "prepare"
 PLAN = "host_file"  # the kind of an option that names a file of the generator
-MOST_PLANS = 200  # that a generator reports
+MOST_PLANS = 200  # plans that a generator reports
 _NAME = re.compile(r"[^/\x00]{1,196}\.jmx")
 KIND_SCHEMAS = {PLAN: {"type": "string", "pattern": f"^{_NAME.pattern}$"}}
 

@@ -18,7 +18,7 @@ from benchmarks.processes.process import LineReader
 _EPOCH_S = (1e9, 1e11)  # progress times between (2001 to 5138) are Unix times, printed under --progress-timestamp
 _RANDOM_SEED = re.compile(r"(?:pgbench: )?setting random seed to (?P<seed>[0-9]{1,20})")
 
-_COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[mK]")  # what pgbench 12 and later print round `error:` on a terminal
+_COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[mK]")  # pgbench 12 and later print this around `error:` on a terminal.
 TERMS = ProgramTerms("pgbench")
 _INIT_LINES = lines.InitProgress | lines.InitPhase | lines.InitDone
 
@@ -36,7 +36,7 @@ class Output(base.Output):
     rates: list[tuple[float | None, str]] = field(default_factory=list)
     init_progress: list[lines.InitProgress] = field(default_factory=list)
     init_done: lines.InitDone | None = None
-    mode: str = "load"  # or "init"
+    mode: str = "load"  # the other mode is "init"
 
     @property
     def has_epoch_times(self) -> bool:

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from benchmarks.engines.pgbench.script_text import Kind, Part, for_pgbench, parts
 from benchmarks.errors import BenchmarksError
 
-MAX_SCRIPTS = 128  # of one run: pgbench's own limit
+MAX_SCRIPTS = 128  # pgbench's own limit for one run
 MAX_SCRIPT_BYTES = 64 * 1024
 MAX_RUN_BYTES = 256 * 1024
 SHOWN_CHARACTERS = 80
@@ -35,7 +35,7 @@ COMMANDS = {
 }
 ENDING_A_STATEMENT = {"gset": 12, "aset": 13}
 STARTING_A_PROGRAM = ("shell", "setshell")
-SHAPES = ("gaussian", "exponential")  # of \\setrandom
+SHAPES = ("gaussian", "exponential")  # distributions of \\setrandom
 NEWEST = 10**6
 
 _BYTE_ORDER_MARK = "\ufeff"  # pgbench would send it as a part of the first statement

@@ -17,7 +17,7 @@ class Kind(Enum):
 
     SQL = "sql"
     COMMENT = "comment"
-    LITERAL = "literal"  # or a quoted name
+    LITERAL = "literal"  # a string or a quoted name
     COMMAND = "command"  # a backslash command, to the end of its line
 
 

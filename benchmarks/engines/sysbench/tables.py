@@ -13,7 +13,7 @@ _HAS_C = "SELECT FROM pg_attribute WHERE attrelid = 'sbtest1'::regclass AND attn
 _LAST_OF_BULK = "SELECT max(id) FROM sbtest1"  # these tables have no column c
 _LAST_ROW = f"SELECT CASE WHEN EXISTS ({_HAS_C}) THEN ({_LAST_OF_BULK}) END"
 _TPCC = ("customer", "district", "history", "item", "new_orders", "order_line", "orders", "stock", "warehouse")
-_TPCC_ROWS = 500_000  # of a warehouse, about
+_TPCC_ROWS = 500_000  # approximate rows of one warehouse
 
 
 def tables_of(options: SysbenchOptions, *, purpose: str) -> Tables:

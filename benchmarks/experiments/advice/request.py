@@ -38,7 +38,7 @@ class AdviceRequest:
     author: User | None
     pool: Pool | None = None
     pooler: Pooler | None = None
-    question: str = "size"  # of sweep.QUESTIONS
+    question: str = "size"  # a key of sweep.QUESTIONS
     workload: Mapping[str, object] = field(default_factory=dict)
     minutes: int = 5
     database: str = ""

@@ -19,7 +19,7 @@ from pools.inventory.pools import PoolValues
 from pools.models import Pool
 
 RESERVE = "reserve_pool"
-MORE_S = 300  # what the page offers to add to a first answer
+MORE_S = 300  # The page offers to add this time to a first answer.
 QUESTIONS = {
     sweep.SIZE: gettext_lazy("What size should this pool be?"),
     sweep.MODE: gettext_lazy("Which mode?"),

@@ -23,13 +23,13 @@ class Frame:
 
     width: int
     row: int  # its height
-    middle: int  # of a row, where its marks are
+    middle: int  # distance from the top of a row to its marks
     values: tuple[float, float]
     ratios: tuple[float, float]
-    label: tuple[float, float]  # of a row, from its middle
+    label: tuple[float, float]  # offset of a row's label from the middle of the row
     label_characters: int
-    note_characters: int  # of a row without a ratio beside it
-    characters_of_values: int  # as wide as the scale of values
+    note_characters: int  # the limit for the note of a row without a ratio beside it
+    characters_of_values: int  # the limit for a text as wide as the scale of values
     is_stacked: bool = False
 
     def drop(self, rows: int) -> int:
@@ -74,7 +74,7 @@ class Chart:
     ticks: tuple[tuple[float, str], ...]
     ratio_ticks: tuple[tuple[float, str], ...]
     frame: Frame
-    one: float  # where the ratio is 1
+    one: float  # x at which the ratio is 1
     narrow: "Chart | None" = None
 
     @property
@@ -191,7 +191,7 @@ def _row(result: Result, one: ArmResult, label: str, at: int, scales: Scales) ->
 def _note(one: ArmResult, metric: str) -> str:
     if one.skipped:
         return _("not measured")
-    has_figures = one.arm and values_of(one.arm.runs, metric)  # whose dots the words would cover
+    has_figures = one.arm and values_of(one.arm.runs, metric)  # The words would cover the dots.
     return one.arm.refusal.words if one.arm and one.arm.refusal and not has_figures else ""
 
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from benchmarks.experiments.advice.grid import Cell
 from benchmarks.models.advice import CellFigures
 
-SHARES = (0.97, 0.9, 0.75, 0.5)  # of the best with as many clients; the least of each color but the palest
+# Lower limits of the colors but the palest, as shares of the best throughput with as many clients.
+SHARES = (0.97, 0.9, 0.75, 0.5)
 PALEST = 0
 
 

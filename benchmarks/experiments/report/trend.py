@@ -15,7 +15,7 @@ MOST_CHARTS = 12
 WIDTH, HEIGHT = 320, 124
 LEFT, RIGHT, TOP, BASE = 44, 300, 10, 100
 RATIOS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100)
-MARGIN = 1.15  # of the scale beyond the outermost figure, as a factor
+MARGIN = 1.15  # factor by which the scale extends beyond the outermost figure
 
 
 @dataclass(frozen=True)

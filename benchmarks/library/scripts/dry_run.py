@@ -10,7 +10,7 @@ from benchmarks.targets import sessions
 ONCE = {"clients": 1, "threads": 1, "transactions": 1, "percentiles": False}
 LIMIT_S = 300.0
 SHOWN_CHARACTERS = 80
-RUNNING = {  # by whether the line is known, and whether another session held a lock
+RUNNING = {  # The keys say whether the line is known and whether another session held a lock.
     (True, True): gettext_lazy(
         "the dry run of %(script)s did not end within %(limit)s s: line %(number)s (%(statement)s) had been running "
         "for %(seconds)s s, waiting for a lock of session %(session)s; end that session or wait for it, and try again"

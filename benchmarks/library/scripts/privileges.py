@@ -17,7 +17,7 @@ from benchmarks.targets.resolve import OpenSession, Target
 from pools.clusters import connect
 
 REACHING_THE_HOST = ("pg_execute_server_program", "pg_read_server_files", "pg_write_server_files")
-CREATEROLE_TAMED = 160_000  # since 16 a role with CREATEROLE can't make itself a member of those
+CREATEROLE_TAMED = 160_000  # Since 16 a role with CREATEROLE can't make itself a member of these roles.
 STATEMENT_TIMEOUT_MS = 15_000
 
 # MEMBER: whether it could become that role by SET ROLE; true of itself, and of every role for a superuser.
@@ -93,7 +93,7 @@ def _why_reaching(target: Target, connection: connect.Connection) -> str:
         if target.external is not None:  # a pooler may log in as another role than it was asked for
             row = connection.execute("SELECT current_user").fetchone()
             login = row[0] if row else login
-        else:  # through a pooler it would be left to the next client
+        else:  # A pooler would pass the setting on to its next client.
             connection.execute(sql.SQL("SET statement_timeout = {}").format(STATEMENT_TIMEOUT_MS))
         reached = connection.execute(_REACHED, {"reaching": list(REACHING_THE_HOST), "login": login}).fetchone()
         makes = connection.execute(_MAKES_ROLES, (login,)).fetchone()

@@ -28,7 +28,7 @@ from pools.models import Cluster
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
-Wanted = Mapping[str, str | None]  # what ALTER SYSTEM is to hold by name; None: nothing
+Wanted = Mapping[str, str | None]  # name → the value that ALTER SYSTEM is to hold; None: no value
 
 APPLICATION_NAME = "pooldeck-profiles"
 IN_FORCE_WITHIN_S = 10.0

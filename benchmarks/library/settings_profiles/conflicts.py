@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from pools.clusters import connect
 
-Texts = Mapping[str, str | None]  # by name, what postgresql.auto.conf holds; None: no line
+Texts = Mapping[str, str | None]  # name → the value in postgresql.auto.conf; None: no line
 _OWN = """
     SELECT split_part(one, '=', 1), substr(one, strpos(one, '=') + 1), coalesce(r.rolname, ''), coalesce(d.datname, '')
       FROM pg_db_role_setting s

@@ -25,7 +25,7 @@ FOLDERS = (
     *("pg_replslot", "pg_tblspc", "pg_stat", "pg_stat_tmp", "pg_xact", "pg_logical/snapshots", "pg_logical/mappings"),
 )
 CHECK_SINCE = 150_000  # --check; before it, the same was an option of the bootstrap mode
-# What decides whether the server can start, as it is set now
+# The current values that decide whether the server can start.
 _NOW = """
     SELECT name, current_setting(name) FROM pg_settings WHERE name IN ('shared_buffers', 'huge_pages', 'huge_page_size',
            'max_connections', 'max_worker_processes', 'max_prepared_transactions', 'max_locks_per_transaction',

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-# What would lock the panel out, make the server run programs or libraries, or move its files.
+# These would lock the panel out, make the server run programs or libraries, or move its files.
 FORBIDDEN_PARTS = (
     *("_command", "_library", "_libraries", "_directory", "_file", "_path", "ssl_", "krb_", "unix_socket"),
     "jit_provider",

@@ -23,7 +23,7 @@ QUERY = f"SELECT id, name, price::float8, description FROM products ORDER BY id 
 COLUMNS = ("id", "name", "price", "description")
 BACKLOG = 2_048
 
-Scope: TypeAlias = MutableMapping[str, Any]  # as the ASGI specification has them
+Scope: TypeAlias = MutableMapping[str, Any]  # The ASGI specification defines these types.
 Message: TypeAlias = MutableMapping[str, Any]
 Send = Callable[[Message], Awaitable[None]]
 

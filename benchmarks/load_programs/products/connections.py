@@ -8,10 +8,10 @@ from typing import Any, Protocol
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
-# of the published experiment that the service repeats
+# The published experiment that the service repeats has these limits.
 MOST_OPEN, KEPT_IDLE, LIFETIME_S = 90, 50, 120.0
 IDLE_TIME_S = 600.0  # the default of psycopg_pool
-WAIT_S = 30.0  # for a connection of the pool
+WAIT_S = 30.0  # the longest wait for a connection of the pool
 Connection = AsyncConnection[tuple[Any, ...]]
 
 

@@ -14,7 +14,7 @@ CREATE = """
         id integer PRIMARY KEY, name text NOT NULL, price numeric(10, 2) NOT NULL, description text NOT NULL
     )
 """
-# 1,000 of them are 86.5 kB of JSON, as in the published experiment
+# As in the published experiment, 1,000 of these rows are 86.5 kB of JSON.
 INSERT = """
     INSERT INTO products
     SELECT n, 'Product ' || n, (n * 7919 %% 100000)::numeric / 100, substr(md5(n::text), 1, 23)

@@ -15,7 +15,7 @@ from benchmarks.processes.sandbox.needs import PROC, Needs, NotConfinable
 
 NAME = "Landlock"
 LAUNCHER = Path(__file__).with_name("landlocked.py")
-DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")  # without the last one Java makes its random bytes for seconds
+DEVICES = ("/dev/null", "/dev/urandom", "/dev/random")  # Java takes seconds to make random bytes without the last one.
 
 
 def words(needs: Needs, home: Path) -> list[str]:

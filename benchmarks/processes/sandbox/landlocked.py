@@ -16,7 +16,7 @@ NO_NEW_PRIVILEGES = 38
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR, TRUNCATE, IOCTL = 1, 1 << 1, 1 << 2, 1 << 3, 1 << 14, 1 << 15
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL
 READ = READ_FILE | READ_DIR
-RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15}  # how many bits; from 5 on 16
+RIGHTS_BY_VERSION = {1: 13, 2: 14, 3: 15, 4: 15}  # version of the ABI → number of rights; 16 from version 5 on
 SIGNALS = 1 << 1  # scope: only to processes of its own
 
 libc = ctypes.CDLL(None, use_errno=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
-# for resolving names, and for trusting certificates under sslrootcert=system
+# The first group resolves names, the second has the certificates for sslrootcert=system.
 SYSTEM_FILES = (
     "/etc/resolv.conf",
     "/etc/nsswitch.conf",

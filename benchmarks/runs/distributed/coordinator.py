@@ -31,7 +31,7 @@ from benchmarks.runs.setup.base import SetupContext
 
 log = logging.getLogger(__name__)
 
-POLL_EVERY_S = 0.1  # while the parts prepare
+POLL_EVERY_S = 0.1  # interval of the polls while the parts prepare
 MERGE_EVERY_S = 0.4
 READY_WITHIN_S = 60.0
 ENDED_WITHIN_S = 30.0  # a part whose worker died is found by its lease

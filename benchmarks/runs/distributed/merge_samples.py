@@ -18,7 +18,7 @@ from benchmarks.models.metrics import SAMPLE_METRICS, Merge
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
 
-SNAP = 0.1  # of an interval: a program's report comes this early or late and is of that interval still
+SNAP = 0.1  # share of an interval by which a program's report may come early or late and still belong to it
 MOST_RETAINED = 3_600  # intervals; the block of a log that a program still holds back begins later than that
 
 

@@ -21,7 +21,7 @@ from benchmarks.runs.live import publisher
 from benchmarks.runs.submission import dispatch
 from benchmarks.targets import server_version as versions
 
-AHEAD_S = 1.5  # between setting the start time and the start: all parts have to read it before
+AHEAD_S = 1.5  # All parts have to read the start time between its setting and the start.
 DISPATCH_AGAIN_S = 3.0
 # percentiles of the parts are left out: they come from the exchanged latencies
 FIGURES = ("t", *(one.key for one in SAMPLE_METRICS if one.merge != Merge.HISTOGRAM))

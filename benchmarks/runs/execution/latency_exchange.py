@@ -19,9 +19,9 @@ from core.lib import redis_client
 
 log = logging.getLogger(__name__)
 
-KEPT_S = 600  # for a leader that never comes
+KEPT_S = 600  # Latencies expire after this time if no leader reads them.
 WITHIN_S = 0.5
-LONGEST_US = 0xFFFFFFFF  # what an array of "I" holds: 71 minutes
+LONGEST_US = 0xFFFFFFFF  # the largest value of an array of type "I": 71 minutes
 SHARE = struct.Struct("<d")
 
 

@@ -20,7 +20,7 @@ from benchmarks.targets import partial_datasets, sessions
 log = logging.getLogger(__name__)
 
 PAUSED_KEY = "pooldeck:reaper:rests"
-SLOW_S = 3.0  # of a query for a handful of rows: the database hung
+SLOW_S = 3.0  # A query for a handful of rows that takes longer means that the database hung.
 OLD_S = 3 * 86_400.0  # the longest run takes a day
 
 

@@ -33,7 +33,8 @@ log = logging.getLogger(__name__)
 
 RENEW_S = LEASE.total_seconds() / 3
 FLUSH_S = 3.0
-OBSERVATIONS_WAIT_S = 1.5  # for a sample to be written with: a write costs processor time that is the load's own
+# Observations wait for a sample to be written with: a write takes processor time from the load.
+OBSERVATIONS_WAIT_S = 1.5
 LOG_LINES_A_SECOND = 20  # published; all of them, up to the cap, are kept in the output
 STATES_A_SECOND = 4
 
@@ -88,19 +89,19 @@ class Recorder:
         self.output = Output(settings.OUTPUT_CAP_BYTES)
         self.samples: list[Progress] = []
         self.sample_seqs: list[int] = []
-        self.log_follower: Follower | None = None  # of the load's log of transactions
-        self.mask: Callable[[str], str] = str  # what no reader of the run may see in the output
-        # when the load's clock stood at 0, by the progress line that came with the least delay: on a busy host some
-        # come late, and two at once would leave an interval of no length between them
+        self.log_follower: Follower | None = None  # follows the load's log of transactions
+        self.mask: Callable[[str], str] = str  # hides what readers of the run's output may not see
+        # The load's clock stood at 0 then, by the progress line that came with the least delay: on a busy host some
+        # lines come late, and two at once would leave an interval of no length between them.
         self._zero = math.inf
         self._seq = 0
         self._written_at = time.monotonic()
         self._flushed_at = time.monotonic()
         self._state_published_at = 0.0
         self._log_second, self._log_lines = 0, 0
-        self._observations: list[PoolObservation | ObservedFigures] = []  # not written yet
+        self._observations: list[PoolObservation | ObservedFigures] = []  # observations that are not written yet
         self._observations_stored_at = time.monotonic()
-        # until the first sample shows when a slow-starting load began
+        # The first sample shows when a slow-starting load began.
         self._beginning_unknown = bool(engine(run.engine).terms.slow_start_s)
         self.observed_totals = ObservationTotals()
         self._unsent = Unsent()

@@ -44,12 +44,13 @@ from pools.clusters import connect, login_errors
 from pools.clusters.endpoints import Endpoint
 
 log = logging.getLogger(__name__)
-# of a program by its name, such as `bwrap: Can't find …`; not a progress line, not a message of the server
+# A message of a program after its name, such as `bwrap: Can't find …`; neither a progress line nor the server's
+# message.
 MESSAGE = re.compile(r"\s*(?!progress:|pgbench:)[a-z./][\w./-]*: \S")
 
-CHECK_S = 0.4  # how late a cancel may be seen
+CHECK_S = 0.4  # longest delay until a cancel is noticed
 VERSION_CHARACTERS = 200
-HELD_PIPES_S = 5.0  # after the program's end, for what still holds its pipes
+HELD_PIPES_S = 5.0  # time after the program's end for other processes that still hold its pipes
 TRANSACTIONS_CEILING_S = 6 * 3600.0
 PREPARING_S, PREPARED_BYTES_A_SECOND = 600.0, 1_600_000  # a slow disk's, keys and vacuum included
 
@@ -322,7 +323,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         "exit_code": exit_code,
         "summary": _summary(run, recorder, output),
         "statements": output.statements,
-        "client_version": output.client_version or run.client_version,  # not every program prints it
+        "client_version": output.client_version or run.client_version,  # Some programs don't print it.
         "server_version": run.server_version or output.server_version,
         "conditions": {**run.conditions, "meanwhile": observed},
     }

@@ -17,7 +17,7 @@ from benchmarks.targets import resolve
 from pools.clusters import connect
 
 POLL_EVERY_S = 0.1
-BUSY_S = 0.002  # of the wait for the start; sleeping wakes up late by a little
+BUSY_S = 0.002  # The end of the wait is a busy loop, because sleep() wakes up a little late.
 
 
 def await_start(recorder: Recorder, check: Callable[[], None]) -> float:

@@ -16,7 +16,7 @@ from core.lib.redis_client import Breaker
 log = logging.getLogger(__name__)
 
 STREAM_SECONDS = 24 * 3600
-STREAM_LENGTH = 20_000  # of the newest events; older ones are in the database
+STREAM_LENGTH = 20_000  # newest events that the stream keeps; older ones are in the database
 
 
 class Publisher:

@@ -19,7 +19,8 @@ OBSERVERS: tuple[Callable[[LoadContext], AbstractContextManager[None]], ...] = (
     generator_host.watching,
 )
 
-OF_THIS_MACHINE = (host.watching, generator.watching)  # which tell nothing of a load on another one
+# These observe this machine, so they tell nothing of a load on another one.
+OF_THIS_MACHINE = (host.watching, generator.watching)
 
 
 @contextmanager

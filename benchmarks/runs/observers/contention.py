@@ -18,8 +18,8 @@ from benchmarks.runs.observers import procfs
 from pools.poolers import KINDS
 
 SERVERS = frozenset({"postgres", "redis-server", *(driver.program for driver in KINDS.values())})
-PYTHONS = ("python", "celery", "uvicorn")  # how the names of the panel's own processes begin
-SATURATED_PERCENT = 90.0  # below, no process waits long for a processor
+PYTHONS = ("python", "celery", "uvicorn")  # beginnings of the names of the panel's own processes
+SATURATED_PERCENT = 90.0  # No process waits long for a processor below this share.
 STOLEN_PERCENT = 5.0
 OURS = ("panel", "benchmarks.load_programs")
 

@@ -18,7 +18,7 @@ from benchmarks.runs.observers.contention import ProcessorTimes
 from benchmarks.runs.observers.procfs import HostTimes
 
 Figures = dict[str, object]
-LIST_AGAIN_S = 5.0  # after which new processes of the load are listed
+LIST_AGAIN_S = 5.0  # interval at which new processes of the load are listed
 FIRST_OBSERVATIONS = 3  # each lists anew: a sandbox or a shell starts the load a moment after itself
 
 

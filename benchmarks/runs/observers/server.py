@@ -16,8 +16,8 @@ from pools.clusters import connect, session_deadline
 
 log = logging.getLogger(__name__)
 
-RECONNECT_AFTER_S = 5.0  # after which a server that hung up is logged in to again
-WAITS_KEPT = 12  # of an observation; the rest are summed up
+RECONNECT_AFTER_S = 5.0  # pause before the next login after the server closed the session
+WAITS_KEPT = 12  # wait events kept of an observation; the rest are summed up
 REST = "others"
 RATES = (
     "commits",
@@ -31,7 +31,7 @@ RATES = (
     "written_bytes",
 )
 COUNTS = ("checkpoints_timed", "checkpoints_requested")
-DONE = ("checkpoints_work", "checkpoints_done")  # of which one grows with a checkpoint that is not skipped
+DONE = ("checkpoints_work", "checkpoints_done")  # One of these grows with each checkpoint that is not skipped.
 Row = Mapping[str, Any]
 
 
@@ -154,7 +154,7 @@ _OF_ALL: LiteralString = """
         (SELECT coalesce(jsonb_object_agg(state, sessions), '{}') FROM states) AS states,
         xact_commit AS commits, xact_rollback AS rollbacks, blks_read AS blocks_read, blks_hit AS blocks_hit,
         temp_files, temp_bytes"""
-# beside the checkpoints that were begun, what only those did that were not skipped for want of anything to write
+# The third column grows only with checkpoints that wrote something; the first two count skipped ones as well.
 _CHECKPOINTS: LiteralString = """
         (SELECT checkpoints_timed FROM pg_stat_bgwriter) AS checkpoints_timed,
         (SELECT checkpoints_req FROM pg_stat_bgwriter) AS checkpoints_requested,

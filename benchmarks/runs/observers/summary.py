@@ -11,8 +11,8 @@ from benchmarks.models import Observation, ObservationKind, Run
 from benchmarks.models.conditions import ObservedSummary
 from benchmarks.runs.observers import contention
 
-FULL_PERCENT = 80.0  # of a core: beyond it the program itself holds the load up
-SERVICE_FULL_PERCENT = 90.0  # of the one core of a service: it answers one request after the other
+FULL_PERCENT = 80.0  # share of a core beyond which the program itself slows the load down
+SERVICE_FULL_PERCENT = 90.0  # share of the one core of a service, which answers one request after the other
 PROCESSORS = (
     *("cpu_percent", "busy_percent", "pooler_cpu_percent", "service_cpu_percent", "host_cpu_percent"),
     *("others_percent", "steal_percent"),

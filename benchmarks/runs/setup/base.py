@@ -14,7 +14,7 @@ from benchmarks.processes.command import Command
 from benchmarks.processes.machines import Home
 from pools.clusters.endpoints import Endpoint
 
-POLL_EVERY_S = 0.4  # how long a condition may work without calling `check`
+POLL_EVERY_S = 0.4  # the longest time that a condition may work without a call of `check`
 
 
 class RunRecorder(Protocol):

@@ -29,7 +29,7 @@ from pools.errors import ClusterUnreachable, PoolsError
 Connection = psycopg.Connection[tuple[Any, ...]]
 AT_ONCE = 8  # are opened side by side: logging in is the server's work, and more would only queue there
 CONNECT_WITHIN_S = 30
-FILES_TO_SPARE = 200  # what else this worker has open
+FILES_TO_SPARE = 200  # other files that this worker may have open
 
 
 class IdleConnections:
@@ -147,7 +147,7 @@ def _open(context: SetupContext, idle: IdleConnections) -> None:
     )
     context.report(text % {"count": f"{idle.count:,}", "seconds": f"{seconds:,.1f}"})
     direct = not context.run.went_through_pool or context.run.options.get("idle_at") == CLUSTER
-    # through a pool they have no session of their own on the server, so none of its memory
+    # Through a pool they have no sessions of their own on the server, and so none of its memory.
     pooled: Idle = {"memory": "pooled"}
     memory = memory_of(context, idle.name, idle.count, reads=idle.reads) if direct else pooled
     context.recorder.state(progress_percent=None)
@@ -171,7 +171,8 @@ def _raise_open_file_limit(count: int) -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 
 
-_WITHOUT_JIT = "SELECT set_config('jit', 'off', true) FROM pg_settings WHERE name = 'jit'"  # 11 and later have it
+# PostgreSQL 11 introduced the setting.
+_WITHOUT_JIT = "SELECT set_config('jit', 'off', true) FROM pg_settings WHERE name = 'jit'"
 LIST = "SELECT table_name FROM information_schema.tables WHERE table_schema = 'information_schema' ORDER BY 1"
 
 

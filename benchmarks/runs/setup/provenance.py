@@ -32,7 +32,7 @@ _CHANGED = """
     SELECT name, setting, coalesce(unit, ''), source FROM pg_settings
      WHERE setting IS DISTINCT FROM boot_val AND source NOT IN ('default', 'client', 'session') ORDER BY name
 """
-# Of settings that may hold or lead to a password, only the fact that they are set is stored.
+# A setting that may hold or lead to a password is stored only as set, without its value.
 _SECRET = re.compile(r"passw|conninfo|passphrase|secret|_command$|key")
 
 

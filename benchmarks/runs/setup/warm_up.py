@@ -28,7 +28,7 @@ from benchmarks.runs.setup.engine_service import served
 
 FIRST_ERRORS = 5
 LAST_LINES = 500  # a summary with its histogram is shorter
-GRACE_S = 30.0  # than asked for, connecting included: then something hangs
+GRACE_S = 30.0  # time beyond the requested duration, logins included; a longer warm-up hangs
 _ERROR = re.compile("error|fatal", re.IGNORECASE)
 NOT_IN_WARM_UP: RunOptions = {
     "transactions": None,

@@ -24,7 +24,7 @@ class Shared(StrEnum):
     GROUP = "group"
     CLUSTER = "cluster"
     GENERATOR = "generator"  # a generator that the run names
-    SOONEST = "soonest"  # of several busy generators the one that is free first
+    SOONEST = "soonest"  # the first of several busy generators to become free
 
 
 WAITS_FOR: dict[Shared, str | Promise] = {

@@ -14,9 +14,10 @@ from benchmarks.models import Purpose, Run
 from benchmarks.models.options import RunOptions
 from benchmarks.runs.submission import options as load_options
 
-# What a program calls its clients: whole numbers; where they don't divide, the first generators get one more.
+# The programs' names for the number of clients. It is whole: where it doesn't divide, the first generators get one
+# more.
 COUNTED = ("clients", "concurrency", "threads")
-# What is done or held by all together; pgbench's transactions are each client's.
+# Totals over all clients; pgbench's `transactions` is per client.
 TOTALS = ("events", "pool_size", "pool_idle")
 PACED = ("rate",)  # follow the clients, so that each client keeps its pace
 

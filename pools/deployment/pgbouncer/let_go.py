@@ -98,7 +98,7 @@ def _resume_under_lock(leaving: TakeOver) -> None:
 
 def _release(taken: TakeOver) -> None:
     pooler, release = taken.pooler, preview(taken.pooler)
-    if taken.state == TakeOverState.LEAVING:  # no file is given back yet
+    if taken.state == TakeOverState.LEAVING:  # No file is restored yet.
         _refuse_blocked(release)
     revision = _revision(release)
     taken.move(TakeOverState.RELEASING)

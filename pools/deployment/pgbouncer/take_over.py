@@ -327,7 +327,7 @@ def restored_files(taken: TakeOver) -> dict[str, tuple[bytes | None, bytes | Non
     for path, original in taken.originals.items():
         now = bytes_at(taken.pooler, path)
         if original.role in (read_files.RULES, read_files.OTHER) or (now is None and original.content is not None):
-            continue  # not the panel's to write, or taken away by somebody
+            continue  # The file is not the panel's to write, or somebody removed it.
         found[path] = (now, _without_panel_part(original, now, taken.appended))
     return found
 

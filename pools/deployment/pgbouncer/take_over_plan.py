@@ -341,7 +341,7 @@ def note_kept(pooler: Pooler, proposals: Collection[Proposal]) -> None:
     """Record where each entry stands and why those that stayed did, for the list of entries."""
     for one in proposals:
         noted = {"source_file": one.line.path, "source_line": one.line.number, "kept_because": one.because}
-        if one.name == ANY:  # no console lists it; the next check reads its values from the files
+        if one.name == ANY:  # No console lists it; the next check reads its values from the files.
             Entry.objects.update_or_create(
                 pooler=pooler, name=ANY, defaults=noted, create_defaults={**noted, "seen_at": timezone.now()}
             )

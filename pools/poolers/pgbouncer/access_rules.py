@@ -27,7 +27,7 @@ METHODS = {
     "ldap": "ldap",
 }  # the keys are values of auth_type
 PLACES = (("local", ""), ("host", "0.0.0.0/0 "), ("host", "::/0 "))  # `all` is not an address before 1.23
-BY_TLS = (("hostssl", "0.0.0.0/0 "), ("hostssl", "::/0 "))  # only TLS lets a client show a certificate
+BY_TLS = (("hostssl", "0.0.0.0/0 "), ("hostssl", "::/0 "))  # A client can show a certificate over TLS only.
 POOL = re.compile(r"^# pool ([0-9a-f-]{36}) (\S+)(?: by (\S+))?: (.+)$", re.MULTILINE)
 OWN = re.compile(r"^# own (\w+) = (.*)$", re.MULTILINE)
 UNUSED = re.compile(r"^# not in use: (.*)$", re.MULTILINE)

@@ -190,7 +190,8 @@ def user_faults(rows: Iterable[Mapping[str, object]], limits: Limits) -> list[st
 def _user_fault(row: Mapping[str, object] | None, user: str, own: Mapping[str, str]) -> str:
     if row is None:
         return _("the pooler has no limits for user %(user)s") % {"user": user} if own else ""
-    live = {name: str(row[name]).strip() for name in own if name in row}  # 1.24 and later pad numbers with blanks
+    # PgBouncer 1.24 and later pad numbers with blanks.
+    live = {name: str(row[name]).strip() for name in own if name in row}
     for name, value in live.items():
         if value != own[name]:
             params = {"user": user, "name": name, "live": value, "wanted": own[name]}

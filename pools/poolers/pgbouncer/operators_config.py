@@ -63,7 +63,7 @@ class Reading:
     unread: dict[str, str] = field(default_factory=dict)  # path → why
     includes: list[str] = field(default_factory=list)  # paths, the panel's too
     files: dict[str, str] = field(default_factory=dict)  # path → text of the included files that are the operator's
-    above: int | None = None  # how many of the lines come before the panel's settings; None where those are not read
+    above: int | None = None  # number of lines before the panel's settings; None where those are not read
     reset: Line | None = None  # a [pgbouncer] header below the panel's settings: it sets each to its default again
 
     def of(self, section: str) -> dict[str, Line]:

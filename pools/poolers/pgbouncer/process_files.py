@@ -46,7 +46,8 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
         return
     taken = {one.name for one in found}
     seen = {one["name"] for one in pooler.processes if one["state"] != ProcessState.STOPPED}
-    surplus = set(sharing.names_of(pooler)[max(0, pooler.desired_processes - 1) :])  # which end as they were asked to
+    # These end because fewer processes are desired.
+    surplus = set(sharing.names_of(pooler)[max(0, pooler.desired_processes - 1) :])
     for path in _mains(pooler, found):
         own = {} if path.name in taken else _settings(pooler, path)
         if own.get("so_reuseport") != "1" or own.get("listen_port") != str(pooler.port):

@@ -15,7 +15,8 @@ from pools.poolers.pgbouncer.render import MAIN
 from pools.poolers.pgbouncer.sharing import Sharing
 from pools.poolers.process_plan import ProcessPlan
 
-LEAVES_CLIENTS = (1, 23)  # since then SIGTERM stops a process that takes no new clients once those it has are gone
+# Since this release a process that gets SIGTERM takes no new clients, and stops once its clients are gone.
+LEAVES_CLIENTS = (1, 23)
 UNIT = """\
 [Unit]
 Description=PgBouncer, process %i on port {port}

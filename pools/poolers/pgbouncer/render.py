@@ -25,7 +25,7 @@ SETTINGS_INCLUDE = re.compile(rf"^%include\s+(?:.*/)?{re.escape(SETTINGS)}\s*$",
 SETTINGS_COMMENT = "; settings made in Pooldeck"
 SECTION = re.compile(r"^\s*\[(\w+)\]", re.MULTILINE)
 PEERS = re.compile(rf"(?m)^{re.escape(PEERS_HEADER)}\n(?:\d+ = .*\n)*")
-END = re.compile(r"^\s*(?:\[\w+\]|%include[ \t]+(?P<path>[^\n]*?)[ \t\r]*$)", re.MULTILINE)  # where a section ends
+END = re.compile(r"^\s*(?:\[\w+\]|%include[ \t]+(?P<path>[^\n]*?)[ \t\r]*$)", re.MULTILINE)  # A section ends here.
 GoesOn = Callable[[str], bool]  # takes the path in a line that includes a file
 SECRETS = re.compile(
     # a set of first letters, and not a word that begins anywhere: six times as fast
@@ -98,7 +98,7 @@ def with_include(main: str, folder: str) -> str:
     """Add the line that reads pooldeck.ini at the end of pgbouncer.ini, so that a fault above it changes no pool."""
     if INCLUDE.search(main):
         return main
-    own = main.rstrip("\n")  # not its CR, which is the end of the operator's last line
+    own = main.rstrip("\n")  # The CR stays: it is the end of the operator's last line.
     return f"{own}\n\n; pools made in Pooldeck\n%include {folder}/{DATABASES}\n"
 
 

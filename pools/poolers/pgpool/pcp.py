@@ -85,7 +85,8 @@ def _children(pooler: Pooler, connection: socket.socket) -> Iterator[tuple[str, 
             return
         if what == OF_CHILD:
             process, started, served, *others = words  # the state is the 17th of 4.3; 4.6 and 4.7 have more after it
-            since = started.partition(b" (")[0]  # "2026-11-22 18:55:27 (4:59 before process restarting)"
+            # The answer reads "2026-11-22 18:55:27 (4:59 before process restarting)".
+            since = started.partition(b" (")[0]
             yield _plain(process + b" of " + since), Child(WAITS in others[USER_AND_DATABASE:], _plain(served))
 
 

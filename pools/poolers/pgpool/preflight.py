@@ -25,8 +25,8 @@ from pools.poolers.pgpool.render import HBA, MAIN, PCP
 from pools.poolers.settings_schema import Version
 
 START_TIMEOUT_S = 20
-UP = "successfully started"  # of its log
-PORTS, PORTS_TRIED = range(20_000, 30_000, 2), 5  # of a trial instance on another host, two each
+UP = "successfully started"  # a message of its log
+PORTS, PORTS_TRIED = range(20_000, 30_000, 2), 5  # ports of a trial instance on another host, two for each
 STOP_TIMEOUT_S = 5
 SIGNS = re.compile(r"\b(?:ERROR|FATAL|PANIC):\s*(.+)")
 COMMANDS = ("failover_command", "failback_command", "follow_primary_command", "ssl_passphrase_command")

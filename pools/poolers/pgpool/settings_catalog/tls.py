@@ -6,7 +6,7 @@ from pools.poolers import pem
 from pools.poolers.pgpool.hba import rules_fault
 from pools.poolers.pgpool.settings_catalog.shapes import file, flag, on_page, text
 
-RULES = "pool_hba"  # no setting of the program: further rules of its pool_hba.conf
+RULES = "pool_hba"  # The program has no such setting: these are further rules of its pool_hba.conf.
 
 TLS = on_page(
     _("TLS"),
