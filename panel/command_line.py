@@ -93,11 +93,11 @@ class Api:
             return self.get(path)
 
     def post(self, path: str, body: Record) -> Any:
-        """POST of JSON."""
+        """Send JSON by POST and return the answer."""
         return self._send("POST", path, json.dumps(body).encode())
 
     def listed(self, path: str, **query: object) -> Iterator[Record]:
-        """Yield the records of all pages."""
+        """Yield the records of a list, page by page."""
         page = 1
         while True:
             found = self.get(path, page=page, page_size=200, **query)
@@ -201,7 +201,7 @@ class Gate:
         return cls(threshold["metric"], bound, threshold[bound])
 
     def as_threshold(self) -> Record:
-        """Return it as the API takes it."""
+        """Parse a threshold of the command line into the API's JSON."""
         return {"metric": self.metric, self.bound: self.limit}
 
     def judge(self, value: float | None) -> str:

@@ -154,5 +154,5 @@ def record_figures() -> None:
 
 @shared_task
 def send_notifications() -> None:
-    """Send the notifications of events that are due."""
+    """Send notifications that are due, to every configured channel."""
     notifications.send_due()

@@ -297,7 +297,7 @@ def _conclusion(found: Comparison, arm: Arm, figure: Figure) -> str:
 
 
 def _carried(found: Comparison, arm: Arm) -> str:
-    """Say what an arm did while the baseline was refused: `the pool carried 150 clients at 344 tps`.
+    """Return a sentence on an arm whose baseline was refused: `the pool carried 150 clients at 344 tps`.
 
     The outcomes of the runs follow in brackets where none of them is valid; empty where no throughput is known.
     """

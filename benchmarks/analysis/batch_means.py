@@ -43,7 +43,7 @@ def batches(samples: Sequence[float]) -> list[float]:
 
 
 def autocorrelation(samples: Sequence[float]) -> float:
-    """Return how alike neighbors are, from -1 to 1; 0 where all samples are equal."""
+    """Return the lag-1 autocorrelation, from -1 to 1; 0 where all samples are equal."""
     mean = fmean(samples)
     deviations = [sample - mean for sample in samples]
     total = sum(one**2 for one in deviations)

@@ -57,7 +57,7 @@ class Evidence:
 
     @property
     def clients(self) -> float | None:
-        """The clients asked for."""
+        """The requested number of clients."""
         return self.options.get("clients") or self.figure("clients")
 
     @property

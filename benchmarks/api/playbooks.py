@@ -55,7 +55,7 @@ class AskedPlaybookSerializer(KnownFields):
 
 
 def shown(spec: PlaybookSpec) -> dict[str, object]:
-    """Return what the API answers of a playbook."""
+    """Return the API's JSON of a playbook."""
     quick = {arm.key for arm in spec.arms(quick=True)}
     whole = {arm.key: arm for quick_form in (False, True) for arm in spec.arms(quick=quick_form)}
     return {
@@ -115,7 +115,7 @@ class PlaybookViewSet(ViewSet):
 
     @extend_schema(responses=PlaybookSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
-        """One playbook."""
+        """Return one playbook with its arms."""
         return Response(shown(library.find(name)))
 
     @extend_schema(request=AskedPlaybookSerializer, responses={201: PlaybookSerializer})

@@ -266,7 +266,7 @@ class AskedRunSerializer(KnownFields):
     )
 
     def validate_tags(self, tags: list[str]) -> list[str]:
-        """Return each tag once."""
+        """Remove repeated tags and keep the order."""
         try:
             return annotations.check_tags(tags)
         except annotations.InvalidNote as error:
@@ -378,7 +378,7 @@ class GeneratorSerializer(serializers.Serializer[Any]):
     queued = serializers.IntegerField(help_text=_("Runs that wait for this generator by name"))
 
     def get_kind(self, generator: Known) -> str:
-        """Return what carries its runs."""
+        """Return whether a worker or SSH carries its runs."""
         return "ssh" if generator.ssh_host else "worker"
 
     def get_runs(self, generator: Known) -> list[UUID]:

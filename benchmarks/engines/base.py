@@ -97,11 +97,11 @@ class RunContext(Protocol):
 
     @property
     def run(self) -> Run:
-        """The run itself."""
+        """The run of this load."""
 
     @property
     def endpoint(self) -> Endpoint:
-        """The endpoint that its load logs in to."""
+        """The endpoint that the load logs in to."""
 
     @property
     def home(self) -> Path:

@@ -62,17 +62,17 @@ def text_of(result: Result) -> str:
 
 
 def sentences(result: Result) -> list[str]:
-    """Return the conclusion, a sentence each: the claims of the source, then what is to be known of them."""
+    """Return the conclusion in sentences: the claims of the source, then notes on the figures."""
     return [*(claim.sentence for claim in claims(result)), *notes(result)]
 
 
 def claims(result: Result) -> list[Claim]:
-    """Return the published effects, each with what became of it here; none before anything is measured."""
+    """Return each published effect with its verdict here; empty before anything is measured."""
     return list(JUDGES.get(result.spec.conclusion, _judge_arms)(result)) if _has_begun(result) else []
 
 
 def notes(result: Result) -> list[str]:
-    """Return what is to be known of the figures, and what is done where they decide nothing yet.
+    """Return sentences on the figures' limits, and on what happens next where they decide nothing yet.
 
     Nothing before anything is measured.
     """
@@ -110,7 +110,7 @@ def _as_published(result: Result, one: ArmResult) -> Claim:
 
 
 def _found(one: ArmResult) -> Finding:
-    """Return what an arm's verdict says where no published figure says what to expect."""
+    """Return the finding for an arm without a published figure, from its verdict."""
     if one.skipped or one.verdict is None:
         return Finding.NOT_JUDGED
     found = {
@@ -140,7 +140,7 @@ def in_words(one: ArmResult) -> str:
 
 
 def _without_figures(arm: Arm) -> str:
-    """Return how many runs of an arm are valid that has no figure beside its baseline's."""
+    """Return a sentence on the valid runs of an arm that has no figure to compare with its baseline's."""
     valid = undecided.valid_runs(arm)
     if arm.n_valid == len(arm.runs):
         return _("%(valid)s, but none of its baseline") % {"valid": valid}
@@ -210,7 +210,7 @@ def _of_repeats(finding: Finding, text: str, base: ArmResult, one: ArmResult) ->
 
 
 def _beyond_the_limit(direct: Arm, pooled: ArmResult) -> str:
-    """Say what the server refused, and what the pool did with as many clients."""
+    """Compare the clients that the server refused with the throughput of the pool for as many clients."""
     refused = direct.refusal.refusal_sentence if direct.refusal else ""
     values = {"direct": refused, "clients": pooled.spec.values["clients"]}
     if pooled.arm and pooled.arm.refusal:
@@ -292,7 +292,7 @@ def _idle_notes(result: Result) -> Iterator[str]:
 
 
 def _most_memory(result: Result) -> Idle | None:
-    """Return what a run noted of its idle connections: the one whose connections held most of the measured ones."""
+    """Return the note of the run whose idle connections held the most measured memory."""
     noted = (run.conditions["idle"] for run in result.runs if "idle" in run.conditions)
     measured = [idle for idle in noted if idle.get("memory") == "measured"]
     return max(measured, key=lambda idle: idle["memory_bytes"], default=None)

@@ -82,7 +82,7 @@ def spec_of(experiment: Experiment) -> PlaybookSpec:
 
 
 def needs_in_words(spec: PlaybookSpec) -> list[str]:
-    """Return what has to be there for every arm, in sentences."""
+    """Return the requirements of all arms, in sentences."""
     kinds = {arm.endpoint.kind for arm in spec.arms(quick=False)}
     found = []
     if "pgbouncer" in kinds:

@@ -285,7 +285,7 @@ def _submit(
 
 
 def _generators_of(experiment: Experiment, arm: ArmSpec) -> list[str]:
-    """Return the generators that run an arm."""
+    """Return the names of the generators that run an arm."""
     if arm.other_host:
         return [other_host.generator_of(experiment, arm, library.spec_of(experiment).engine)]
     return _generators(experiment)

@@ -24,7 +24,7 @@ def longer(plan: list[list[str]], arms: Sequence[str], total: int, seed: int) ->
 
 
 def key_of_run(block: int, arm: str) -> str:
-    """Return what the run of an arm in a block, counted from 0, is known by within its experiment."""
+    """Return the key, within its experiment, of an arm's run in a block; blocks are counted from 0."""
     return f"{block}/{arm}"
 
 

@@ -57,7 +57,7 @@ def generator_of(experiment: Experiment, arm: ArmSpec, engine: str) -> str:
 
 
 def describe(spec: PlaybookSpec) -> str:
-    """Return what becomes of the arms of another host here, for the page of a playbook; empty where it has none."""
+    """Return a sentence for the playbook's page on its arms of another host; empty where it has none."""
     if not any(arm.other_host for arm in spec.arms(quick=False)):
         return ""
     capable = _capable_generators(spec.engine)

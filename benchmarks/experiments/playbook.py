@@ -265,7 +265,7 @@ def _deepest(error: "ValidationError") -> "ValidationError":
 
 
 def _message(fault: "ValidationError") -> str:
-    """Return what the schema finds wrong; a missing key, the most frequent fault, in the reader's language."""
+    """Return the schema's message; for a missing key, the most frequent fault, in the reader's language."""
     if fault.validator == "required":
         return _("%(key)s is a required property") % {"key": fault.message.split(" is ")[0]}
     return fault.message

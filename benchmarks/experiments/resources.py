@@ -61,7 +61,7 @@ def loads_existing(experiment: Experiment) -> bool:
 
 
 def database_of(experiment: Experiment) -> str:
-    """Return the database that it loads."""
+    """Return the database that the experiment loads."""
     existing = experiment.advice.get("existing")
     return existing["database"] if existing else name_of(experiment)
 
@@ -73,13 +73,13 @@ def role_of(experiment: Experiment, auth: str) -> str:
 
 
 def pool_key(arm: ArmSpec) -> str:
-    """Return what the pool of an arm is known by; empty of a direct one."""
+    """Return the key of an arm's pool; empty for a direct arm."""
     one = arm.endpoint
     return f"{one.kind}-{one.mode}-{one.size}-{arm.auth or SCRAM}" if one.is_pooled else ""
 
 
 def profile_key(arm: ArmSpec) -> str:
-    """Return what the settings profile of an arm is known by; empty where it has none."""
+    """Return the key of an arm's settings profile; empty where it has none."""
     return "_".join(sorted(f"{name}={value}" for name, value in arm.profile.items()))[:60]
 
 

@@ -90,7 +90,7 @@ class Result:
 
 
 def of(experiment: Experiment) -> Result:
-    """Return what is known of an experiment by now."""
+    """Return the results of an experiment so far."""
     spec, specs = library.spec_of(experiment), arms_of(experiment)
     runs = list(experiment.runs.filter(purpose=Purpose.LOAD).select_related("cluster", "pool").order_by("number"))
     same = other_host.on_same_host(runs, specs)
@@ -103,7 +103,7 @@ def of(experiment: Experiment) -> Result:
 def of_arms(
     experiment: Experiment, spec: PlaybookSpec, specs: Sequence[ArmSpec], arms: Mapping[str, Arm], runs: Sequence[Run]
 ) -> Result:
-    """Return what is known by these arms, by key; needs no database."""
+    """Return results from these arms, by key; needs no database."""
     rule = rule_of(experiment, spec, specs)
     judged = [_result(experiment, spec, one, specs, arms, runs, rule) for one in specs]
     bases = {one.baseline for one in judged}
@@ -114,7 +114,7 @@ def of_arms(
 
 
 def progress(experiment: Experiment) -> Progress:
-    """Return how many of the runs have ended, and how long the others will take by those.
+    """Return the number of ended runs, the total, and the seconds that the others will take as measured so far.
 
     Where a budget decides, the plan has more blocks than fit it: those that do are the total, by the runs so far.
     """
@@ -165,7 +165,7 @@ def _arms(specs: Sequence[ArmSpec], runs: Sequence[Run], subjects: Sequence[Subj
 
 
 def rule_of(experiment: Experiment, playbook: PlaybookSpec, specs: Sequence[ArmSpec]) -> Rule:
-    """Return how its verdicts are reached: all its intervals hold together, at each look in sequential mode."""
+    """Return the rule for verdicts: intervals hold simultaneously, and at each look in sequential mode."""
     measured = [one for one in specs if one.key not in experiment.skipped]
     compared = sum(playbook.baseline_of(one, specs) is not None for one in measured)
     return Rule(settings.TIE_BAND_PERCENT / 100, max(1, compared), is_sequential=experiment.is_sequential)

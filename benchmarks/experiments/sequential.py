@@ -58,7 +58,7 @@ def known_runs(*arms: Arm) -> int:
 
 
 def blocks_to_decide(result: Result) -> int | None:
-    """Return how many more blocks give a verdict on every arm if ratios and spread stay as they are.
+    """Return the number of blocks until every arm has a verdict, if ratios and spread stay as they are.
 
     0 where nothing is undecided; None where more than `MOST_BLOCKS_AHEAD` would be needed. Who asks for more has seen
     the figures, so that always-valid intervals count.

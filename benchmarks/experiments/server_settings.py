@@ -44,7 +44,7 @@ def raised(spec: PlaybookSpec, cluster: Cluster, *, is_admin: bool) -> tuple[dic
 
 
 def sessions_to_end(cluster: Cluster) -> str:
-    """Return whose sessions a restart ends now, as a sentence; empty where there are none. Raises `ClusterUnreachable`.
+    """Return a sentence on the sessions that a restart would end now; empty where there are none.
 
     Those of the panel itself are not counted; a pooler's are, for its clients see the restart.
     """

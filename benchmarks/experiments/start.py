@@ -134,10 +134,10 @@ def changes(
     cluster: Cluster | None = None,
     existing: ExistingTables | None = None,
 ) -> list[str]:
-    """Return what the experiment makes and changes on the cluster, each in a sentence; all of it is undone after it.
+    """Return sentences on what the experiment creates and changes on the cluster.
 
-    But for what scripts write to an `existing` database, as its user. Without a cluster the list names what a
-    playbook's needs may change on one that falls short of them.
+    All of it is undone afterwards, except for the rows that scripts write to an `existing` database as its user.
+    Without a cluster the list names the changes that the playbook's needs may cause on one that falls short of them.
     """
     found = [
         _tables_in_words(existing),
@@ -157,7 +157,7 @@ def changes(
 
 
 def sessions_to_end(spec: PlaybookSpec, cluster: Cluster | None) -> list[str]:
-    """Return whose sessions the restart of a cluster would end; nothing where there is none, or it can't be asked."""
+    """Return a sentence on the sessions that a restart would end; empty without any, or while it can't be asked."""
     if cluster is None or not server_settings.may_be_raised(spec, cluster):
         return []
     try:
@@ -184,7 +184,7 @@ def _tables_in_words(existing: ExistingTables | None) -> str:
 
 
 def _pools_in_words(one: EndpointSpec, count: int) -> str:
-    """Return how many pools of a kind, mode and size are added: arms of several roles need one each."""
+    """Return a sentence on the pools of a kind, mode and size: arms of several roles need one each."""
     text = ngettext(
         "A pool of %(size)s connections is added (%(kind)s, %(mode)s), and its pooler reloads.",
         "%(count)s pools of %(size)s connections are added (%(kind)s, %(mode)s), and their pooler reloads.",

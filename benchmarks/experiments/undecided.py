@@ -33,7 +33,7 @@ def _both(one: ArmResult) -> Iterator[Arm]:
 
 
 def valid_runs(arm: Arm) -> str:
-    """Return how many runs of an arm are valid, and what became of the others."""
+    """Return a sentence on the number of an arm's valid runs and on the faults of the others."""
     values = {"valid": arm.n_valid, "count": len(arm.runs), "others": "; ".join(_faults(arm))}
     text = (
         _("%(valid)s of %(count)s runs valid: %(others)s")
@@ -44,7 +44,7 @@ def valid_runs(arm: Arm) -> str:
 
 
 def _faults(arm: Arm) -> Iterator[str]:
-    """Yield what became of the runs that do not count, each once; contention by its median."""
+    """Yield each fault that makes runs invalid, once; contention by its median."""
     others = [run for run in arm.runs if not run.counts]
     if taken := [run.contention for run in others if run.is_only_contended and run.contention is not None]:
         yield _("others took %(share)s %% of the host") % {"share": f"{median(taken):.0f}"}
@@ -52,7 +52,7 @@ def _faults(arm: Arm) -> Iterator[str]:
 
 
 def next_steps(result: Result) -> Iterator[str]:
-    """Yield what is done about arms that are not judged: by the experiment itself while it goes on, else by whom."""
+    """Yield sentences on how arms get their verdicts: by the experiment itself while it goes on, else by whom."""
     left = sequential.undecided(result)
     if not left or result.experiment.advice:
         return

@@ -27,7 +27,7 @@ TABLES = {
 
 
 class AdviceForm(WithScripts, Typed):
-    """What to ask of a pool."""
+    """The question about a pool, its workload and the time for it."""
 
     option_fields = FIELDS
 

@@ -72,7 +72,7 @@ def report_beat() -> None:
 
 
 def ages_s() -> dict[str, float | None]:
-    """Return how many seconds ago beat and a worker for each kind of work were heard of; None: not in the last week.
+    """Return the seconds since the last heartbeat of beat and of each worker; None: none in the last week.
 
     Raises `QueueDown`.
     """

@@ -99,7 +99,7 @@ class Counts:
         return not self.count and not self.failed
 
     def add(self, latency_s: float, size_bytes: int, connecting_s: float | None) -> None:
-        """Count one request."""
+        """Count one request with its latency."""
         self.count += 1
         self.size_bytes += size_bytes
         self.sum_s += latency_s

@@ -45,7 +45,7 @@ class ExternalEndpoint(models.Model):
         return self.name
 
     def secret_owner(self, user: str) -> str:
-        """Return what a stored password is bound to: this login at this address."""
+        """Return the login and address to which a stored password is bound."""
         return f"external:{self.pk}:{user}@{self.host}:{self.port}"
 
     @property

@@ -42,7 +42,7 @@ class Playbook(models.Model):
 
 
 class ExperimentState(models.TextChoices):
-    """The life of an experiment."""
+    """States of an experiment."""
 
     QUEUED = "queued", _("queued")
     RUNNING = "running", _("running")

@@ -18,7 +18,7 @@ class HostHelper:
         self.stdout: IO[bytes] = child.stdout
 
     def greeting(self, word: str) -> str:
-        """Return what follows this word in the first line that begins with it; empty where none came.
+        """Return the rest of the first line that begins with this word; empty where none came.
 
         An account's shell may print other lines before.
         """

@@ -85,7 +85,7 @@ class HostMachine(Machine):
         return min(self._clock_reading() for _reading in range(CLOCK_READINGS))[1]
 
     def _clock_reading(self) -> tuple[float, float]:
-        """Return how long a reading of the clock took, and by how much it was ahead in the middle of that time."""
+        """Return the seconds that a reading of the clock took, and how far the clock was ahead in the middle of it."""
         began = time.time()
         answer = self.answer(["date", "+%s.%N"])
         ended = time.time()

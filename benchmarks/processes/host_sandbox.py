@@ -45,7 +45,7 @@ def _needs(command: Command, program: str, connection: SshConnection) -> tuple[s
 
 
 def _listing(program: str, connection: SshConnection) -> str:
-    """Return what the loader lists for the program; by the connection's environment, it would for `timeout` instead."""
+    """Return the libraries of the program; in the connection's environment the loader would list those of `timeout`."""
     variables = [f"{name}={value}" for name, value in LISTING_LIBRARIES.items()]
     return connection.run(["env", *variables, program]).stdout.decode(errors="replace")
 

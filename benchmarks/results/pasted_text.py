@@ -39,5 +39,5 @@ def _shape(prefix: str) -> str:
 
 
 def _pattern(shape: str) -> str:
-    """Return the pattern of all prefixes of a shape."""
+    """Return the regular expression of all prefixes of a shape, in which 0 stands for a number."""
     return _NUMBER.pattern.join(re.escape(piece) for piece in shape.split("0"))

@@ -74,7 +74,7 @@ def why_confirm(found: DatasetFacts, cluster: str) -> str:
 
 
 def fault(found: DatasetFacts) -> str:
-    """Return what keeps a load from these tables, with the remedy; empty where nothing does."""
+    """Return why a load can't use these tables, with the remedy; empty where it can."""
     text = _format(found)
     sizes = {"size": found.sized, "asked": found.wanted.of_size(found.wanted.size)}
     return text and text % (sizes | {"database": found.database, "kind": found.wanted.kind})

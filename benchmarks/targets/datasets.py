@@ -61,7 +61,7 @@ _OWNER = "SELECT pg_get_userbyid(datdba) FROM pg_database WHERE datname = curren
 
 
 def facts(cluster: Cluster, database: str, wanted: Tables | None = None) -> DatasetFacts:
-    """Return what the database holds of these tables (default: pgbench's), queried as the panel's admin.
+    """Query the tables in the database (default: pgbench's) as the panel's admin. Raises `ClusterUnreachable`.
 
     Raises `ClusterUnreachable`.
     """

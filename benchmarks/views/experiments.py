@@ -89,7 +89,7 @@ def experiment_without(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _again_url(experiment: Experiment) -> str:
-    """Return where it is started again: its playbook, or the questions to its pool; empty where that is gone."""
+    """Return the page that starts it again: its playbook, or the questions about its pool; empty if that is gone."""
     if not experiment.advice:
         known = experiment.playbook in {spec.name for spec in library.listed()}
         return reverse("playbook-detail", args=[experiment.playbook]) if known else ""

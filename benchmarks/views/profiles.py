@@ -116,7 +116,7 @@ def _filled(request: HttpRequest, cluster: Cluster | None) -> dict[str, object]:
 
 
 def _machine_of(cluster: Cluster | None) -> dict[str, object]:
-    """Return what the panel knows of a cluster's machine, by form field."""
+    """Return the known facts of a cluster's machine, by form field."""
     if cluster is None:
         return {}
     status = getattr(cluster, "status", None)

@@ -97,7 +97,7 @@ def _parts(run: Run) -> dict[str, object]:
 
 
 def _login_cost(run: Run) -> login_cost.LoginCost | None:
-    """Return what each login of a run under `-C` cost; the number of cores is the one that its generator reported."""
+    """Return the cost of each login of a run with `-C`, with the number of cores that its generator reported."""
     cores = Generator.objects.filter(name=run.generator).values_list("cores", flat=True).first() or 0
     pooler = run.pool.pooler if run.pool else None
     observations = run.conditions.get("meanwhile", {})

@@ -25,7 +25,7 @@ class Scope(models.TextChoices):
 
 
 def digest(token: str) -> str:
-    """Return what is stored of a token: its SHA-256 in hex, enough for 256 random bits."""
+    """Return the SHA-256 of a token in hex, which is all that is stored of it: enough for 256 random bits."""
     return hashlib.sha256(token.encode()).hexdigest()
 
 

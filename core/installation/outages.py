@@ -36,7 +36,7 @@ def is_away(error: Error) -> bool:
 
 
 def carry_out(name: str, task: Callable[[], T]) -> T | None:
-    """Return what a periodic task returns; None where the metadata database is away."""
+    """Run a periodic task and return its result; return None while the metadata database is unreachable."""
     try:
         result = task()
     except DATABASE_AWAY as error:

@@ -36,7 +36,7 @@ def pause(reason: str) -> None:
 
 
 def resume() -> None:
-    """Resume the tasks."""
+    """Let the periodic tasks run again; clears the reason of the pause."""
     Installation.objects.update(paused_at=None, paused_because="")
 
 

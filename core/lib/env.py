@@ -118,7 +118,7 @@ def database_url() -> str:
 
 
 def redis_url() -> str:
-    """Return the URL of Redis: REDIS_URL."""
+    """Return REDIS_URL; without it, database 0 of the Redis on port 6379 of this machine."""
     return text("REDIS_URL", "redis://127.0.0.1:6379/0")
 
 

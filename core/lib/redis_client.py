@@ -78,5 +78,5 @@ class Breaker:
         return is_first
 
     def reset(self) -> None:
-        """Record an answer."""
+        """Close the breaker after Redis answered."""
         self._open_until, self._is_failing = 0.0, False

@@ -53,7 +53,7 @@ def _too_deep() -> str:
 
 
 def schema_faults(raw: Mapping[str, Any], schema: Mapping[str, Any]) -> "list[ValidationError]":
-    """Return what the schema (JSON Schema 2020-12) finds wrong in a parsed text, in the order of the paths."""
+    """Return the violations of the schema (JSON Schema 2020-12) in a parsed text, in the order of the paths."""
     from jsonschema import Draft202012Validator  # takes as long as all models, and most processes read no such text
 
     return sorted(Draft202012Validator(schema).iter_errors(raw), key=lambda one: list(map(str, one.absolute_path)))

@@ -35,7 +35,7 @@ class TooManyWait(APIException):
 
 @contextmanager
 def waiting(request: Request) -> Iterator[float]:
-    """Yield how long the caller wants to wait, in seconds (0: not at all), and hold one of the places for it.
+    """Yield the seconds that the caller wants to wait (0: not at all), and hold one of the places for it.
 
     Enter it before anything is saved: a wrong number raises `ValidationError`, and `TooManyWait` is sent again.
     """

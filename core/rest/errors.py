@@ -38,7 +38,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
 
 
 def too_large() -> str:
-    """Say how large a request may be."""
+    """Return the error for a request that exceeds the limit, which it names."""
     return _(
         "the request is larger than %(most)s bytes: send less at once; upload the output of a load program as a file"
     ) % {"most": f"{settings.DATA_UPLOAD_MAX_MEMORY_SIZE:,}"}

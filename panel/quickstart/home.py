@@ -123,7 +123,7 @@ class Home:
         return read_json(self.quickstart_path)
 
     def write_quickstart(self, values: dict[str, str]) -> None:
-        """Write quickstart.json, 0600."""
+        """Write quickstart.json with mode 0600."""
         private_files.replace(self.quickstart_path, json.dumps(values, indent=2) + "\n")
 
 

@@ -14,7 +14,7 @@ _returned: deque[int] = deque(maxlen=64)  # their servers may not listen yet
 
 
 class NoFreePort(Exception):
-    """No port could be bound."""
+    """All ports of the range are taken."""
 
 
 def is_free(port: int, host: str = LOOPBACK) -> bool:

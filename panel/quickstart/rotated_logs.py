@@ -24,7 +24,7 @@ def max_bytes() -> int:
 
 
 def backup_count() -> int:
-    """Return how many old files of a log are kept."""
+    """Return the number of old files that are kept of each log."""
     return env.number("POOLDECK_LOG_BACKUP_COUNT", 3, least=1)
 
 

@@ -97,7 +97,7 @@ def lint(spec: Pool) -> Report:
 
 
 def installed(connection: connect.Connection) -> Installed | None:
-    """Return where pg_stat_statements is installed in this database; None where it is not."""
+    """Return the schema of pg_stat_statements in this database; None where it is not installed."""
     row = connection.execute(INSTALLED, [STATEMENTS]).fetchone()
     return Installed(row[0], tuple(map(int, row[1].split(".")))) if row else None
 

@@ -40,7 +40,7 @@ class ConnectionActions:
     @extend_schema(parameters=[FORMAT, REVEAL, DATABASE, USER, NODE], responses=ConnectionSerializer, filters=False)
     @action(detail=True)
     def connection(self, request: Request, pk: str) -> Response:
-        """Return what a client needs to log in past any pool, in its syntax; 409 where there is no standby."""
+        """Return the text that a client needs to log in past any pool, in its syntax; 409 where there is no standby."""
         asked = _AskedSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         cluster, as_ = self.get_object(), request.query_params.get("as", "uri")

@@ -61,7 +61,7 @@ class ConsoleVerbs(GenericViewSet[Any]):
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def resume(self, request: Request, pk: str) -> Response:
-        """Resume it, whoever paused it."""
+        """Resume the pool, whoever paused it."""
         return self._done(commands.resume)
 
     @extend_schema(request=KillSerializer, responses=OutcomeSerializer)

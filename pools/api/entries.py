@@ -104,7 +104,7 @@ class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
     @extend_schema(parameters=[FORMAT], responses=ConnectionSerializer, filters=False)
     @action(detail=True)
     def connection(self, request: Request, pk: str) -> Response:
-        """Return what a client needs to log in, in its syntax; the panel knows no password of it."""
+        """Return the text that a client needs to log in, in its syntax, without a password: the panel knows none."""
         as_ = request.query_params.get("as", "uri")
         endpoint = endpoints.of_entry(self.get_object())
         return Response({"as": as_, "text": connection_strings.render(endpoint, as_, reveal=False)})

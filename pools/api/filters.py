@@ -33,7 +33,7 @@ class PoolerFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-fi
         fields = ["name", "kind", "host", "state", "generator", "management"]
 
     def managed(self, poolers: Any, name: str, value: str) -> Any:
-        """Return the watched or the managed ones."""
+        """Keep the poolers of one management: watched, or managed."""
         return poolers.watched() if value == Management.WATCHED else poolers.managed()
 
 

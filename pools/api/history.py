@@ -50,7 +50,7 @@ class HistorySerializer(serializers.Serializer[History]):
     points = PointSerializer(many=True)
 
     def get_step_s(self, found: History) -> int:
-        """Return the length of one step."""
+        """Return the length of one step in seconds."""
         return found.range.step * 60
 
 

@@ -84,7 +84,7 @@ class IdleMemorySerializer(serializers.Serializer[IdleMemory]):
     total_high_bytes = serializers.IntegerField(source="total.high")
 
     def get_measured(self, idle: IdleMemory) -> bool:
-        """Return whether the figures are measured."""
+        """Return False where the figures are estimates."""
         return idle.measured is not None
 
 
@@ -148,7 +148,7 @@ class InsightsSerializer(serializers.Serializer[Insights]):
 
     @extend_schema_field(AddressSerializer())
     def get_server(self, snapshot: Insights) -> Any:
-        """Return its address."""
+        """Return the host and port of the server."""
         host, port = snapshot.place.address
         return {"host": host, "port": port}
 

@@ -104,12 +104,12 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
         validators: list[Any] = []  # pools.inventory.pools says which names are taken
 
     def get_most_connections(self, pool: Pool) -> int | None:
-        """Return what it takes of the budget, with its reserve."""
+        """Return the connections that the pool takes of the budget, its reserve included."""
         return budget.most_connections(pool)
 
     @extend_schema_field(EndpointSerializer())
     def get_connection(self, pool: Pool) -> Any:
-        """Return where its clients log in; `uri` is empty where the pool was refused before it was ever live."""
+        """Return the address for clients; `uri` is empty where the pool was refused before it was ever live."""
         address = EndpointSerializer(endpoints.address_of_pool(pool)).data
         return address | {"uri": ""} if pool.was_never_live else address
 

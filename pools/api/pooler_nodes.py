@@ -44,7 +44,7 @@ class NodeActions(GenericViewSet[Pooler]):
     @extend_schema(responses=PoolerNodeSerializer(many=True), filters=False)
     @action(detail=True)
     def nodes(self, request: Request, pk: str) -> Response:
-        """List its backends."""
+        """List the backends of the pooler with their state."""
         pooler = self.get_object()
         return self._listed(node_admin(pooler).of_pooler(pooler))
 

@@ -99,7 +99,7 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     @extend_schema(parameters=[FORMAT, REVEAL, ROLE], responses=ConnectionSerializer, filters=False)
     @action(detail=True)
     def connection(self, request: Request, pk: str) -> Response:
-        """Return what a client needs to log in, in its syntax."""
+        """Return the text that a client needs to log in, in its syntax."""
         pool, as_ = self.get_object(), request.query_params.get("as", "uri")
         if pool.was_never_live:
             text = gettext("pool %(pool)s was refused before it was ever live: %(reason)s")

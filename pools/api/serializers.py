@@ -295,7 +295,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
 
     @extend_schema_field(serializers.CharField())
     def get_processes_awaited(self, pooler: Pooler) -> Any:
-        """Return what is missing until `desired_processes` of them were read back."""
+        """Return what an apply still waits for, until it has read back all `desired_processes`."""
         return KINDS[pooler.kind].processes_awaited(pooler)
 
     @extend_schema_field(AdvisorySerializer(many=True))

@@ -28,7 +28,7 @@ VERIFIER = """
 
 
 def ask(connection: Connection, logins: Iterable[Login]) -> list[tuple[Any, ...]]:
-    """Return what would differ once any of these logins was let in by a change on the server. Raises `psycopg.Error`.
+    """Return the values on the server that change when it starts to accept one of these logins. Raises `psycopg.Error`.
 
     The panel's login may lack the right to read verifiers: whether a password was changed is then not among it.
     """

@@ -113,7 +113,7 @@ class MemoryBudget:
 
     @property
     def fits(self) -> bool | None:
-        """Whether the rule holds."""
+        """Whether the memory is at least the sum of the terms; None where it is unknown."""
         return None if self.over_by is None else self.over_by <= 0
 
     @property

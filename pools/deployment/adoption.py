@@ -28,7 +28,7 @@ class CannotAdopt(InvalidValues):
 
 
 def preview(pooler: Pooler) -> Adoption:
-    """Return what the pooler's files ask for beyond the last applied revision; raises `UnsafeFolder`."""
+    """Return the changes of the pooler's files since the last applied revision; raises `UnsafeFolder`."""
     owner = folder_owner.of(pooler)
     if not owner.is_here:
         raise UnsafeFolder(

@@ -64,7 +64,7 @@ class Wanted:
 
     @property
     def leaving(self) -> list[Pool]:
-        """Pools to remove."""
+        """Pools that this apply removes."""
         return self.pools.leaving
 
     @cached_property
@@ -178,7 +178,7 @@ class Attempt:
 
     @property
     def pooler(self) -> Pooler:
-        """Whose configuration it is."""
+        """The pooler that gets the configuration."""
         return self.wanted.pooler
 
     def step(self, word: str, detail: str = "") -> None:

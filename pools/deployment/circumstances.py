@@ -80,7 +80,7 @@ class Login:
 
     @property
     def server(self) -> tuple[UUID, Address]:
-        """Where it leads."""
+        """Cluster and address of the server."""
         return self.pool.cluster_id, self.at
 
     @property
@@ -105,7 +105,7 @@ class Login:
 
 
 def observe(pooler: Pooler, *, log_in: bool) -> Circumstances:
-    """Return what surrounds the refusals of a pooler now; its pools' roles log in only where `log_in` is set."""
+    """Return the current circumstances of a pooler's refusals; its pools' roles log in only where `log_in` is set."""
     refused = pooler.pools.filter(state__in=REFUSED_STATES).order_by("pk")
     pools = list(refused.select_related("cluster", "pooler", "through"))
     logins = _first_logins(pools)
@@ -211,7 +211,7 @@ def _free_bytes(folder: str) -> int:
 
 
 def _catalog_facts(pooler: Pooler, pools: Sequence[Pool]) -> list[tuple[object, ...]]:
-    """Return what the last checks found of the databases and roles that these pools need, and of what is between."""
+    """Return for each pool whether its database exists, its role's record, and its chained pooler's state."""
     statuses = ClusterStatus.objects.in_bulk({pool.cluster_id for pool in pools})
     databases = {pk: {str(one["name"]) for one in status.databases} for pk, status in statuses.items()}
     roles = {pk: {str(one["name"]): one for one in status.roles} for pk, status in statuses.items()}
@@ -258,7 +258,7 @@ def _facts_of_servers(logins: Iterable[Login]) -> list[object]:
 
 
 def _facts_of_server(logins: Sequence[Login]) -> object:
-    """Return what one server tells about these logins, or why it does not."""
+    """Return the facts on one server that decide these logins, or the reason why the server can't be asked."""
     first = logins[0]
     try:
         with connect.connect(first.pool.cluster, at=first.at) as connection:

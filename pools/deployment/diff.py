@@ -96,7 +96,7 @@ class _Masked:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """The secrets that the dots replace."""
+        """Secrets in the line, which `shown` has as dots."""
         pattern = "(.*)".join(map(re.escape, self.shown.split(MASK)))
         found = re.fullmatch(pattern, self.raw, re.DOTALL) if MASK in self.shown else None
         return found.groups() if found else (self.raw,) if self.raw != self.shown else ()

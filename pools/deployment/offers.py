@@ -20,7 +20,7 @@ PATIENCE = timedelta(minutes=3)  # the longest wait for the new configuration af
 
 
 def path_of(pooler: Pooler) -> str:
-    """Return where the files are fetched."""
+    """Return the path of the API at which a host fetches the files."""
     return f"/api/v1/poolers/{pooler.pk}/files/"
 
 

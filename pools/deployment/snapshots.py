@@ -97,7 +97,7 @@ def changes(before: Mapping[str, Any], after: Mapping[str, Any], most: int | Non
 
 
 def pool_changes(old: Specs, new: Specs) -> Iterator[str]:
-    """Yield the changes of the pools that are in both."""
+    """Yield sentences on the pools that both snapshots have with other values."""
     for pk, line in new.lines.items():
         if old.lines.get(pk, line) != line:
             yield from _pool_changes(old.pool(pk), new.pool(pk))

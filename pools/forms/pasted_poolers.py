@@ -34,5 +34,5 @@ class PastedPoolersForm(Typed):
     admin_password = password_field(_("Console password"), ENCRYPTED)
 
     def login(self) -> dict[str, Any]:
-        """Return the login that all lines share."""
+        """Return the console login that is used for all lines."""
         return {name: self.cleaned_data[name] for name in ("kind", "admin_user", "admin_password")}

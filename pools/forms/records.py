@@ -152,11 +152,11 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
             self.fields["admin_password"].help_text = KEPT
 
     def clean_delivery(self) -> str:
-        """Return what was chosen; without a choice it stays as it is."""
+        """Return the chosen delivery, or the saved one without a choice."""
         return str(self.cleaned_data["delivery"] or self.instance.delivery)
 
     def clean_desired_processes(self) -> int:
-        """Return the number; where none was typed it stays as it is."""
+        """Return the typed number, or the saved one without it."""
         return int(self.cleaned_data["desired_processes"] or self.instance.desired_processes)
 
     def validate_unique(self) -> None:

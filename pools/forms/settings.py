@@ -56,7 +56,7 @@ class ValuesForm(Typed):
         return value if value or self.cleaned_data.get(EMPTY + name) else None
 
     def differences(self, current: Mapping[str, Any]) -> list[dict[str, str]]:
-        """Return where the typed values differ from those saved by somebody else: `label`, `yours`, `theirs`."""
+        """Return the typed values that somebody else has changed meanwhile: `label`, `yours`, `theirs`."""
         pairs = [(name, self._typed(name), _current(current, name)) for name in self.settings]
         return [
             {"label": name, "yours": _shown_value(yours), "theirs": _shown_value(theirs)}

@@ -44,7 +44,7 @@ class _Login:
         return self.hops == list(hops) and not self.is_lost and self.connection.client.is_alive
 
     def close(self) -> None:
-        """Log out."""
+        """Log out and remove the folder with the control socket."""
         self.stack.close()
 
 

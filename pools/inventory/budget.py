@@ -56,7 +56,7 @@ class Budget:
 
     @property
     def to_pools(self) -> int:
-        """What is allocated to pools that stay."""
+        """Connections of the pools that stay, without those of experiments."""
         return self.allocated - self.for_experiments
 
     @property
@@ -188,7 +188,7 @@ def _by_memory(memory_mb: int) -> str:
 
 
 def memory_connections(memory_mb: int) -> int:
-    """Return what a server of this memory should carry, before the 3 kept for maintenance."""
+    """Return the connections that suit a server of this memory, before the 3 kept for maintenance."""
     return CONNECTIONS_PER_GB * memory_mb // 1024
 
 
@@ -271,7 +271,7 @@ def _figures(budget: Budget, *, has_own: bool) -> str:
 
 
 def allowed_by(spec: Pool, author: models.Model | None, existing: Pool | None = None) -> str:
-    """Return who allowed it: the author, or whoever did before; an empty text while the pool fits."""
+    """Return who allowed to exceed the budget: the author, or the last who did; empty while the pool fits."""
     (_target, figures), needed = _tightest(spec, existing), needed_by(spec)
     if figures.free is None or needed <= figures.free:
         return ""

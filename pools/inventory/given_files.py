@@ -39,7 +39,7 @@ def listed(pooler: Pooler) -> list[GivenFile]:
 
 
 def read(setting: Setting, file: PoolerFile | None) -> GivenFile:
-    """Return what may be shown of a file: a key's public fingerprint, a certificate's facts, or its text."""
+    """Return a description of a file without secrets: a key's fingerprint, a certificate's facts, or the text."""
     if file is None:
         return GivenFile(setting, None)
     try:

@@ -144,7 +144,7 @@ def _checked(host: Host) -> Checked:
 
 
 def _other_key(host: Host, error: ssh_client.KeyNotConfirmed) -> Checked:
-    """Return which key the host has now, where it is this host whose key differs, and not one on the way."""
+    """Return the new key of the host where its own key differs, and not that of a host on the way."""
     if error.alias == ssh_client.alias_of(host):
         try:
             return {"offered_host_key": ssh_client.offered_key(ssh_client.hops_to(host))}

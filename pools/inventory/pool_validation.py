@@ -71,7 +71,7 @@ class Known:
     superusers: Collection[str]
 
     def limits(self, role: str, database: str) -> Limits:
-        """Return what holds a role's connections to a database."""
+        """Return the limits that apply to a role's connections to a database."""
         if role in self.superusers:
             return Limits()
         none = connection_limits.NONE
@@ -107,7 +107,7 @@ def value_problems(values: Mapping[str, Any]) -> Problems:
 
 
 def known(cluster: Cluster) -> Known | None:
-    """Return what the cluster reports now, else what its last good check found; None when there was none."""
+    """Query the cluster, or use its last successful check; None where it has neither."""
     try:
         return _ask(cluster)
     except (ClusterUnreachable, psycopg.Error):

@@ -236,7 +236,7 @@ def _lock(spec: Pool) -> None:
 
 
 def _clashes(spec: Pool) -> Problems:
-    """Yield what conflicts with the other pools of its pooler."""
+    """Yield the fields that conflict with another pool of the pooler."""
     yield from KINDS[spec.pooler.kind].clashes(spec)
     if Pool.objects.wanted().filter(pooler=spec.pooler, name=spec.name).exclude(pk=spec.pk).exists():
         text = _("there is already a pool named %(name)r on pooler %(pooler)s: choose another name")

@@ -32,7 +32,7 @@ NOTHING = Unmanaged()
 
 
 def by_cluster(cluster_ids: Collection[UUID], target: str) -> dict[UUID, Unmanaged]:
-    """Return what entries may open to each cluster's primary or to one of its standbys, in two queries."""
+    """Return the connections that entries may open to each cluster's primary or to one standby, in two queries."""
     standby = ClusterNode.objects.filter(
         cluster=OuterRef("cluster"), host=OuterRef("host"), port=OuterRef("port"), in_recovery=True
     )

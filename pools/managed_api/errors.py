@@ -52,7 +52,7 @@ def answer(error: Exception, own: Response | None, request_id: str) -> Response:
 
 
 def body(status: int, message: str, request_id: str) -> dict[str, str]:
-    """Build the body of an error."""
+    """Return the JSON of an error as the provider's clients read it."""
     otherwise = BAD_REQUEST if status < 500 else SERVER_ERROR
     return {"id": IDS.get(status, otherwise), "message": message, "request_id": request_id}
 

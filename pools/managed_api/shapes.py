@@ -149,7 +149,7 @@ def creation(creation: ClusterCreation) -> Shape:
 
 
 def _of_the_provider() -> Shape:
-    """Return what this panel has no such thing as, in the emptiest value that clients can read."""
+    """Return empty values for features that the panel lacks and that clients read."""
     return {
         "maintenance_window": NO_WINDOW,
         "private_network_uuid": "",

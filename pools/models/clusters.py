@@ -90,7 +90,7 @@ class RolePassword(models.Model):
 
     @property
     def password(self) -> str:
-        """The password in clear."""
+        """The admin's password in plain text; raises `SealBroken`."""
         return crypto.unseal(self.sealed_password, self.secret_owner)
 
     @password.setter

@@ -33,7 +33,7 @@ HIDDEN = (CreationState.DELETING, CreationState.NOT_DELETED)  # clusters that th
 
 
 class CreationQuerySet(models.QuerySet["ClusterCreation"]):
-    """Creations by stage."""
+    """Filters creations by their stage."""
 
     def creating(self) -> "CreationQuerySet":
         """Return those that clients wait for."""

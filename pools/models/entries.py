@@ -80,7 +80,7 @@ class Entry(models.Model):
 
     @property
     def label(self) -> str:
-        """What people read."""
+        """The name that pages show."""
         return gettext("any other database") if self.is_fallback else self.name
 
     @property

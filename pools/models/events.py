@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 
 class EventKind(models.TextChoices):
-    """What is watched."""
+    """Conditions that open an event."""
 
     WAITING = "waiting", _("clients waiting for a connection")
     MAXWAIT = "maxwait", _("maximum client wait exceeded")
@@ -58,7 +58,7 @@ class Threshold(models.Model):
 
 
 class EventQuerySet(models.QuerySet["Event"]):
-    """Events by stage."""
+    """Filters events by their stage."""
 
     def reportable(self) -> "EventQuerySet":
         """Exclude those that have not lasted long enough to be events."""

@@ -14,7 +14,7 @@ NOTED_AGAIN_AFTER = timedelta(minutes=1)
 
 
 class FileFetchQuerySet(models.QuerySet["FileFetch"]):
-    """Records what was fetched."""
+    """Records fetches of files, one row for each token and pooler."""
 
     def note(self, pooler: Pooler, token: ApiToken, revision: Revision | None, *, transferred: bool) -> None:
         """Record that a token asked for the files of a revision (None: those before the first) and has them now."""

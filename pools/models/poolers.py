@@ -85,7 +85,7 @@ class Delivery(models.TextChoices):
 
 
 def taking_clients(processes: Iterable[ProcessRow], desired: int = 1) -> int:
-    """Return how many of a pooler's processes take clients, or are asked for; 1 where none is known."""
+    """Return the number of processes that take clients or are desired; 1 where none is known."""
     return max(1, desired, sum(one["state"] != ProcessState.STOPPED for one in processes))
 
 

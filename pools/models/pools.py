@@ -31,7 +31,7 @@ class AuthMethod(models.TextChoices):
 
 
 class PoolQuerySet(models.QuerySet["Pool"]):
-    """Pools by stage."""
+    """Filters pools by their stage."""
 
     def wanted(self) -> "PoolQuerySet":
         """Exclude those that are to be removed."""

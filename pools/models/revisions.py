@@ -68,7 +68,7 @@ class Specs(Mapping[str, Any]):
 
     @classmethod
     def from_text(cls, text: str) -> Self:
-        """Build them from `text`."""
+        """Parse what `text` returns."""
         others, *pools = text.split("\n")
         start = len(HEAD)
         lines = {line[start : line.index('"', start)]: line for line in pools}

@@ -44,7 +44,7 @@ class Original:
 
 
 class TakeOverQuerySet(models.QuerySet["TakeOver"]):
-    """Take-overs by stage."""
+    """Filters take-overs by their stage."""
 
     def waiting(self) -> "TakeOverQuerySet":
         """Return those that a worker has to begin or to end."""

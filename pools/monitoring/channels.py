@@ -59,7 +59,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def configured() -> list[str]:
-    """Return the channels that have an address."""
+    """Return the channels for which the environment has an address."""
     has = {Channel.WEBHOOK: settings.WEBHOOK_URL, Channel.EMAIL: settings.EMAIL_HOST and settings.EMAIL_TO}
     return [channel.value for channel, address in has.items() if address]
 

@@ -71,7 +71,7 @@ REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
 def _of_queue(
     pool: Pool | Entry, snapshot: ConsoleSnapshot, subject: tuple[SubjectType, UUID, str], size: int
 ) -> Iterator[Value]:
-    """Yield how many clients wait for a server connection of a pool or another entry, and how long."""
+    """Yield the number of clients waiting for a connection of a pool or entry, and the longest wait in seconds."""
     figures = snapshot.figures.get(pool.name)
     waiting, wait_s = (figures.cl_waiting, figures.maxwait_ms / 1000) if figures else (0, 0.0)
     text = ngettext(
@@ -112,7 +112,7 @@ def _drift_message(pooler: Pooler) -> str:
 
 
 def _of_owner(pooler: Pooler, owner: folder_owner.FolderOwner | None) -> Iterator[Value]:
-    """Yield how long no worker has inspected the pooler's files, once something was applied."""
+    """Yield the seconds since a worker last inspected the pooler's files, once something was applied."""
     if owner and owner.last_seen_at and not pooler.is_watched:
         subject = (SubjectType.POOLER, pooler.pk, pooler.name)
         text = _("its configuration files have not been checked for %(seconds)s s: %(reason)s")

@@ -80,7 +80,7 @@ def recheck_troubled() -> list[UUID]:
 
 
 def compare(cluster_ids: Iterable[UUID] | None = None) -> Iterator[PoolFinding]:
-    """Yield what the last checks of these clusters (else all) say against pools, and each password that changed."""
+    """Yield the faults of pools by the last checks of these clusters (default: all), and each changed password."""
     pools = applied() if cluster_ids is None else applied().filter(cluster__in=cluster_ids)
     changed: dict[tuple[UUID, str], list[Login]] = defaultdict(list)
     for login in logins_of(pools):

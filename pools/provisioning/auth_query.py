@@ -62,7 +62,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Function:
-    """The function as a database has it."""
+    """The look-up function as it exists in a database."""
 
     body: str
     as_owner: bool

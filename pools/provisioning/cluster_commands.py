@@ -139,7 +139,7 @@ def _started(creation: ClusterCreation) -> Command | None:
 
 
 def _request(creation: ClusterCreation) -> dict[str, Any]:
-    """Return what the command reads: what the client asked for; for a deletion also the cluster's address."""
+    """Return the command's input: the client's request, and for a deletion the cluster's address."""
     asked = {name: getattr(creation, name) for name in ("name", "size", "region", "version", "tags")}
     asked |= {"id": creation.key, "num_nodes": creation.nodes}
     cluster = creation.cluster

@@ -175,7 +175,7 @@ def change(cluster: Cluster, name: str, values: DatabaseValues, author: Model | 
 
 
 def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
-    """Return what blocks a drop: the pools that lead there, then the sessions."""
+    """Return the pools that lead to a database, then its sessions: each blocks its drop."""
     pools = duplicates.pools_of(cluster).filter(database=name)
     with session(cluster) as connection:
         return [*blockers.of_leading_pools(pools), *blockers.in_database(cluster, connection, name)]

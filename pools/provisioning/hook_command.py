@@ -64,7 +64,7 @@ class HookCommand:
         self._close()
 
     def output(self) -> bytes:
-        """Return what it printed, once, after its end; raises `HookFailed` where it did not succeed."""
+        """Return the command's output after its end, once; raises `HookFailed` where it did not succeed."""
         printed, stderr = _content(self._stdout), _content(self._stderr)
         self._close()
         if self._stopped_because:
@@ -166,5 +166,5 @@ def _memory_file(content: bytes = b"") -> IO[bytes]:
 
 
 def _content(file: IO[bytes]) -> bytes:
-    """Return what is in the file from its start, whatever position the command left it at."""
+    """Return the whole file, whatever position the command left it at."""
     return os.pread(file.fileno(), MOST_BYTES, 0)

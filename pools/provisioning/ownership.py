@@ -99,7 +99,7 @@ def join(connection: connect.Connection, role: str) -> None:
 
 
 def obstacles(cluster: Cluster, role: str, owned: Iterable[Owned]) -> list[Obstacle]:
-    """Return what a role owns, with the first few objects by name, and how to reassign it."""
+    """Return the objects that a role owns, the first few by name, and how to reassign them."""
     found = []
     for number, one in enumerate(owned):
         examples = _examples(cluster, role, one) if number < DATABASES_SEARCHED else []

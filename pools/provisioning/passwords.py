@@ -11,7 +11,7 @@ LENGTH = 32  # 190 bits
 
 
 def generate() -> str:
-    """Return a random password."""
+    """Return a random password without characters that need quoting."""
     return "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
 
 

@@ -188,7 +188,7 @@ def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> 
 
 
 def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
-    """Return what blocks a drop: pools, sessions, and what the role owns, by database."""
+    """Return the pools, sessions and owned objects of a role, by database: each blocks its drop."""
     pools = duplicates.pools_of(cluster).filter(user=name)
     with session(cluster) as connection:
         held = blockers.of_role(cluster, connection, name)

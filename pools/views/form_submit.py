@@ -76,7 +76,7 @@ def attempt_with_sql(
 
 
 def differences(form: BaseForm, current: Model) -> list[dict[str, Any]]:
-    """Return where the typed values differ from the current ones: `label`, `yours`, `theirs`; never passwords."""
+    """Return the typed values that differ from the saved ones: `label`, `yours`, `theirs`; never passwords."""
     found = []
     for bound in form:
         name = bound.name

@@ -95,7 +95,7 @@ def host_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_POST
 @staff_only
 def host_check(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Log in now."""
+    """Log in to the host and show what the check found."""
     host = _get(pk)
     hosts.check(host)
     if host.state == HostState.ONLINE:

@@ -155,7 +155,7 @@ def chosen_range(request: HttpRequest) -> str:
 
 
 def choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str, Any]:
-    """Return the context of the choice of a range."""
+    """Return the context for the choice of a time range."""
     return {"chosen": chosen, "choices": CHOICES, "history": found, "look_error": snapshot.error}
 
 

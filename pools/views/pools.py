@@ -201,7 +201,7 @@ def _takes(form: PoolForm) -> int | None:
 
 
 def _process_count(form: PoolForm) -> int:
-    """Return how many processes of the chosen pooler have the pool, each with connections of its own."""
+    """Return the number of the chosen pooler's processes, each of which has its own connections of the pool."""
     return form.chosen_pooler.process_count if form.chosen_pooler else 1
 
 

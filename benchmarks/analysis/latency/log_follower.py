@@ -52,6 +52,6 @@ class Follower:
 
 
 def _logged_of(transactions: float, share: float) -> float:
-    """Return how many of the transactions are logged at least where chance logs each with this probability."""
+    """Return the least number of transactions to expect in a log that has this share of them (3 sigma)."""
     expected = transactions * share
     return max(0.0, expected - 3 * sqrt(expected * (1 - share)))

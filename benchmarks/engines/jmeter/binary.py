@@ -48,7 +48,7 @@ def java() -> str:
 
 
 def java_files() -> tuple[str, ...]:
-    """Return what this Java reads: its folder, the folders of its settings (Debian's are in /etc), and /proc."""
+    """Return the paths that this Java reads: its folder, its settings' folders (Debian's are in /etc), and /proc."""
     home = Path(java()).parent.parent
     settings_folders = {str(path.resolve().parent) for path in (home / "lib").glob("*/*.cfg")}
     conf = {str(path.resolve().parent) for path in (home / "conf").rglob("*") if path.is_file()}

@@ -136,7 +136,7 @@ def _of_stray(part: Part) -> tuple[int, str]:
 
 
 def _why_not(command: str, major: int) -> str:
-    """Return what is wrong with a backslash command; empty where nothing is."""
+    """Return the fault of a backslash command; empty where it has none."""
     found = _COMMAND.match(command)
     word = found["word"].lower() if found else ""
     if not found or not word:
@@ -183,7 +183,7 @@ def _why_refused(word: str, rest: str) -> str:
 
 
 def _setrandom(rest: str) -> str:
-    """Say what \\setrandom became with pgbench 9.6 (its release notes), with the words of this line."""
+    """Return a message with the \\set command that replaced this \\setrandom in pgbench 9.6 (its release notes)."""
     words = rest.split()
     name, low, high = words[:3] if len(words) >= 3 else ("aid", "1", ":naccounts")
     shape = words[3].lower() if len(words) == 5 else ""

@@ -62,7 +62,7 @@ def fitted_in_one_row(sizes: Sequence[int], expected: int, minutes: int) -> Grid
 
 
 def duration_s(minutes: int, scale: int, runs: int) -> int:
-    """Return how long each of so many runs may last after its warm-up within the minutes; 2 s to 2 minutes."""
+    """Return the duration of each of this many runs after its warm-up, in seconds; 2 s to 2 minutes."""
     return int(max(LEAST_S, min(MOST_S, _available_s(minutes, scale, runs))))
 
 

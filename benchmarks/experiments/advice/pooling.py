@@ -19,7 +19,7 @@ BUSY = 3  # times what a login takes: on a host that others use as well
 
 
 def clients_of(cluster: Cluster, author: User | None, options: RunOptions, minutes: int) -> Clients:
-    """Return how clients connect in what these minutes are enough for; the ceilings of runs bound the crowd."""
+    """Return the ways of connecting that fit the minutes; the ceilings of runs limit the number of clients."""
     if options.get("connect") or minutes < BOTH_FROM:
         return Clients([RECONNECTING])
     crowd = _crowd(cluster) if minutes >= CROWD_FROM else 0
@@ -30,17 +30,17 @@ def clients_of(cluster: Cluster, author: User | None, options: RunOptions, minut
 
 
 def _crowd_s(crowd: int, duration: int) -> int:
-    """Return how long the crowd's load lasts: once all have logged in, as much is left as the shortest run has."""
+    """Return the seconds of the load with many clients: their logins, and then the shortest duration of a run."""
     return max(duration, ceil(grid.LEAST_S + BUSY * grid.LOGIN_S * crowd))
 
 
 def arms_of(minutes: int) -> int:
-    """Return how many arms these minutes are shared by."""
+    """Return the number of arms that share these minutes."""
     return 2 if minutes < BOTH_FROM else 4 if minutes < CROWD_FROM else 5
 
 
 def admitted(cluster: Cluster) -> int | None:
-    """Return how many clients the server lets in but for superusers and others with a reserve; None while unknown."""
+    """Return the connections that the server gives to ordinary clients, without reserves; None while unknown."""
     status = ClusterStatus.objects.filter(cluster=cluster).first()
     if status is None or not status.max_connections:
         return None

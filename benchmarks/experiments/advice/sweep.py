@@ -251,7 +251,7 @@ def unseen(experiment: Experiment) -> list[str]:
 
 
 def _of_tables(experiment: Experiment) -> list[str]:
-    """Return how the measured tables and transactions may differ from the application's own, a sentence each."""
+    """Return sentences on how the measured tables and transactions may differ from the application's own."""
     if kept := experiment.advice.get("recorded"):
         return list(recorded.in_words(kept))
     if scale := experiment.dataset.get("scale"):
@@ -262,7 +262,7 @@ def _of_tables(experiment: Experiment) -> list[str]:
 
 
 def _blocks_left(experiment: Experiment) -> list[str]:
-    """Return how many of the blocks of two arms the minutes were too few for."""
+    """Return a sentence on the blocks of two arms for which the minutes did not suffice."""
     block = len(experiment.plan[0])
     done, planned = experiment.step // block, len(experiment.plan)
     is_compared = experiment.state == ExperimentState.SUCCEEDED and expected_clients(experiment) is None
@@ -273,7 +273,7 @@ def _blocks_left(experiment: Experiment) -> list[str]:
 
 
 def _other_clients(experiment: Experiment) -> list[str]:
-    """Return which numbers of clients the minutes were too few for."""
+    """Return a sentence on the numbers of clients for which the minutes did not suffice."""
     expected, rows = expected_clients(experiment), {clients for _size, clients in planned_cells(experiment)}
     if expected is None or max(rows) > expected:
         return []

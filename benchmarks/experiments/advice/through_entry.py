@@ -30,7 +30,7 @@ def check(entry: Entry) -> Cluster:
 
 
 def swept(entry: Entry, candidates: tuple[int, ...], most: int, clients: int, minutes: int) -> Grid:
-    """Return what is swept: `most` of the candidates up to what one login can keep busy, and that itself.
+    """Return at most `most` sizes to measure; the largest is the number that one login can keep busy.
 
     Raises `InvalidExperiment` where there are fewer than two.
     """
@@ -45,7 +45,7 @@ def swept(entry: Entry, candidates: tuple[int, ...], most: int, clients: int, mi
 
 
 def most_busy(entry: Entry) -> int:
-    """Return how many connections one login can keep busy through an entry."""
+    """Return the number of connections through an entry that one login can keep busy."""
     return (entry.size or 0) * entry.pooler.process_count
 
 
@@ -56,12 +56,12 @@ def login_of(endpoint: ExternalEndpoint) -> ExistingTables:
 
 
 def as_json(entry: Entry, endpoint: ExternalEndpoint) -> AdviceRecord:
-    """Return what the sweep has to know of it later."""
+    """Return the facts that the sweep stores with its request."""
     return {"entry": str(entry.pk), "external": str(endpoint.pk), "most": most_busy(entry)}
 
 
 def unseen(advice: AdviceRecord) -> list[str]:
-    """Return what such a sweep could not see, in sentences."""
+    """Return sentences on the effects that such a sweep can't show."""
     text = _(
         "Sizes above the entry's own: its line stays as it is, so each size was measured by as many clients, which "
         "keep as many connections busy, up to %(most)s. Clients that wait for a connection were not measured."
@@ -70,6 +70,6 @@ def unseen(advice: AdviceRecord) -> list[str]:
 
 
 def remedy(found: RecommendedSize) -> str:
-    """Return how the recommendation is put to use."""
+    """Return a sentence on how to apply the recommended size."""
     text = _("The panel does not write this entry: put pool_size=%(size)s into its line, or take the pooler over.")
     return text % {"size": found["size"]}

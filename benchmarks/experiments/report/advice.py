@@ -63,7 +63,7 @@ def values(found: RecommendedSize, pool: Pool) -> PoolValues:
 
 
 def show(experiment: Experiment, result: Result) -> Advice | None:
-    """Return what is shown of an advice by now; None for an experiment that was asked for as such."""
+    """Return the page's view of an advice so far; None for an experiment without a request for advice."""
     question = experiment.advice.get("question")
     if question is None:
         return None
@@ -107,7 +107,7 @@ def _sentences(question: str, found: RecommendedSize | None, result: Result) -> 
 
 
 def _five_minutes_more(result: Result) -> list[str]:
-    """Return what five minutes more would add: an interval narrows with the root of the time spent."""
+    """Return how five more minutes would narrow the interval: with the root of the time spent."""
     experiment = result.experiment
     ends = [run.finished_at for run in result.runs if run.finished_at]
     found = next((one.figure.interval for one in result.arms if one.baseline and one.figure), None)
@@ -171,7 +171,7 @@ def _size_sentences(found: RecommendedSize | None) -> list[str]:
 
 
 def _doubts(result: Result) -> list[str]:
-    """Tell where arms have no valid run, but for those whose clients were refused: that is a result."""
+    """Return sentences on arms without a valid run, except arms whose clients were refused: that is a result."""
     without = [one.spec.label for one in result.arms if one.arm and not one.arm.n_valid and not one.arm.refusal]
     if not without:
         return []

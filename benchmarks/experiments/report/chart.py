@@ -125,12 +125,12 @@ class Scales:
     high: float
 
     def x(self, value: float) -> float:
-        """Return where a value stands."""
+        """Return the horizontal position of a value in px."""
         left, right = self.frame.values
         return round(left + (right - left) * min(value, self.top) / self.top, 1)
 
     def ratio_x(self, value: float) -> float:
-        """Return where a ratio stands."""
+        """Return the horizontal position of a ratio in px."""
         left, right = self.frame.ratios
         share = (log10(max(value, self.low)) - log10(self.low)) / (log10(self.high) - log10(self.low))
         return round(left + (right - left) * min(share, 1.0), 1)
@@ -144,7 +144,7 @@ def round_ticks(top: float) -> list[float]:
 
 
 def published_ratio(result: Result, one: ArmResult) -> float | None:
-    """Return what the source's figures give for an arm beside its baseline."""
+    """Return the ratio of an arm's published figure to its baseline's; None where one is missing."""
     base = next((arm for arm in result.arms if arm.spec.key == one.baseline), None)
     ours = one.spec.published_figure(result.spec.metric)
     theirs = base.spec.published_figure(result.spec.metric) if base else None

@@ -49,7 +49,7 @@ def _ratio(one: ArmResult) -> float:
 
 
 def _difference(result: Result, one: ArmResult) -> str:
-    """Return what an arm did beside its baseline, and how sure that is."""
+    """Return a sentence on an arm's figure compared with its baseline's, and its interval."""
     ratio, (low, high) = _ratio(one), _ends(one.figure)
     base = next((arm.spec.label for arm in result.arms if arm.spec.key == one.baseline), one.baseline)
     values = {"arm": one.spec.label, "base": base, "metric": metrics.BY_KEY[result.spec.metric].label}
@@ -73,7 +73,7 @@ def _difference(result: Result, one: ArmResult) -> str:
 
 
 def _undecided(compared: list[ArmResult]) -> str:
-    """Return what is still possible where no difference was shown."""
+    """Return a sentence on the differences that remain possible where none was shown."""
     ends = [_ends(one.figure) for one in compared if one.figure and one.figure.interval]
     if not ends:
         return _("Nothing can be said yet: too few runs count.")

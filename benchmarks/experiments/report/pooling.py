@@ -9,7 +9,7 @@ from benchmarks.models import PoolSample
 
 
 def sentences(result: Result) -> list[str]:
-    """Return what the pool saved, what it does with more clients, and what was not measured of both."""
+    """Return sentences on the pool's gain, on more clients, and on what was not measured of both."""
     measured = [one for one in result.arms if one.arm and one.spec.endpoint.is_pooled]
     if not measured or CONNECTIONS not in result.spec.axes:  # asked for by an older release
         return []
@@ -40,7 +40,7 @@ def most_servers(result: Result, one: ArmResult) -> int | None:
 
 
 def _beyond(result: Result, measured: list[ArmResult]) -> list[str]:
-    """Return what happens with more clients than the server lets in; nothing where that number is not known."""
+    """Return a sentence on more clients than the server admits; empty where that number is unknown."""
     admitted = result.experiment.advice.get("admitted")
     if not admitted:
         return []
@@ -51,7 +51,7 @@ def _beyond(result: Result, measured: list[ArmResult]) -> list[str]:
 
 
 def _carried(result: Result, one: ArmResult) -> str:
-    """Return what became of the clients that the server alone would have refused some of."""
+    """Return a sentence on the pool's clients that the server alone would have refused in part."""
     tps, used = one.value("tps"), most_servers(result, one)
     names = {"clients": f"{one.spec.options['clients']:,}", "tps": f"{tps or 0:,.0f}", "used": f"{used or 0:,}"}
     if one.arm and one.arm.refusal:
@@ -64,7 +64,7 @@ def _carried(result: Result, one: ArmResult) -> str:
 
 
 def _left_out(result: Result) -> list[str]:
-    """Return which ways to use connections the minutes were too few for."""
+    """Return a sentence on the ways of connecting for which the minutes did not suffice."""
     connections = {value.key for value in result.spec.axes[CONNECTIONS]}
     if KEPT not in connections and result.experiment.advice.get("minutes") == 1:
         text = _(

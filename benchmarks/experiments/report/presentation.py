@@ -62,7 +62,7 @@ class TableRow:
 
     @property
     def tone(self) -> str:
-        """The color of its verdict."""
+        """The color class of its verdict."""
         return {Verdict.FASTER: "better", Verdict.SLOWER: "worse"}.get(self.arm.verdict or Verdict.NOT_ENOUGH, "none")
 
 
@@ -144,12 +144,12 @@ def show(experiment: Experiment) -> Shown:
 
 
 def conclusion(result: Result) -> str:
-    """Return what an experiment shows as one text: the answer of an advice, else the claims; empty before both."""
+    """Return the conclusion as one text: the answer of an advice, else the claims; empty before there are any."""
     return advice.conclusion(result) if result.experiment.advice else conclusions.text_of(result)
 
 
 def conditions(experiment: Experiment) -> Mapping[str, str]:
-    """Return what the figures were measured under, by name."""
+    """Return the conditions of the measurement, name → text."""
     run = experiment.runs.exclude(server_version="").order_by("number").first()
     scale = _("quick form") if experiment.quick else _("as published")
     found = {
@@ -178,7 +178,7 @@ def _blocks(experiment: Experiment) -> str:
 
 
 def _warm_up(experiment: Experiment) -> str:
-    """Return how long the warm-ups before the runs are; empty where there are none."""
+    """Return the duration of the warm-ups as a text; empty where there are none."""
     lengths = sorted({int(seconds) for arm in arms_of(experiment) if (seconds := arm.options.get("warm_up"))})
     text = _("%(seconds)s s of the same load before each run, thrown away")
     return text % {"seconds": "–".join(map(str, lengths))} if lengths else ""

@@ -38,7 +38,7 @@ def is_dry_run(run: Run) -> bool:
 
 
 def why_late(run: Run) -> str:
-    """Say what a dry run was doing when its time was over, as the server reports it, and the remedy."""
+    """Return the statement that a dry run was executing when its time was over, and the remedy."""
     script = scripts.weighted_scripts(run.options)[0]
     late = {"script": script.label, "limit": f"{LIMIT_S:,.0f}"}
     found = sessions.at_work(run)

@@ -101,7 +101,7 @@ def _save(script: Script, text: str | None, author: User | None) -> Script:
 
 
 def newest(script: Script) -> ScriptVersion:
-    """Return the newest version of a script."""
+    """Return the version of a script with the highest number."""
     return script.versions.order_by("-number")[0]
 
 

@@ -87,7 +87,7 @@ def refuse_reaching(target: Target) -> None:
 
 
 def _why_reaching(target: Target, connection: connect.Connection) -> str:
-    """Return what the role that the load is on the server could do there; empty where nothing."""
+    """Return why the load's role could reach the server's host; empty where it can't."""
     login = target.login
     try:
         if target.external is not None:  # a pooler may log in as another role than it was asked for

@@ -61,7 +61,7 @@ def _owner(cluster: UUID | None, database: str, shown: str) -> str:
 
 
 def mask(before: RunOptions, after: RunOptions) -> Callable[[str], str]:
-    """Return what takes the values out of the program's lines; `before` and `after` are options around `opened`."""
+    """Return a function that hides sampled values in lines of output; the options are those around `opened`."""
     pairs = zip(before.get("scripts") or [], after.get("scripts") or [], strict=True)
     texts = [new["text"] for old, new in pairs if old["text"] != new["text"]]
     if not texts:

@@ -240,7 +240,7 @@ def _verify(cluster: Cluster, wanted: Wanted, reported_at: datetime, within_s: f
 
 
 def _unsupported(connection: connect.Connection, wanted: Wanted) -> str:
-    """Return what ALTER SYSTEM or the running server does not hold, as a sentence; empty where all is as wanted."""
+    """Return a sentence on settings that ALTER SYSTEM or the running server lacks; empty where all are in force."""
     if _in_auto_conf(connection, list(wanted)) != dict(wanted):
         return _("postgresql.auto.conf holds other values")
     for name, known in validation.known_settings(connection, list(wanted)).items():
@@ -262,7 +262,7 @@ def _unsupported(connection: connect.Connection, wanted: Wanted) -> str:
 
 
 def _in_auto_conf(connection: connect.Connection, names: list[str]) -> dict[str, str | None]:
-    """Return what ALTER SYSTEM holds of these; raise `Refused` where the role may not read it."""
+    """Return the values of these settings in postgresql.auto.conf; raise `Refused` where the role may not read it."""
     try:
         found: dict[str, str] = dict(connection.execute(_AUTO, (names,)).fetchall())
     except psycopg.errors.InsufficientPrivilege:

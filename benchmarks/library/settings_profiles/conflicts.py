@@ -20,7 +20,7 @@ _OWN = """
 
 
 def to_bring_back(values: Texts, before: Texts, now: Texts) -> dict[str, str | None]:
-    """Return what of `before` is still the panel's to restore.
+    """Return the part of `before` that the panel still has to restore.
 
     Those are settings that hold the profile's value, or the value before because a worker died half-way. Texts are
     compared: the file holds them as they were set.

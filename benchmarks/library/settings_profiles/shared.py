@@ -25,7 +25,7 @@ def stays(row: AppliedProfile) -> bool:
 
 
 def take_over(run: Run, cluster: Cluster, values: Mapping[str, str]) -> AppliedProfile | None:
-    """Return what an earlier run of the experiment left in force, as this run's; None where that is not the same.
+    """Adopt the settings that an earlier run of the experiment left in force; None where those differ.
 
     Then it is taken back, so that the settings wanted now can be put in force.
     """

@@ -33,7 +33,7 @@ class Kept:
 
 
 def broken(settings: Mapping[str, str], kept: Kept) -> Iterator[Broken]:
-    """Yield what would keep a server with these settings, as pg_settings has them, from starting."""
+    """Yield the faults that would keep a server with these settings, as pg_settings has them, from starting."""
     yield from _of_connections(settings)
     yield from _of_wal(settings)
     yield from _of_what_is_kept(settings, kept)

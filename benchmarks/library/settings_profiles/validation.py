@@ -161,7 +161,7 @@ def _without_effect(own: Own) -> str:
 
 
 def _limits_of(cluster: Cluster, connection: connect.Connection) -> limits.Server:
-    """Return what the limits depend on; the memory as it was registered, else of this host if the server is here."""
+    """Return the figures that limit settings; memory as registered, or this host's if the server is here."""
     row = connection.execute(STANDBYS).fetchone()
     info = connection.info
     session = process_memory.Session(info.backend_pid, info.user, info.dbname, row[1] if row else None)

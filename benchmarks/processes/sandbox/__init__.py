@@ -83,7 +83,7 @@ def _why_not(mechanism: ModuleType, needs: Needs) -> str:
 
 
 def fault_of(mechanism: ModuleType, program: str, refusal: str, *, shell_started: bool) -> str:
-    """Return what a trial showed to be wrong: it did not start the program, or it started a shell; empty for neither.
+    """Return the fault that a trial showed: it did not start the program, or it started a shell; empty for none.
 
     `refusal` is why it did not start the program (empty: it did).
     """

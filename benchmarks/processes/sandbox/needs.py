@@ -43,7 +43,7 @@ class Needs:
 
 
 def needs_of(program: str, sockets: tuple[str, ...] = (), reads: tuple[str, ...] = ()) -> Needs:
-    """Return what the program needs to run, to connect to these Unix sockets and to read these files and folders.
+    """Return the files and rights to run the program, to connect to these sockets and to read these paths.
 
     Raises `NotConfinable`.
     """

@@ -97,7 +97,7 @@ def as_html(found: Comparison) -> str:
 
 
 def arm_row(found: Comparison, arm: Arm, figure: Figure) -> ArmRow:
-    """Return what the API answers of an arm."""
+    """Return the API's JSON of an arm."""
     at_work = arm.at_work
     return {
         "key": arm.key,

@@ -143,7 +143,7 @@ def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None)
 
 
 def start_spread(parts: list[Run]) -> Start:
-    """Return how far apart the programs were started, by each generator's measure; empty unless all were."""
+    """Return the milliseconds from the first to the last start, with the clocks' error; empty unless all started."""
     starts = {part.generator: part.conditions.get("start", {}) for part in parts}
     late = {name: ms for name, start in starts.items() if isinstance(ms := start.get("late_ms"), int | float)}
     if len(late) < len(parts):

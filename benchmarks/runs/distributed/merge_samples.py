@@ -33,7 +33,7 @@ class _Stretch:
     key: Hashable = None
 
     def transactions(self, began: float, ended: float) -> float:
-        """Return how many of its transactions fell into that time."""
+        """Return the number of its transactions in that time."""
         overlap = min(ended, self.ended) - max(began, self.began)
         return max(0.0, overlap) * (self.progress.tps or 0.0)
 
@@ -100,7 +100,7 @@ class Merger:
 
 
 def _count(by_part: _IntervalSamples) -> int:
-    """Return how many latencies are retained of an interval."""
+    """Return the number of latencies retained for an interval."""
     return sum(len(one.latencies.us) for part in by_part for one in part if one.latencies)
 
 

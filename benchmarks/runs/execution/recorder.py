@@ -69,7 +69,7 @@ class Output:
             self._unsent[stream].insert(0, text)
 
     def pop_unsent(self) -> dict[str, str]:
-        """Return what was added since the last call, by stream; streams without news are left out."""
+        """Return the events added since the last call, by stream; streams without new events are left out."""
         news = {stream: "".join(lines) for stream, lines in self._unsent.items() if lines}
         self._unsent = {"stdout": [], "stderr": []}
         return news
@@ -195,7 +195,7 @@ class Recorder:
         return Observation(**place, kind=observation.kind, figures=observation.figures)
 
     def line(self, stream: str, text: str) -> None:
-        """Keep a line of output."""
+        """Keep a line of output, within the cap."""
         self.output.add(stream, text)
 
     def log(self, text: str, at: float) -> None:

@@ -94,7 +94,7 @@ def observation_event(observation: Observation) -> Event:
 
 
 def row_event(row: Row) -> Event:
-    """Return the event of one of a run's rows."""
+    """Return the live event for a sample or observation of a run."""
     if isinstance(row, Observation):
         return observation_event(row)
     name, payload = ("sample", sample_payload(row)) if isinstance(row, Sample) else ("pool", pool_payload(row))

@@ -56,7 +56,7 @@ def read(load: Iterable[int], homes: Collection[str] = ()) -> ProcessorTimes:
 
 
 def homes_of_parts(run: Run) -> tuple[str, ...]:
-    """Return how the names of the folders begin that the other parts of a run over several generators work in."""
+    """Return the prefixes of the folders in which the other parts of a distributed run work."""
     if run.parent_id is None:
         return ()
     parts = Run.objects.filter(parent=run.parent_id).exclude(pk=run.pk).values_list("pk", flat=True)

@@ -64,7 +64,7 @@ class _Generator:
         self.before = now
 
     def _contention(self) -> Figures:
-        """Return what others took since the processes were last listed."""
+        """Return the processor time that other processes took since the last list."""
         before, self.times = self.times, contention.read(self.pids, self.homes)
         return contention.figures(before, self.times) if before else {}
 

@@ -57,7 +57,7 @@ class _GeneratorHost:
         self.before = now
 
     def _contention(self, times: HostTimesThere) -> Figures:
-        """Return what others took since the last list; nothing where the account can't see who they are."""
+        """Return the processor time of others since the last list; empty where the account can't see them."""
         if not self.host.sees_all:
             return {}
         before, self.times = self.times, processor_times(times)
@@ -80,7 +80,7 @@ def _is_load(process: ProcessTimes) -> bool:
 
 
 def processor_times(times: HostTimesThere) -> ProcessorTimes:
-    """Return who used the processors: our own processes are the load's and those of servers, which were listed."""
+    """Return processor time by user: our own processes are the load's and those of servers."""
     host = host_times(times)
     ours = {(one.pid, one.started): OwnProcess(one.seconds + one.of_children, one.parent) for one in times.processes}
     return ProcessorTimes(host.worked, host.stolen, host.total, ours)

@@ -46,7 +46,7 @@ class ObservationTotals:
     uncounted_by: str = ""
 
     def add(self, observation: Observation) -> None:
-        """Add one observation."""
+        """Add one observation to the totals."""
         figures = observation.figures
         self.server_here = self.server_here or observation.kind == ObservationKind.HOST
         self.hidden = figures.get("hidden", self.hidden)
@@ -85,7 +85,7 @@ class ObservationTotals:
         return [reason] if reason else []
 
     def warnings(self, run: Run) -> list[str]:
-        """Return what limited the load other than the server, as sentences; the figures hold within these limits."""
+        """Return sentences on what limited the load apart from the server; the figures hold within these limits."""
         found, words, sentences = self.summary(), engine(run.engine).terms, []
         if (busy := found.get("busy_percent", 0.0)) > FULL_PERCENT:
             sentences.append(

@@ -116,7 +116,7 @@ def with_idle_connections(context: SetupContext) -> Iterator[None]:
 
 
 def _endpoint(context: SetupContext) -> Endpoint:
-    """Return where they connect to: the load's endpoint, or the server itself as the same role."""
+    """Return the endpoint of the idle connections: the load's, or the server itself as the same role."""
     cluster, login = context.run.cluster, context.endpoint
     if context.run.options.get("idle_at") != CLUSTER or not context.run.went_through_pool or cluster is None:
         return login

@@ -91,7 +91,7 @@ def of_pooler(run: Run) -> PoolerEvidence:
 
 
 def of_external(external: ExternalEndpoint) -> PoolerEvidence:
-    """Return what is known of an external endpoint: its address, TLS mode, and the pooler named for it."""
+    """Return the facts of an external endpoint: its address, TLS mode, and the pooler named for it."""
     known: PoolerEvidence = {
         "name": external.name,
         "kind": external.pooled_by,

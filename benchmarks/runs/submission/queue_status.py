@@ -129,7 +129,7 @@ def _blocking_experiment(run: Run) -> Iterator[str]:
 
 
 def _missing(run: Run, known: list[Known]) -> Iterator[str]:
-    """Yield what the run's generators lack to start it, as sentences."""
+    """Yield sentences on what the run's generators lack to start it."""
     by_name = {one.name: one for one in known}
     for name in run.wanted_generators:
         found = by_name.get(name)

@@ -12,7 +12,7 @@ DELIVERIES: Mapping[str, FileDelivery] = {one.name: one for one in (WorkerDelive
 
 
 def of(pooler: Pooler) -> FileDelivery:
-    """Return how files reach a pooler."""
+    """Return the delivery by which files reach a pooler."""
     return DELIVERIES[pooler.delivery]
 
 

@@ -48,7 +48,7 @@ class SshDelivery(ByHost):
 
 
 def _refusal(pooler: Pooler, host: Host, port: int, words: str) -> str:
-    """Return what ssh's words mean, with the remedy where the host itself refused the tunnel."""
+    """Translate ssh's message, and add the remedy where the host itself refused the tunnel."""
     at = _named(pooler.host, port)
     described = {"pooler": pooler, "host": host, "user": host.user, "at": at, "reason": words.rpartition(": ")[2]}
     if PROHIBITED not in words:

@@ -52,7 +52,7 @@ class Release:
 
 
 def preview(pooler: Pooler) -> Release:
-    """Return what letting go would do; raises `IllegalTransition` for a pooler that was not taken over."""
+    """Return the files and entries that letting go changes; raises `IllegalTransition` if it was not taken over."""
     taken = active_take_over(pooler)
     files = _files(taken)
     originals = taken.originals
@@ -186,7 +186,7 @@ def _added_files(taken: TakeOver) -> Iterator[str]:
 
 
 def _operators_users(now: bytes) -> bytes | None:
-    """Return what stands above the panel's part of an auth_file that was not there at the take-over."""
+    """Return the lines of an auth_file outside the panel's part; None where there are none."""
     kept = render.kept_part(now.decode(errors="surrogateescape"))
     return kept.encode(errors="surrogateescape") if kept.strip() else None
 

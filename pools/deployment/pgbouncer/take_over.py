@@ -117,7 +117,7 @@ def _begin(asked: TakeOver) -> None:
 
 @dataclass
 class _TakeOverRun:
-    """One take-over under way."""
+    """The state of one take-over while it is carried out."""
 
     asked: TakeOver
     plan: Plan

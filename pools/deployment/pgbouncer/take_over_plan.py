@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def pools(self) -> list[Pool]:
-        """The pools to make."""
+        """The unsaved pools that entries become."""
         return [one.pool for one in self.proposals if one.pool]
 
     @property
