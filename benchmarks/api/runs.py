@@ -173,7 +173,7 @@ class RunViewSet(
     @action(detail=True)
     def waiting(self, request: Request, pk: str) -> Response:
         """Return why a queued run has not started yet; no sentences if it will start at the next poll."""
-        found = queue.waits_for(self.get_object()) or queue.Waiting(None, 0, None)
+        found = queue.waits_for(self.get_object()) or queue.QueueStatus(None, 0, None)
         return Response(WaitingSerializer(found).data)
 
     @extend_schema(responses=SampleSerializer(many=True), filters=False)

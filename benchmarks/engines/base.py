@@ -243,7 +243,7 @@ class Tables:
         return str(self.sized) % {"size": f"{size or 0:,}", "sets": f"{self.sets:,}"}
 
 
-class Logged(NamedTuple):
+class LoggedTransaction(NamedTuple):
     """One transaction that ended at `at_us` (Unix time in microseconds).
 
     Under a rate its latency counts from the scheduled start, and `lag_us` of it passed before the transaction began.
@@ -257,7 +257,7 @@ class Logged(NamedTuple):
 class LogReader(Protocol):
     """Reads one log file as it grows."""
 
-    def feed(self, chunk: bytes) -> list[Logged]:
+    def feed(self, chunk: bytes) -> list[LoggedTransaction]:
         """Return the transactions whose lines this chunk completes; never raise."""
 
 

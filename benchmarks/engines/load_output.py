@@ -5,7 +5,7 @@ import math
 import re
 from typing import cast
 
-from benchmarks.engines.base import LogFiles, Logged, Output, ParsedLine, ProgramTerms, Progress
+from benchmarks.engines.base import LogFiles, LoggedTransaction, Output, ParsedLine, ProgramTerms, Progress
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Summary
 from benchmarks.processes.process import LineReader
@@ -51,11 +51,11 @@ class LogReader:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, chunk: bytes) -> list[Logged]:
+    def feed(self, chunk: bytes) -> list[LoggedTransaction]:
         """Return the requests whose lines this chunk completes; malformed lines are left out."""
         *lines, self._rest = (self._rest + chunk).split(b"\n")
         matches = (_LOGGED.fullmatch(line) for line in lines)
-        return [Logged(int(found[1]), int(found[2])) for found in matches if found]
+        return [LoggedTransaction(int(found[1]), int(found[2])) for found in matches if found]
 
 
 def log_files(options: RunOptions) -> LogFiles | None:

@@ -22,7 +22,7 @@ from benchmarks.experiments import (
 )
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.playbook import ArmSpec
-from benchmarks.experiments.resources import Need
+from benchmarks.experiments.resources import RequiredResource
 from benchmarks.experiments.start import arms_of
 from benchmarks.library.settings_profiles import shared
 from benchmarks.models import FINAL, Experiment, ExperimentState, Phase, Purpose, ResourceKind, Run, Status
@@ -138,7 +138,7 @@ def _reasons(experiment: Experiment) -> list[str]:
     return list(dict.fromkeys(experiment.skipped.values()))
 
 
-def _create_resource(experiment: Experiment, need: Need) -> None:
+def _create_resource(experiment: Experiment, need: RequiredResource) -> None:
     """Make a thing; what a part of the arms alone needs and can't be made leaves those arms out."""
     if need.arms and all(arm in experiment.skipped for arm in need.arms):
         return

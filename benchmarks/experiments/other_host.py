@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from benchmarks.errors import BenchmarksError
 from benchmarks.experiments.playbook import ArmSpec, PlaybookSpec
 from benchmarks.generators import registry, selection
-from benchmarks.generators.registry import Known
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Experiment, Generator, Purpose, Run
 
 
@@ -99,7 +99,7 @@ def labeled(spec: ArmSpec) -> ArmSpec:
     return replace(spec, label=_("%(arm)s (but on the same host)") % {"arm": spec.label})
 
 
-def _capable_generators(engine: str) -> list[Known]:
+def _capable_generators(engine: str) -> list[GeneratorStatus]:
     """Return the generators that can run the engine, those on this host first."""
     known = [
         one
@@ -110,7 +110,7 @@ def _capable_generators(engine: str) -> list[Known]:
     return sorted((one for one in known if one.host), key=lambda one: (one.host != here, one.name))
 
 
-def _on_other_hosts(capable: Sequence[Known], names: Sequence[str]) -> list[Known]:
+def _on_other_hosts(capable: Sequence[GeneratorStatus], names: Sequence[str]) -> list[GeneratorStatus]:
     """Return those on other hosts than the generators of these names, else other ones on the same host.
 
     None where it is unknown where those are.
@@ -120,7 +120,7 @@ def _on_other_hosts(capable: Sequence[Known], names: Sequence[str]) -> list[Know
     return [one for one in others if one.host not in hosts] or others
 
 
-def _why_none(capable: Sequence[Known]) -> str:
+def _why_none(capable: Sequence[GeneratorStatus]) -> str:
     if not capable:
         return _("no generator is alive")
     hosts = sorted({one.host for one in capable})
@@ -132,5 +132,5 @@ def _why_none(capable: Sequence[Known]) -> str:
     return text % {"hosts": ", ".join(hosts)}
 
 
-def _on_host(one: Known) -> str:
+def _on_host(one: GeneratorStatus) -> str:
     return _("%(generator)s on %(host)s") % {"generator": one.name, "host": one.host}

@@ -40,7 +40,7 @@ _SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datnam
 
 
 @dataclass(frozen=True)
-class Need:
+class RequiredResource:
     """Something that arms need; `arms` are their keys."""
 
     kind: ResourceKind
@@ -83,31 +83,31 @@ def profile_key(arm: ArmSpec) -> str:
     return "_".join(sorted(f"{name}={value}" for name, value in arm.profile.items()))[:60]
 
 
-def needs(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[Need]:
+def needs(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[RequiredResource]:
     """Return all that the arms need, in the order in which it has to be made."""
     made = [] if loads_existing(experiment) else _tables_of_its_own(experiment, arms)
     return [*made, *_profiles(experiment, arms), *_pools(experiment, arms)]
 
 
-def _tables_of_its_own(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[Need]:
+def _tables_of_its_own(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[RequiredResource]:
     """Return the roles and the database that it makes for itself."""
     auths = {SCRAM} | {arm.auth for arm in arms if arm.auth}
-    found = [Need(ResourceKind.ROLE, SCRAM, role_of(experiment, SCRAM))]
+    found = [RequiredResource(ResourceKind.ROLE, SCRAM, role_of(experiment, SCRAM))]
     if MD5 in auths:
         users = tuple(arm.key for arm in arms if arm.auth == MD5)
-        found.append(Need(ResourceKind.ROLE, MD5, role_of(experiment, MD5), arms=users))
-    return [*found, Need(ResourceKind.DATABASE, MAIN, name_of(experiment))]
+        found.append(RequiredResource(ResourceKind.ROLE, MD5, role_of(experiment, MD5), arms=users))
+    return [*found, RequiredResource(ResourceKind.DATABASE, MAIN, name_of(experiment))]
 
 
-def _profiles(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
+def _profiles(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[RequiredResource]:
     keys = dict.fromkeys(profile_key(arm) for arm in arms if arm.profile)
     for at, key in enumerate(keys, 1):
         users = [arm for arm in arms if arm.profile and profile_key(arm) == key]
         name = f"experiment {experiment.number} profile {at}"
-        yield Need(ResourceKind.PROFILE, key, name, dict(users[0].profile), tuple(arm.key for arm in users))
+        yield RequiredResource(ResourceKind.PROFILE, key, name, dict(users[0].profile), tuple(arm.key for arm in users))
 
 
-def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
+def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[RequiredResource]:
     """Yield the pools, those of a Pgpool-II first: its children are not made fewer, a PgBouncer's pools may be."""
     of_pgpool_first = sorted(arms, key=lambda arm: arm.endpoint.kind != "pgpool")
     keys = dict.fromkeys(key for arm in of_pgpool_first if (key := pool_key(arm)))
@@ -117,10 +117,10 @@ def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Need]:
         values = {"kind": one.kind, "mode": one.mode, "size": one.size, "user": role_of(experiment, auth), "auth": auth}
         # Pgpool-II has no names of its own for databases
         name = name_of(experiment) if one.kind == "pgpool" else name_of(experiment, f"p{at}")
-        yield Need(ResourceKind.POOL, key, name, values, tuple(arm.key for arm in users))
+        yield RequiredResource(ResourceKind.POOL, key, name, values, tuple(arm.key for arm in users))
 
 
-def create(experiment: Experiment, need: Need) -> ExperimentResource:
+def create(experiment: Experiment, need: RequiredResource) -> ExperimentResource:
     """Make it unless it was made; raises `PoolsError` or `BenchmarksError` where that is refused."""
     row, is_new = experiment.resources.get_or_create(kind=need.kind, key=need.key, defaults={"name": need.name})
     if row.made_at is None:
@@ -141,7 +141,7 @@ def cluster_of(experiment: Experiment) -> Cluster:
     return experiment.cluster
 
 
-def _make_role(experiment: Experiment, need: Need) -> None:
+def _make_role(experiment: Experiment, need: RequiredResource) -> None:
     cluster = cluster_of(experiment)
     __, password = roles.create(cluster, {"name": need.name}, experiment.author)
     if need.key == MD5:
@@ -168,12 +168,12 @@ def _hash_by_md5(experiment: Experiment, cluster: Cluster, name: str, password: 
         raise BenchmarksError(reason % {"cluster": cluster, "role": name}) from None
 
 
-def _make_database(experiment: Experiment, need: Need) -> None:
+def _make_database(experiment: Experiment, need: RequiredResource) -> None:
     cluster = cluster_of(experiment)
     databases.create(cluster, {"name": need.name, "owner": role_of(experiment, SCRAM)}, experiment.author)
 
 
-def _make_profile(experiment: Experiment, need: Need) -> UUID:
+def _make_profile(experiment: Experiment, need: RequiredResource) -> UUID:
     description = _("Made for %(experiment)s, removed after it") % {"experiment": experiment}
     return store.create(
         name=need.name,
@@ -184,7 +184,7 @@ def _make_profile(experiment: Experiment, need: Need) -> UUID:
     ).pk
 
 
-def _make_pool(experiment: Experiment, need: Need) -> UUID:
+def _make_pool(experiment: Experiment, need: RequiredResource) -> UUID:
     cluster, pooler = cluster_of(experiment), pooler_for(experiment, need.values["kind"])
     if pooler is None:
         raise BenchmarksError(_no_pooler(need.values["kind"], cluster))
@@ -269,7 +269,7 @@ def _no_pooler(kind: str, cluster: Cluster) -> str:
     return _("no PgBouncer with a configuration folder is registered: register one")
 
 
-def _exists(experiment: Experiment, need: Need) -> bool:
+def _exists(experiment: Experiment, need: RequiredResource) -> bool:
     """Whether there is something of that name; of an earlier attempt it is ours."""
     cluster = cluster_of(experiment)
     try:

@@ -14,7 +14,7 @@ from benchmarks.experiments.report.advice import QUESTIONS
 from benchmarks.experiments.start import MOST_MINUTES
 from benchmarks.forms.script_fields import WithScripts
 from benchmarks.models import Purpose, Run
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.models import NodeRole, Pool
 
 MOST_CLIENTS, MOST_SCALE = 1000, 1000
@@ -26,7 +26,7 @@ TABLES = {
 }
 
 
-class AdviceForm(WithScripts, Typed):
+class AdviceForm(WithScripts, PanelForm):
     """The question about a pool, its workload and the time for it."""
 
     option_fields = FIELDS

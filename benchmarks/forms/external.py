@@ -6,13 +6,13 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.models import Cluster
 
 POOLERS = ("RDS Proxy", "Odyssey", "pgcat", "PgBouncer", "Pgpool-II", "Supavisor", "PgDog")
 
 
-class ExternalEndpointForm(Typed):
+class ExternalEndpointForm(PanelForm):
     """The address of an external endpoint, and what the panel may assume about it."""
 
     use_required_attribute = False

@@ -9,11 +9,11 @@ from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
 from benchmarks.library.scripts.library import DESCRIPTION_CHARACTERS
 from benchmarks.targets.resolve import RequestedTarget
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.models import Cluster, Pool, PoolState
 
 
-class ScriptForm(Typed):
+class ScriptForm(PanelForm):
     """A script's name, description and text; the library checks them when it saves."""
 
     name = forms.CharField(
@@ -29,7 +29,7 @@ class ScriptForm(Typed):
     )
 
 
-class DryRunForm(Typed):
+class DryRunForm(PanelForm):
     """The target of a dry run: a pool, or a database of a cluster; with a role and the script's variables."""
 
     pool = forms.ModelChoiceField(Pool.objects.none(), label=_("Pool"), required=False)

@@ -8,13 +8,13 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.library.settings_profiles.parsing import WrongLines, parse, written
 from benchmarks.library.settings_profiles.suggestion import DISKS
 from benchmarks.models import SettingsProfile
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.models import Cluster
 
 CONNECTIONS = 100  # PostgreSQL's own default
 
 
-class ProfileForm(Typed):
+class ProfileForm(PanelForm):
     """A profile; its settings are typed one per line, `cleaned_data["values"]` maps name to value."""
 
     name = forms.CharField(label=_("Name"), max_length=100)
@@ -35,7 +35,7 @@ class ProfileForm(Typed):
             raise forms.ValidationError(faults) from None
 
 
-class ProposalForm(Typed):
+class ProposalForm(PanelForm):
     """The machine that a profile is proposed for; a chosen cluster fills in what the panel knows of its machine."""
 
     cluster = forms.ModelChoiceField(

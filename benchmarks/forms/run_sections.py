@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.base import Field
 from benchmarks.generators import host_files, registry
-from benchmarks.generators.host_files import Offered
-from benchmarks.generators.registry import Known
+from benchmarks.generators.host_files import FileChoice
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Run
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 from benchmarks.models.thresholds import Threshold
@@ -46,7 +46,7 @@ class WithGenerators(forms.Form):
         return Placement(self.cleaned_data["generators"], self.cleaned_data["alongside"])
 
     @cached_property
-    def known_generators(self) -> list[tuple[Known, bool]]:
+    def known_generators(self) -> list[tuple[GeneratorStatus, bool]]:
         """All live generators and the ticked ones, each with whether it is ticked."""
         ticked = {str(name) for name in self["generators"].value() or ()}
         found, _unknown = registry.known_or_remembered()
@@ -101,7 +101,7 @@ class WithHostFile(Typed):
         return list((shown | ({chosen: chosen} if chosen and chosen not in shown else {})).items())
 
 
-def _shown(file: Offered, everyone: set[str]) -> str:
+def _shown(file: FileChoice, everyone: set[str]) -> str:
     if file.fault:
         return gettext("%(file)s (can't be used)") % {"file": file.name}
     if set(file.generators) < everyone:

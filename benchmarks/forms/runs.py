@@ -25,7 +25,7 @@ from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.results import annotations
 from benchmarks.runs.submission import idempotency, options, submit
 from benchmarks.targets.resolve import RequestedTarget
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.models import Cluster, Pool
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _database_field() -> forms.CharField:
     return forms.CharField(label=_("Database"), max_length=63, widget=forms.TextInput(attrs=picker))
 
 
-class OptionsForm(Typed):
+class OptionsForm(PanelForm):
     """A form with an engine's options for one purpose; `cleaned_data["options"]` holds the validated ones."""
 
     purpose = Purpose.LOAD
@@ -306,7 +306,7 @@ class DatasetForm(OptionsForm):
         return option.name == "scale" or option.group == BASIC_GROUP
 
 
-class ImportForm(Typed):
+class ImportForm(PanelForm):
     """Output of pgbench or sysbench from another machine."""
 
     name = forms.CharField(

@@ -12,7 +12,7 @@ from benchmarks.engines.base import Field
 from benchmarks.engines.pgbench import script_gate
 from benchmarks.library.scripts import library
 from benchmarks.models import ScriptVersion
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -32,7 +32,7 @@ class TypedScripts(TypedDict, total=False):
     variables: dict[str, int | float | str] | None
 
 
-class WithScripts(Typed):
+class WithScripts(PanelForm):
     """A form whose field `builtin` also takes library scripts, with rows for a mix and a field of variables."""
 
     option_fields: tuple[Field, ...]

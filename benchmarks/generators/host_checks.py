@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from benchmarks.errors import InvalidOptions
 from benchmarks.generators import registry
-from benchmarks.generators.registry import Known
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models.options import RunOptions
 from pools.inventory import hosts
 from pools.models import Host
@@ -16,7 +16,7 @@ from pools.models import Host
 AGAIN_AFTER = timedelta(seconds=5)
 
 
-def refreshed(known: Iterable[Known], names: Sequence[str]) -> list[Known]:
+def refreshed(known: Iterable[GeneratorStatus], names: Sequence[str]) -> list[GeneratorStatus]:
     """Return the generators, those of these names as a new check found them where they had a fault."""
     return [_refreshed(one) if one.name in names and one.fault else one for one in known]
 
@@ -31,7 +31,7 @@ def check_scripts(options: RunOptions, names: Sequence[str]) -> None:
         raise InvalidOptions({"scripts": faults})
 
 
-def _refreshed(generator: Known) -> Known:
+def _refreshed(generator: GeneratorStatus) -> GeneratorStatus:
     host = generator.ssh_host
     if host is None or not _is_due(host):
         return generator

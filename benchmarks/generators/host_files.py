@@ -9,14 +9,14 @@ from benchmarks import engines
 from benchmarks.engines import ENGINES
 from benchmarks.errors import InvalidOptions
 from benchmarks.generators import registry, selection
-from benchmarks.generators.registry import Known
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models.options import RunOptions
 
 Reasons = dict[str, str]  # file → why runs can't use it (empty: they can)
 
 
 @dataclass(frozen=True)
-class Needed:
+class RequiredFile:
     """A file that a run of this engine needs, and the option that names it."""
 
     engine: str
@@ -25,7 +25,7 @@ class Needed:
 
 
 @dataclass(frozen=True)
-class Offered:
+class FileChoice:
     """A file to choose from, the generators that have it, and why none can use it (empty: one can)."""
 
     name: str
@@ -38,18 +38,18 @@ def here() -> dict[str, Reasons]:
     return {name: reasons for name in ENGINES if (reasons := engines.engine(name).host_files()) is not None}
 
 
-def needed(engine: str, options: RunOptions) -> Needed | None:
+def needed(engine: str, options: RunOptions) -> RequiredFile | None:
     """Return the file that a run with these options needs; None where it needs none."""
     found = engines.engine(engine).file_needed(options) if engine in ENGINES else None
-    return Needed(engine, *found) if found else None
+    return RequiredFile(engine, *found) if found else None
 
 
-def reasons_by(generator: Known, engine: str) -> Reasons | None:
+def reasons_by(generator: GeneratorStatus, engine: str) -> Reasons | None:
     """Return a generator's files for an engine; None where it has not reported them."""
     return None if generator.files is None else generator.files.get(engine)
 
 
-def wrong_with(generator: Known, need: Needed | None) -> str:
+def wrong_with(generator: GeneratorStatus, need: RequiredFile | None) -> str:
     """Return why a generator can't provide the file; empty where it can, or has not reported its files."""
     reasons = reasons_by(generator, need.engine) if need else None
     if need is None or reasons is None:
@@ -64,26 +64,26 @@ def wrong_with(generator: Known, need: Needed | None) -> str:
     return str(missing) % {"generator": repr(generator.name), "file": need.name, "usable": usable}
 
 
-def can_carry(generator: Known, engine: str, need: Needed | None) -> bool:
+def can_carry(generator: GeneratorStatus, engine: str, need: RequiredFile | None) -> bool:
     """Test whether it has the engine and the file, as far as it reported."""
     return not generator.lacks(engine) and not wrong_with(generator, need)
 
 
-def offered(engine: str, names: Iterable[str]) -> list[Offered]:
+def offered(engine: str, names: Iterable[str]) -> list[FileChoice]:
     """Return the files that all named generators have, or any live one with the engine; else this host's files."""
     wanted = set(names)
     able = [one for one in registry.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
     aimed = [one for one in able if not wanted or one.name in wanted]
     reasons = {one.name: files for one in aimed if (files := reasons_by(one, engine)) is not None}
     if not reasons:
-        return [Offered(name, (), fault) for name, fault in here().get(engine, {}).items()]
+        return [FileChoice(name, (), fault) for name, fault in here().get(engine, {}).items()]
     found = (_offered(name, reasons) for name in sorted(set().union(*reasons.values())))
     return [one for one in found if not wanted or len(one.generators) == len(reasons)]
 
 
-def _offered(name: str, reasons: dict[str, Reasons]) -> Offered:
+def _offered(name: str, reasons: dict[str, Reasons]) -> FileChoice:
     having = {generator: files[name] for generator, files in reasons.items() if name in files}
-    return Offered(name, tuple(having), min(having.values()))
+    return FileChoice(name, tuple(having), min(having.values()))
 
 
 def check(engine: str, options: RunOptions, generators: Sequence[str] = ()) -> None:

@@ -22,7 +22,7 @@ GENERATOR_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}")
 
 
 @dataclass(frozen=True)
-class Known:
+class GeneratorStatus:
     """A generator.
 
     `alive` is None while Redis is away; `engines` and `files` are None until it has reported them.
@@ -97,17 +97,17 @@ def _why_no_scripts(host: Host) -> str:
     return text % {"host": host.name, "reason": sandbox["fault"]}
 
 
-def known() -> list[Known]:
+def known() -> list[GeneratorStatus]:
     """Return every generator by name; raise `QueueDown` where it is unknown which are alive."""
     return _joined({beat.name: beat for beat in heartbeats.seen()}, last_beats=True)
 
 
-def remembered() -> list[Known]:
+def remembered() -> list[GeneratorStatus]:
     """Return the generators that described themselves, without Redis; whether they are alive is unknown."""
     return _joined({}, last_beats=False)
 
 
-def known_or_remembered() -> tuple[list[Known], str]:
+def known_or_remembered() -> tuple[list[GeneratorStatus], str]:
     """Return every generator, and why it is unknown which are alive (empty: it is known)."""
     try:
         return known(), ""
@@ -115,12 +115,12 @@ def known_or_remembered() -> tuple[list[Known], str]:
         return remembered(), str(error)
 
 
-def alive() -> list[Known]:
+def alive() -> list[GeneratorStatus]:
     """Return the generators that may be given work; raise `QueueDown`."""
     return [generator for generator in known() if generator.alive]
 
 
-def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list[Known]:
+def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list[GeneratorStatus]:
     rows = {row.name: row for row in Generator.objects.select_related("ssh_host")}
     carried = _carried()
     bound = Run.objects.filter(status=Status.QUEUED, parent=None).exclude(generator="").order_by()
@@ -136,7 +136,7 @@ def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list
         if row and row.ssh_host and last_beats:
             alive = any(one.is_alive(now) for one in beats.values())
         own = _own_account(row)
-        found.append(Known(name, seen_at, alive, **own, is_namesake=is_namesake, runs=runs, queued=waiting))
+        found.append(GeneratorStatus(name, seen_at, alive, **own, is_namesake=is_namesake, runs=runs, queued=waiting))
     return found
 
 
@@ -210,7 +210,7 @@ def forget(name: str) -> bool:
     return True
 
 
-def _forget_host(found: Known) -> bool:
+def _forget_host(found: GeneratorStatus) -> bool:
     if found.runs or found.queued:
         text = _("generator %(name)s has runs that have not ended: wait for them, or cancel them")
         raise IllegalTransition(text % {"name": repr(found.name)})
@@ -231,7 +231,7 @@ def add_host(host: Host, name: str = "") -> Generator:
         errors["name"] = [_("there is a generator %(name)r already: choose another name") % {"name": name}]
     if Generator.objects.filter(ssh_host=host).exists():
         errors["ssh_host"] = [_("host %(host)s is a generator already") % {"host": host}]
-    elif fault := Known(name, timezone.now(), True, ssh_host=host, engines=engines_of(host)).fault:
+    elif fault := GeneratorStatus(name, timezone.now(), True, ssh_host=host, engines=engines_of(host)).fault:
         errors["ssh_host"] = [fault]
     if errors:
         raise InvalidFields(errors)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from benchmarks.engines import ENGINES, missing
 from benchmarks.errors import InvalidGenerators
 from benchmarks.generators import host_checks, registry
-from benchmarks.generators.registry import Known
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Purpose
 
 ANY = registry.ANY
@@ -75,7 +75,7 @@ def _check_any(engine: str) -> None:
         )
 
 
-def _wrong_with(name: str, engine: str, known: list[Known]) -> str:
+def _wrong_with(name: str, engine: str, known: list[GeneratorStatus]) -> str:
     """Return why a run can't have the generator; empty where it can."""
     found = next((one for one in known if one.name == name), None)
     able = [one.name for one in known if one.alive and not one.lacks(engine)]
@@ -130,12 +130,12 @@ def offers_for(purpose: str) -> list[Offer]:
     return [one for one in offers() if ENGINES[one.name].fields_for(purpose)]
 
 
-def _offer(name: str, able: list[Known]) -> Offer:
+def _offer(name: str, able: list[GeneratorStatus]) -> Offer:
     having = {one.name: one.engines[name] for one in able if one.engines and name in one.engines}
     return Offer(name, having, "" if having else _missing(name, able))
 
 
-def _missing(name: str, able: list[Known]) -> str:
+def _missing(name: str, able: list[GeneratorStatus]) -> str:
     """Return why no generator has it; empty where one has not described itself yet, and may have it."""
     if any(one.engines is None for one in able):
         return ""

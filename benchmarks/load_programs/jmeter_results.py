@@ -51,7 +51,7 @@ class Results:
         return end
 
 
-class Following:
+class ResultsFollower:
     """Counts rows, each in the second in which its request ended; the load began with the first request.
 
     A row holds the time at which its request began (`sampleresult.timestamp.start`), by the clock of this host.
@@ -167,7 +167,7 @@ def main() -> None:
             stdout=printed,
             stderr=printed,
         )
-        following = Following(asked.log, requests_only=asked.requests)
+        following = ResultsFollower(asked.log, requests_only=asked.requests)
         try:
             while jmeter.poll() is None:
                 following.poll_once()

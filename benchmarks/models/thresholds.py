@@ -32,7 +32,7 @@ class InvalidThresholds(ValueError):
 
 
 @dataclass(frozen=True)
-class Judged:
+class ThresholdResult:
     """One threshold of a run that has ended: the measured value (None: not measured), and whether it passed."""
 
     metric: str
@@ -86,7 +86,7 @@ def _threshold(one: Threshold) -> Threshold:
     return {"metric": one["metric"], "at_most": float(one["at_most"])}
 
 
-def judge(thresholds: Sequence[Threshold], summary: Summary) -> list[Judged]:
+def judge(thresholds: Sequence[Threshold], summary: Summary) -> list[ThresholdResult]:
     """Compare each threshold with the figures of a run; a figure that was not measured never passes."""
     return [_judged(one, _figure(one["metric"], summary)) for one in thresholds]
 
@@ -96,11 +96,11 @@ def passes(thresholds: Sequence[Threshold], summary: Summary, *, valid: bool) ->
     return valid and all(one.passed for one in judge(thresholds, summary))
 
 
-def _judged(threshold: Threshold, value: float | None) -> Judged:
+def _judged(threshold: Threshold, value: float | None) -> ThresholdResult:
     bound = _bound(threshold)
     limit = threshold[bound]
     passed = value is not None and (value >= limit if bound == AT_LEAST else value <= limit)
-    return Judged(threshold["metric"], bound, limit, value, passed)
+    return ThresholdResult(threshold["metric"], bound, limit, value, passed)
 
 
 def _figure(metric: str, summary: Summary) -> float | None:

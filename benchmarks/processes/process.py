@@ -36,7 +36,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Ended:
+class StreamEnd:
     """The end of a stream."""
 
     stream: str
@@ -134,7 +134,7 @@ class Lines:
                 self._put(name, reader.feed(chunk))
         self._put(name, reader.close())
         with suppress(Full):  # the queue's reader is gone
-            self.events.put(Ended(name), timeout=HELD_S)
+            self.events.put(StreamEnd(name), timeout=HELD_S)
 
     def _put(self, stream: str, lines: list[str]) -> None:
         at = time.monotonic()

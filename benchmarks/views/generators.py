@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from benchmarks.engines import ENGINES
 from benchmarks.errors import BenchmarksError
 from benchmarks.generators import registry
-from benchmarks.generators.registry import Known
+from benchmarks.generators.registry import GeneratorStatus
 from core.lib.access import staff_only
 from pools.models import Cluster, Host, HostState
 
@@ -29,7 +29,7 @@ def generator_list(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _trips(generator: Known, clusters: dict[UUID, Cluster]) -> dict[str, object]:
+def _trips(generator: GeneratorStatus, clusters: dict[UUID, Cluster]) -> dict[str, object]:
     """Return the round trips, nearest cluster first and unreachable ones last, split into `shown` and `more`."""
     found = [(clusters[UUID(key)], trip) for key, trip in generator.round_trips.items() if UUID(key) in clusters]
     found.sort(key=lambda one: one[1].get("avg_ms", float("inf")))

@@ -93,7 +93,7 @@ PARTS = (
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredPart:
     """A part carried out: the playbook and the experiment as the API returns them."""
 
     part: Part
@@ -128,12 +128,12 @@ class Measured:
                     yield f"Run {run['number']} ({arm['label']}) does not count: {run['outcome_words']}"
 
 
-def experiment(api: Api, cluster_id: str, supervisor: Supervisor, steps: Steps) -> list[Measured]:
+def experiment(api: Api, cluster_id: str, supervisor: Supervisor, steps: Steps) -> list[MeasuredPart]:
     """Carry out all parts, one after the other."""
     return [_carried_out(api, part, cluster_id, supervisor, steps) for part in PARTS]
 
 
-def _carried_out(api: Api, part: Part, cluster_id: str, supervisor: Supervisor, steps: Steps) -> Measured:
+def _carried_out(api: Api, part: Part, cluster_id: str, supervisor: Supervisor, steps: Steps) -> MeasuredPart:
     """Start the experiment and wait until it has ended; raises `ProgramFailed` at the deadline."""
     title = str(api.get(f"playbooks/{part.playbook}/")["title"])
     blocks = f"blocks of {len(part.arms)} arms of {part.duration_s} s each"
@@ -148,15 +148,15 @@ def _carried_out(api: Api, part: Part, cluster_id: str, supervisor: Supervisor, 
         supervisor.poll()
         time.sleep(POLL_EVERY_S)
         found = api.get(f"experiments/{found['id']}/")
-    return Measured(part, title, found)
+    return MeasuredPart(part, title, found)
 
 
-def report(measured: list[Measured]) -> str:
+def report(measured: list[MeasuredPart]) -> str:
     """Format each part: its title, its table, the conclusion, then what does not count, with reasons."""
     return "\n\n".join("\n".join(_paragraph(one)) for one in measured)
 
 
-def _paragraph(one: Measured) -> Iterator[str]:
+def _paragraph(one: MeasuredPart) -> Iterator[str]:
     blocks = max((len(arm["runs"]) for arm in one.experiment["arms"]), default=0)
     yield f"{one.title} (playbook {one.part.playbook}: pgbench, {blocks} blocks, {one.part.duration_s} s for each arm)"
     yield from _table(one.experiment["arms"])

@@ -44,7 +44,7 @@ HELD = {session_features.LOCKS: LOCKS, "pg_class": TABLES}
 
 
 @dataclass(frozen=True)
-class Installed:
+class StatementsExtension:
     """The schema and the version of the extension pg_stat_statements in a database."""
 
     schema: str
@@ -96,10 +96,10 @@ def lint(spec: Pool) -> Report:
     )
 
 
-def installed(connection: connect.Connection) -> Installed | None:
+def installed(connection: connect.Connection) -> StatementsExtension | None:
     """Return the schema of pg_stat_statements in this database; None where it is not installed."""
     row = connection.execute(INSTALLED, [STATEMENTS]).fetchone()
-    return Installed(row[0], tuple(map(int, row[1].split(".")))) if row else None
+    return StatementsExtension(row[0], tuple(map(int, row[1].split(".")))) if row else None
 
 
 def _counted(connection: connect.Connection, user: str) -> tuple[list[Statement], list[str]]:

@@ -19,13 +19,13 @@ from pools.api.filters import EXPERIMENTS
 from pools.models import Cluster
 from pools.provisioning import roles
 from pools.provisioning.grants import Access
-from pools.provisioning.ownership import Owned
+from pools.provisioning.ownership import OwnedObjects
 from pools.provisioning.roles import Role
 
 ONCE = {"Cache-Control": "no-store"}
 
 
-class OwnedSerializer(serializers.Serializer[Owned]):
+class OwnedSerializer(serializers.Serializer[OwnedObjects]):
     """How many objects a role owns in a database, or, where that is empty, how many databases or tablespaces."""
 
     database = serializers.CharField(allow_blank=True)

@@ -17,7 +17,7 @@ from psycopg.rows import dict_row
 
 from pools.clusters import connect, literals, memory_budget, process_memory, topology
 from pools.clusters.memory_budget import KB, MB, MemoryBudget
-from pools.clusters.process_memory import Measured, Session, Why
+from pools.clusters.process_memory import ProcessMemory, Session, Why
 from pools.clusters.topology import Place
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
@@ -163,7 +163,7 @@ class IdleMemory:
     """Memory of the idle connections, in bytes each: measured, or else an estimated range."""
 
     connections: int
-    measured: Measured | None
+    measured: ProcessMemory | None
     why_not: Why | None
 
     @property
@@ -316,7 +316,7 @@ def _idle(cursor: Cursor, session: Session, states: Iterable[StateTotal]) -> Idl
         return IdleMemory(0, None, Why.HIDDEN)
     pids = [row["pid"] for row in cursor.execute(IDLE_PIDS, {"shown": PROCESSES_MEASURED}).fetchall()]
     found = process_memory.measure(session, pids)
-    return IdleMemory(idle, found, None) if isinstance(found, Measured) else IdleMemory(idle, None, found)
+    return IdleMemory(idle, found, None) if isinstance(found, ProcessMemory) else IdleMemory(idle, None, found)
 
 
 def _memory(cursor: Cursor, cluster: Cluster, session: Session) -> MemoryBudget:

@@ -26,7 +26,7 @@ NO_OPTIONS = "unsupported startup parameter"
 Connection = psycopg.Connection[tuple[Any, ...]]
 
 
-class Given(TypedDict):
+class SessionOptions(TypedDict):
     """What callers say of a session beside its endpoint."""
 
     application_name: str
@@ -51,7 +51,7 @@ def connect(
     endpoint = _admin_endpoint(cluster, at, database)
     if user is not None:
         endpoint = endpoints.as_role(endpoint, cluster, user, password)
-    given: Given = {"application_name": application_name, "connect_timeout": connect_timeout}
+    given: SessionOptions = {"application_name": application_name, "connect_timeout": connect_timeout}
     try:
         connection = connect_endpoint(endpoint, **given, options=_zero(TIMEOUTS))
     except ClusterUnreachable as error:

@@ -23,7 +23,7 @@ class Why(StrEnum):
 
 
 @dataclass(frozen=True)
-class Measured:
+class ProcessMemory:
     """Means over some processes, in bytes: a session's own memory, and that with its share of what is shared.
 
     `own` is smaps_rollup's Pss_Anon (proc(5); Linux 5.3): what ends with the session, without the shared buffers that
@@ -62,7 +62,7 @@ def is_here(session: Session) -> bool:
     return title.startswith("postgres") and f" {session.user} {session.database} " in title and where in title
 
 
-def measure(session: Session, pids: Iterable[int]) -> Measured | Why:
+def measure(session: Session, pids: Iterable[int]) -> ProcessMemory | Why:
     """Measure the memory of sessions of a server; `session` is the panel's own there and proves that it runs here."""
     pids = list(pids)
     if not is_here(session):
@@ -77,7 +77,7 @@ def measure(session: Session, pids: Iterable[int]) -> Measured | Why:
     if not found:
         return Why.NONE_IDLE
     own, proportional = (sum(column) // len(found) for column in zip(*found, strict=True))
-    return Measured(len(found), own, proportional)
+    return ProcessMemory(len(found), own, proportional)
 
 
 def memory_of_host() -> int | None:

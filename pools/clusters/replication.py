@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from pools.clusters import topology
 from pools.models import Cluster, ClusterState
-from pools.models.check_result import Found
+from pools.models.check_result import CheckResult
 
 Cursor = psycopg.Cursor[dict[str, Any]]
 MOST_RECEIVERS = 100
@@ -107,7 +107,7 @@ def measure_those_cut_off(cluster: Cluster) -> None:
         found.save(update_fields=["lag_bytes", "lag_s"])
 
 
-def _age(found: Found) -> float | None:
+def _age(found: CheckResult) -> float | None:
     """Return the age of the last replayed commit at the check, in seconds; None where it replayed none."""
     if found.replayed_at is None or found.checked_at is None:
         return None

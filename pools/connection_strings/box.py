@@ -65,7 +65,7 @@ class ConnectionTarget:
 
 
 @dataclass(frozen=True)
-class Shown:
+class BoxChoices:
     """What the viewer chose: the password shown or not, the endpoint, the format per endpoint and its framework.
 
     `role` is the role that a pool of the inbound user is shown for. `asks`: the viewer's own password is required
@@ -80,7 +80,7 @@ class Shown:
     role: str = ""
 
     @classmethod
-    def chosen(cls, post: Mapping[str, str]) -> "Shown":
+    def chosen(cls, post: Mapping[str, str]) -> "BoxChoices":
         formats = tuple((key[3:], value) for key, value in post.items() if key.startswith("as-"))
         return cls(bool(post.get("reveal")), post.get("endpoint", ""), formats, role=post.get("role", ""))
 
@@ -88,7 +88,9 @@ class Shown:
 class ConnectionBox:
     """The context of includes/connection_box.html."""
 
-    def __init__(self, url: str, targets: list[ConnectionTarget], shown: Shown, roles: list[str] | None = None) -> None:
+    def __init__(
+        self, url: str, targets: list[ConnectionTarget], shown: BoxChoices, roles: list[str] | None = None
+    ) -> None:
         self.url = url
         self.roles, self.role = roles or [], shown.role
         self.targets = {target.key: target for target in targets}
@@ -143,7 +145,7 @@ class ConnectionBox:
         )
 
 
-def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
+def of_cluster(cluster: Cluster, shown: BoxChoices) -> ConnectionBox:
     """Return the box of a cluster's primary and, where it has one, a standby, with the panel's own login."""
     standby = _standby(cluster, cluster.maintenance_database)
     label = _("Primary") if standby else _("Direct")
@@ -153,7 +155,7 @@ def of_cluster(cluster: Cluster, shown: Shown) -> ConnectionBox:
     return ConnectionBox(reverse("cluster-connection", args=[cluster.pk]), targets, shown)
 
 
-def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
+def of_pool(pool: Pool, shown: BoxChoices) -> ConnectionBox:
     """Return the box of a pool and of the cluster behind it: its primary and, where it has one, a standby."""
     roles = endpoints.roles_shown(pool)
     role = shown.role if shown.role in roles else ""
@@ -171,7 +173,7 @@ def of_pool(pool: Pool, shown: Shown) -> ConnectionBox:
     return ConnectionBox(reverse("pool-connection", args=[pool.pk]), targets, replace(shown, role=role), roles)
 
 
-def of_entry(entry: Entry, shown: Shown) -> ConnectionBox:
+def of_entry(entry: Entry, shown: BoxChoices) -> ConnectionBox:
     """Return the box of an entry that is not managed here and, where it is registered, of the cluster behind it."""
     through = endpoints.of_entry(entry)
     notes = [_("The panel knows no password of it: clients log in as the pooler's operator has arranged.")]

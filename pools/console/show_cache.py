@@ -17,34 +17,34 @@ Rows = list[dict[str, object]]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShowResult:
     """The rows of one SHOW command, columns by name, or why there are none."""
 
     rows: Rows = field(default_factory=list)
     error: str = ""
 
 
-class _Answer:
+class _CachedResult:
     """The last result of one SHOW command, and the lock to refresh it."""
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.version, self.asked_at, self.shown = 0, 0.0, Shown()
+        self.version, self.asked_at, self.shown = 0, 0.0, ShowResult()
 
     def serves(self, version: int) -> bool:
         return self.version == version and time.monotonic() - self.asked_at < FRESH_S
 
 
-_answers: dict[tuple[UUID, str], _Answer] = {}
+_answers: dict[tuple[UUID, str], _CachedResult] = {}
 
 
-def rows(pooler: Pooler, word: str) -> Shown:
+def rows(pooler: Pooler, word: str) -> ShowResult:
     """Return the rows of `SHOW word`; the shared console snapshot has some, without the console's own pool."""
     if word in KINDS[pooler.kind].words_of(pooler):
         snapshot = sampler.latest(pooler)
         if snapshot.error or word in snapshot.rows:
-            return Shown(snapshot.rows.get(word, []), snapshot.error)
-    answer = _answers.setdefault((pooler.pk, word), _Answer())
+            return ShowResult(snapshot.rows.get(word, []), snapshot.error)
+    answer = _answers.setdefault((pooler.pk, word), _CachedResult())
     with answer.lock:
         if not answer.serves(pooler.version):
             answer.shown, answer.version = _ask(pooler, word), pooler.version
@@ -64,11 +64,11 @@ def condition(pool: Pool | Entry) -> Condition | None:
     return None
 
 
-def _ask(pooler: Pooler, word: str) -> Shown:
+def _ask(pooler: Pooler, word: str) -> ShowResult:
     try:
-        return Shown(shown_secrets.mask_rows(KINDS[pooler.kind].show(pooler, word)))
+        return ShowResult(shown_secrets.mask_rows(KINDS[pooler.kind].show(pooler, word)))
     except (PoolerUnreachable, ConsoleRefused) as error:
-        return Shown(error=str(error))
+        return ShowResult(error=str(error))
 
 
 def _forget_old() -> None:

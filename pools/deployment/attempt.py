@@ -38,7 +38,7 @@ ALWAYS_WRITTEN = frozenset({"rendered", "writing", "rolling back"})  # they expl
 
 
 @dataclass(frozen=True)
-class Wanted:
+class DesiredState:
     """The changes that one attempt applies; `changed_settings`: whether the pooler's own settings are among them.
 
     `live` is the revision that was applied last; it may be megabytes long, and is read once for all attempts. `busy`
@@ -170,7 +170,7 @@ def _named(pools: Collection[Pool]) -> str:
 class Attempt:
     """A revision that was rendered from `wanted`."""
 
-    wanted: Wanted
+    wanted: DesiredState
     session: Session
     revision: Revision
     draft: Draft
@@ -222,7 +222,7 @@ class Attempt:
             Pooler.objects.filter(pk=self.pooler.pk).update(**found, drift=[], drift_seen_at=None)
 
 
-def postpone(revision: Revision, fault: ClusterBusy, asked: Wanted) -> None:
+def postpone(revision: Revision, fault: ClusterBusy, asked: DesiredState) -> None:
     """End the revision while servers are full or unreachable; the old one is live, their pools stay pending."""
     asked.busy.update(fault.reasons)
     with transaction.atomic():
@@ -240,7 +240,7 @@ def _retried(reason: str) -> str:
     return _("%(reason)s; retried every %(seconds)d s") % {"reason": reason, "seconds": seconds}
 
 
-def refuse(revision: Revision, fault: Exception, asked: Wanted) -> None:
+def refuse(revision: Revision, fault: Exception, asked: DesiredState) -> None:
     """End the revision and roll back the pools that caused the fault (else all); the old one is live."""
     if isinstance(fault, ClusterBusy):
         postpone(revision, fault, asked)
@@ -257,12 +257,12 @@ def refuse(revision: Revision, fault: Exception, asked: Wanted) -> None:
         give_up(asked, [], settings, PoolState.ROLLED_BACK, str(fault))
 
 
-def give_up_rest(asked: Wanted, reason: str) -> None:
+def give_up_rest(asked: DesiredState, reason: str) -> None:
     """Roll back all that is still pending, after too many attempts were refused."""
     give_up(asked, asked.changed, asked.changed_settings, PoolState.ROLLED_BACK, reason)
 
 
-def give_up(asked: Wanted, pools: Collection[Pool], settings: bool, state: PoolState, reason: str) -> None:
+def give_up(asked: DesiredState, pools: Collection[Pool], settings: bool, state: PoolState, reason: str) -> None:
     """Mark pools with the final state; cancel their removal, unless another pool has their name by now."""
     update_unedited(pools, state=state, state_reason=reason)
     if settings:

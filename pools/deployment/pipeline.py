@@ -12,7 +12,7 @@ from pools.config_files import deliveries, pooler_files
 from pools.deployment import apply_lock, live_files, offers, retries, snapshots
 from pools.deployment.attempt import (
     Attempt,
-    Wanted,
+    DesiredState,
     count_unsettled,
     fail_interrupted_revisions,
     give_up,
@@ -110,16 +110,16 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
             fail_interrupted_revisions(dead)
             pooler.mark(PoolerState.ONLINE, session.version_text)
             for _attempt_number in range(MOST_ATTEMPTS):
-                asked = Wanted.of(pooler, live, busy)
+                asked = DesiredState.of(pooler, live, busy)
                 last = _attempt(asked, session, author, overwrite=overwrite, trust_disk=not died)
                 live = last if last.state == RevisionState.APPLIED else live
                 if not count_unsettled(pooler, busy) or last.state == RevisionState.PENDING:  # it is offered
                     break
             else:
-                give_up_rest(Wanted.of(pooler, live, busy), _given_up(last))
+                give_up_rest(DesiredState.of(pooler, live, busy), _given_up(last))
     except Rejected as fault:  # The driver refused before it opened a session.
         fail_interrupted_revisions(dead)
-        asked = Wanted.of(pooler, live)
+        asked = DesiredState.of(pooler, live)
         last = _refuse_unrendered(asked, author, fault, _revision_fields(asked, overwrite=overwrite))
     _clear_cause(pooler)
     return last
@@ -138,7 +138,7 @@ def _given_up(last: Revision | None) -> str:
     ) % {"attempts": MOST_ATTEMPTS, "reason": last.reason if last else ""}
 
 
-def _attempt(asked: Wanted, session: Session, author: Any, *, overwrite: bool, trust_disk: bool) -> Revision:
+def _attempt(asked: DesiredState, session: Session, author: Any, *, overwrite: bool, trust_disk: bool) -> Revision:
     """Carry one revision to its end."""
     pooler, fields = asked.pooler, _revision_fields(asked, overwrite=overwrite)
     try:
@@ -221,7 +221,7 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         refuse(attempt.revision, fault, asked)
 
 
-def _revision_fields(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
+def _revision_fields(asked: DesiredState, *, overwrite: bool) -> dict[str, Any]:
     """Build the fields of a revision that describe the spec it is rendered from."""
     pooler = asked.pooler
     live = asked.live.specs if asked.live else Specs()
@@ -232,7 +232,7 @@ def _revision_fields(asked: Wanted, *, overwrite: bool) -> dict[str, Any]:
     return {"specs": specs, "given": given, "summary": summary, "cause": cause}
 
 
-def _refuse_unrendered(asked: Wanted, author: Any, fault: Exception, fields: dict[str, Any]) -> Revision:
+def _refuse_unrendered(asked: DesiredState, author: Any, fault: Exception, fields: dict[str, Any]) -> Revision:
     revision = Revision.objects.draft(asked.pooler, {}, author, **fields)
     refuse(revision, fault, asked)
     return revision

@@ -35,7 +35,7 @@ def snapshot(pooler: Pooler, pools: PoolSet | None = None, live: Specs | None = 
     live = live_specs(pooler) if live is None else live
     own = pooler.settings_state not in NOT_LIVE
     of_pooler = _of_pooler(pooler) if own else {name: live[name] for name in _of_pooler(pooler) if name in live}
-    specs, alike = Specs(of_pooler), Alike()
+    specs, alike = Specs(of_pooler), SpecWriter()
     for key, pool in pools.items():
         if pool and pool.state not in NOT_LIVE:
             specs.lines[key] = alike.line(pool)
@@ -68,7 +68,7 @@ def of_pool(pool: Pool) -> dict[str, Any]:
     return {"id": pool.key, "name": values.pop("name"), "cluster_name": cluster.name, **values}
 
 
-class Alike:
+class SpecWriter:
     """Writes pools as JSON lines; renders the part without id and name once for all pools that share it."""
 
     def __init__(self) -> None:

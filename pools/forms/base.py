@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 ENCRYPTED = _("Encrypted at rest and never shown in forms again")
 
 
-class Typed(forms.Form):
+class PanelForm(forms.Form):
     """Base form whose messages name the field, and which shows the verbs' errors beside its fields."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

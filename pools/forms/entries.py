@@ -3,11 +3,11 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.base import ENCRYPTED, Typed, password_field
+from pools.forms.base import ENCRYPTED, PanelForm, password_field
 from pools.models import Entry
 
 
-class EntryLoginForm(Typed):
+class EntryLoginForm(PanelForm):
     """A user that the pooler lets in, with the password."""
 
     user = forms.CharField(

@@ -7,10 +7,10 @@ from django.utils.translation import gettext_lazy as _
 
 from core.accounts.forms import LIFETIMES, moment_after
 from core.accounts.models import ApiToken
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 
 
-class FilesTokenForm(Typed):
+class FilesTokenForm(PanelForm):
     """A name and a lifetime; a loop that fetches for years has no end unless one is chosen."""
 
     name = forms.CharField(

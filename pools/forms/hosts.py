@@ -5,12 +5,12 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.inventory import hosts
 from pools.models import Host
 
 
-class HostForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
+class HostForm(PanelForm, forms.ModelForm):  # type: ignore[type-arg]
     """Form of a host that is reached by SSH; the panel makes the key."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)

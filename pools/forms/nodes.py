@@ -7,11 +7,11 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.clusters import nodes
-from pools.forms.base import Typed, password_field
+from pools.forms.base import PanelForm, password_field
 from pools.models import Cluster
 
 
-class NodeForm(Typed):
+class NodeForm(PanelForm):
     """Address of the node; asks for the admin password again where one is stored.
 
     A stored password is bound to its address and is never sent to a new one.

@@ -5,12 +5,12 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.base import ENCRYPTED, Typed, password_field
+from pools.forms.base import ENCRYPTED, PanelForm, password_field
 from pools.models import PoolerKind, usual_kind
 from pools.poolers import kinds_that
 
 
-class PastedPoolersForm(Typed):
+class PastedPoolersForm(PanelForm):
     """One pooler a line; `pools.inventory.pasted_poolers` reads them."""
 
     lines = forms.CharField(

@@ -7,7 +7,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.provisioning.databases import ENCODINGS, NO_LIMIT, Choices, Database, DatabaseValues
 from pools.provisioning.grants import Access
 from pools.provisioning.roles import Role, RoleValues
@@ -37,7 +37,7 @@ def picker(names: list[str], empty: str | Promise) -> forms.Select:
     return forms.Select(choices=[("", empty), *((name, name) for name in names)])
 
 
-class ConnectionLimitForm(Typed):
+class ConnectionLimitForm(PanelForm):
     """Base of the forms whose empty fields are left out; an empty connection limit means no limit."""
 
     def given(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from pools.clusters import topology
 from pools.config_files import deliveries
-from pools.forms.base import ENCRYPTED, Typed, password_field
+from pools.forms.base import ENCRYPTED, PanelForm, password_field
 from pools.forms.setting_fields import field_of, written
 from pools.inventory import clusters, pool_validation, pooler_settings_validation
 from pools.inventory.poolers import PoolerValues
@@ -25,7 +25,7 @@ KEPT = _("Leave empty to keep the stored one; a changed address needs it again")
 FURTHER = "further_"  # prefix of the fields for further settings of a pool
 
 
-class ClusterForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
+class ClusterForm(PanelForm, forms.ModelForm):  # type: ignore[type-arg]
     """Form of a cluster, with the password of its admin login."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
@@ -77,7 +77,7 @@ class ClusterForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
         return cast(clusters.ClusterValues, typed)
 
 
-class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
+class PoolerForm(PanelForm, forms.ModelForm):  # type: ignore[type-arg]
     """Form of a pooler, with the password of its console."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
@@ -168,7 +168,7 @@ class PoolerForm(Typed, forms.ModelForm):  # type: ignore[type-arg]
         return cast(PoolerValues, typed)
 
 
-class PoolForm(Typed):
+class PoolForm(PanelForm):
     """Form of a pool; its database and user pickers list what the cluster's last check found."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)

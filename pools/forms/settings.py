@@ -7,7 +7,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.forms.setting_fields import EMPTY, field_of, written
 from pools.inventory import pooler_settings_validation
 from pools.models import Pooler
@@ -18,7 +18,7 @@ EITHER = _("a value is given, but empty on purpose is checked: remove one of the
 NO_TEXT = _("this is not a text file in UTF-8: choose another file")
 
 
-class ValuesForm(Typed):
+class ValuesForm(PanelForm):
     """Form of the settings of one scope, by name, filled with the current values."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)
@@ -102,7 +102,7 @@ class UserSettingsForm(ValuesForm):
         super().__init__(*args, settings=[*strays, *offered], current=current, initial=initial, **kwargs)
 
 
-class FilesForm(Typed):
+class FilesForm(PanelForm):
     """Form of the files that a pooler's settings refer to; each is pasted or uploaded."""
 
     version = forms.IntegerField(widget=forms.HiddenInput, required=False)

@@ -5,12 +5,12 @@ from typing import Any, cast
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.inventory import shelf
 from pools.models import Cluster, Pooler, ShelfEntry
 
 
-class ShelfEntryForm(Typed):
+class ShelfEntryForm(PanelForm):
     """Form of an entry; only a new one asks for the cluster."""
 
     cluster = forms.ModelChoiceField(

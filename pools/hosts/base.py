@@ -34,7 +34,7 @@ class HostRefused(PoolsError):
 
 
 @dataclass(frozen=True)
-class Finished:
+class CompletedCommand:
     """A program that ended by itself."""
 
     exit_code: int
@@ -102,7 +102,7 @@ class HostConnection(ABC):
         environment: Mapping[str, str] | None = None,
         folder: str = "/",
         timeout_s: float = RUN_S,
-    ) -> Finished:
+    ) -> CompletedCommand:
         """Run a program to its end, with these variables and PATH alone; it is ended there after `timeout_s`."""
 
     @abstractmethod
@@ -178,11 +178,11 @@ class HostConnection(ABC):
         """Give the lines that are added to a file from now on, also after it was rotated."""
         return self.lines(["tail", "-n", "0", "-F", path])
 
-    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> Finished:
+    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> CompletedCommand:
         """Run a script of the folder `scripts` there, by sh."""
         return self.run(["sh", "-c", script(name), name, *words], stdin=stdin, timeout_s=timeout_s)
 
-    def script_to_end(self, name: str, *words: str, stdin: bytes = b"", shown: str = "") -> Finished:
+    def script_to_end(self, name: str, *words: str, stdin: bytes = b"", shown: str = "") -> CompletedCommand:
         """Run a script that tells only by its own end what it did, and raise `OutcomeUnknown` where it was ended.
 
         `shown` names it in the message where another script starts it.

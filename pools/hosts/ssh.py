@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from pools.errors import HostUnreachable
 from pools.hosts import ssh_files
-from pools.hosts.base import ABSENT, PATH, RUN_S, Access, Finished, HostConnection, HostRefused, quoted
+from pools.hosts.base import ABSENT, PATH, RUN_S, Access, CompletedCommand, HostConnection, HostRefused, quoted
 from pools.hosts.keys import socket_path
 from pools.hosts.ssh_client import LOST, Client, hops_to, logged_in
 from pools.models import Host
@@ -57,7 +57,7 @@ class SshConnection(HostConnection):
         environment: Mapping[str, str] | None = None,
         folder: str = "/",
         timeout_s: float = RUN_S,
-    ) -> Finished:
+    ) -> CompletedCommand:
         timed = ["timeout", "-k", "5", str(ceil(timeout_s)), *argv]
         remote = _command(timed, environment or {}, folder)
         try:
@@ -78,7 +78,7 @@ class SshConnection(HostConnection):
                 _("%(program)s did not end on host %(host)s within %(seconds)d s, and was ended")
                 % {"program": argv[0], "host": self.client.hop.name, "seconds": timeout_s}
             )
-        return Finished(done.returncode, done.stdout, done.stderr)
+        return CompletedCommand(done.returncode, done.stdout, done.stderr)
 
     def start(
         self,

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed, OutcomeUnknown
-from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, Finished, HostConnection, UnsafeFolder, script
+from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, CompletedCommand, HostConnection, UnsafeFolder, script
 
 (
     A_LINK,
@@ -77,7 +77,7 @@ def replace(
 
 def _replaced(
     host: HostConnection, folder: str, contents: Mapping[str, bytes | None], of_new: Access | None
-) -> Finished:
+) -> CompletedCommand:
     """Replace what differs from what is there now, unless it changes in the meantime (`OTHERS`)."""
     before = read(host, folder, list(contents))
     changed = {name: new for name, new in contents.items() if before[name] != new}
@@ -88,7 +88,7 @@ def _replaced(
     return _as_owner(host, folder, "replace.sh", access, seen, str(len(stream)), *words, stdin=stream)
 
 
-def _as_owner(host: HostConnection, folder: str, name: str, *words: str, stdin: bytes = b"") -> Finished:
+def _as_owner(host: HostConnection, folder: str, name: str, *words: str, stdin: bytes = b"") -> CompletedCommand:
     """Run a script on a folder, by the folder's owner where the login is root's."""
     return host.script_to_end("as_owner.sh", _normal(folder), script(name), name, *words, stdin=stdin, shown=name)
 
@@ -139,7 +139,7 @@ def _open_to_all(folder: str) -> UnsafeFolder:
     return UnsafeFolder(_("config_dir %(folder)s is writable by everybody: chmod o-w it") % {"folder": folder})
 
 
-def _refused_to_root(folder: str, done: Finished) -> UnsafeFolder:
+def _refused_to_root(folder: str, done: CompletedCommand) -> UnsafeFolder:
     if done.exit_code == OF_GROUP:
         text = _("config_dir %(folder)s belongs to root, and its group may write to it: chmod g-w it, or give it away")
     else:
@@ -150,7 +150,7 @@ def _refused_to_root(folder: str, done: Finished) -> UnsafeFolder:
     return UnsafeFolder(text % {"folder": folder, "owner": done.words})
 
 
-def _refusal(folder: str, done: Finished) -> ApplyFailed:
+def _refusal(folder: str, done: CompletedCommand) -> ApplyFailed:
     """Return the error that an exit code of a script means."""
     words = done.words
     if done.exit_code == OF_STRANGER:
@@ -185,6 +185,6 @@ def _refusal(folder: str, done: Finished) -> ApplyFailed:
     )
 
 
-def _own_words(done: Finished) -> str:
+def _own_words(done: CompletedCommand) -> str:
     """Return the reason that a script printed last."""
     return done.words.rpartition(": ")[2] or _("exit code %d") % done.exit_code

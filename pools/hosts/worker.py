@@ -15,7 +15,7 @@ from pools.hosts.base import (
     PATH,
     RUN_S,
     Access,
-    Finished,
+    CompletedCommand,
     HostConnection,
     HostRefused,
     PlacedFile,
@@ -42,7 +42,7 @@ class WorkerConnection(HostConnection):
         environment: Mapping[str, str] | None = None,
         folder: str = "/",
         timeout_s: float = RUN_S,
-    ) -> Finished:
+    ) -> CompletedCommand:
         try:
             done = subprocess.run(
                 argv,
@@ -55,13 +55,13 @@ class WorkerConnection(HostConnection):
                 check=False,
             )
         except OSError as error:
-            return Finished(NOT_STARTED, b"", f"{argv[0]}: {error.strerror}".encode())
+            return CompletedCommand(NOT_STARTED, b"", f"{argv[0]}: {error.strerror}".encode())
         except subprocess.TimeoutExpired as error:
             raise HostRefused(
                 _("%(program)s did not end within %(seconds)d s, and was ended")
                 % {"program": argv[0], "seconds": timeout_s}
             ) from error
-        return Finished(done.returncode, done.stdout, done.stderr)
+        return CompletedCommand(done.returncode, done.stdout, done.stderr)
 
     @contextmanager
     def lines(self, argv: Sequence[str]) -> Iterator[Iterator[bytes]]:

@@ -117,14 +117,14 @@ def reserve_of(pool: Pool) -> int:
 
 
 @dataclass
-class _Given:
+class _PoolConnections:
     """Connections given to all pools of a cluster, and to those of them that no experiment made for itself."""
 
     to_all: int = 0
     to_people: int = 0
 
 
-def _allocated(cluster_ids: Collection[UUID], target: str, without: Pool | None = None) -> dict[UUID, _Given]:
+def _allocated(cluster_ids: Collection[UUID], target: str, without: Pool | None = None) -> dict[UUID, _PoolConnections]:
     """Count what is given of each cluster: sizes and reserves of pools, and fixed connections of poolers.
 
     A Pgpool-II opens as many to each server of its cluster, whichever its pools lead to.
@@ -136,7 +136,7 @@ def _allocated(cluster_ids: Collection[UUID], target: str, without: Pool | None 
     poolers = Pooler.objects.in_bulk({pooler_id for pooler_id, *_ in routes})
     taken = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
     own = [pk for pk, connections in taken.items() if connections is not None]
-    found: dict[UUID, _Given] = defaultdict(_Given)
+    found: dict[UUID, _PoolConnections] = defaultdict(_PoolConnections)
     for cluster_id, made_for, connections in _sums(pools.filter(target=target).exclude(pooler__in=own)):
         found[cluster_id].to_all += connections
         found[cluster_id].to_people += 0 if made_for else connections
@@ -156,7 +156,7 @@ def _sums(pools: QuerySet[Pool]) -> Iterator[tuple[UUID, str, int]]:
     return ((cluster, made_for, each * taking_clients(*counted)) for cluster, made_for, *counted, each in sums)
 
 
-def _budget(cluster: Cluster, status: ClusterStatus | None, given: _Given, others: Unmanaged) -> Budget:
+def _budget(cluster: Cluster, status: ClusterStatus | None, given: _PoolConnections, others: Unmanaged) -> Budget:
     sources, for_experiments = _sources(cluster, status), given.to_all - given.to_people
     if not sources:
         return Budget(None, given.to_all, None, [], for_experiments, others)

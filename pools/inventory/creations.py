@@ -16,14 +16,14 @@ from pools.errors import ClusterUnreachable, IllegalTransition
 from pools.inventory import clusters, create_file, shelf
 from pools.inventory.clusters import ClusterValues
 from pools.inventory.create_file import CreateEntry
-from pools.inventory.shelf import NameTaken, NoneFits, ShelfValues, Wanted
+from pools.inventory.shelf import ClusterRequest, NameTaken, NoneFits, ShelfValues
 from pools.models import Cluster, ClusterCreation, ClusterState, CreationState, Pooler, identifiers
 
 logger = logging.getLogger(__name__)
 MAJOR = re.compile("[1-9][0-9]?")
 
 
-def request(wanted: Wanted, author: Any = None) -> ClusterCreation | None:
+def request(wanted: ClusterRequest, author: Any = None) -> ClusterCreation | None:
     """Queue the command that creates such a cluster; None where there is no POOLDECK_CREATE_FILE.
 
     Raises `NoneFits` where the file does not offer it, `NameTaken`, `InvalidCluster` for an impossible name,
@@ -111,12 +111,12 @@ def _shelf_values(entry: CreateEntry, creation: ClusterCreation) -> ShelfValues:
     return {"size": entry.size, "region": entry.region, "pooler": pooler, "drop_on_return": entry.drop_on_return}
 
 
-def _can_be_asked_for(wanted: Wanted) -> bool:
+def _can_be_asked_for(wanted: ClusterRequest) -> bool:
     is_major = not wanted.version or MAJOR.fullmatch(wanted.version) is not None
     return is_major and (wanted.nodes is None or wanted.nodes > 0) and wanted.storage_mib is None
 
 
-def _why_none(wanted: Wanted, offers: list[CreateEntry]) -> str:
+def _why_none(wanted: ClusterRequest, offers: list[CreateEntry]) -> str:
     text = _(
         "no free cluster of the shelf fits size %(size)s, region %(region)s, version %(version)s, %(nodes)s nodes "
         "and storage_size_mib %(storage_mib)s, and no command creates one: the commands are for %(offers)s, each with "

@@ -57,7 +57,7 @@ _NO_LOGIN: dict[bool, Promise] = {
 
 
 @dataclass(frozen=True)
-class Known:
+class ClusterCatalog:
     """The databases and the roles (name → may log in) of a cluster, read now (`is_live`) or by the last check.
 
     `limits_of_databases` and `limits_of_roles` are their CONNECTION LIMITs by name; none for superusers.
@@ -106,7 +106,7 @@ def value_problems(values: Mapping[str, Any]) -> Problems:
             yield field, message
 
 
-def known(cluster: Cluster) -> Known | None:
+def catalog_of(cluster: Cluster) -> ClusterCatalog | None:
     """Query the cluster, or use its last successful check; None where it has neither."""
     try:
         return _ask(cluster)
@@ -122,7 +122,7 @@ def server_problems(spec: Pool, user_password: str, before: Pool | None = None) 
     Where the cluster was never reached, its databases and roles are unknown, and any pass: the pool stays pending
     until the cluster answers.
     """
-    found = known(spec.cluster)
+    found = catalog_of(spec.cluster)
     missing = list(_missing(spec, found)) if found else []
     yield from missing
     if found and not missing and connection_limits.asks_for_more(spec, before):
@@ -211,11 +211,11 @@ def _chain_problems(spec: Pool, through: Pooler) -> Problems:
         yield "size", text % {"size": spec.size, "children": children, "pooler": through}
 
 
-def _ask(cluster: Cluster) -> Known:
+def _ask(cluster: Cluster) -> ClusterCatalog:
     with connect.connect(cluster) as connection:
         databases = connection.execute(DATABASES).fetchall()
         roles = connection.execute(ROLES).fetchall()
-    return Known(
+    return ClusterCatalog(
         [name for name, _limit in databases],
         {name: can_login for name, can_login, _superuser, _limit in roles},
         is_live=True,
@@ -225,11 +225,11 @@ def _ask(cluster: Cluster) -> Known:
     )
 
 
-def _last_check(cluster: Cluster) -> Known | None:
+def _last_check(cluster: Cluster) -> ClusterCatalog | None:
     status = ClusterStatus.objects.filter(cluster=cluster).first()
     if status is None or status.server_version_num is None:
         return None
-    return Known(
+    return ClusterCatalog(
         [database["name"] for database in status.databases],
         {role["name"]: role["can_login"] for role in status.roles},
         is_live=False,
@@ -244,7 +244,7 @@ def _limits_in(checked: Iterable[Mapping[str, Any]]) -> dict[str, int]:
     return {one["name"]: one.get("connection_limit", connection_limits.NONE) for one in checked}
 
 
-def _missing(spec: Pool, found: Known) -> Problems:
+def _missing(spec: Pool, found: ClusterCatalog) -> Problems:
     params = {"cluster": spec.cluster, "database": spec.database, "role": spec.user}
     if spec.database not in found.databases:
         yield "database", _NO_DATABASE[found.is_live] % {**params, "existing": _listed(found.databases)}

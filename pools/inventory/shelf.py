@@ -47,7 +47,7 @@ class NoneFits(PoolsError):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ClusterRequest:
     """What a client asks for; empty texts and None: any. `version` is the major release, such as 15."""
 
     name: str
@@ -96,7 +96,7 @@ def take_off(entry: ShelfEntry, author: Model | None = None) -> None:
     logger.info("cluster %s taken off the shelf by %s", entry.pk, author)
 
 
-def claim(wanted: Wanted, author: Model | None = None) -> ShelfEntry:
+def claim(wanted: ClusterRequest, author: Model | None = None) -> ShelfEntry:
     """Give a free cluster that fits to the author, under the wanted name.
 
     The panel logs in to it first; one that does not answer is given too, and its status says so. Raises `NameTaken`,
@@ -141,7 +141,7 @@ def release(entry: ShelfEntry, author: Model | None = None) -> None:
     logger.info("cluster %s returned to the shelf by %s", entry.pk, author)
 
 
-def _claim_entry(wanted: Wanted, author: Model | None) -> ShelfEntry:
+def _claim_entry(wanted: ClusterRequest, author: Model | None) -> ShelfEntry:
     fitting = [entry for entry in ShelfEntry.objects.free().filter(_asked(wanted)) if _is_as_large(entry, wanted)]
     for entry in sorted(fitting, key=lambda one: one.name != wanted.name):
         claimed = {"claimed_at": timezone.now(), "claimed_by": author, "tags": wanted.tags}
@@ -160,7 +160,7 @@ def _free(entry: ShelfEntry) -> bool:
     return is_ended
 
 
-def _asked(wanted: Wanted) -> Q:
+def _asked(wanted: ClusterRequest) -> Q:
     asked = Q()
     for name in ("size", "region"):
         if value := getattr(wanted, name):
@@ -172,13 +172,13 @@ def _asked(wanted: Wanted) -> Q:
     return asked
 
 
-def _is_as_large(entry: ShelfEntry, wanted: Wanted) -> bool:
+def _is_as_large(entry: ShelfEntry, wanted: ClusterRequest) -> bool:
     storage_mib = (entry.cluster.disk_gb or 0) * MIB_PER_GB
     has_nodes = wanted.nodes is None or wanted.nodes == 1 + entry.cluster.nodes.count()
     return has_nodes and wanted.storage_mib in (None, storage_mib)
 
 
-def _why_none(wanted: Wanted) -> str:
+def _why_none(wanted: ClusterRequest) -> str:
     text = _(
         "no free cluster fits size %(size)s, region %(region)s, version %(version)s, %(nodes)s nodes and "
         "storage_size_mib %(storage_mib)s: the shelf has %(free)s; ask an admin of the panel to put one there"

@@ -14,7 +14,7 @@ from rest_framework.response import Response
 from core.accounts.permissions import person
 from pools.inventory import create_file, creations, shelf
 from pools.inventory.create_file import InvalidCreateFile
-from pools.inventory.shelf import NoneFits, Wanted
+from pools.inventory.shelf import ClusterRequest, NoneFits
 from pools.managed_api import shapes
 from pools.managed_api.base import ClusterView, ManagedView, paged, visible_clusters
 from pools.managed_api.body import Body
@@ -155,8 +155,8 @@ def _command_offers() -> list[_Offer]:
         return []
 
 
-def _wanted(given: Body) -> Wanted:
-    return Wanted(
+def _wanted(given: Body) -> ClusterRequest:
+    return ClusterRequest(
         name=given.text("name", required=True),
         size=given.text("size"),
         region=given.text("region"),

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy as _
 from pools.models.states import ClusterState, NodeRole
 
 
-class Found(models.Model):
+class CheckResult(models.Model):
     """Fields that only checks write, so that they never conflict with edits by people."""
 
     state = models.CharField(max_length=12, choices=ClusterState.choices, default=ClusterState.UNKNOWN, editable=False)

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.lib import crypto
 from pools.models.base import Server
-from pools.models.check_result import Found
+from pools.models.check_result import CheckResult
 
 
 class SslMode(models.TextChoices):
@@ -51,7 +51,7 @@ class Cluster(Server):
         RolePassword.objects.update_or_create(cluster=self, role=role, defaults=sealed)
 
 
-class ClusterStatus(Found):
+class ClusterStatus(CheckResult):
     """What the last check found: whether the cluster's own address answered, and the figures of its primary."""
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="status", primary_key=True)
@@ -98,7 +98,7 @@ class RolePassword(models.Model):
         self.sealed_password = crypto.seal(password, self.secret_owner)
 
 
-class ClusterNode(Found):
+class ClusterNode(CheckResult):
     """Another server of a cluster, reached with the cluster's own login; a check finds its role."""
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")

@@ -52,7 +52,7 @@ SET_SINCE = 160000  # Before this release, membership was enough to act as a rol
 
 
 @dataclass(frozen=True)
-class Owned:
+class OwnedObjects:
     """How many objects a role owns in a database, or, where none is named, how many databases or tablespaces."""
 
     database: str
@@ -72,11 +72,11 @@ class Owned:
         return ngettext("%(count)s shared object", "%(count)s shared objects", self.count)
 
 
-def by_role(connection: connect.Connection) -> dict[str, tuple[Owned, ...]]:
+def by_role(connection: connect.Connection) -> dict[str, tuple[OwnedObjects, ...]]:
     """Map each role to what it owns, by database."""
-    owned: dict[str, list[Owned]] = defaultdict(list)
+    owned: dict[str, list[OwnedObjects]] = defaultdict(list)
     for role, *found in connection.execute(COUNTED).fetchall():
-        owned[role].append(Owned(*found))
+        owned[role].append(OwnedObjects(*found))
     return {role: tuple(all_owned) for role, all_owned in owned.items()}
 
 
@@ -98,7 +98,7 @@ def join(connection: connect.Connection, role: str) -> None:
         connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(role)))
 
 
-def obstacles(cluster: Cluster, role: str, owned: Iterable[Owned]) -> list[Obstacle]:
+def obstacles(cluster: Cluster, role: str, owned: Iterable[OwnedObjects]) -> list[Obstacle]:
     """Return the objects that a role owns, the first few by name, and how to reassign them."""
     found = []
     for number, one in enumerate(owned):
@@ -107,7 +107,7 @@ def obstacles(cluster: Cluster, role: str, owned: Iterable[Owned]) -> list[Obsta
     return found
 
 
-def _owns(owned: Owned, examples: list[str]) -> str:
+def _owns(owned: OwnedObjects, examples: list[str]) -> str:
     params = {"objects": owned, "examples": ", ".join(examples)}
     if not examples:
         return _("it owns %(objects)s") % params
@@ -123,7 +123,7 @@ def _remedy(role: str, database: str) -> str:
     return _("run there first: %(sql)s") % {"sql": f"REASSIGN OWNED BY {quoted} TO another_role"}
 
 
-def _examples(cluster: Cluster, role: str, owned: Owned) -> list[str]:
+def _examples(cluster: Cluster, role: str, owned: OwnedObjects) -> list[str]:
     """Return the first objects by name; none where the database can't be queried."""
     values = {"role": role, "shared": not owned.database, "kind": owned.kind, "most": EXAMPLES}
     query = DESCRIBED.format(**{name: sql.Literal(value) for name, value in values.items()})

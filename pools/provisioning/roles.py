@@ -28,7 +28,7 @@ from pools.provisioning import blockers, databases, grants, ownership, passwords
 from pools.provisioning.blockers import DropBlocked, Obstacle
 from pools.provisioning.ddl import session
 from pools.provisioning.grants import Access
-from pools.provisioning.ownership import Owned
+from pools.provisioning.ownership import OwnedObjects
 
 logger = logging.getLogger(__name__)
 
@@ -85,7 +85,7 @@ class Role:
     has_expired: bool
     member_of: list[str]
     connections: int
-    owns: tuple[Owned, ...] = ()
+    owns: tuple[OwnedObjects, ...] = ()
     pools: tuple[Pool, ...] = ()
 
     @property

@@ -18,7 +18,7 @@ from core.accounts.permissions import person
 from core.lib.access import staff_only
 from pools.clusters import duplicates, health_check
 from pools.connection_strings import box
-from pools.connection_strings.box import Shown
+from pools.connection_strings.box import BoxChoices
 from pools.errors import IllegalTransition
 from pools.forms.records import ClusterForm
 from pools.inventory import budget, clusters
@@ -58,14 +58,14 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
 @require_safe
 def cluster_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one cluster: its connection strings, the result of the last check, its budget, pools and runs."""
-    return _detail(request, _get(pk), Shown())
+    return _detail(request, _get(pk), BoxChoices())
 
 
 def _get(pk: UUID) -> Cluster:
     return get_object_or_404(Cluster.objects.select_related("status"), pk=pk)
 
 
-def _detail(request: HttpRequest, cluster: Cluster, shown: Shown) -> HttpResponse:
+def _detail(request: HttpRequest, cluster: Cluster, shown: BoxChoices) -> HttpResponse:
     context = {
         "cluster": cluster,
         "status": getattr(cluster, "status", None),

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.accounts import confirmation
 from pools.connection_strings import UnknownFormat
-from pools.connection_strings.box import ConnectionBox, Shown
+from pools.connection_strings.box import BoxChoices, ConnectionBox
 
 logger = logging.getLogger(__name__)
 Record = TypeVar("Record", bound=Model)
@@ -23,15 +23,15 @@ UNCONFIRMED = _("you entered your password more than 15 minutes ago: choose Show
 def connection_answer(
     request: HttpRequest,
     record: Record,
-    box_of: Callable[[Record, Shown], ConnectionBox],
-    page: Callable[[HttpRequest, Record, Shown], HttpResponse],
+    box_of: Callable[[Record, BoxChoices], ConnectionBox],
+    page: Callable[[HttpRequest, Record, BoxChoices], HttpResponse],
 ) -> HttpResponse:
     """Return one text to copy with its password (`as`), the box alone (htmx), or the whole page.
 
     Passwords are shown only to a user who confirmed their own in the last 15 minutes; otherwise the box asks for it,
     and a request for one text is refused with 403. Each password shown is logged.
     """
-    shown, wanted = Shown.chosen(request.POST), request.POST.get("as")
+    shown, wanted = BoxChoices.chosen(request.POST), request.POST.get("as")
     if (shown.reveal or wanted) and not _is_confirmed(request):
         if wanted:
             return HttpResponse(UNCONFIRMED, content_type="text/plain; charset=utf-8", status=403)

@@ -16,7 +16,7 @@ from core.lib.access import staff_only
 from pools.advice import client_advice, client_limits, mode_linter, modes
 from pools.advice.client_advice import Situation
 from pools.connection_strings import box
-from pools.connection_strings.box import Shown
+from pools.connection_strings.box import BoxChoices
 from pools.inventory import entries
 from pools.models import Cluster, Entry, Mode, Pooler
 from pools.models.entries import EntryQuerySet
@@ -83,14 +83,14 @@ def found(request: HttpRequest) -> EntryQuerySet:
 @require_safe
 def entry_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one entry: its figures, connection strings, server and events."""
-    return _detail(request, _get(pk), Shown())
+    return _detail(request, _get(pk), BoxChoices())
 
 
 def _get(pk: UUID) -> Entry:
     return get_object_or_404(Entry.objects.select_related("pooler", "cluster", "pool"), pk=pk)
 
 
-def _detail(request: HttpRequest, entry: Entry, shown: Shown) -> HttpResponse:
+def _detail(request: HttpRequest, entry: Entry, shown: BoxChoices) -> HttpResponse:
     context = {
         "box": box.of_entry(entry, shown),
         "mode": modes.of(entry.mode),

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from core.accounts import confirmation
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues, PoolerUnreachable, Stale
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.inventory.sql_settings import NotAllowed, SqlRight
 
 Saved = TypeVar("Saved")
@@ -30,7 +30,7 @@ class Attempt(Generic[Saved]):
     context: dict[str, Any] = field(default_factory=dict)
 
 
-def attempt(form: Typed, verb: Callable[[], Saved], current: Model | None = None) -> Attempt[Saved]:
+def attempt(form: PanelForm, verb: Callable[[], Saved], current: Model | None = None) -> Attempt[Saved]:
     """Call the verb; show its errors beside the fields, and the current values beside a stale edit (409)."""
     try:
         return Attempt(verb())
@@ -51,7 +51,7 @@ def attempt(form: Typed, verb: Callable[[], Saved], current: Model | None = None
 
 
 def attempt_with_sql(
-    request: HttpRequest, form: Typed, verb: Callable[[SqlRight], Any], current: Model | None = None
+    request: HttpRequest, form: PanelForm, verb: Callable[[SqlRight], Any], current: Model | None = None
 ) -> Attempt[Any]:
     """Call `attempt` with the user's right to set SQL, which depends on a recently confirmed password.
 
@@ -88,6 +88,6 @@ def differences(form: BaseForm, current: Model) -> list[dict[str, Any]]:
     return found
 
 
-def _rebase(form: Typed, current: Any) -> None:
+def _rebase(form: PanelForm, current: Any) -> None:
     """Set the form's version to the current one, so that its next submit is not stale."""
     form.data = dict(form.data.items()) | {"version": str(current.version)}

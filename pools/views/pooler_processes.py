@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from core.accounts.permissions import person
 from core.lib.access import staff_only
 from pools.errors import PoolsError
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 from pools.inventory import poolers
 from pools.models import Pooler
 from pools.models.poolers import MOST_PROCESSES
@@ -26,7 +26,7 @@ from pools.views.form_submit import Attempt, attempt
 USUAL = 4
 
 
-class ProcessesForm(Typed):
+class ProcessesForm(PanelForm):
     """How many processes share the port."""
 
     desired_processes = forms.IntegerField(

@@ -21,7 +21,7 @@ from pools import deployment, task_queue
 from pools.advice import login_cost, modes
 from pools.clusters import health_check, topology
 from pools.connection_strings import box
-from pools.connection_strings.box import Shown
+from pools.connection_strings.box import BoxChoices
 from pools.deployment import live_files
 from pools.forms.records import FURTHER, PoolForm, edited_pool
 from pools.inventory import budget, pool_access, pools
@@ -70,14 +70,14 @@ def _found(request: HttpRequest) -> PoolQuerySet:
 @require_safe
 def pool_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one pool: its connection strings, state, figures, files and latest runs."""
-    return _detail(request, _get(pk), Shown())
+    return _detail(request, _get(pk), BoxChoices())
 
 
 def _get(pk: UUID) -> Pool:
     return get_object_or_404(Pool.objects.select_related("pooler", "through", "cluster__status"), pk=pk)
 
 
-def _detail(request: HttpRequest, pool: Pool, shown: Shown) -> HttpResponse:
+def _detail(request: HttpRequest, pool: Pool, shown: BoxChoices) -> HttpResponse:
     context = {
         "box": box.of_pool(pool, shown),
         "mode": modes.of(pool.mode),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TypedDict, cast
 
 from benchmarks.analysis.latency.histogram import Histogram, percentile
-from benchmarks.engines.base import Logged
+from benchmarks.engines.base import LoggedTransaction
 from benchmarks.models.metrics import with_enough_behind
 
 KEPT = 400_000  # latencies of the newest intervals held for late lines; the histogram has all of them
@@ -33,7 +33,7 @@ class Intervals:
     def __init__(self) -> None:
         self.whole = Histogram()
         self.service = Histogram()
-        self._later: list[Logged] = []  # transactions of the open interval
+        self._later: list[LoggedTransaction] = []  # transactions of the open interval
         self._ends: list[int] = []
         self._latencies: list[array[int]] = []
         self._forgotten = 0  # intervals whose latencies were dropped
@@ -41,7 +41,7 @@ class Intervals:
         self.is_complete = True  # the log of the interval that ended last
         self._changed: set[int] = set()
 
-    def add(self, logged: Sequence[Logged], *, scheduled: bool = False) -> None:
+    def add(self, logged: Sequence[LoggedTransaction], *, scheduled: bool = False) -> None:
         """Count the transactions, and sort those of finished intervals into them."""
         self.whole.add([one.latency_us for one in logged])
         if scheduled:
@@ -52,7 +52,7 @@ class Intervals:
             if one.at_us <= last_end:
                 self._add_late(one)
 
-    def _add_late(self, one: Logged) -> None:
+    def _add_late(self, one: LoggedTransaction) -> None:
         place = bisect_left(self._ends, one.at_us)
         if place >= self._forgotten:
             self._latencies[place].append(one.latency_us)

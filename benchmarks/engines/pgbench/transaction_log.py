@@ -7,7 +7,7 @@ scripts are logged with a time of 0, which pgbench counts in its own average too
 
 import re
 
-from benchmarks.engines.base import LogFiles, Logged
+from benchmarks.engines.base import LogFiles, LoggedTransaction
 from benchmarks.engines.pgbench import scripts
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 
@@ -36,7 +36,7 @@ class TransactionLog:
         self._rest = b""
         self._dropping = False
 
-    def feed(self, chunk: bytes) -> list[Logged]:
+    def feed(self, chunk: bytes) -> list[LoggedTransaction]:
         """Return the successful transactions whose lines this chunk completes; never raise."""
         whole, newline, rest = chunk.rpartition(b"\n")
         if not newline:
@@ -50,9 +50,10 @@ class TransactionLog:
         found = self._line.findall(text)
         if self._scheduled:
             return [
-                Logged(int(second) * 1_000_000 + int(us), int(latency), int(lag)) for latency, second, us, lag in found
+                LoggedTransaction(int(second) * 1_000_000 + int(us), int(latency), int(lag))
+                for latency, second, us, lag in found
             ]
-        return [Logged(int(second) * 1_000_000 + int(us), int(latency)) for latency, second, us in found]
+        return [LoggedTransaction(int(second) * 1_000_000 + int(us), int(latency)) for latency, second, us in found]
 
     def _keep(self, rest: bytes) -> None:
         """Keep the beginning of a line for its end; drop a line that is longer than any of the log's."""

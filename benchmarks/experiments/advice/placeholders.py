@@ -51,7 +51,7 @@ _STATISTICS = """
 
 
 @dataclass(frozen=True)
-class Filled:
+class FilledQuery:
     """A query with values: `text` as a script of pgbench, which draws new ones each time, `tried` as plain SQL."""
 
     text: str
@@ -67,7 +67,7 @@ class _Value:
     high: int | None = None
 
 
-def filled(connection: Connection, query: str) -> Filled:
+def filled(connection: Connection, query: str) -> FilledQuery:
     """Return the query with a value for each placeholder; raises `psycopg.Error` where it can't be prepared."""
     types = _types(connection, query)
     columns, rows = _columns(query), _rows(query)
@@ -84,7 +84,7 @@ def filled(connection: Connection, query: str) -> Filled:
         tried = re.sub(rf"(?<!:):p{number}\b", str(one.low), tried)
     lines = [f"\\set p{number} random({one.low}, {one.high})\n" for number, one in drawn.items()]
     marked = re.sub(r"\w+", rf"\g<0> {MARK}", body, count=1)
-    return Filled("".join(lines) + marked + ";\n", tried)
+    return FilledQuery("".join(lines) + marked + ";\n", tried)
 
 
 def _ranges(query: str, values: Mapping[int, _Value]) -> dict[int, _Value]:

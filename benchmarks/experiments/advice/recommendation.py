@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from benchmarks.experiments.advice import scalability
-from benchmarks.experiments.advice.scalability import Law
+from benchmarks.experiments.advice.scalability import ScalabilityLaw
 
 RESAMPLES = 400
 RESERVE_SHARE = 0.1
@@ -25,7 +25,7 @@ class Recommendation:
     interval: tuple[int, int]
     knee: int
     best: tuple[int, float]
-    law: Law | None
+    law: ScalabilityLaw | None
 
 
 def recommend(
@@ -54,7 +54,7 @@ def _smallest(known: Mapping[int, Sequence[float]], tie_band: float) -> int:
     return min(size for size, value in smooth.items() if value >= enough)
 
 
-def _smoothed(law: Law | None, size: int, mean: float, count: int) -> float:
+def _smoothed(law: ScalabilityLaw | None, size: int, mean: float, count: int) -> float:
     """Weigh a measured mean with the law's prediction, as one more run; a law that misses it by far counts nothing."""
     predicted = law.throughput(size) if law else mean
     return (mean * count + predicted) / (count + 1) if abs(predicted - mean) < FAR_OFF * mean else mean

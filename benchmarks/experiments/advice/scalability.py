@@ -13,7 +13,7 @@ Matrix = list[list[float]]
 
 
 @dataclass(frozen=True)
-class Law:
+class ScalabilityLaw:
     """A fitted law: `rate` of one connection per second, `contention` and `coherency` without unit."""
 
     rate: float
@@ -32,7 +32,7 @@ class Law:
         return max(1.0, sqrt(max(0.0, 1 - self.contention) / self.coherency))
 
 
-def fit(measured: Mapping[int, Sequence[float]]) -> Law | None:
+def fit(measured: Mapping[int, Sequence[float]]) -> ScalabilityLaw | None:
     """Fit the law to throughputs by size; None with fewer than three sizes that have a figure."""
     points = [(size, fmean(values), len(values)) for size, values in sorted(measured.items()) if values]
     if len(points) < 3 or any(rate <= 0 for _, rate, _ in points):
@@ -41,7 +41,7 @@ def fit(measured: Mapping[int, Sequence[float]]) -> Law | None:
         solved = _solved(points, columns)
         if solved and all(value >= 0 for value in solved) and solved[0] > 0:
             base, linear, square = solved
-            return Law(1 / base, linear / base, square / base)
+            return ScalabilityLaw(1 / base, linear / base, square / base)
     return None
 
 

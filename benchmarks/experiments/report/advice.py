@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.arms import Verdict
 from benchmarks.experiments.advice import sweep, through_entry
-from benchmarks.experiments.advice.scalability import Law
+from benchmarks.experiments.advice.scalability import ScalabilityLaw
 from benchmarks.experiments.report import heat_map, knee, pooling
 from benchmarks.experiments.report.heat_map import HeatMap
 from benchmarks.experiments.report.knee import KneeChart
@@ -130,7 +130,7 @@ def pool_of(experiment: Experiment) -> Pool | None:
 def _chart(experiment: Experiment, found: RecommendedSize | None) -> KneeChart | None:
     if found is None:
         return None
-    law = Law(**found["law"]) if found["law"] else None
+    law = ScalabilityLaw(**found["law"]) if found["law"] else None
     low, high = found["interval"]
     return knee.draw(sweep.measured(experiment), law, found["size"], (low, high))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
-from benchmarks.experiments.advice.scalability import Law
+from benchmarks.experiments.advice.scalability import ScalabilityLaw
 
 WIDTH, HEIGHT = 720, 300
 LEFT, RIGHT, TOP, BASE = 64, 16, 26, 252
@@ -44,7 +44,7 @@ class KneeChart:
 
 
 def draw(
-    measured: Mapping[int, Sequence[float]], law: Law | None, size: int, interval: tuple[int, int]
+    measured: Mapping[int, Sequence[float]], law: ScalabilityLaw | None, size: int, interval: tuple[int, int]
 ) -> KneeChart | None:
     """Return the chart on a logarithmic axis of sizes; None where no size has a figure."""
     known = {at: list(values) for at, values in sorted(measured.items()) if values}

@@ -15,7 +15,7 @@ from benchmarks.experiments.conclusions import Claim, Finding
 from benchmarks.experiments.report import advice, chart, headline, unmeasured
 from benchmarks.experiments.report.advice import Advice
 from benchmarks.experiments.report.chart import Chart
-from benchmarks.experiments.report.unmeasured import Unmeasured
+from benchmarks.experiments.report.unmeasured import UnmeasuredArms
 from benchmarks.experiments.results import ArmResult, Progress, Result
 from benchmarks.experiments.start import arms_of
 from benchmarks.models import Experiment, Generator, Purpose, Run, metrics
@@ -67,7 +67,7 @@ class TableRow:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ExperimentPresentation:
     """An experiment as its page and its report show it."""
 
     experiment: Experiment
@@ -81,7 +81,7 @@ class Shown:
     metric: str
     advice: Advice | None = None
     headline: str = ""
-    unmeasured: tuple[Unmeasured, ...] = ()
+    unmeasured: tuple[UnmeasuredArms, ...] = ()
 
     @property
     def has_published(self) -> bool:
@@ -121,13 +121,13 @@ class Shown:
         return 100 * self.progress.done / self.progress.total if self.progress.total else 0.0
 
 
-def show(experiment: Experiment) -> Shown:
+def show(experiment: Experiment) -> ExperimentPresentation:
     """Return all that is shown of an experiment by now."""
     result = results.of(experiment)
     asked = advice.show(experiment, result)
     found = [] if asked else conclusions.claims(result)
     metric = metrics.BY_KEY[result.spec.metric]
-    return Shown(
+    return ExperimentPresentation(
         experiment=experiment,
         result=result,
         progress=results.progress(experiment),

@@ -19,7 +19,7 @@ MARGIN = 1.15  # factor by which the scale extends beyond the outermost figure
 
 
 @dataclass(frozen=True)
-class Past:
+class PastExperiment:
     """An experiment with its arms that have a ratio to their baseline."""
 
     experiment: Experiment
@@ -54,7 +54,7 @@ class Trend:
     `left_out` counts the arms that have no chart, for want of room.
     """
 
-    rows: tuple[Past, ...]
+    rows: tuple[PastExperiment, ...]
     charts: tuple[ArmChart, ...]
     ticks: tuple[tuple[float, str], ...]
     numbers: tuple[tuple[float, int], ...]
@@ -85,12 +85,12 @@ def of(experiment: Experiment) -> Trend | None:
     return draw(found) if len(found) > 1 else None
 
 
-def _past(one: Experiment, shown: Experiment) -> Past:
+def _past(one: Experiment, shown: Experiment) -> PastExperiment:
     arms = (arm for arm in results.of(one).arms if arm.baseline and arm.figure and arm.figure.ratio)
-    return Past(one, tuple(arms), one.pk == shown.pk)
+    return PastExperiment(one, tuple(arms), one.pk == shown.pk)
 
 
-def draw(past: Sequence[Past]) -> Trend:
+def draw(past: Sequence[PastExperiment]) -> Trend:
     """Return the charts of experiments in the order of time; each has an arm with a ratio at least."""
     low, high = _scale(past)
     labels = {arm.spec.key: arm.spec.label for one in past for arm in one.arms}
@@ -105,7 +105,7 @@ def draw(past: Sequence[Past]) -> Trend:
     )
 
 
-def _scale(past: Sequence[Past]) -> tuple[float, float]:
+def _scale(past: Sequence[PastExperiment]) -> tuple[float, float]:
     """Return the ends of the scale: all ratios and their intervals, and ×1 with some room around it."""
     found = [ratio for one in past for arm in one.arms for ratio in _ratios(arm)]
     return min([0.8, *found]) / MARGIN, max([2, *found]) * MARGIN
@@ -119,14 +119,14 @@ def _ratios(arm: ArmResult) -> Iterator[float]:
         yield from (figure.interval.low, figure.interval.high)
 
 
-def _chart(key: str, label: str, past: Sequence[Past], ends: tuple[float, float]) -> ArmChart:
+def _chart(key: str, label: str, past: Sequence[PastExperiment], ends: tuple[float, float]) -> ArmChart:
     points = []
     for at, one in enumerate(past):
         points += [_point(one, arm, _x(at, len(past)), ends) for arm in one.arms if arm.spec.key == key]
     return ArmChart(label, tuple(points), " ".join(f"{point.x},{point.y}" for point in points))
 
 
-def _point(one: Past, arm: ArmResult, x: float, ends: tuple[float, float]) -> Point:
+def _point(one: PastExperiment, arm: ArmResult, x: float, ends: tuple[float, float]) -> Point:
     ratios = list(_ratios(arm))
     words = dict(zip(("ratio", "low", "high"), (f"×{ratio:.2f}" for ratio in ratios), strict=False))
     values = {"number": one.experiment.number, **words}

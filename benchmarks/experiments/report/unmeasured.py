@@ -14,7 +14,7 @@ from pools.models import Pool
 
 
 @dataclass(frozen=True)
-class Unmeasured:
+class UnmeasuredArms:
     """Why these arms were not measured, and where that can be changed; without a URL, nowhere in the panel."""
 
     reason: str
@@ -23,14 +23,14 @@ class Unmeasured:
     url: str = ""
 
 
-def of(result: Result) -> tuple[Unmeasured, ...]:
+def of(result: Result) -> tuple[UnmeasuredArms, ...]:
     """Return the reasons in the order of their first arms."""
     found: dict[str, list[ArmSpec]] = {}
     for one in result.arms:
         if one.skipped:
             found.setdefault(one.skipped, []).append(one.spec)
     return tuple(
-        Unmeasured(reason, tuple(arm.label for arm in arms), *next(_remedies(result, arms), ("", "")))
+        UnmeasuredArms(reason, tuple(arm.label for arm in arms), *next(_remedies(result, arms), ("", "")))
         for reason, arms in found.items()
     )
 

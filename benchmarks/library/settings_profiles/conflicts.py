@@ -42,7 +42,7 @@ def _changed(name: str, value: str | None) -> str:
 
 
 @dataclass(frozen=True)
-class Own:
+class RoleSetting:
     """A value that a role or a database has of its own (ALTER ROLE, ALTER DATABASE); an empty name is all of them."""
 
     name: str
@@ -75,6 +75,6 @@ class Own:
         return self.role in ("", role) and self.database in ("", database)
 
 
-def own_values(connection: connect.Connection, names: Iterable[str]) -> list[Own]:
+def own_values(connection: connect.Connection, names: Iterable[str]) -> list[RoleSetting]:
     """Return those of all roles and databases, in PostgreSQL's order of precedence."""
-    return [Own(*row) for row in connection.execute(_OWN, (list(names),)).fetchall()]
+    return [RoleSetting(*row) for row in connection.execute(_OWN, (list(names),)).fetchall()]

@@ -14,7 +14,7 @@ _BOOLEANS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "
 
 
 @dataclass(frozen=True)
-class Known:
+class ServerSetting:
     """One row of pg_settings; `unit` is empty where the setting has none."""
 
     name: str
@@ -39,7 +39,7 @@ class Known:
         return in_words(self.setting, self.unit)
 
 
-def read(known: Known, text: str) -> str:
+def read(known: ServerSetting, text: str) -> str:
     """Return the value as `pg_settings.setting` would show it, so that two values can be compared.
 
     Raises ValueError with the fault and the remedy.
@@ -76,14 +76,14 @@ def _unit(unit: str) -> tuple[int, dict[str, int] | None]:
     return 1, None
 
 
-def _boolean(known: Known, text: str) -> str:
+def _boolean(known: ServerSetting, text: str) -> str:
     word = text.strip().lower()
     if word not in _BOOLEANS:
         raise ValueError(_("%(text)s is neither on nor off: use one of these") % {"text": repr(text)})
     return "on" if _BOOLEANS[word] else "off"
 
 
-def _choice(known: Known, text: str) -> str:
+def _choice(known: ServerSetting, text: str) -> str:
     word = text.strip().lower()
     if word in known.choices:
         return word
@@ -96,7 +96,7 @@ def _choice(known: Known, text: str) -> str:
     )
 
 
-def _number(known: Known, text: str) -> str:
+def _number(known: ServerSetting, text: str) -> str:
     found = _NUMBER.fullmatch(text)
     if not found:
         raise ValueError(_not_a_number(known, text))
@@ -113,7 +113,7 @@ def _number(known: Known, text: str) -> str:
     return f"{number:g}" if isinstance(number, float) else str(number)
 
 
-def _in_base_unit(known: Known, number: str, unit: str) -> float:
+def _in_base_unit(known: ServerSetting, number: str, unit: str) -> float:
     value = float(int(number, 16)) if "0x" in number else float(number)
     if not unit:
         return value
@@ -129,7 +129,7 @@ def _in_base_unit(known: Known, number: str, unit: str) -> float:
     return value * table[unit] / times
 
 
-def _not_a_number(known: Known, text: str) -> str:
+def _not_a_number(known: ServerSetting, text: str) -> str:
     _times, table = _unit(known.unit)
     if table:
         sentence = _("%(value)s is not a number: use a number with one of the units %(units)s")

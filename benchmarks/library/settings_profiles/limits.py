@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from benchmarks.library.settings_profiles.guc_values import Known, in_words
+from benchmarks.library.settings_profiles.guc_values import ServerSetting, in_words
 from pools.clusters.memory_budget import GB, KB, MB
 
 CHOICES = {"huge_pages": ("off", "try"), "huge_page_size": ("0",), "io_method": ("sync", "worker")}
@@ -41,7 +41,7 @@ class Server:
     has_standbys: bool = False
 
 
-def beyond(known: Known, normal: str, server: Server) -> str:
+def beyond(known: ServerSetting, normal: str, server: Server) -> str:
     """Return why only an admin may have this value put in force; empty where anybody who may run may.
 
     `normal` is the value as pg_settings would show it. What the server has already is never refused.
@@ -58,7 +58,7 @@ def beyond(known: Known, normal: str, server: Server) -> str:
     return only(known.name, in_words(str(most), known.unit))
 
 
-def _beyond_slots(known: Known, normal: int, server: Server) -> str:
+def _beyond_slots(known: ServerSetting, normal: int, server: Server) -> str:
     if server.has_standbys:
         return _(
             "%(name)s: standbys follow this server, and stop while they have fewer than it: this asks for the scope "
@@ -68,7 +68,7 @@ def _beyond_slots(known: Known, normal: int, server: Server) -> str:
     return "" if least <= normal <= most else only(known.name, f"{least}…{most}")
 
 
-def _most(known: Known, server: Server) -> int | None:
+def _most(known: ServerSetting, server: Server) -> int | None:
     """Return the most of it in the setting's own unit; None where every value that the server takes will do."""
     if known.name in MOST:
         return MOST[known.name]

@@ -24,7 +24,7 @@ Broken = tuple[tuple[str, ...], str]  # the settings that a rule is about, and w
 
 
 @dataclass(frozen=True)
-class Kept:
+class PersistentObjects:
     """What the server has to bring back at its next start."""
 
     slots: int = 0
@@ -32,7 +32,7 @@ class Kept:
     prepared: int = 0
 
 
-def broken(settings: Mapping[str, str], kept: Kept) -> Iterator[Broken]:
+def broken(settings: Mapping[str, str], kept: PersistentObjects) -> Iterator[Broken]:
     """Yield the faults that would keep a server with these settings, as pg_settings has them, from starting."""
     yield from _of_connections(settings)
     yield from _of_wal(settings)
@@ -65,7 +65,7 @@ def _of_wal(settings: Mapping[str, str]) -> Iterator[Broken]:
         )
 
 
-def _of_what_is_kept(settings: Mapping[str, str], kept: Kept) -> Iterator[Broken]:
+def _of_what_is_kept(settings: Mapping[str, str], kept: PersistentObjects) -> Iterator[Broken]:
     wal_level = settings.get("wal_level", LOGICAL)
     if (kept.logical_slots and wal_level != LOGICAL) or (kept.slots and wal_level == MINIMAL):
         text = _("with wal_level %(level)s the server does not start while it has replication slots that need more")

@@ -15,8 +15,8 @@ from benchmarks.library.settings_profiles import (
     start_rules,
     tuning,
 )
-from benchmarks.library.settings_profiles.conflicts import Own
-from benchmarks.library.settings_profiles.guc_values import Known, read
+from benchmarks.library.settings_profiles.conflicts import RoleSetting
+from benchmarks.library.settings_profiles.guc_values import ServerSetting, read
 from pools.clusters import connect, memory_budget, process_memory
 from pools.clusters.memory_budget import MemoryBudget, Settings
 from pools.models import Cluster
@@ -84,15 +84,17 @@ class Verdict:
         return found + list(_budget_warnings(self.budget))
 
 
-def known_settings(connection: connect.Connection, names: list[str]) -> dict[str, Known]:
+def known_settings(connection: connect.Connection, names: list[str]) -> dict[str, ServerSetting]:
     """Return pg_settings of these names; unknown names are absent."""
     rows = connection.execute(PG_SETTINGS, (names,)).fetchall()
     return {row[0]: _known(row) for row in rows}
 
 
-def _known(row: tuple[Any, ...]) -> Known:
+def _known(row: tuple[Any, ...]) -> ServerSetting:
     name, setting, unit, context, vartype, choices, minimum, maximum, source, pending_restart = row
-    return Known(name, setting, unit, context, vartype, tuple(choices), minimum, maximum, source, pending_restart)
+    return ServerSetting(
+        name, setting, unit, context, vartype, tuple(choices), minimum, maximum, source, pending_restart
+    )
 
 
 def check(
@@ -112,12 +114,16 @@ def check(
         row = connection.execute(start_rules.KEPT).fetchone()
         untried = dry_start.why_untried(connection)
     findings = [judge(known.get(name), name, value, server) for name, value in values.items()]
-    findings = _together(findings, known, start_rules.Kept(*row) if row else start_rules.Kept())
+    findings = _together(
+        findings, known, start_rules.PersistentObjects(*row) if row else start_rules.PersistentObjects()
+    )
     seen = tuple(_beside(one, known.get(one.name), own, role, database) for one in findings)
     return Verdict(seen, _budget(cluster, known, values), refusal, untried)
 
 
-def _together(findings: Sequence[Finding], known: Mapping[str, Known], kept: start_rules.Kept) -> list[Finding]:
+def _together(
+    findings: Sequence[Finding], known: Mapping[str, ServerSetting], kept: start_rules.PersistentObjects
+) -> list[Finding]:
     """Return the findings, with what would keep the server from starting as the problem of a setting that changes."""
     if any(one.problem for one in findings):
         return list(findings)
@@ -131,7 +137,7 @@ def _together(findings: Sequence[Finding], known: Mapping[str, Known], kept: sta
     return [replace(one, problem=problems.get(one.name, "")) for one in findings]
 
 
-def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, database: str) -> Finding:
+def _beside(finding: Finding, known: ServerSetting | None, own: list[RoleSetting], role: str, database: str) -> Finding:
     """Add what hides the setting from sessions: a problem for a known load, else a warning."""
     if known is None or finding.problem:
         return finding
@@ -145,14 +151,14 @@ def _beside(finding: Finding, known: Known | None, own: list[Own], role: str, da
     return replace(finding, warning="; ".join(filter(None, [finding.warning, *overrides])))
 
 
-def _differ(known: Known, first: str, second: str) -> bool:
+def _differ(known: ServerSetting, first: str, second: str) -> bool:
     try:
         return read(known, first) != read(known, second)
     except ValueError:
         return first != second
 
 
-def _without_effect(own: Own) -> str:
+def _without_effect(own: RoleSetting) -> str:
     return _("%(name)s would have no effect on the load (%(own)s): leave it out, or run %(reset)s") % {
         "name": own.name,
         "own": own.sentence,
@@ -171,7 +177,7 @@ def _limits_of(cluster: Cluster, connection: connect.Connection) -> limits.Serve
     return limits.Server(memory, bool(row and row[0]))
 
 
-def judge(known: Known | None, name: str, value: str, server: limits.Server | None = None) -> Finding:
+def judge(known: ServerSetting | None, name: str, value: str, server: limits.Server | None = None) -> Finding:
     """Check one setting against pg_settings, and against the limits on a server for one who is no admin."""
     forbidden = tuning.why_forbidden(name)
     if known is None or forbidden:
@@ -196,13 +202,13 @@ def judge(known: Known | None, name: str, value: str, server: limits.Server | No
     return replace(finding, changes=normal != known.setting, warning=tuning.warning(name, normal), problem=problem)
 
 
-def _beyond(known: Known, normal: str, server: limits.Server) -> str:
+def _beyond(known: ServerSetting, normal: str, server: limits.Server) -> str:
     if normal == known.setting:
         return ""
     return "; ".join(gate.beyond_tuning({known.name: normal})) or limits.beyond(known, normal, server)
 
 
-def _budget(cluster: Cluster, known: Mapping[str, Known], values: Mapping[str, str]) -> MemoryBudget | None:
+def _budget(cluster: Cluster, known: Mapping[str, ServerSetting], values: Mapping[str, str]) -> MemoryBudget | None:
     """Return the memory budget with the profile in force; None where a figure is missing or wrong."""
     try:
         figures = {name: _bytes(known[name], values.get(name)) for name in BUDGET}
@@ -211,7 +217,7 @@ def _budget(cluster: Cluster, known: Mapping[str, Known], values: Mapping[str, s
     return MemoryBudget(Settings(**figures), cluster.memory_mb * memory_budget.MB if cluster.memory_mb else None)
 
 
-def _bytes(known: Known, value: str | None) -> int:
+def _bytes(known: ServerSetting, value: str | None) -> int:
     setting = int(known.setting if value is None else read(known, value))
     factors = {"8kB": 8 * memory_budget.KB, "kB": memory_budget.KB, "MB": memory_budget.MB, "": 1}
     return setting * factors[known.unit]

@@ -24,7 +24,7 @@ from benchmarks.runs.distributed import merge_summaries
 from benchmarks.runs.distributed.participants import Participants
 from benchmarks.runs.execution import runner
 from benchmarks.runs.execution.recorder import Recorder
-from benchmarks.runs.execution.runner import DeadlinePassed, Ending, Stopped, incomplete
+from benchmarks.runs.execution.runner import DeadlinePassed, EndState, Stopped, incomplete
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import LoadContext
 from benchmarks.runs.setup.base import SetupContext
@@ -43,7 +43,7 @@ def execute(run: Run) -> None:
     runner.run_to_completion(run, _coordinate)
 
 
-def _coordinate(run: Run, recorder: Recorder) -> Ending:
+def _coordinate(run: Run, recorder: Recorder) -> EndState:
     """Return the ending of the whole; no part outlives it by more than the time that its own ending takes."""
     participants = Participants(run, recorder)
     stop: Stopped | None = None
@@ -121,7 +121,7 @@ WORST_FIRST = (Validity.INCOMPLETE, Validity.SUSPECT, Validity.VALID)
 APART_MS = 250.0  # beyond which the first or last second of the merged figures is not of all generators
 
 
-def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None) -> Ending:
+def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None) -> EndState:
     """Return the ending of the whole: succeeded where every part did, and no more valid than the least valid part."""
     found: EndColumns = {"conditions": {**run.conditions, "start": start_spread(parts)}}
     if stop is not None or any(part.status != Status.SUCCEEDED for part in parts):
@@ -139,7 +139,7 @@ def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None)
         ),
         "client_version": ", ".join(sorted({part.client_version for part in parts if part.client_version}))[:200],
     }
-    return Ending(Status.SUCCEEDED, found)
+    return EndState(Status.SUCCEEDED, found)
 
 
 def start_spread(parts: list[Run]) -> Start:

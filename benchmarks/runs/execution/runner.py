@@ -26,7 +26,7 @@ from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Summary, with_figures
 from benchmarks.processes.command import ROOT_CERTIFICATE, Command
 from benchmarks.processes.machines import Load, Machine
-from benchmarks.processes.process import QUEUED_EVENTS, Ended, Line, drain
+from benchmarks.processes.process import QUEUED_EVENTS, Line, StreamEnd, drain
 from benchmarks.runs import observers, setup
 from benchmarks.runs.execution import synchronized_start
 from benchmarks.runs.execution.outages import retry_until_available
@@ -80,7 +80,7 @@ class HostLost(Stopped):
 
 
 @dataclass(frozen=True)
-class Ending:
+class EndState:
     """A final state and the columns that go with it."""
 
     status: Status
@@ -92,7 +92,7 @@ def execute(run: Run) -> None:
     run_to_completion(run, _run_load)
 
 
-def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], Ending]) -> None:
+def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], EndState]) -> None:
     """Conduct a run, and set the final state that it reached or that its failure means."""
     recorder = Recorder(run)
     try:
@@ -113,12 +113,12 @@ def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], Ending]) ->
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
 
-def incomplete(status: Status, error: str, found: EndColumns | None = None) -> Ending:
+def incomplete(status: Status, error: str, found: EndColumns | None = None) -> EndState:
     """Return the ending of a run that failed or was stopped before its load finished."""
-    return Ending(status, {**(found or {}), "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
+    return EndState(status, {**(found or {}), "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
 
 
-def _run_load(run: Run, recorder: Recorder) -> Ending:
+def _run_load(run: Run, recorder: Recorder) -> EndState:
     """Run the program to its end; raise before it starts where it can't or must not."""
     with prepared(run, recorder) as context:
         for name, text in context.command(run.options).files.items():
@@ -242,7 +242,7 @@ def _record_until_end(load: Load, recorder: Recorder, deadline: float) -> None:
         try:
             event = load.events.get(timeout=max(0.0, next_check - time.monotonic()))
             record_event(event, recorder)
-            open_streams -= {event.stream} if isinstance(event, Ended) else set()
+            open_streams -= {event.stream} if isinstance(event, StreamEnd) else set()
         except Empty:
             pass
         if (now := time.monotonic()) >= next_check:
@@ -315,7 +315,7 @@ def _drain_events(load: Load, recorder: Recorder) -> None:
     recorder.flush()
 
 
-def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> Ending:
+def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> EndState:
     """Return the ending of a load, from the exit code and its output."""
     output = engine(run.engine).read_output(recorder.output.text_of("stdout"), recorder.output.text_of("stderr"))
     observed = recorder.observed_totals.summary()
@@ -344,11 +344,11 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     if run.purpose == Purpose.PREPARE and exit_code == 0:
         datasets.keep(run)
         recorder.state(progress_percent=100.0)
-        return Ending(Status.SUCCEEDED, found)
+        return EndState(Status.SUCCEEDED, found)
     if exit_code == 0 and output.has_summary and not output.aborted:
-        return Ending(Status.SUCCEEDED, found)
+        return EndState(Status.SUCCEEDED, found)
     errors = output.errors or last_message(recorder.output.text_of("stderr"))
-    return Ending(Status.FAILED, found | {"error": _with_leftovers(run, _why(run, errors, exit_code))})
+    return EndState(Status.FAILED, found | {"error": _with_leftovers(run, _why(run, errors, exit_code))})
 
 
 def _summary(run: Run, recorder: Recorder, output: Output) -> Summary:

@@ -74,7 +74,7 @@ def _gapless(last: str, events: list[Event]) -> bool:
     return all(one[0] == two[0] and two[1] == one[1] + 1 for one, two in pairwise(places))
 
 
-class _Sent:
+class _SentState:
     """The furthest state sent to a viewer: a state never goes back, so an older one is left out."""
 
     def __init__(self) -> None:
@@ -100,7 +100,7 @@ async def follow(run_id: UUID | str, after: str = BEGINNING) -> AsyncGenerator[E
     Gaps of the stream (before this viewer came, or while Redis was away) are filled from the database, which is also
     queried whenever the stream is silent, so that an end that could not be published is seen too.
     """
-    stream, last, sent_state = _Stream(run_id), event_id(*position(after)), _Sent()
+    stream, last, sent_state = _Stream(run_id), event_id(*position(after)), _SentState()
     try:
         async with aclosing(_batches(stream, run_id, last)) as batches:
             async for batch in batches:

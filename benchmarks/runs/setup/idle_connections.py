@@ -23,7 +23,7 @@ from benchmarks.runs.setup.options import CLUSTER, NOTHING
 from pools.clusters import activity, connect, endpoints, process_memory
 from pools.clusters.endpoints import Endpoint
 from pools.clusters.memory_budget import MB
-from pools.clusters.process_memory import Measured
+from pools.clusters.process_memory import ProcessMemory
 from pools.errors import ClusterUnreachable, PoolsError
 
 Connection = psycopg.Connection[tuple[Any, ...]]
@@ -204,14 +204,14 @@ def memory_of(context: SetupContext, application_name: str, count: int, *, reads
     except (PoolsError, psycopg.Error) as error:
         log.info("run %s: the memory of its idle connections can't be measured: %s", context.run.pk, error)
         found = None
-    if isinstance(found, Measured):
+    if isinstance(found, ProcessMemory):
         return {"memory": "measured", "memory_bytes_each": found.own, "memory_bytes": found.own * count}
     bounds = (READ_LOW, READ_HIGH) if reads else (activity.IDLE_LOW, activity.IDLE_HIGH)
     low, high = (size * count for size in bounds)
     return {"memory": "estimated", "memory_low_bytes": low, "memory_high_bytes": high}
 
 
-def _measured(context: SetupContext, application_name: str) -> Measured | process_memory.Why | None:
+def _measured(context: SetupContext, application_name: str) -> ProcessMemory | process_memory.Why | None:
     if context.run.cluster is None:
         return None
     with (

@@ -7,7 +7,7 @@ from kombu.exceptions import OperationalError
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import host_files, machines, registry
-from benchmarks.generators.registry import Known
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Run
 from core.lib import queues
 
@@ -52,7 +52,7 @@ def dispatch_due() -> int:
     return sum(_send(run, alive) for run in earliest.values()) if earliest and (alive := _alive()) is not None else 0
 
 
-def _alive() -> list[Known] | None:
+def _alive() -> list[GeneratorStatus] | None:
     """Return the live generators; None while Redis is away, when nothing can be sent either."""
     try:
         return registry.alive()
@@ -61,7 +61,7 @@ def _alive() -> list[Known] | None:
         return None
 
 
-def _send(run: Run, alive: list[Known]) -> bool:
+def _send(run: Run, alive: list[GeneratorStatus]) -> bool:
     """Send a run to a generator that can start it now; return False where there is none."""
     if run.generator or run.is_spread:
         wanted = {run.generator} if run.generator else set(run.wanted_generators)
@@ -73,7 +73,7 @@ def _send(run: Run, alive: list[Known]) -> bool:
     return dispatch(run, idle[0].name) if idle else False
 
 
-def _capable(run: Run, alive: list[Known]) -> list[Known]:
+def _capable(run: Run, alive: list[GeneratorStatus]) -> list[GeneratorStatus]:
     """Return the generators that have what a run needs, as far as they reported."""
     need = host_files.needed(run.engine, run.options)
     return [one for one in alive if not one.ssh_host and host_files.can_carry(one, run.engine, need)]

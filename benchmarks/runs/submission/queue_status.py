@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.generators import host_files, registry
-from benchmarks.generators.registry import Known
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.generators.selection import seen_ago
 from benchmarks.models import ACTIVE, FINAL, Run, Status
 from core.installation import pausing
 
 
-class Shared(StrEnum):
+class SharedResource(StrEnum):
     """What two runs share, so that one waits for the other."""
 
     NOT_KNOWN = ""  # an earlier run of the queue
@@ -27,24 +27,26 @@ class Shared(StrEnum):
     SOONEST = "soonest"  # the first of several busy generators to become free
 
 
-WAITS_FOR: dict[Shared, str | Promise] = {
-    Shared.NOT_KNOWN: gettext_lazy("waits for %(run)s"),
-    Shared.GROUP: gettext_lazy("waits for %(run)s of the same group"),
-    Shared.CLUSTER: gettext_lazy("waits for %(run)s on cluster %(name)s"),
-    Shared.GENERATOR: gettext_lazy("waits for %(run)s on generator %(name)s"),
-    Shared.SOONEST: gettext_lazy("waits for %(run)s on generator %(name)s, as all are busy"),
+WAITS_FOR: dict[SharedResource, str | Promise] = {
+    SharedResource.NOT_KNOWN: gettext_lazy("waits for %(run)s"),
+    SharedResource.GROUP: gettext_lazy("waits for %(run)s of the same group"),
+    SharedResource.CLUSTER: gettext_lazy("waits for %(run)s on cluster %(name)s"),
+    SharedResource.GENERATOR: gettext_lazy("waits for %(run)s on generator %(name)s"),
+    SharedResource.SOONEST: gettext_lazy("waits for %(run)s on generator %(name)s, as all are busy"),
 }
-WAITS_FOR_SECONDS: dict[Shared, str | Promise] = {
-    Shared.NOT_KNOWN: gettext_lazy("waits for %(run)s, about %(seconds)s s left"),
-    Shared.GROUP: gettext_lazy("waits for %(run)s of the same group, about %(seconds)s s left"),
-    Shared.CLUSTER: gettext_lazy("waits for %(run)s on cluster %(name)s, about %(seconds)s s left"),
-    Shared.GENERATOR: gettext_lazy("waits for %(run)s on generator %(name)s, about %(seconds)s s left"),
-    Shared.SOONEST: gettext_lazy("waits for %(run)s on generator %(name)s, as all are busy, about %(seconds)s s left"),
+WAITS_FOR_SECONDS: dict[SharedResource, str | Promise] = {
+    SharedResource.NOT_KNOWN: gettext_lazy("waits for %(run)s, about %(seconds)s s left"),
+    SharedResource.GROUP: gettext_lazy("waits for %(run)s of the same group, about %(seconds)s s left"),
+    SharedResource.CLUSTER: gettext_lazy("waits for %(run)s on cluster %(name)s, about %(seconds)s s left"),
+    SharedResource.GENERATOR: gettext_lazy("waits for %(run)s on generator %(name)s, about %(seconds)s s left"),
+    SharedResource.SOONEST: gettext_lazy(
+        "waits for %(run)s on generator %(name)s, as all are busy, about %(seconds)s s left"
+    ),
 }
 
 
 @dataclass(frozen=True)
-class Waiting:
+class QueueStatus:
     """The reasons for a wait: an earlier run (None: no run), what the two share, and what the generators lack.
 
     `name` is that of the cluster or generator they share; `ahead` counts the queued runs that come before it; `left_s`
@@ -54,7 +56,7 @@ class Waiting:
     run: Run | None
     ahead: int
     left_s: float | None
-    shared: Shared = Shared.NOT_KNOWN
+    shared: SharedResource = SharedResource.NOT_KNOWN
     name: str = ""
     missing: tuple[str, ...] = ()
 
@@ -73,43 +75,45 @@ class Waiting:
         return str(texts[self.shared]) % {"run": self.run, "name": self.name, "seconds": f"{self.left_s or 0:.0f}"}
 
 
-def waits_for(run: Run) -> Waiting | None:
+def waits_for(run: Run) -> QueueStatus | None:
     """Return why a queued run has not started; None when it will start at the next poll of a free generator."""
     if run.status != Status.QUEUED:
         return None
     same_place = Q(cluster=run.cluster_id) | Q(group=run.group) if run.group else Q(cluster=run.cluster_id)
     earlier = Run.objects.top_level().filter(status=Status.QUEUED, number__lt=run.number).filter(same_place)
     known, unknown = registry.known_or_remembered()
-    first, shared, name = next(_before(run, known, earlier), (None, Shared.NOT_KNOWN, ""))
+    first, shared, name = next(_before(run, known, earlier), (None, SharedResource.NOT_KNOWN, ""))
     if pausing.is_paused():
-        return Waiting(None, 0, None, missing=(str(pausing.PAUSED),))
+        return QueueStatus(None, 0, None, missing=(str(pausing.PAUSED),))
     missing = (*_blocking_experiment(run), *(() if unknown else _missing(run, known)))
     if first is None and not missing:
         return None
-    return Waiting(first, earlier.count(), left_s(first) if first else None, shared, name, missing)
+    return QueueStatus(first, earlier.count(), left_s(first) if first else None, shared, name, missing)
 
 
-def _before(run: Run, known: list[Known], earlier: QuerySet[Run]) -> Iterator[tuple[Run, Shared, str]]:
+def _before(
+    run: Run, known: list[GeneratorStatus], earlier: QuerySet[Run]
+) -> Iterator[tuple[Run, SharedResource, str]]:
     """Yield the runs that have to end first, each with what they share and its name; the queued ones last."""
     if run.group:
         group = Run.objects.filter(group=run.group, number__lt=run.number).exclude(status__in=FINAL)
-        yield from ((one, Shared.GROUP, "") for one in _first(group))
+        yield from ((one, SharedResource.GROUP, "") for one in _first(group))
     if run.alongside:
         return
     active = Run.objects.top_level().filter(status__in=ACTIVE)
     if run.cluster_id:
         for one in _first(active.filter(cluster=run.cluster_id)):
-            yield one, Shared.CLUSTER, str(one.cluster)
+            yield one, SharedResource.CLUSTER, str(one.cluster)
     for name in run.wanted_generators:
         carried = next((one.runs for one in known if one.name == name), ())
-        yield from ((one, Shared.GENERATOR, name) for one in carried[:1])
+        yield from ((one, SharedResource.GENERATOR, name) for one in carried[:1])
     need = host_files.needed(run.engine, run.options)
     able = [one for one in known if one.alive and not one.ssh_host and host_files.can_carry(one, run.engine, need)]
     if not run.wanted_generators and able and all(one.runs for one in able):
         soonest = min((one for one in able), key=lambda one: left_s(one.runs[0]) or float("inf"))
-        yield soonest.runs[0], Shared.SOONEST if len(able) > 1 else Shared.GENERATOR, soonest.name
+        yield soonest.runs[0], SharedResource.SOONEST if len(able) > 1 else SharedResource.GENERATOR, soonest.name
     for one in _first(earlier):
-        yield (one, Shared.CLUSTER, str(one.cluster)) if one.cluster else (one, Shared.NOT_KNOWN, "")
+        yield (one, SharedResource.CLUSTER, str(one.cluster)) if one.cluster else (one, SharedResource.NOT_KNOWN, "")
 
 
 def _first(runs: QuerySet[Run]) -> QuerySet[Run]:
@@ -128,7 +132,7 @@ def _blocking_experiment(run: Run) -> Iterator[str]:
         yield text % {"experiment": one.experiment, "name": one.cluster}
 
 
-def _missing(run: Run, known: list[Known]) -> Iterator[str]:
+def _missing(run: Run, known: list[GeneratorStatus]) -> Iterator[str]:
     """Yield sentences on what the run's generators lack to start it."""
     by_name = {one.name: one for one in known}
     for name in run.wanted_generators:
@@ -142,7 +146,7 @@ def _missing(run: Run, known: list[Known]) -> Iterator[str]:
         yield from _why_no_generator(run, [one for one in known if one.alive and not one.ssh_host])
 
 
-def _why_no_generator(run: Run, alive: list[Known]) -> Iterator[str]:
+def _why_no_generator(run: Run, alive: list[GeneratorStatus]) -> Iterator[str]:
     """Yield why no live generator can take a run that is bound to none; nothing where one can."""
     having = [one for one in alive if not one.lacks(run.engine)]
     need = host_files.needed(run.engine, run.options)

@@ -49,7 +49,7 @@ from pools.poolers.pgbouncer import (
     verify,
 )
 from pools.poolers.pgbouncer.render import DATABASES, MAIN
-from pools.poolers.pgbouncer.take_over import Running
+from pools.poolers.pgbouncer.take_over import RunningPgBouncer
 
 logger = logging.getLogger(__name__)
 Contents = Mapping[str, bytes | None]
@@ -168,7 +168,7 @@ class _TakeOverRun:
             self._preflight_process(program_path, one)
         self._step("preflight passed", _("a trial instance started on the new files"))
 
-    def _preflight_process(self, program_path: str, process: Running) -> None:
+    def _preflight_process(self, program_path: str, process: RunningPgBouncer) -> None:
         running = self.plan.running
         start = operators_config.working_folder(running.pooler) or running.pooler.config_dir
 

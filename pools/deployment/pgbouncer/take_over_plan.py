@@ -31,9 +31,9 @@ from pools.models import (
 from pools.poolers import KINDS
 from pools.poolers.pgbouncer import database_entries, process_files, processes, render, take_over, taken_entries
 from pools.poolers.pgbouncer.operators_config import ANY
-from pools.poolers.pgbouncer.read_files import Placed, ReadFile
+from pools.poolers.pgbouncer.read_files import ConfigLine, ReadFile
 from pools.poolers.pgbouncer.render import DATABASES
-from pools.poolers.pgbouncer.take_over import Answer, Running
+from pools.poolers.pgbouncer.take_over import EntryLogin, RunningPgBouncer
 from pools.poolers.settings_schema import Scope
 
 PANELS_FILES = (DATABASES, "pooldeck_settings.ini")
@@ -46,8 +46,8 @@ class Proposal:
     `unknown` is the address of a server that is not registered.
     """
 
-    line: Placed
-    answer: Answer
+    line: ConfigLine
+    answer: EntryLogin
     pool: Pool | None = None
     because: str = ""
     unknown: tuple[str, int] | None = None
@@ -67,7 +67,7 @@ class Proposal:
 class Plan:
     """The whole take-over; `contents` are the files to write by path, the first of them the panel's own."""
 
-    running: Running
+    running: RunningPgBouncer
     proposals: list[Proposal]
     blockers: list[str]
     appended: str = ""
@@ -135,15 +135,15 @@ def refuse(pooler: Pooler) -> None:
         raise IllegalTransition(text % {"generator": owner.generator, "pooler": pooler})
 
 
-def _plan(running: Running, names: Collection[str] | None) -> Plan:
+def _plan(running: RunningPgBouncer, names: Collection[str] | None) -> Plan:
     answers = take_over.answers(running)
     servers = Servers(running.pooler)
     proposals = [
-        _propose(running, lines[-1], answers.get(name, Answer()), servers, names)
+        _propose(running, lines[-1], answers.get(name, EntryLogin()), servers, names)
         for name, lines in running.entries.items()
     ]
     proposals += [
-        Proposal(lines[-1], Answer(), because=_("a peer is not a database"))
+        Proposal(lines[-1], EntryLogin(), because=_("a peer is not a database"))
         for lines in running.files.of("peers").values()
     ]
     appended = take_over.appended_to(running.files.main.text, running.folder)
@@ -153,7 +153,7 @@ def _plan(running: Running, names: Collection[str] | None) -> Plan:
 
 
 def _propose(
-    running: Running, line: Placed, answer: Answer, servers: "Servers", names: Collection[str] | None
+    running: RunningPgBouncer, line: ConfigLine, answer: EntryLogin, servers: "Servers", names: Collection[str] | None
 ) -> Proposal:
     if because := _kept_because(running, line, answer):
         return Proposal(line, answer, because=because)
@@ -169,7 +169,7 @@ def _propose(
     return Proposal(line, answer, pool)
 
 
-def _kept_because(running: Running, line: Placed, answer: Answer) -> str:
+def _kept_because(running: RunningPgBouncer, line: ConfigLine, answer: EntryLogin) -> str:
     """Return why an entry stays as it is, whichever server it leads to; empty where it can become a pool."""
     pairs = line.pairs
     if line.key == ANY:
@@ -187,7 +187,7 @@ def _kept_because(running: Running, line: Placed, answer: Answer) -> str:
     return ""
 
 
-def _pool_of(running: Running, line: Placed, answer: Answer, cluster: Cluster) -> Pool:
+def _pool_of(running: RunningPgBouncer, line: ConfigLine, answer: EntryLogin, cluster: Cluster) -> Pool:
     pairs = line.pairs
     pool = Pool(
         id=uuid4(),
@@ -207,7 +207,7 @@ def _pool_of(running: Running, line: Placed, answer: Answer, cluster: Cluster) -
     return pool
 
 
-def _settings(running: Running, pairs: Mapping[str, str]) -> dict[str, Any]:
+def _settings(running: RunningPgBouncer, pairs: Mapping[str, str]) -> dict[str, Any]:
     """Return the entry's own settings, typed; those that the panel does not know stay in the line alone."""
     known = pooler_settings_validation.offered(running.pooler, Scope.POOL)
     texts = taken_entries.settings_of(pairs)
@@ -228,7 +228,7 @@ class Servers:
         self._identifiers = {one.cluster_id: one.system_identifier for one in statuses}
         self._clusters = {one.cluster_id: one.cluster for one in statuses}
 
-    def find(self, line: Placed, answer: Answer) -> tuple[Cluster | None, str]:
+    def find(self, line: ConfigLine, answer: EntryLogin) -> tuple[Cluster | None, str]:
         """Return the cluster that an entry leads to; else None, and why."""
         port = int(line.pairs.get("port", database_entries.DEFAULT_PORT))
         address = f"{line.pairs.get('host') or _('the default socket')}:{port}"
@@ -244,7 +244,7 @@ class Servers:
             return None, text % {"cluster": found[0]}
         return found[0], ""
 
-    def _candidates(self, line: Placed, port: int, answer: Answer) -> list[Cluster]:
+    def _candidates(self, line: ConfigLine, port: int, answer: EntryLogin) -> list[Cluster]:
         """Return those at the address, without those that are another server; else the one with its identifier."""
         at = {one.pk: one for one in self._at.get((line.pairs.get("host", ""), port), [])}
         same = [one for one in at.values() if self._identifiers.get(one.pk, "") in ("", answer.identifier)]
@@ -258,7 +258,7 @@ class Servers:
         return [one for one in found if one.port == port] or found
 
 
-def _contents(running: Running, proposals: Collection[Proposal], appended: str) -> dict[str, bytes]:
+def _contents(running: RunningPgBouncer, proposals: Collection[Proposal], appended: str) -> dict[str, bytes]:
     """Return the new bytes by path: the panel's own file, the main file, then those whose lines became pools."""
     entries = [
         database_entries.of_kept(one.pool.key, one.name, one.line.value or taken_entries.ALL_DEFAULTS)
@@ -274,7 +274,7 @@ def _contents(running: Running, proposals: Collection[Proposal], appended: str) 
     return {path: text.encode(errors="surrogateescape") for path, text in texts.items()}
 
 
-def _unwritable(running: Running, contents: Mapping[str, bytes]) -> Iterator[str]:
+def _unwritable(running: RunningPgBouncer, contents: Mapping[str, bytes]) -> Iterator[str]:
     """Yield why the files can't be written as they have to be."""
     delivery = deliveries.of(running.pooler)
     for path in contents:
@@ -294,7 +294,7 @@ def _unwritable(running: Running, contents: Mapping[str, bytes]) -> Iterator[str
         yield text % {"folder": running.pooler.config_dir, "pooler": other}
 
 
-def _not_ours(running: Running, path: str) -> Iterator[str]:
+def _not_ours(running: RunningPgBouncer, path: str) -> Iterator[str]:
     try:
         file = deliveries.of(running.pooler).file_at(running.pooler, path, follow=False)
     except OSError:

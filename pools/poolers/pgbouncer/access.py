@@ -39,7 +39,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Own:
+class OperatorAccess:
     """The operator's way to log in, with what they ask for on the settings page; `rules` are those it amounts to."""
 
     values: Mapping[str, str]
@@ -101,14 +101,14 @@ def of(
 
 def _own(
     values: Mapping[str, str], asked: Mapping[str, str], options: str, given: Mapping[str, str], place: Place
-) -> Own:
+) -> OperatorAccess:
     auth_type = asked[TYPE]
     if auth_type != "hba":
-        return Own(values, access_rules.of_method(auth_type, options), access_rules.obstacle(auth_type))
+        return OperatorAccess(values, access_rules.of_method(auth_type, options), access_rules.obstacle(auth_type))
     try:
-        return Own(values, _rules_at(asked[FILE], given, place))
+        return OperatorAccess(values, _rules_at(asked[FILE], given, place))
     except Unread as fault:
-        return Own(values, "", str(fault))
+        return OperatorAccess(values, "", str(fault))
 
 
 def _rules_at(path: str, given: Mapping[str, str], place: Place) -> str:
@@ -169,7 +169,7 @@ def changed_since(texts: Mapping[str, str], stated: Mapping[str, str], place: Pl
 
 
 def _is_other(rules: str, record: Mapping[str, str]) -> bool:
-    return Own({}, rules).record[DIGEST] != record[DIGEST]
+    return OperatorAccess({}, rules).record[DIGEST] != record[DIGEST]
 
 
 def require_client_names(asked: Iterable[Pool], auth_type: str) -> None:

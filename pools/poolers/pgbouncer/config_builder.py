@@ -24,7 +24,7 @@ from pools.poolers.pgbouncer import (
 )
 from pools.poolers.pgbouncer.access import Access, Place
 from pools.poolers.pgbouncer.access_rules import Admission
-from pools.poolers.pgbouncer.database_entries import Entry, Found
+from pools.poolers.pgbouncer.database_entries import Entry, LoginCache
 from pools.poolers.pgbouncer.global_settings import ACCESS, SETTINGS, Spec
 from pools.poolers.pgbouncer.operators_config import Operators
 from pools.poolers.pgbouncer.render import DATABASES, KEPT, MAIN, MARK, USERLIST, text_of
@@ -35,7 +35,7 @@ from pools.poolers.settings_schema import Version
 
 
 @dataclass
-class Drafting:
+class ConfigBuilder:
     """One rendering: `disk` are the files in config_dir, `settled` those of the last apply.
 
     `folder` is config_dir as PgBouncer sees it, `known_users` are those in its memory, `config` is SHOW CONFIG,
@@ -51,7 +51,7 @@ class Drafting:
     known_users: list[str]
     config: Mapping[str, str] = field(default_factory=dict)
     operators: Operators = field(default_factory=Operators)
-    found: Found = field(default_factory=Found)
+    found: LoginCache = field(default_factory=LoginCache)
     reader: database_entries.Reader = field(default_factory=database_entries.Reader)
     further_mains: tuple[str, ...] = ()  # the operator's own main files in config_dir
     sharing: Sharing = field(default_factory=Sharing)

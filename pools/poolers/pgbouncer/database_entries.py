@@ -120,7 +120,7 @@ class Login(NamedTuple):
     auth_user: str
 
 
-class Found:
+class LoginCache:
     """What is known of clusters, for one apply: each password and each address is read once, whatever the pools."""
 
     def __init__(self) -> None:
@@ -168,7 +168,7 @@ class Found:
         )
 
 
-def of_pool(pool: Pool, version: Version, known: Found) -> Entry:
+def of_pool(pool: Pool, version: Version, known: LoginCache) -> Entry:
     """Build the entry of a pool; raises `Rejected` where PgBouncer would misread it."""
     if problem := identifiers.pool_name_problem(pool.name):
         raise Rejected(problem, pool.pk)

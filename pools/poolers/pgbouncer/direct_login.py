@@ -23,8 +23,8 @@ from pools.models import Pool, PoolState
 from pools.poolers.base import ClusterBusy, Rejected, Route
 from pools.poolers.direct_login import NOBODY_THERE, busy_as_cluster_busy, connected, report_unreachable
 from pools.poolers.pgbouncer import database_entries, global_settings
-from pools.poolers.pgbouncer.config_builder import Drafting, stays
-from pools.poolers.pgbouncer.database_entries import Found
+from pools.poolers.pgbouncer.config_builder import ConfigBuilder, stays
+from pools.poolers.pgbouncer.database_entries import LoginCache
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.preflight import PREFIX
 from pools.poolers.pgbouncer.render import text_of
@@ -57,7 +57,7 @@ class ServerTls:
 class Direct:
     """Logs in for one draft; reports on `progress` the servers that do not answer."""
 
-    def __init__(self, drafted: Drafting, progress: Progress) -> None:
+    def __init__(self, drafted: ConfigBuilder, progress: Progress) -> None:
         self.drafted, self.progress = drafted, progress
         self.tls = _desired_encryption(drafted)
         self.away: dict[Route, str] = {}  # the reason, by route; nothing is tried there twice
@@ -210,7 +210,7 @@ class Direct:
         return None
 
 
-def refuse_away(pool: Pool, found: Found) -> None:
+def refuse_away(pool: Pool, found: LoginCache) -> None:
     """Raise `ClusterBusy` where a pool's servers refuse logins, which the pooler does not report."""
     if words := _silence(pool, found):
         raise ClusterBusy({pool.route: words})
@@ -231,7 +231,7 @@ def _one_each(pools: Collection[Pool], moved: Collection[str], *, only_moved: bo
     return list(found.values())
 
 
-def _silence(pool: Pool, found: Found) -> str:
+def _silence(pool: Pool, found: LoginCache) -> str:
     """Return why none of its servers is reachable; empty where one answers. Raises `ClusterBusy` for a full one."""
     words, role = "", role_of(pool)
     for at in found.servers(pool):
@@ -263,7 +263,7 @@ def _cluster(pool: Pool) -> tuple[object, ...]:
     return pool.cluster_id, pool.target, pool.through_id
 
 
-def _desired_encryption(drafted: Drafting) -> ServerTls:
+def _desired_encryption(drafted: ConfigBuilder) -> ServerTls:
     """Return the encryption that the drafted files ask for."""
     own = drafted.operators.reading.values("pgbouncer")
     before = global_settings.written(drafted.settled.get(SETTINGS, ""))
@@ -276,7 +276,7 @@ def _desired_encryption(drafted: Drafting) -> ServerTls:
     return _encryption_of(values, drafted, drafted.texts)
 
 
-def _live_encryption(drafted: Drafting) -> ServerTls:
+def _live_encryption(drafted: ConfigBuilder) -> ServerTls:
     """Return the encryption that SHOW CONFIG reports, with the files on disk."""
     texts = {name: text_of(drafted.disk, name) for name in global_settings.GIVEN.values()}
     return _encryption_of(drafted.config, drafted, texts)
@@ -295,7 +295,7 @@ def _connected_with(
         yield connection
 
 
-def _encryption_of(values: Mapping[str, str], drafted: Drafting, texts: Mapping[str, str]) -> ServerTls:
+def _encryption_of(values: Mapping[str, str], drafted: ConfigBuilder, texts: Mapping[str, str]) -> ServerTls:
     mode = values.get(MODE) or "disable"
     needed = [AUTHORITY] if mode in VERIFYING else []
     needed += [CERTIFICATE, KEY] if mode != "disable" and values.get(KEY) else []
@@ -304,7 +304,7 @@ def _encryption_of(values: Mapping[str, str], drafted: Drafting, texts: Mapping[
     return ServerTls(mode, found.get(AUTHORITY, ""), found.get(CERTIFICATE, ""), found.get(KEY, ""), unread)
 
 
-def _read(path: str, drafted: Drafting, texts: Mapping[str, str]) -> str:
+def _read(path: str, drafted: ConfigBuilder, texts: Mapping[str, str]) -> str:
     """Return the text of the panel's file, or the operator's where PgBouncer and the panel see the same paths."""
     where = PurePath(path)
     if str(where.parent) == drafted.folder and where.name in global_settings.GIVEN.values():

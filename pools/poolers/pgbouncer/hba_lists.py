@@ -22,7 +22,7 @@ class Unread(Exception):
     """Rules that can't be read from here; the message is the reason."""
 
 
-class PassedOver(Exception):
+class SkippedRule(Exception):
     """A rule that PgBouncer itself passes over."""
 
 
@@ -40,7 +40,7 @@ def _line(line: str, path: str, read: Read) -> str:
         return line
     try:
         databases, users = (list(_names(names, path, read, 0)) for names in fields[1:])
-    except PassedOver:
+    except SkippedRule:
         return f"{SKIPPED}{line}"
     if not databases or not users:  # an empty list: the rule fits nobody
         return f"{SKIPPED}{line}"
@@ -72,10 +72,10 @@ def _first_names(line: str) -> Iterator[str]:
     while not is_over:
         found = hba.TOKEN.match(line, position)
         if found is None or found["end"] is not None or found["comma"]:
-            raise PassedOver
+            raise SkippedRule
         name = found["word"] or hba.QUOTE + (found["quoted"] or "").replace('""', '"')
         if not hba.is_read(name):
-            raise PassedOver
+            raise SkippedRule
         yield name
         comma = hba.TOKEN.match(line, found.end())
         is_over = comma is None or not comma["comma"]

@@ -17,7 +17,7 @@ from pools.errors import PoolerUnreachable
 from pools.models import Pooler, ProcessRow, ProcessState
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, operators_config, process_search, process_sockets
-from pools.poolers.pgbouncer.config_builder import Drafting
+from pools.poolers.pgbouncer.config_builder import ConfigBuilder
 from pools.poolers.pgbouncer.console import Console
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.render import DATABASES, INCLUDE, MAIN, SETTINGS_INCLUDE
@@ -211,7 +211,7 @@ def further_mains(pooler: Pooler, processes: Sequence[Process]) -> tuple[str, ..
     return tuple(name for name, content in pooler_files.read(pooler, names).items() if content is not None)
 
 
-def refuse_apart(processes: Sequence[Process], drafted: Drafting) -> None:
+def refuse_apart(processes: Sequence[Process], drafted: ConfigBuilder) -> None:
     """Raise `Rejected` for a process that reads other users, or not the panel's files: it would not get the pools."""
     for one in processes[1:]:
         if one.config.get("auth_file") != drafted.config.get("auth_file"):
@@ -224,7 +224,7 @@ def refuse_apart(processes: Sequence[Process], drafted: Drafting) -> None:
             raise _apart(processes, one, text % {"lines": lines})
 
 
-def _missing(texts: Sequence[str], drafted: Drafting) -> list[str]:
+def _missing(texts: Sequence[str], drafted: ConfigBuilder) -> list[str]:
     """Return the lines that include the panel's files, and that these texts lack; none where there are no texts."""
     included = ((SETTINGS, SETTINGS_INCLUDE), (DATABASES, INCLUDE))
     wanted = [(file, line) for file, line in included if file in drafted.texts]
@@ -242,7 +242,7 @@ def _apart(processes: Sequence[Process], one: Process, what: str) -> Rejected:
     )
 
 
-def _texts_of(process: Process, drafted: Drafting) -> list[str]:
+def _texts_of(process: Process, drafted: ConfigBuilder) -> list[str]:
     """Return the texts that a process with a main file of its own reads; none where that is the panel's, or unread."""
     path = process.config.get("conffile", "")
     start, folder = operators_config.working_folder(drafted.pooler), drafted.pooler.config_dir

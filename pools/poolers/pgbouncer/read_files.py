@@ -53,7 +53,7 @@ class ReadFile:
         return hashlib.sha256(self.content).hexdigest()
 
 
-class Placed(NamedTuple):
+class ConfigLine(NamedTuple):
     """A `key = value` with the path of its file, its line, counted from 1, and where it begins in the text."""
 
     section: str
@@ -74,7 +74,7 @@ class FileSet:
     """What PgBouncer reads, in its order; `unread` are paths that can't be read here, with the reason."""
 
     files: dict[str, ReadFile] = field(default_factory=dict)
-    lines: list[Placed] = field(default_factory=list)
+    lines: list[ConfigLine] = field(default_factory=list)
     unread: dict[str, str] = field(default_factory=dict)
     load: Load = field(default=lambda _path: None, repr=False)
 
@@ -88,9 +88,9 @@ class FileSet:
         """Its auth_file."""
         return next((file for file in self.files.values() if file.role == USERS), None)
 
-    def of(self, section: str) -> dict[str, list[Placed]]:
+    def of(self, section: str) -> dict[str, list[ConfigLine]]:
         """Return key → its lines, of which the last one counts; a [pgbouncer] header forgets those above it."""
-        found: dict[str, list[Placed]] = {}
+        found: dict[str, list[ConfigLine]] = {}
         for line in self.lines:
             if line.section == section:
                 found.setdefault(line.key, []).append(line)
@@ -158,7 +158,7 @@ def _read_lines(found: FileSet, file: ReadFile, section: str, folder: str, depth
         elif token["key"]:
             start = token.start("key")
             number, key = text.count("\n", 0, start) + 1, token["key"].strip("'")
-            found.lines.append(Placed(section, key, token["value"].rstrip(), file.path, number, start))
+            found.lines.append(ConfigLine(section, key, token["value"].rstrip(), file.path, number, start))
     return section
 
 

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, database_entries, global_settings, operators_config, render, userlist
-from pools.poolers.pgbouncer.config_builder import Drafting
+from pools.poolers.pgbouncer.config_builder import ConfigBuilder
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.render import DATABASES, USERLIST, text_of
 from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
@@ -31,7 +31,7 @@ class Hazards:
     written to the files.
     """
 
-    drafted: Drafting
+    drafted: ConfigBuilder
     consoles: Sequence[console.Console]
     version_text: str
     names: Collection[str]

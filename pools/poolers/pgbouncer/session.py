@@ -31,7 +31,7 @@ from pools.poolers.pgbouncer import (
     taken_entries,
     verify,
 )
-from pools.poolers.pgbouncer.config_builder import Drafting, stays
+from pools.poolers.pgbouncer.config_builder import ConfigBuilder, stays
 from pools.poolers.pgbouncer.direct_login import Direct
 from pools.poolers.pgbouncer.global_settings import SETTINGS
 from pools.poolers.pgbouncer.operators_config import Operators
@@ -55,7 +55,7 @@ class PgBouncerSession:
         self.connection = self.processes[0].console
         self.version_text = str(console.rows(self.connection, "version")[0]["version"])
         self.version = releases.version_of(self.version_text)
-        self.drafting: Drafting | None = None
+        self.drafting: ConfigBuilder | None = None
         self.reader = database_entries.Reader()
         self.trust_disk = False
         self.names: set[str] = set()  # names of entries that the panel has or had in pooldeck.ini
@@ -75,7 +75,7 @@ class PgBouncerSession:
             disk, folder = dict(fetched.known(self.pooler, disk, config)), self.pooler.config_dir
         else:
             folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
-        drafting = Drafting(self.pooler, self.version, pools, disk, settled, folder, sorted(users), config)
+        drafting = ConfigBuilder(self.pooler, self.version, pools, disk, settled, folder, sorted(users), config)
         drafting.reader = self.reader
         drafting.further_mains = tuple(name for name in further if name not in sharing.panels_in(disk))
         drafting.sharing = self._sharing(drafting)
@@ -92,7 +92,7 @@ class PgBouncerSession:
             gone=drafting.gone,
         )
 
-    def _sharing(self, drafting: Drafting) -> Sharing:
+    def _sharing(self, drafting: ConfigBuilder) -> Sharing:
         """Return the processes that the draft is for; raises `Rejected` beside others than the panel's."""
         settled = drafting.settled
         is_refused = self.pooler.settings_state in (PoolState.ROLLED_BACK, PoolState.FAILED)
@@ -247,7 +247,7 @@ class PgBouncerSession:
         )
 
     @property
-    def _drafted(self) -> Drafting:
+    def _drafted(self) -> ConfigBuilder:
         if self.drafting is None:
             raise RuntimeError("a session is asked for its draft first")
         return self.drafting
@@ -350,7 +350,7 @@ class PgBouncerSession:
             raise verify.Shut(verify.NOBODY % {"pool": pool.name})
         return role, password
 
-    def _operators(self, drafting: Drafting) -> Operators:
+    def _operators(self, drafting: ConfigBuilder) -> Operators:
         """Return the operator's part; its entries are listed only where a new pool could clash with one."""
         texts = {name: text_of(drafting.disk, name) for name in (DATABASES, SETTINGS)}
         reading = operators_config.of_folder(self.pooler, drafting.main, texts, drafting.folder)
@@ -362,7 +362,7 @@ class PgBouncerSession:
             reading, shown, frozenset({*self.names, *adopted}), str(drafting.config.get("auth_user") or "")
         )
 
-    def _remember_names(self, drafting: Drafting, trust_disk: bool) -> None:
+    def _remember_names(self, drafting: ConfigBuilder, trust_disk: bool) -> None:
         """Remember the names that an apply may remove; raises `Rejected` for another panel's pools."""
         on_disk = self.reader.read(text_of(drafting.disk, DATABASES))
         unknown = {entry.pool: entry.name for entry in on_disk if entry.pool not in drafting.before}

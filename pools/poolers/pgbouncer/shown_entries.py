@@ -26,7 +26,7 @@ OWNER = "pgbouncer"  # the account that runs PgBouncer is an admin by this name 
 
 
 @dataclass(frozen=True)
-class Shown:
+class ConsoleState:
     """What the console shows: SHOW DATABASES of each process, and SHOW CONFIG and the resolved names of the first.
 
     `unused` counts the automatic databases that it holds for clients to come, which SHOW DATABASES leaves out.
@@ -65,14 +65,14 @@ def read(pooler: Pooler) -> list[FoundEntry]:
     return [*_fallback(operators, shown), *found]
 
 
-def _of_each_process(pooler: Pooler) -> Shown:
+def _of_each_process(pooler: Pooler) -> ConsoleState:
     if not pooler.shares_its_port:
         with console.open(pooler) as connection:
             rows = console.rows(connection, "databases")
-            return Shown([rows], _config(connection), _resolved(connection), _unused_automatic(connection))
+            return ConsoleState([rows], _config(connection), _resolved(connection), _unused_automatic(connection))
     with processes.known(pooler) as (found, _missing):
         shown = [console.rows(one.console, "databases") for one in found]
-        return Shown(shown, found[0].config, _resolved(found[0].console))
+        return ConsoleState(shown, found[0].config, _resolved(found[0].console))
 
 
 def _unused_automatic(connection: console.Console) -> int:
@@ -142,7 +142,7 @@ def _operators(pooler: Pooler, rows: Iterable[Row]) -> Operators:
     return Operators(reading, {str(row["name"]): row for row in rows}, operators_config.names_in(texts[DATABASES]))
 
 
-def _fallback(operators: Operators, shown: Shown) -> Iterator[FoundEntry]:
+def _fallback(operators: Operators, shown: ConsoleState) -> Iterator[FoundEntry]:
     """Yield the entry `*`, which the console never lists itself; what its line says only where files were read."""
     if ANY in operators.entries:
         yield _fallback_of(operators.entries[ANY].pairs, shown)
@@ -150,7 +150,7 @@ def _fallback(operators: Operators, shown: Shown) -> Iterator[FoundEntry]:
         yield FoundEntry(name=ANY, mode=_mode(None, shown.config), unused=shown.unused)
 
 
-def _fallback_of(pairs: Mapping[str, str], shown: Shown) -> FoundEntry:
+def _fallback_of(pairs: Mapping[str, str], shown: ConsoleState) -> FoundEntry:
     return FoundEntry(
         name=ANY,
         host=pairs.get("host") or shown.config.get("unix_socket_dir", ""),
@@ -169,7 +169,7 @@ def _mode(named: object, config: Mapping[str, str]) -> str:
     return mode if mode in Mode.values else Mode.SESSION.value
 
 
-def _entry(row: Row, shown: Shown) -> FoundEntry:
+def _entry(row: Row, shown: ConsoleState) -> FoundEntry:
     """Build an entry; one without a host leads to a socket in PgBouncer's own folder of sockets (dns_connect of it)."""
     return FoundEntry(
         name=str(row["name"]),

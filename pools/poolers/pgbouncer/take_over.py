@@ -20,7 +20,7 @@ from pools.poolers.pgbouncer import console, global_settings, operators_config, 
 from pools.poolers.pgbouncer import values as values_of
 from pools.poolers.pgbouncer.operators_config import ANY, CONSOLE
 from pools.poolers.pgbouncer.processes import Process
-from pools.poolers.pgbouncer.read_files import FileSet, Placed, Unreadable
+from pools.poolers.pgbouncer.read_files import ConfigLine, FileSet, Unreadable
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
 from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
 
@@ -36,7 +36,7 @@ Shown = Mapping[str, Mapping[str, console.Row]]  # word of SHOW → name → row
 
 
 @dataclass(frozen=True)
-class Answer:
+class EntryLogin:
     """A login through an entry: as whom, and which server answered; `error` where none got through."""
 
     role: str = ""
@@ -47,7 +47,7 @@ class Answer:
 
 
 @dataclass
-class Running:
+class RunningPgBouncer:
     """A PgBouncer as it runs: `pooler` is its record as the take-over would make it.
 
     Where several processes share the port, each has its own files: `further` are the others.
@@ -57,10 +57,10 @@ class Running:
     process: Process
     files: FileSet
     shown: Shown
-    further: "list[Running]" = field(default_factory=list)
+    further: "list[RunningPgBouncer]" = field(default_factory=list)
 
     @property
-    def each(self) -> "list[Running]":
+    def each(self) -> "list[RunningPgBouncer]":
         """This process and the others."""
         return [self, *self.further]
 
@@ -85,7 +85,7 @@ class Running:
         return operators_config.folder_there(self.pooler, self.config.get("conffile", ""))
 
     @cached_property
-    def entries(self) -> dict[str, list[Placed]]:
+    def entries(self) -> dict[str, list[ConfigLine]]:
         """Name → its lines, of which the last counts."""
         return self.files.of("databases")
 
@@ -95,7 +95,7 @@ class Running:
         users = render.users(self.files.users.text) if self.files.users else {}
         return {user: secret for user, secret in users.items() if secret and not identifiers.HASHED.fullmatch(secret)}
 
-    def uses_auth_query(self, entry: Placed) -> bool:
+    def uses_auth_query(self, entry: ConfigLine) -> bool:
         """Return whether an entry asks its server for the passwords of users that are in no file."""
         return bool(entry.pairs.get("auth_user") or self.config.get("auth_user"))
 
@@ -113,7 +113,7 @@ class Running:
                 _("the process of %(name)s: %(fault)s") % {"name": one.process.name, "fault": fault} for fault in faults
             )
 
-    def _unlike(self, other: "Running") -> Iterator[str]:
+    def _unlike(self, other: "RunningPgBouncer") -> Iterator[str]:
         """Yield how another process differs from this one, so that one part of the panel's can't serve both."""
         params = {"name": self.process.name, "folder": self.pooler.config_dir}
         if PurePosixPath(other.files.main.path).parent != PurePosixPath(self.files.main.path).parent:
@@ -179,7 +179,7 @@ def as_taken(pooler: Pooler, config_file: str) -> Pooler:
     return taken
 
 
-def inspect(pooler: Pooler, found: Sequence[Process], config_file: str) -> Running:
+def inspect(pooler: Pooler, found: Sequence[Process], config_file: str) -> RunningPgBouncer:
     """Read all that a PgBouncer reads and shows. Raises `Unreadable`, `PoolerUnreachable`."""
     if not config_file.startswith("/"):
         text = _("PgBouncer was started with the relative path %(path)s: give the whole path of its main file")
@@ -191,10 +191,10 @@ def inspect(pooler: Pooler, found: Sequence[Process], config_file: str) -> Runni
     files = read_files.read(config_file, start, own[0].config, load)
     if users := own[0].config.get("auth_file"):
         taken.file_paths[USERLIST] = read_files.here(users, start)
-    return Running(taken, own[0], files, show(own[0]), [_further(taken, one, start, load) for one in own[1:]])
+    return RunningPgBouncer(taken, own[0], files, show(own[0]), [_further(taken, one, start, load) for one in own[1:]])
 
 
-def _further(taken: Pooler, process: Process, start: str, load: read_files.Load) -> Running:
+def _further(taken: Pooler, process: Process, start: str, load: read_files.Load) -> RunningPgBouncer:
     """Read what another process that shares the port reads. Raises `Unreadable`, `PoolerUnreachable`."""
     main = process.config.get("conffile", "")
     if not main.startswith("/"):
@@ -202,7 +202,7 @@ def _further(taken: Pooler, process: Process, start: str, load: read_files.Load)
             "the process of %(path)s shares the port, and was started with a relative path: start it with a whole one"
         )
         raise Unreadable(text % {"path": main})
-    return Running(taken, process, read_files.read(main, start, process.config, load), show(process))
+    return RunningPgBouncer(taken, process, read_files.read(main, start, process.config, load), show(process))
 
 
 def show(process: Process) -> Shown:
@@ -213,7 +213,7 @@ def show(process: Process) -> Shown:
     }
 
 
-def differences(before: Shown, after: Shown, running: Running) -> list[str]:
+def differences(before: Shown, after: Shown, running: RunningPgBouncer) -> list[str]:
     """Describe what SHOW tells apart, in sentences; what clients make meanwhile (`*`, look-ups) is none."""
     found = []
     by_clients = {
@@ -231,7 +231,7 @@ def differences(before: Shown, after: Shown, running: Running) -> list[str]:
     return found
 
 
-def answers(running: Running, known: Mapping[str, Answer] | None = None) -> dict[str, Answer]:
+def answers(running: RunningPgBouncer, known: Mapping[str, EntryLogin] | None = None) -> dict[str, EntryLogin]:
     """Log in through each entry but `*`, as somebody whose password is known; `known`: as those who got through."""
     entries = {name: lines[-1] for name, lines in list(running.entries.items())[:MOST_LOGINS] if name != ANY}
     if known is not None:
@@ -242,7 +242,7 @@ def answers(running: Running, known: Mapping[str, Answer] | None = None) -> dict
         return {name: one.result() for name, one in asked.items()}
 
 
-def without(text: str, places: Iterable[Placed]) -> str:
+def without(text: str, places: Iterable[ConfigLine]) -> str:
     """Put the marker before these lines of one file, which are comments then."""
     for place in sorted(places, key=lambda one: -one.start):
         text = text[: place.start] + MARKER + text[place.start :]
@@ -273,7 +273,7 @@ def restored_users(text: str, original: str) -> str:
     return original if mark + kept == f"{original}\n" else mark + kept
 
 
-def _roles(running: Running, entry: Placed) -> list[Answer]:
+def _roles(running: RunningPgBouncer, entry: ConfigLine) -> list[EntryLogin]:
     """Return who may get through an entry, with the passwords that PgBouncer's files or the console's login have."""
     pooler, user, known = running.pooler, entry.pairs.get("user", ""), running.passwords
     others = [role for role in known if role not in (user, pooler.admin_user)][:MOST_ROLES]
@@ -281,12 +281,12 @@ def _roles(running: Running, entry: Placed) -> list[Answer]:
     if not user:
         roles.append(pooler.admin_user)
     secrets = {**known, pooler.admin_user: pooler.admin_password}
-    return [Answer(role, secrets[role]) for role in dict.fromkeys(roles)]
+    return [EntryLogin(role, secrets[role]) for role in dict.fromkeys(roles)]
 
 
-def _first_answer(pooler: Pooler, name: str, roles: Sequence[Answer]) -> Answer:
+def _first_answer(pooler: Pooler, name: str, roles: Sequence[EntryLogin]) -> EntryLogin:
     """Return the first login that gets through, else the first error; asks no database of the panel's."""
-    failed = Answer(error=_("no password of its users is known"))
+    failed = EntryLogin(error=_("no password of its users is known"))
     for number, role in enumerate(roles):
         answer = _answer(pooler, name, role)
         if not answer.error:
@@ -295,7 +295,7 @@ def _first_answer(pooler: Pooler, name: str, roles: Sequence[Answer]) -> Answer:
     return failed
 
 
-def _answer(pooler: Pooler, name: str, role: Answer) -> Answer:
+def _answer(pooler: Pooler, name: str, role: EntryLogin) -> EntryLogin:
     try:
         with closing(_connect(pooler, name, role)) as session, session_deadline.within(session, WITHIN_S):
             try:
@@ -306,12 +306,12 @@ def _answer(pooler: Pooler, name: str, role: Answer) -> Answer:
                 session.execute(b"SELECT 1")
                 row = None
     except psycopg.Error as error:
-        return Answer(role.role, error=reason_of(error))
+        return EntryLogin(role.role, error=reason_of(error))
     identifier, is_standby = row or ("", False)
-    return Answer(role.role, role.password, str(identifier), bool(is_standby))
+    return EntryLogin(role.role, role.password, str(identifier), bool(is_standby))
 
 
-def _connect(pooler: Pooler, name: str, role: Answer) -> psycopg.Connection[tuple[object, ...]]:
+def _connect(pooler: Pooler, name: str, role: EntryLogin) -> psycopg.Connection[tuple[object, ...]]:
     return psycopg.connect(
         **address_of(pooler),
         user=role.role,
@@ -326,7 +326,7 @@ def _connect(pooler: Pooler, name: str, role: Answer) -> psycopg.Connection[tupl
     )
 
 
-def _route_of(line: Placed) -> tuple[object, ...]:
+def _route_of(line: ConfigLine) -> tuple[object, ...]:
     pairs = line.pairs
     return pairs.get("host") or None, str(pairs.get("port", 5432)), pairs.get("dbname", line.key), pairs.get("user")
 
@@ -351,5 +351,5 @@ def _changes(what: str, before: console.Row, after: console.Row) -> list[str]:
     ]
 
 
-def _last(entries: Mapping[str, Sequence[Placed]]) -> Iterator[Placed]:
+def _last(entries: Mapping[str, Sequence[ConfigLine]]) -> Iterator[ConfigLine]:
     return (lines[-1] for lines in entries.values())

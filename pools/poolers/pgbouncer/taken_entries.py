@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from pools.models import Pool
 from pools.poolers.pgbouncer import database_entries, releases, values
-from pools.poolers.pgbouncer.database_entries import LOOSE_PAIR, Entry, Found, quoted
+from pools.poolers.pgbouncer.database_entries import LOOSE_PAIR, Entry, LoginCache, quoted
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
 from pools.poolers.settings_schema import Scope, Version
 
@@ -41,7 +41,7 @@ def client_of(pool: Pool) -> tuple[str, str]:
     return role, (pool.cluster.password_of(role) or "") if role else ""
 
 
-def edited(before: Entry, pool: Pool, config: Config, version: Version, known: Found) -> Entry:
+def edited(before: Entry, pool: Pool, config: Config, version: Version, known: LoginCache) -> Entry:
     """Return the entry as its pool's record wants it; every key that the record does not change stays as it was.
 
     Raises `Rejected` where the password of its user is not known.
@@ -68,7 +68,7 @@ def _changed(pairs: Mapping[str, str], before: Entry, pool: Pool, config: Config
     return found
 
 
-def _login(pairs: Mapping[str, str], pool: Pool, known: Found) -> dict[str, str]:
+def _login(pairs: Mapping[str, str], pool: Pool, known: LoginCache) -> dict[str, str]:
     """Return the user and password where either is another now."""
     if not pool.user:
         return {}
@@ -78,7 +78,7 @@ def _login(pairs: Mapping[str, str], pool: Pool, known: Found) -> dict[str, str]
     return {"user": pool.user, "password": password}
 
 
-def _route(pool: Pool, known: Found) -> dict[str, str]:
+def _route(pool: Pool, known: LoginCache) -> dict[str, str]:
     """Return the address where the cluster, or the choice among its servers, is another than at the take-over."""
     host, port, _note = known.address(pool)
     return {} if [host, port] == pool.taken_over.get("address") else {"host": host, "port": str(port)}

@@ -29,7 +29,7 @@ from pools.clusters import connect
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pool, Pooler, RolePassword, identifiers
 from pools.poolers.base import Rejected
-from pools.poolers.pgbouncer.database_entries import Entry, Found
+from pools.poolers.pgbouncer.database_entries import Entry, LoginCache
 from pools.poolers.settings_schema import Version
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def secrets_of(
     asked: Iterable[tuple[Pool, Entry]],
     kept: Mapping[str, str],
     before: Mapping[str, str],
-    found: Found,
+    found: LoginCache,
 ) -> Secrets:
     """Return user → password in clear of the operator's part (`kept`), the console's admin and the role of each entry.
 

@@ -25,7 +25,7 @@ ON_OFF = {"1": "on", "True": "on", "0": "off", "False": "off"}
 Settings = dict[str, str]
 
 
-class Drafting:
+class ConfigBuilder:
     """One rendering; `live` is PGPOOL SHOW ALL, `disk` and `settled` the files as they lie there and were proved."""
 
     def __init__(self, pooler: Pooler, version: Version, live: Mapping[str, str]) -> None:

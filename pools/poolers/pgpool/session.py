@@ -16,7 +16,7 @@ from pools.models import Pool, Pooler, WaitingSetting
 from pools.poolers import direct_login, local_process
 from pools.poolers.base import ClusterBusy, Rejected
 from pools.poolers.pgpool import backends, child_processes, pcp, preflight, render, sql, verify
-from pools.poolers.pgpool.config_builder import ALL_FILES, Drafting
+from pools.poolers.pgpool.config_builder import ALL_FILES, ConfigBuilder
 from pools.poolers.pgpool.render import MAIN, PASSWD
 from pools.poolers.pgpool.settings_catalog import by_name
 from pools.poolers.pooler_login import reason_of
@@ -48,7 +48,7 @@ class PgpoolSession:
         disk = pooler_files.read(self.pooler, list(ALL_FILES))
         self.pools = {pool.pk: pool for pool in pools}
         self.settled_passwords = settled.get(PASSWD, "")
-        return Drafting(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
+        return ConfigBuilder(self.pooler, self.version, self.live).draft(pools, disk, settled, trust_disk)
 
     def preflight(self, draft: Draft, progress: Progress) -> None:
         """Log in directly to the servers of changed pools, and start a trial instance on the files."""

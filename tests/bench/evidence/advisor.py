@@ -5,7 +5,7 @@ from math import sqrt
 
 from benchmarks.experiments.advice import grid, recommendation
 from benchmarks.experiments.advice.grid import Cell
-from benchmarks.experiments.advice.scalability import Law
+from benchmarks.experiments.advice.scalability import ScalabilityLaw
 from tests.bench.evidence.table import Line, share
 
 SIZES = (1, 2, 4, 8, 16, 32)
@@ -16,10 +16,10 @@ TIE_BAND = 0.03
 NOISE, OF_SECONDS = 0.05, 5.0  # of the throughput of a run of 5 s, one standard deviation; shorter runs have more
 NEAR, GOAL = 0.9, 0.95
 SERVERS = {
-    "peaks early": Law(500, 0.05, 0.01),
-    "peaks late": Law(300, 0.02, 0.0005),
-    "saturates": Law(800, 0.2, 0.0),
-    "contends": Law(1000, 0.6, 0.002),
+    "peaks early": ScalabilityLaw(500, 0.05, 0.01),
+    "peaks late": ScalabilityLaw(300, 0.02, 0.0005),
+    "saturates": ScalabilityLaw(800, 0.2, 0.0),
+    "contends": ScalabilityLaw(1000, 0.6, 0.002),
 }
 OTHER_CLIENTS = (0.75, 1.0, 0.9)  # of the throughput, with fewer clients, those expected, and more
 
@@ -34,14 +34,14 @@ def recommended_sizes(trials: int, seed: int) -> list[Line]:
     return lines
 
 
-def is_near(law: Law, minutes: int, seed: int) -> bool:
+def is_near(law: ScalabilityLaw, minutes: int, seed: int) -> bool:
     """Whether the size that a sweep recommends gives 90 % of the best throughput."""
     found = recommendation.recommend(swept(law, minutes, seed), TIE_BAND, seed, resamples=1)
     assert found is not None
     return law.throughput(found.size) >= NEAR * max(map(law.throughput, SIZES))
 
 
-def swept(law: Law, minutes: int, seed: int) -> dict[int, list[float]]:
+def swept(law: ScalabilityLaw, minutes: int, seed: int) -> dict[int, list[float]]:
     """Return throughputs as the sweep collects them, by size, of the cells with the expected clients."""
     draw = random.Random(seed)
     fitted = grid.fitted(SIZES, EXPECTED, minutes, SCALE)

@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from benchmarks.engines.base import Logged, ParsedLine, ProgramTerms, Progress
+from benchmarks.engines.base import LoggedTransaction, ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.load_output import LogReader, log_files, parse_line, read_output
 from benchmarks.engines.sentences import REQUESTS, WORKERS
 
@@ -76,7 +76,10 @@ def test_the_log_is_read_in_any_pieces() -> None:
     for size in (1, 5, 100):
         reader = LogReader()
         found = [one for at in range(0, len(wire), size) for one in reader.feed(wire[at : at + size])]
-        assert found == [Logged(1_700_000_000_000_000, 1_500), Logged(1_700_000_000_100_000, 2_500)]
+        assert found == [
+            LoggedTransaction(1_700_000_000_000_000, 1_500),
+            LoggedTransaction(1_700_000_000_100_000, 2_500),
+        ]
 
 
 def test_a_warm_up_writes_no_log() -> None:

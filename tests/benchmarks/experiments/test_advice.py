@@ -5,7 +5,7 @@ import pytest
 from benchmarks.analysis import validity
 from benchmarks.experiments.advice import grid, recommendation, scalability
 from benchmarks.experiments.advice.grid import Cell
-from benchmarks.experiments.advice.scalability import Law
+from benchmarks.experiments.advice.scalability import ScalabilityLaw
 from tests.bench.evidence import advisor
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
@@ -14,7 +14,9 @@ SEEDS = 100
 
 @pytest.mark.parametrize("minutes", advisor.MINUTES)
 @pytest.mark.parametrize("law", advisor.SERVERS.values(), ids=advisor.SERVERS)
-def test_the_recommended_size_is_within_10_percent_of_the_best_in_95_of_100_sweeps(law: Law, minutes: int) -> None:
+def test_the_recommended_size_is_within_10_percent_of_the_best_in_95_of_100_sweeps(
+    law: ScalabilityLaw, minutes: int
+) -> None:
     assert sum(advisor.is_near(law, minutes, seed) for seed in range(SEEDS)) >= advisor.GOAL * SEEDS
 
 

@@ -6,8 +6,8 @@ import pytest
 from pytest_django import Settings
 
 from benchmarks.generators import host_files, registration
-from benchmarks.generators.host_files import Needed, Offered
-from benchmarks.generators.registry import Known
+from benchmarks.generators.host_files import FileChoice, RequiredFile
+from benchmarks.generators.registry import GeneratorStatus
 
 ENGINES = {"jmeter": "5.6", "sysbench": "1.0"}
 
@@ -17,8 +17,8 @@ def nothing_here(settings: Settings) -> None:
     settings.JMETER_PLANS = settings.SYSBENCH_SCRIPTS = ""
 
 
-def known(files: dict[str, dict[str, str]] | None) -> Known:
-    return Known("east", None, True, engines=ENGINES, files=files)  # type: ignore[arg-type]  # when is of no matter
+def known(files: dict[str, dict[str, str]] | None) -> GeneratorStatus:
+    return GeneratorStatus("east", None, True, engines=ENGINES, files=files)  # type: ignore[arg-type]  # when is of no matter
 
 
 def test_a_generator_writes_down_its_files_with_its_engines(
@@ -34,8 +34,8 @@ def test_a_generator_writes_down_its_files_with_its_engines(
 
 
 def test_only_plans_and_tpcc_are_files_of_the_host() -> None:
-    assert host_files.needed("jmeter", {"plan": "a.jmx"}) == Needed("jmeter", "plan", "a.jmx")
-    assert host_files.needed("sysbench", {"script": "tpcc"}) == Needed("sysbench", "script", "tpcc.lua")
+    assert host_files.needed("jmeter", {"plan": "a.jmx"}) == RequiredFile("jmeter", "plan", "a.jmx")
+    assert host_files.needed("sysbench", {"script": "tpcc"}) == RequiredFile("sysbench", "script", "tpcc.lua")
     assert host_files.needed("sysbench", {"script": "oltp_read_only"}) is None
     assert host_files.needed("pgbench", {"builtin": "select-only"}) is None
     assert host_files.needed("gone", {}) is None
@@ -59,7 +59,7 @@ def test_only_plans_and_tpcc_are_files_of_the_host() -> None:
     ],
 )
 def test_what_is_wrong_names_file_generator_and_remedy(files: dict[str, dict[str, str]] | None, reported: str) -> None:
-    assert host_files.wrong_with(known(files), Needed("jmeter", "plan", "a.jmx")) == reported
+    assert host_files.wrong_with(known(files), RequiredFile("jmeter", "plan", "a.jmx")) == reported
 
 
 def test_any_is_offered_what_one_of_them_has_and_several_what_all_have(seen) -> None:
@@ -68,9 +68,9 @@ def test_any_is_offered_what_one_of_them_has_and_several_what_all_have(seen) -> 
     seen("bare", engines={"sysbench": "1.0"}, files={"jmeter": {"d.jmx": ""}})
     seen("gone", ago_s=60, engines=ENGINES, files={"jmeter": {"e.jmx": ""}})
     assert host_files.offered("jmeter", []) == [
-        Offered("a.jmx", ("east",)),
-        Offered("b.jmx", ("east", "west")),
-        Offered("c.jmx", ("west",), "a listener"),
+        FileChoice("a.jmx", ("east",)),
+        FileChoice("b.jmx", ("east", "west")),
+        FileChoice("c.jmx", ("west",), "a listener"),
     ]
     assert [one.name for one in host_files.offered("jmeter", ["west"])] == ["b.jmx", "c.jmx"]
     assert [one.name for one in host_files.offered("jmeter", ["east", "west"])] == ["b.jmx"]

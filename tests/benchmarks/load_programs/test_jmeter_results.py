@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.load_programs import jmeter_results
-from benchmarks.load_programs.jmeter_results import Following, Results, kind
+from benchmarks.load_programs.jmeter_results import Results, ResultsFollower, kind
 
 RESULTS = Path(__file__).parent / "results"
 
@@ -51,7 +51,7 @@ def test_a_results_file_is_counted_whole(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("results.jtl").write_text((RESULTS / "products.jtl").read_text())
-    following = Following(Path("log"))
+    following = ResultsFollower(Path("log"))
     following.end()
     summary = json.loads(capsys.readouterr().out.splitlines()[-1])["summary"]
     assert (summary["transactions"], summary["failed"], summary["clients"]) == (124, 0, 4)
@@ -70,7 +70,7 @@ def test_what_transaction_controllers_sum_up_counts_once(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("results.jtl").write_text((RESULTS / "trip.jtl").read_text())
-    Following(None, requests_only=requests_only).end()
+    ResultsFollower(None, requests_only=requests_only).end()
     summary = json.loads(capsys.readouterr().out.splitlines()[-1])["summary"]
     assert summary["transactions"] == counted
 
@@ -88,7 +88,7 @@ def test_empty_intervals_are_said_only_where_something_follows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    following = Following(None)
+    following = ResultsFollower(None)
     clock = Clock(monkeypatch)
     written("timeStamp,elapsed,responseCode,success,bytes,allThreads\n1000000,100,200,true,10,1\n")
     for step in (0.0, 0.5, 1.1, 1.2, 3.5):
@@ -117,7 +117,7 @@ def test_each_request_counts_in_the_second_in_which_it_ended_however_late_it_is_
     began = min(started for started, _ in times)
     ends = [round(started + elapsed - began, 3) for started, elapsed in times]
     monkeypatch.chdir(tmp_path)
-    clock, following = Clock(monkeypatch), Following(None)
+    clock, following = Clock(monkeypatch), ResultsFollower(None)
     clock.now = began - 5.0
     written(heading)
     while rows:
@@ -140,7 +140,7 @@ def test_a_clock_that_is_ahead_makes_no_intervals_of_the_future(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    clock, following = Clock(monkeypatch), Following(None)
+    clock, following = Clock(monkeypatch), ResultsFollower(None)
     clock.now = 1_000.5
     written("timeStamp,elapsed,responseCode,success,bytes,allThreads\n1000000,100,200,true,10,1\n")
     written("9000000,100,200,true,10,1\n")

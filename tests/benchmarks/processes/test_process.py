@@ -12,7 +12,7 @@ from queue import Queue
 import pytest
 
 from benchmarks.processes import process
-from benchmarks.processes.process import Ended, Line, LoadProcess, drain
+from benchmarks.processes.process import Line, LoadProcess, StreamEnd, drain
 from benchmarks.processes.workdir import left_homes, private_home, remove_home
 
 OWNER = "0123456789abcdef0123456789abcdef-1"
@@ -41,7 +41,7 @@ def parsed(load: LoadProcess) -> list[tuple[str, str]]:
     open_streams, lines = {"stdout", "stderr"}, []
     while open_streams:
         event = load.events.get(timeout=30)
-        if isinstance(event, Ended):
+        if isinstance(event, StreamEnd):
             open_streams.remove(event.stream)
         elif isinstance(event, Line):
             lines.append((event.stream, event.text))

@@ -7,7 +7,7 @@ from benchmarks.models import Status
 from pools import connection_strings, deployment
 from pools.clusters import endpoints
 from pools.connection_strings import box as connection_box
-from pools.connection_strings.box import Shown
+from pools.connection_strings.box import BoxChoices
 from pools.models import Pool, PoolState
 from tests.benchmarks.submitting import submit_one, submit_pair
 from tests.live.benchmarks.conftest import QUICK, execute
@@ -58,6 +58,6 @@ def test_its_connection_strings_leave_the_role_to_whoever_reads_them(inbound: Po
     assert endpoints.address_of_pool(inbound).user == ""
     uri = connection_strings.render(endpoints.of_pool(inbound), "uri", reveal=True)
     assert uri.startswith("postgresql://YOUR_ROLE@")
-    box = connection_box.of_pool(inbound, Shown(reveal=True))
+    box = connection_box.of_pool(inbound, BoxChoices(reveal=True))
     assert box.endpoints[0]["note"].startswith("Each role except superusers logs in as itself: use yours in")
     assert not box.knows_password

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from benchmarks.experiments import library
-from panel.quickstart.demo_experiment import DIRECT, PARTS, Measured, Part, report
+from panel.quickstart.demo_experiment import DIRECT, PARTS, MeasuredPart, Part, report
 
 PART = Part("burst", ("150-direct", "150-pool97"), 6, 60, refused=("150-direct",))
 
@@ -36,9 +36,9 @@ def pooled(*outcomes: str, **more: Any) -> dict[str, Any]:
     return arm("150-pool97", "150 clients, pool of 97", *outcomes, **judged | more)
 
 
-def measured(*arms: dict[str, Any], part: Part = PART, **more: Any) -> Measured:
+def measured(*arms: dict[str, Any], part: Part = PART, **more: Any) -> MeasuredPart:
     values = {"number": 1, "state": "succeeded", "conclusion": "Reproduced: it is so.", "reasons": [], "notes": []}
-    return Measured(part, "A burst", values | {"arms": list(arms)} | more)
+    return MeasuredPart(part, "A burst", values | {"arms": list(arms)} | more)
 
 
 REPEATS = 4

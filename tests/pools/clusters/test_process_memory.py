@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from pools.clusters import process_memory
-from pools.clusters.process_memory import Measured, Session, Why
+from pools.clusters.process_memory import ProcessMemory, Session, Why
 
 SESSION = Session(10, "panel", "postgres", 40001)
 # of a PostgreSQL 15 on Linux 6.18, whose session had read the catalog
@@ -40,7 +40,7 @@ def proc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_session_s_own_memory_is_anonymous_and_counts_no_shared_buffers(proc: Path) -> None:
     found = process_memory.measure(SESSION, [11, 12, 999])
-    assert found == Measured(2, own=16_091 * 1024, proportional=17_356 * 1024)
+    assert found == ProcessMemory(2, own=16_091 * 1024, proportional=17_356 * 1024)
     assert not found.counts_shared
 
 
@@ -48,7 +48,7 @@ def test_a_kernel_that_does_not_tell_it_has_the_whole_proportional_memory_instea
     older = "".join(line for line in ROLLUP.splitlines(keepends=True) if not line.startswith("Pss_"))
     (proc / "11" / "smaps_rollup").write_text(older)
     found = process_memory.measure(SESSION, [11])
-    assert found == Measured(1, own=17_356 * 1024, proportional=17_356 * 1024)
+    assert found == ProcessMemory(1, own=17_356 * 1024, proportional=17_356 * 1024)
     assert found.counts_shared
 
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from pools.console import show_cache
-from pools.console.show_cache import Shown
+from pools.console.show_cache import ShowResult
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import PoolerKind
 from pools.monitoring import sampler
@@ -38,7 +38,7 @@ def asked(monkeypatch):
 
 def test_many_watchers_cost_one_question_a_second(asked, monkeypatch):
     pooler = a_pooler()
-    assert [show_cache.rows(pooler, "clients") for _ in range(3)] == [Shown(CLIENTS)] * 3
+    assert [show_cache.rows(pooler, "clients") for _ in range(3)] == [ShowResult(CLIENTS)] * 3
     assert asked == ["clients"]
     monkeypatch.setattr(show_cache, "FRESH_S", 0.0)
     show_cache.rows(pooler, "clients")
@@ -53,16 +53,16 @@ def test_an_edited_pooler_is_asked_anew(asked):
 
 
 def test_what_all_watchers_share_is_not_asked_again(asked):
-    assert show_cache.rows(a_pooler(), "pools") == Shown([{"database": "web"}])
+    assert show_cache.rows(a_pooler(), "pools") == ShowResult([{"database": "web"}])
     assert asked == []
 
 
 def test_reasons_take_the_place_of_rows(asked, monkeypatch):
     pooler = a_pooler()
-    assert show_cache.rows(pooler, "servers") == Shown(error="the pooler's console hung up")
-    assert show_cache.rows(pooler, "mem") == Shown(error="SHOW mem was refused: invalid command")
+    assert show_cache.rows(pooler, "servers") == ShowResult(error="the pooler's console hung up")
+    assert show_cache.rows(pooler, "mem") == ShowResult(error="SHOW mem was refused: invalid command")
     monkeypatch.setattr(sampler, "latest", lambda pooler: ConsoleSnapshot(error="it is down"))
-    assert show_cache.rows(pooler, "pools") == Shown(error="it is down")
+    assert show_cache.rows(pooler, "pools") == ShowResult(error="it is down")
 
 
 def test_rows_that_nobody_watches_any_more_are_forgotten(asked, monkeypatch):

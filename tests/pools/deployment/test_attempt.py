@@ -8,7 +8,7 @@ import pytest
 
 from core.lib import crypto
 from pools.deployment import snapshots
-from pools.deployment.attempt import Wanted, count_unsettled
+from pools.deployment.attempt import DesiredState, count_unsettled
 from pools.models import Pool, PoolState, Revision, RevisionState
 from tests.pools import records
 
@@ -29,7 +29,7 @@ def live(db: None) -> Revision:
 def test_settled_pools_are_read_without_their_fields_and_held_as_they_are_live(live: Revision) -> None:
     pooler = live.pooler
     Pool.objects.get(name="sales").edit(None, size=9, state=PoolState.PENDING)
-    asked = Wanted.of(pooler, live)
+    asked = DesiredState.of(pooler, live)
     assert [(pool.name, "database" in pool.get_deferred_fields()) for pool in asked.pools] == [
         ("orders", True),
         ("sales", False),
@@ -41,7 +41,7 @@ def test_settled_pools_are_read_without_their_fields_and_held_as_they_are_live(l
 
 def test_a_pool_that_the_live_revision_does_not_know_is_read_whole(live: Revision) -> None:
     records.a_pool(pooler=live.pooler, cluster=Pool.objects.first().cluster, name="new", state=PoolState.APPLIED)
-    asked = Wanted.of(live.pooler, live)
+    asked = DesiredState.of(live.pooler, live)
     assert "database" not in {pool.name: pool.get_deferred_fields() for pool in asked.pools}["new"]
     assert len(snapshots.snapshot(live.pooler, asked.pools, live.specs)["pools"]) == 3
 
@@ -49,7 +49,7 @@ def test_a_pool_that_the_live_revision_does_not_know_is_read_whole(live: Revisio
 def test_pools_of_a_busy_cluster_stay_as_they_are_live(live: Revision) -> None:
     Pool.objects.get(name="sales").edit(None, size=9, state=PoolState.PENDING)
     busy = {Pool.objects.first().route}
-    asked = Wanted.of(live.pooler, live, busy)
+    asked = DesiredState.of(live.pooler, live, busy)
     assert asked.changed == []
     assert snapshots.snapshot(live.pooler, asked.pools, live.specs) == live.specs
     assert Pool.objects.get(name="sales").state == PoolState.PENDING
@@ -59,7 +59,7 @@ def test_pools_to_standbys_do_not_wait_for_the_primary(live: Revision) -> None:
     sales = Pool.objects.get(name="sales")
     busy = {sales.route}
     sales.edit(None, target="standby", state=PoolState.PENDING)
-    assert (Wanted.of(live.pooler, live, busy).changed, count_unsettled(live.pooler, busy)) == ([sales], 1)
+    assert (DesiredState.of(live.pooler, live, busy).changed, count_unsettled(live.pooler, busy)) == ([sales], 1)
     assert count_unsettled(live.pooler, {*busy, sales.route}) == 0
 
 

@@ -1,7 +1,7 @@
 """What a host says of its processes."""
 
 from pools.hosts import processes
-from pools.hosts.base import Finished
+from pools.hosts.base import CompletedCommand
 from pools.hosts.worker import WorkerConnection
 
 SAID = b"""process 812
@@ -33,8 +33,8 @@ unix 13 /run/admin.sock.812.tmp
 class Host(WorkerConnection):
     """One that says this; its second process ended while it was looked at."""
 
-    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = 0) -> Finished:
-        return Finished(0, SAID, b"")
+    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = 0) -> CompletedCommand:
+        return CompletedCommand(0, SAID, b"")
 
 
 def test_ports_are_those_of_a_processs_own_sockets_and_ended_processes_are_left_out() -> None:

@@ -16,7 +16,7 @@ from pools.hosts.base import (
     RUN_S,
     SCRIPTS,
     Access,
-    Finished,
+    CompletedCommand,
     HostConnection,
     HostRefused,
     PlacedFile,
@@ -138,7 +138,7 @@ class Overtaken(WorkerConnection):
     def __init__(self, times: int) -> None:
         self.times = times
 
-    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> Finished:
+    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> CompletedCommand:
         if "replace.sh" in words and self.times:
             self.times -= 1
             ssh_files.replace(HOST, words[0], NEW | {"pooldeck.ini": f"late {self.times}".encode()})
@@ -166,10 +166,10 @@ def test_who_lost_the_lock_reads_and_writes_no_further_time(folder: Path) -> Non
 class Ending(WorkerConnection):
     """A host where a script's end is not what it did: it replaced everything."""
 
-    def __init__(self, end: Finished | HostRefused) -> None:
+    def __init__(self, end: CompletedCommand | HostRefused) -> None:
         self.end = end
 
-    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> Finished:
+    def script(self, name: str, *words: str, stdin: bytes = b"", timeout_s: float = RUN_S) -> CompletedCommand:
         done = super().script(name, *words, stdin=stdin, timeout_s=timeout_s)
         if "read.sh" in words:
             return done
@@ -178,8 +178,10 @@ class Ending(WorkerConnection):
         return self.end
 
 
-@pytest.mark.parametrize("end", [HostRefused("it took too long"), Finished(137, b"", b"")], ids=["too late", "killed"])
-def test_a_script_that_was_ended_may_have_replaced_the_files(folder: Path, end: Finished | HostRefused) -> None:
+@pytest.mark.parametrize(
+    "end", [HostRefused("it took too long"), CompletedCommand(137, b"", b"")], ids=["too late", "killed"]
+)
+def test_a_script_that_was_ended_may_have_replaced_the_files(folder: Path, end: CompletedCommand | HostRefused) -> None:
     with pytest.raises(OutcomeUnknown, match=r"replace\.sh .* what it did on its host is not known"):
         ssh_files.replace(Ending(end), str(folder), NEW)
     assert held(folder) == NEW
@@ -191,7 +193,7 @@ class Unsynced(WorkerConnection):
     def __init__(self, shims: Path) -> None:
         self.path = f"{shims}:{PATH}"
 
-    def run(self, argv: Sequence[str], *, environment: Any = None, **others: Any) -> Finished:
+    def run(self, argv: Sequence[str], *, environment: Any = None, **others: Any) -> CompletedCommand:
         return super().run(argv, environment={"PATH": self.path, **(environment or {})}, **others)
 
 

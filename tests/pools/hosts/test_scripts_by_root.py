@@ -11,7 +11,7 @@ import pytest
 
 from pools.errors import ApplyFailed
 from pools.hosts import ssh_files
-from pools.hosts.base import PATH, RUN_S, Access, Finished, UnsafeFolder
+from pools.hosts.base import PATH, RUN_S, Access, CompletedCommand, UnsafeFolder
 from pools.hosts.worker import WorkerConnection
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="only root can do what its owners can't")
@@ -63,7 +63,7 @@ class Planted(WorkerConnection):
         environment: Mapping[str, str] | None = None,
         folder: str = "/",
         timeout_s: float = RUN_S,
-    ) -> Finished:
+    ) -> CompletedCommand:
         if not stdin:
             return super().run(argv, environment=environment, folder=folder, timeout_s=timeout_s)
         pipe = subprocess.PIPE
@@ -74,7 +74,7 @@ class Planted(WorkerConnection):
             time.sleep(0.3)  # it waits for stdin
             self.link.symlink_to(self.target)
             out, err = child.communicate(stdin)
-        return Finished(child.returncode, out, err)
+        return CompletedCommand(child.returncode, out, err)
 
 
 @pytest.mark.parametrize("of_new", [None, Access(OWNER, OWNER, 0o640)])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pools.hosts.base import ABSENT, Finished
+from pools.hosts.base import ABSENT, CompletedCommand
 from pools.hosts.keys import socket_path
 from pools.hosts.ssh import PROHIBITED, SshConnection
 
@@ -27,7 +27,7 @@ from pools.hosts.ssh import PROHIBITED, SshConnection
 def test_a_socket_that_is_not_opened_has_a_reason_whatever_its_test_ended_with(
     monkeypatch: pytest.MonkeyPatch, exit_code: int, reason: str
 ) -> None:
-    monkeypatch.setattr(SshConnection, "run", lambda *_: Finished(exit_code, b"", b""))
+    monkeypatch.setattr(SshConnection, "run", lambda *_: CompletedCommand(exit_code, b"", b""))
     client: Any = SimpleNamespace()
     assert SshConnection(client)._socket_refusal("/run/p/.s.PGSQL.6432") == reason
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 from core.installation.models import Installation
 from pools.errors import IllegalTransition
 from pools.inventory import clusters, creations, shelf
-from pools.inventory.shelf import NameTaken, NoneFits, Wanted
+from pools.inventory.shelf import ClusterRequest, NameTaken, NoneFits
 from pools.models import ClusterCreation, CreationState
 from tests.pools.create_files import REGION, SIZE, CreateFile, a_creation, create_file
 from tests.pools.records import a_cluster
@@ -26,7 +26,7 @@ def test_a_request_is_stored_and_queued(
     monkeypatch.setattr("pools.task_queue.send", lambda *words: sent.append(words))
     create_file.offer(versions=["15", "16"])
     with django_capture_on_commit_callbacks(execute=True):
-        creation = creations.request(Wanted("orders", size=SIZE.upper(), tags=["prod"], nodes=2))
+        creation = creations.request(ClusterRequest("orders", size=SIZE.upper(), tags=["prod"], nodes=2))
     assert creation is not None
     assert (creation.name, creation.size, creation.region, creation.version, creation.nodes, creation.tags) == (
         "orders", SIZE, REGION, "16", 2, ["prod"]
@@ -40,26 +40,26 @@ def test_a_request_is_stored_and_queued(
 def test_what_no_table_offers_is_not_requested(create_file: CreateFile, asked: dict[str, Any]) -> None:
     create_file.offer(versions=["15"])
     with pytest.raises(NoneFits, match=f"the commands are for {SIZE}/{REGION}/15"):
-        creations.request(Wanted("orders", **asked))
+        creations.request(ClusterRequest("orders", **asked))
     assert not ClusterCreation.objects.exists()
 
 
 def test_without_a_file_nothing_is_requested(settings: Any) -> None:
     settings.CREATE_FILE = ""
-    assert creations.request(Wanted("orders")) is None
+    assert creations.request(ClusterRequest("orders")) is None
 
 
 def test_a_name_is_requested_once(create_file: CreateFile) -> None:
     create_file.offer()
     a_creation(name="orders")
     with pytest.raises(NameTaken, match="is being created"):
-        creations.request(Wanted("orders"))
+        creations.request(ClusterRequest("orders"))
 
 
 def test_the_name_of_a_request_is_taken_for_the_shelf_and_for_registrations(create_file: CreateFile) -> None:
     a_creation(name="orders")
     with pytest.raises(NameTaken, match="'orders' is being created"):
-        shelf.claim(Wanted("orders"))
+        shelf.claim(ClusterRequest("orders"))
     with pytest.raises(clusters.InvalidCluster, match="'orders' is being created"):
         clusters.register({"name": "orders", "host": "127.0.0.1", "port": 1, "admin_user": "postgres"})
 
@@ -67,7 +67,7 @@ def test_the_name_of_a_request_is_taken_for_the_shelf_and_for_registrations(crea
 def test_an_impossible_name_is_refused(create_file: CreateFile) -> None:
     create_file.offer()
     with pytest.raises(clusters.InvalidCluster, match="64 bytes"):
-        creations.request(Wanted("x" * 64))
+        creations.request(ClusterRequest("x" * 64))
 
 
 def test_a_paused_panel_takes_no_request(create_file: CreateFile) -> None:
@@ -75,7 +75,7 @@ def test_a_paused_panel_takes_no_request(create_file: CreateFile) -> None:
     copy = {"home": "/", "home_inode": 1, "last_start": "0" * 32, "paused_because": "moved"}
     Installation.objects.create(**copy, paused_at=timezone.now())
     with pytest.raises(IllegalTransition, match="paused"):
-        creations.request(Wanted("orders"))
+        creations.request(ClusterRequest("orders"))
 
 
 def test_a_request_that_no_worker_has_is_withdrawn_at_once() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pools.hosts import ssh
-from pools.hosts.base import Finished, HostRefused
+from pools.hosts.base import CompletedCommand, HostRefused
 from pools.hosts.worker import WorkerConnection
 from pools.inventory import hosts
 from pools.models import HostState
@@ -20,10 +20,10 @@ INSTALLED = "".join(f"{name}\t/usr/bin/{name}\t1.0\n" for name in ("bwrap", *hos
 class HangingSandbox(WorkerConnection):
     """A host whose bubblewrap never ends."""
 
-    def run(self, argv: Sequence[str], **_: Any) -> Finished:
+    def run(self, argv: Sequence[str], **_: Any) -> CompletedCommand:
         if argv == hosts.SANDBOX_TRIAL:
             raise HostRefused("bwrap did not end on host db-1 within 30 s, and was ended")
-        return Finished(0, INSTALLED.encode(), b"")
+        return CompletedCommand(0, INSTALLED.encode(), b"")
 
 
 def test_a_sandbox_that_hangs_is_a_fault_of_the_sandbox_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from pools.console import show_cache
-from pools.console.show_cache import Shown
+from pools.console.show_cache import ShowResult
 from pools.models import PoolerKind
 from tests.callers import queries_of
 from tests.pages import page_of
@@ -23,7 +23,9 @@ def console(monkeypatch):
 
     def rows(pooler, word):
         asked.append(word)
-        return Shown(answers[word]) if word in answers else Shown(error="pooler edge can't be reached: refused")
+        return (
+            ShowResult(answers[word]) if word in answers else ShowResult(error="pooler edge can't be reached: refused")
+        )
 
     monkeypatch.setattr(show_cache, "rows", rows)
     answers["asked"] = asked

@@ -9,7 +9,7 @@ from django.urls import reverse
 from pools.clusters import activity
 from pools.clusters.activity import Bar, IdleMemory, Insights, Part, StateTotal
 from pools.clusters.memory_budget import GB, MB, MemoryBudget, Settings
-from pools.clusters.process_memory import Measured, Why
+from pools.clusters.process_memory import ProcessMemory, Why
 from pools.clusters.topology import Place
 from pools.models import Cluster
 from tests import callers
@@ -35,7 +35,7 @@ def a_look(cluster: Cluster, **fields: object) -> Insights:
         "by_application": (),
         "transactions": [],
         "waits": [{"type": "Lock", "event": "relation", "sessions": 3}],
-        "idle": IdleMemory(2, Measured(2, 3 * MB, 5 * MB), None),
+        "idle": IdleMemory(2, ProcessMemory(2, 3 * MB, 5 * MB), None),
         "memory": MemoryBudget(Settings(100, 64 * MB, GB, 8 * MB, 64 * MB), 4 * GB, "as stated for the cluster"),
         "own_settings": [],
     } | fields

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.analysis.latency.histogram import Histogram, merged
 from benchmarks.analysis.latency.intervals import Intervals
 from benchmarks.analysis.latency.report import of_run
-from benchmarks.engines.base import Logged
+from benchmarks.engines.base import LoggedTransaction
 from benchmarks.models import LatencyHistogram
 from benchmarks.results.import_output import import_output
 from benchmarks.runs.execution import latency_exchange
@@ -41,7 +41,7 @@ def test_weights_of_merged_parts_are_no_latencies() -> None:
 @pytest.mark.parametrize(("count", "shown"), [(19, 0), (20, 1), (347, 2), (1_000, 3)])
 def test_an_interval_shows_what_is_behind_it_of_one_load_and_of_several(count: int, shown: int) -> None:
     intervals = Intervals()
-    intervals.add([Logged(at_us=1_000, latency_us=one + 1, lag_us=0) for one in range(count)])
+    intervals.add([LoggedTransaction(at_us=1_000, latency_us=one + 1, lag_us=0) for one in range(count)])
     assert len(intervals.end(2_000)) == shown
     parts = [Latencies(array("I", range(1, count + 1)), 1.0)]
     assert len(latency_exchange.percentiles(parts)) == shown

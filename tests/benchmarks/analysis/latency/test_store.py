@@ -8,7 +8,7 @@ import pytest
 from benchmarks.analysis.latency import store
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.analysis.latency.log_follower import Follower
-from benchmarks.engines.base import Logged
+from benchmarks.engines.base import LoggedTransaction
 from benchmarks.errors import Fenced
 from benchmarks.models import LatencyHistogram, Run, Sample, Status
 from benchmarks.processes import logs
@@ -53,7 +53,7 @@ def test_percentiles_histogram_and_late_intervals_are_kept(tmp_path: Path):
     run = running(rate=100.0, sampling_rate=0.5)
     follower, now = follower_of(run, tmp_path), time.time_ns() // 1000
     follower.intervals.end(now)
-    follower.intervals.add([Logged(now - 1, 2_000, 1_000)] * 100, scheduled=True)
+    follower.intervals.add([LoggedTransaction(now - 1, 2_000, 1_000)] * 100, scheduled=True)
     follower.intervals.end(now + 1_000_000)
     figures = store.keep(run, follower, [2, 4])
     assert figures == {
@@ -74,7 +74,7 @@ def test_nothing_is_kept_of_a_broken_or_empty_log(tmp_path: Path):
     run = running()
     follower = follower_of(run, tmp_path)
     assert store.keep(run, follower, []) == {}
-    follower.intervals.add([Logged(1, 1)])
+    follower.intervals.add([LoggedTransaction(1, 1)])
     follower.broken = "the log of transactions can't be read"
     assert store.keep(run, follower, []) == {}
     assert not LatencyHistogram.objects.exists()
@@ -83,7 +83,7 @@ def test_nothing_is_kept_of_a_broken_or_empty_log(tmp_path: Path):
 def test_an_attempt_that_ended_elsewhere_keeps_nothing(tmp_path: Path):
     run = running()
     follower = follower_of(run, tmp_path)
-    follower.intervals.add([Logged(1, 1)])
+    follower.intervals.add([LoggedTransaction(1, 1)])
     Run.objects.filter(pk=run.pk).update(status=Status.LOST)
     with pytest.raises(Fenced):
         store.keep(run, follower, [])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engines.base import Logged
+from benchmarks.engines.base import LoggedTransaction
 from benchmarks.engines.pgbench.transaction_log import TransactionLog, log_files
 from tests.benchmarks.engines.pgbench.captured import OUTPUTS
 from tests.drawing import examples
@@ -22,12 +22,12 @@ def reader_of(path: Path) -> TransactionLog:
     return TransactionLog(*COLUMNS.get(path.stem, (False, False)))
 
 
-def plainly(path: Path) -> list[Logged]:
+def plainly(path: Path) -> list[LoggedTransaction]:
     """What the lines of a whole log say, read word by word."""
     lagged = COLUMNS.get(path.stem, (False, False))[0]
     lines = (line.split() for line in path.read_text().splitlines())
     return [
-        Logged(int(line[4]) * 1_000_000 + int(line[5]), int(line[2]), int(line[6]) if lagged else 0)
+        LoggedTransaction(int(line[4]) * 1_000_000 + int(line[5]), int(line[2]), int(line[6]) if lagged else 0)
         for line in lines
         if line[2].isdigit()
     ]
@@ -82,7 +82,7 @@ def test_anything_but_a_whole_line_is_left_out_and_the_next_is_read(line: bytes)
     reader = TransactionLog()
     assert reader.feed(line) == []
     reader.feed(b"\n")
-    assert reader.feed(WHOLE) == [Logged(1795299657214991, 1042)]
+    assert reader.feed(WHOLE) == [LoggedTransaction(1795299657214991, 1042)]
 
 
 def test_a_line_of_eight_megabytes_is_dropped_without_being_kept():
@@ -90,7 +90,7 @@ def test_a_line_of_eight_megabytes_is_dropped_without_being_kept():
     for _ in range(128):
         assert reader.feed(b"7 " * 32_768) == []
         assert len(reader._rest) <= 2_048
-    assert reader.feed(b"1 1 5 0 1795299657 1\n" + WHOLE) == [Logged(1795299657214991, 1042)]
+    assert reader.feed(b"1 1 5 0 1795299657 1\n" + WHOLE) == [LoggedTransaction(1795299657214991, 1042)]
 
 
 BYTES = st.binary(max_size=200) | st.sampled_from([WHOLE, WHOLE[:-1], WHOLE[9:], b"0 1 2 3 4 5\n", b"\n", b" "])
@@ -129,7 +129,9 @@ def test_the_options_say_what_is_logged():
     files = log_files({"percentiles": True, "rate": 50.0, "sampling_rate": 0.1, "max_tries": 0})
     assert files is not None
     assert (files.pattern, files.scheduled, files.sampling_rate) == ("pgbench_log.*", True, 0.1)
-    assert files.reader().feed(b"0 1 1163 0 1795299674 712683 182 0\n") == [Logged(1795299674712683, 1163, 182)]
+    assert files.reader().feed(b"0 1 1163 0 1795299674 712683 182 0\n") == [
+        LoggedTransaction(1795299674712683, 1163, 182)
+    ]
     once = log_files({"percentiles": True, "max_tries": 1})
     assert once is not None
-    assert once.reader().feed(WHOLE) == [Logged(1795299657214991, 1042)]
+    assert once.reader().feed(WHOLE) == [LoggedTransaction(1795299657214991, 1042)]

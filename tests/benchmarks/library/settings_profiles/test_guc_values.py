@@ -2,15 +2,17 @@
 
 import pytest
 
-from benchmarks.library.settings_profiles.guc_values import Known, in_words, read
+from benchmarks.library.settings_profiles.guc_values import ServerSetting, in_words, read
 
-BUFFERS = Known("shared_buffers", "16384", "8kB", "postmaster", "integer", minimum="16", maximum="1073741823")
-WORK = Known("work_mem", "4096", "kB", "user", "integer", minimum="64", maximum="2147483647")
-TIMEOUT = Known("checkpoint_timeout", "300", "s", "sighup", "integer", minimum="30", maximum="86400")
-COST = Known("random_page_cost", "4", "", "user", "real", minimum="0", maximum="1.79769e+308")
-FLAG = Known("autovacuum", "on", "", "sighup", "bool")
-COMMIT = Known("synchronous_commit", "on", "", "user", "enum", ("local", "remote_write", "remote_apply", "on", "off"))
-TEXT = Known("log_line_prefix", "%m ", "", "sighup", "string")
+BUFFERS = ServerSetting("shared_buffers", "16384", "8kB", "postmaster", "integer", minimum="16", maximum="1073741823")
+WORK = ServerSetting("work_mem", "4096", "kB", "user", "integer", minimum="64", maximum="2147483647")
+TIMEOUT = ServerSetting("checkpoint_timeout", "300", "s", "sighup", "integer", minimum="30", maximum="86400")
+COST = ServerSetting("random_page_cost", "4", "", "user", "real", minimum="0", maximum="1.79769e+308")
+FLAG = ServerSetting("autovacuum", "on", "", "sighup", "bool")
+COMMIT = ServerSetting(
+    "synchronous_commit", "on", "", "user", "enum", ("local", "remote_write", "remote_apply", "on", "off")
+)
+TEXT = ServerSetting("log_line_prefix", "%m ", "", "sighup", "string")
 
 
 @pytest.mark.parametrize(

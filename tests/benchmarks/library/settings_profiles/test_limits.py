@@ -3,16 +3,16 @@
 import pytest
 
 from benchmarks.library.settings_profiles import limits
-from benchmarks.library.settings_profiles.guc_values import Known, read
+from benchmarks.library.settings_profiles.guc_values import ServerSetting, read
 from benchmarks.library.settings_profiles.limits import Server
 
 GB = 1024**3
-BUFFERS = Known("shared_buffers", "16384", "8kB", "postmaster", "integer", minimum="16", maximum="1073741823")
-WORK_MEM = Known("work_mem", "4096", "kB", "user", "integer", minimum="64", maximum="2147483647")
-WAL = Known("max_wal_size", "1024", "MB", "sighup", "integer", minimum="2", maximum="2147483647")
-CONNECTIONS = Known("max_connections", "100", "", "postmaster", "integer", minimum="1", maximum="262143")
-HUGE = Known("huge_pages", "try", "", "postmaster", "enum", choices=("off", "on", "try"))
-COST = Known("random_page_cost", "4", "", "user", "real", minimum="0", maximum="1.79769e+308")
+BUFFERS = ServerSetting("shared_buffers", "16384", "8kB", "postmaster", "integer", minimum="16", maximum="1073741823")
+WORK_MEM = ServerSetting("work_mem", "4096", "kB", "user", "integer", minimum="64", maximum="2147483647")
+WAL = ServerSetting("max_wal_size", "1024", "MB", "sighup", "integer", minimum="2", maximum="2147483647")
+CONNECTIONS = ServerSetting("max_connections", "100", "", "postmaster", "integer", minimum="1", maximum="262143")
+HUGE = ServerSetting("huge_pages", "try", "", "postmaster", "enum", choices=("off", "on", "try"))
+COST = ServerSetting("random_page_cost", "4", "", "user", "real", minimum="0", maximum="1.79769e+308")
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ COST = Known("random_page_cost", "4", "", "user", "real", minimum="0", maximum="
     ],
 )
 def test_a_value_that_may_keep_the_server_from_starting_asks_for_an_admin(
-    known: Known, value: str, server: Server, allowed: bool
+    known: ServerSetting, value: str, server: Server, allowed: bool
 ) -> None:
     reason = limits.beyond(known, read(known, value), server)
     assert (reason == "") is allowed, reason

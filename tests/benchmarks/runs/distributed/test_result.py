@@ -27,7 +27,7 @@ def whole() -> Run:
     return Run.objects.enqueue(wanted_generators=["east", "west"])
 
 
-def end(whole: Run, *parts: Run, stop: Exception | None = None) -> coordinator.Ending:
+def end(whole: Run, *parts: Run, stop: Exception | None = None) -> coordinator.EndState:
     return coordinator.ending(whole, Recorder(whole), list(parts), stop)
 
 

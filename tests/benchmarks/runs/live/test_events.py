@@ -151,7 +151,7 @@ def test_a_watcher_who_leaves_leaves_nothing_behind():
 
 def test_a_state_is_told_when_it_is_further_than_those_before():
     described, state = (
-        follower._Sent(),
+        follower._SentState(),
         {"attempt": 1, "load_began_at": None, "progress_percent": None, "cancel_requested": False},
     )
     steps = [

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from benchmarks.models import Run, Status
 from benchmarks.runs.submission import queue_status
-from benchmarks.runs.submission.queue_status import Shared
+from benchmarks.runs.submission.queue_status import SharedResource
 from pools.models import Cluster
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def test_a_queued_run_waits_for_the_active_one_and_its_time(demo):
 def test_the_second_of_a_pair_waits_for_the_first(demo):
     first = Run.objects.enqueue(cluster=demo, group="5b0b5f5e-8a53-4b6a-a2f0-4f7a0a8c1d11")
     second = Run.objects.enqueue(cluster=demo, group=first.group)
-    assert queue_status.waits_for(second) == queue_status.Waiting(first, 1, None, Shared.GROUP)
+    assert queue_status.waits_for(second) == queue_status.QueueStatus(first, 1, None, SharedResource.GROUP)
 
 
 def test_the_number_of_runs_ahead_is_a_sentence_of_its_own(demo):
@@ -50,7 +50,7 @@ def test_a_run_waits_for_the_one_on_its_generator(demo, seen):
     seen("east")
     active = Run.objects.enqueue(status=Status.RUNNING, generator="east", options={"duration": 30})
     found = queue_status.waits_for(Run.objects.enqueue(cluster=demo, generator="east", wanted_generators=["east"]))
-    assert (found.run, found.shared, found.name, found.missing) == (active, Shared.GENERATOR, "east", ())
+    assert (found.run, found.shared, found.name, found.missing) == (active, SharedResource.GENERATOR, "east", ())
     assert found.sentences == ["waits for run 1 on generator east, about 30 s left"]
 
 
@@ -59,7 +59,7 @@ def test_a_run_over_several_waits_for_whichever_is_busy(demo, seen):
     seen("west")
     active = Run.objects.enqueue(status=Status.RUNNING, generator="west")
     found = queue_status.waits_for(Run.objects.enqueue(cluster=demo, wanted_generators=["east", "west"]))
-    assert (found.run, found.shared, found.name) == (active, Shared.GENERATOR, "west")
+    assert (found.run, found.shared, found.name) == (active, SharedResource.GENERATOR, "west")
 
 
 def test_while_all_are_busy_any_run_waits_for_the_one_that_ends_first(demo, seen):

@@ -13,7 +13,7 @@ from panel.quickstart.servers import PostgresServer, free_port
 from pools.clusters import activity
 from pools.clusters.activity import IdleMemory, Insights, Part
 from pools.clusters.memory_budget import MB, Settings
-from pools.clusters.process_memory import Measured, Why
+from pools.clusters.process_memory import ProcessMemory, Why
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 from tests.live.standbys import registered, until
@@ -135,7 +135,7 @@ def test_idle_connections_are_measured_where_they_run_here(cluster: Cluster, ser
         for _ in range(4):
             clients.enter_context(client(server, "web"))
         found = seen(cluster, 4).idle
-    assert isinstance(found.measured, Measured), found.why_not
+    assert isinstance(found.measured, ProcessMemory), found.why_not
     assert (found.connections, found.measured.processes, found.why_not) == (4, 4, None)
     assert 0.5 * MB < found.measured.own < 20 * MB
     assert found.measured.own < found.measured.proportional < 40 * MB

@@ -15,7 +15,7 @@ from pools.hosts import atomic_write
 from pools.models import Cluster, Pool, Pooler, PoolerState, PoolState, RevisionState
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import console, preflight, verify
-from pools.poolers.pgbouncer.config_builder import Drafting
+from pools.poolers.pgbouncer.config_builder import ConfigBuilder
 from tests.live.pools.conftest import ConfigBytes, Live, LogIn, MakePool, state_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -289,7 +289,7 @@ def test_a_pooler_that_dies_midway_finds_the_old_files_and_its_pools_wait(
     assert (state_of(fresh), log_in("fresh"), log_in("orders")) == ((PoolState.APPLIED, ""), "app", "app")
 
 
-@pytest.mark.parametrize(("owner", "name"), [(Drafting, "_moved"), (preflight, "start"), (verify, "log_in")])
+@pytest.mark.parametrize(("owner", "name"), [(ConfigBuilder, "_moved"), (preflight, "start"), (verify, "log_in")])
 def test_a_fault_of_the_panels_own_is_rolled_back_and_not_tried_for_ever(
     owner: object,
     name: str,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pools.models import Cluster, Pool, Pooler
 from pools.poolers.base import Rejected
 from pools.poolers.pgbouncer import database_entries
-from pools.poolers.pgbouncer.database_entries import Entry, Found, Reader
+from pools.poolers.pgbouncer.database_entries import Entry, LoginCache, Reader
 
 POOL = UUID("6f1ab2de-0000-4000-8000-000000000001")
 V18, V24 = (1, 18), (1, 24)
@@ -127,7 +127,7 @@ def pool(db: None) -> Pool:
 
 
 def test_a_pool_becomes_an_entry(pool: Pool) -> None:
-    assert database_entries.of_pool(pool, V18, Found()) == entry(
+    assert database_entries.of_pool(pool, V18, LoginCache()) == entry(
         pool=pool.key, host="db1", password="app-password", size=5
     )
 
@@ -135,7 +135,7 @@ def test_a_pool_becomes_an_entry(pool: Pool) -> None:
 def test_an_inbound_pool_becomes_an_entry_of_the_admin(pool: Pool) -> None:
     pool.user = ""
     expected = entry(pool=pool.key, host="db1", user="", password="", auth_user="postgres", size=5)
-    assert database_entries.of_pool(pool, V18, Found()) == expected
+    assert database_entries.of_pool(pool, V18, LoginCache()) == expected
 
 
 @pytest.mark.parametrize(
@@ -158,14 +158,14 @@ def test_what_pgbouncer_would_misread_is_refused_and_the_pool_blamed(
     for name, value in fields.items():
         setattr(pool, name, value)
     with pytest.raises(Rejected, match=reason) as refused:
-        database_entries.of_pool(pool, V18, Found())
+        database_entries.of_pool(pool, V18, LoginCache())
     assert refused.value.pools == {pool.pk}
 
 
 @pytest.mark.parametrize(("version", "key"), [(V18, "reserve_pool"), (V24, "reserve_pool_size")])
 def test_a_setting_is_named_as_the_release_names_it(pool: Pool, version: tuple[int, int], key: str) -> None:
     pool.settings = {"reserve_pool": 2}
-    assert database_entries.of_pool(pool, version, Found()).settings == {key: "2"}
+    assert database_entries.of_pool(pool, version, LoginCache()).settings == {key: "2"}
 
 
 NAMES, USERS = ("orders", "sales"), ("app", "report")

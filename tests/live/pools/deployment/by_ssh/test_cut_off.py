@@ -12,7 +12,7 @@ import pytest
 from pools import deployment
 from pools.config_files import pooler_files
 from pools.hosts import base, kept
-from pools.hosts.base import Finished
+from pools.hosts.base import CompletedCommand
 from pools.hosts.ssh import SshConnection
 from pools.models import Cluster, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer.session import PgBouncerSession
@@ -130,7 +130,7 @@ def too_slow(monkeypatch: pytest.MonkeyPatch, name: str, text: str, times: int) 
     """Let a script have this text for some of its calls, and a second."""
     usual, left = SshConnection.script, [text] * times
 
-    def called(self: SshConnection, asked: str, *words: str, **how: Any) -> Finished:
+    def called(self: SshConnection, asked: str, *words: str, **how: Any) -> CompletedCommand:
         given = words
         if asked == "as_owner.sh":  # runs the script that it is given on a folder
             folder, _text, asked_there, *rest = words
