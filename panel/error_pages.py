@@ -50,7 +50,7 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, RequestDataTooBig):
         status, detail = 413, too_large()
     elif isinstance(exception, DisallowedHost):
-        text = _("the panel does not serve the host name %(host)s: whoever runs it adds it to POOLDECK_ALLOWED_HOSTS")
+        text = _("the panel does not serve the host name %(host)s: add it to POOLDECK_ALLOWED_HOSTS")
         detail = text % {"host": repr(request.META.get("HTTP_HOST", ""))}
     return refused(request.path, status, detail)
 

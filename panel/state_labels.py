@@ -57,7 +57,7 @@ STATES = {
     "succeeded": StateWords("green", _("succeeded"), _("The program ended by itself with exit code 0")),
     "cancelled": StateWords("secondary", _("cancelled"), _("It was cancelled")),
     "timed_out": StateWords("orange", _("timed out"), _("It did not end in time and was stopped")),
-    "lost": StateWords("red", _("lost"), _("Its generator went away")),
+    "lost": StateWords("red", _("lost"), _("Its worker was lost before the load ended")),
     "warning": StateWords("orange", _("warning"), _("It has crossed its warning threshold")),
     "critical": StateWords("red", _("critical"), _("It has crossed its critical threshold")),
     "event_closed": StateWords("secondary", _("closed"), _("It is over")),

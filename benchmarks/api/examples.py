@@ -62,7 +62,7 @@ OF_RUNS: Requests = {
             },
         ),
         (
-            _("A JMeter plan that lies on the generator"),
+            _("A JMeter plan on the generator"),
             {
                 "target": {"pool": POOL},
                 "engine": "jmeter",

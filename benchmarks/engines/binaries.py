@@ -58,7 +58,7 @@ def ask(path: str, *words: str, pattern: str) -> Program:
         answer = answer_of(path, *words)
     except (OSError, subprocess.SubprocessError) as error:
         raise ProgramMissing(
-            _("%(path)s can't be run (%(error)s): install it anew") % {"path": path, "error": error}
+            _("%(path)s can't be run (%(error)s): reinstall it") % {"path": path, "error": error}
         ) from error
     found = re.search(pattern, answer.stdout + answer.stderr)
     if not found:

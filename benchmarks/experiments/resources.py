@@ -291,7 +291,7 @@ def pending_pools(experiment: Experiment) -> tuple[list[str], dict[str, str]]:
     for row in experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None):
         pool = pool_of(row)
         if pool is None:
-            refused[row.key] = _("its pool was removed by somebody")
+            refused[row.key] = _("its pool was removed during the experiment")
         elif pool.state == PoolState.PENDING:
             pending.append(row.key)
         elif pool.state not in LIVE_STATES:

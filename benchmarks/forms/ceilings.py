@@ -55,7 +55,7 @@ class CeilingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
 def faults(values: CeilingColumns, itself: Ceiling) -> list[tuple[str | None, str]]:
     """Return (field or None, message) of each reason why the values can't be saved."""
     wrong: list[tuple[str | None, str]] = [
-        (name, gettext("0 lets nobody run: use 1 or more, or leave it empty"))
+        (name, gettext("0 would allow no run: use 1 or more, or leave it empty"))
         for name in LIMITS
         if values.get(name) == 0
     ]

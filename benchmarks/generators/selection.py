@@ -45,7 +45,7 @@ def checked(names: Sequence[str], engine: str, purpose: str = Purpose.LOAD) -> l
     """
     wanted = [name.strip() for name in names if name.strip()]
     if ANY in wanted and len(wanted) > 1:
-        raise InvalidGenerators([_("any stands for all generators: leave it out, or name no other generator")])
+        raise InvalidGenerators([_("any means all generators: leave it out, or name no other generator")])
     if twice := sorted({name for name in wanted if wanted.count(name) > 1}):
         raise InvalidGenerators([_("%(twice)s is named twice: name each generator once") % {"twice": ", ".join(twice)}])
     if len(wanted) > 1 and purpose != Purpose.LOAD:

@@ -114,8 +114,8 @@ def _of_options(limits: ClientLimits) -> str:
 def _of_authentication(limits: ClientLimits) -> Iterator[str]:
     if limits.auth_type in ("any", "trust"):
         yield _(
-            "The pooler's auth_type is %(auth_type)s: it asks no client for a password, so whoever reaches its port "
-            "uses its pools."
+            "The pooler's auth_type is %(auth_type)s: it asks no client for a password, so anyone who can reach its "
+            "port can use its pools."
         ) % {"auth_type": limits.auth_type}
 
 

@@ -190,9 +190,9 @@ def _of_inbound_user(pool: Pool, role: str) -> Iterator[str]:
     if pool.user:
         return
     if pool.login:
-        text = _("Each role logs in as itself: use yours in place of %(role)s.")
+        text = _("Each role logs in as itself: replace %(role)s with the name of your role.")
     else:
-        text = _("Each role except superusers logs in as itself: use yours in place of %(role)s.")
+        text = _("Each role except superusers logs in as itself: replace %(role)s with the name of your role.")
     yield text % {"role": role or YOUR_ROLE}
 
 

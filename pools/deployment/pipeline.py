@@ -200,7 +200,9 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
             session.go_live(before, attempt)
             session.read_back(before)
     except HostUnreachable as gone:
-        reason = _("%(fault)s; whether its old or its new files are there is not known, and the next apply sees to it")
+        reason = _(
+            "%(fault)s; whether it has its old or its new files is unknown; the next apply restores a known state"
+        )
         attempt.revision.note(CUT_OFF, str(gone), write=False)
         attempt.revision.finish(RevisionState.FAILED, reason % {"fault": fault})
         raise

@@ -102,7 +102,7 @@ def _lost_clusters(records: Collection[Mapping[str, Any]], clusters: Mapping[UUI
     for record in records:
         if UUID(record["cluster_id"]) not in clusters:
             params = {"pool": record["name"], "cluster": record["cluster_name"]}
-            yield _("pool %(pool)s led to cluster %(cluster)s, which is no longer registered") % params
+            yield _("pool %(pool)s routed to cluster %(cluster)s, which is no longer registered") % params
 
 
 def _plan(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Plan:

@@ -14,13 +14,13 @@ class ShelfEntryForm(PanelForm):
     """Form of an entry; only a new one asks for the cluster."""
 
     cluster = forms.ModelChoiceField(
-        Cluster.objects.none(), label=_("Cluster"), help_text=_("One without pools, which nobody uses yet")
+        Cluster.objects.none(), label=_("Cluster"), help_text=_("A cluster without pools that is not in use yet")
     )
     size = forms.CharField(
-        label=_("Size"), max_length=63, help_text=_("What clients ask for, such as db-s-1vcpu-2gb: any name of yours")
+        label=_("Size"), max_length=63, help_text=_("What clients ask for, such as db-s-1vcpu-2gb; any name")
     )
     region = forms.CharField(
-        label=_("Region"), max_length=63, help_text=_("What clients ask for, such as nyc1: any name of yours")
+        label=_("Region"), max_length=63, help_text=_("What clients ask for, such as nyc1; any name")
     )
     pooler = forms.ModelChoiceField(
         Pooler.objects.none(),

@@ -218,6 +218,6 @@ def _jump_problem(host: Host, jump: Host | None) -> str:
         if jump.pk == host.pk:
             return _("%(host)s would be reached through itself: choose another host") % {"host": host}
         if seen > ssh_client.MOST_JUMPS:
-            return _("the way leads over more than %(most)d hosts") % {"most": ssh_client.MOST_JUMPS}
+            return _("the connection would pass through more than %(most)d hosts") % {"most": ssh_client.MOST_JUMPS}
         jump = jump.jump
     return ""

@@ -45,7 +45,7 @@ _POWERFUL = """
 
 
 _SUPERUSERS_TOO = gettext_lazy(
-    "%(setting)s runs SQL as whoever logs in to cluster %(cluster)s, superusers too: "
+    "%(setting)s runs SQL as every role that logs in to cluster %(cluster)s, superusers included: "
     "only a person may set it, in the browser, with their own password"
 )
 _UNKNOWN_ROLE = gettext_lazy(
@@ -59,7 +59,7 @@ _AS_SUPERUSER = gettext_lazy(
 
 
 _POOL_OF_SUPERUSER = gettext_lazy(
-    "%(role)s is as good as a superuser on cluster %(cluster)s, and whoever may log in to the pool works as it: only a "
+    "%(role)s is as good as a superuser on cluster %(cluster)s, and every user of the pool would work as it: only a "
     "person with the scope admin may make it, in the browser, with their own password"
 )
 _POOL_OF_UNKNOWN = gettext_lazy(

@@ -84,7 +84,7 @@ def pooler_files_token(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Create a token that reads the files of this pooler alone, and show its text in this response only."""
     pooler, form = get_object_or_404(Pooler, pk=pk), FilesTokenForm(request.POST)
     if deliveries.of(pooler).writes:  # changed meanwhile: the token could not be shown
-        text = _("No token was created: the files of %(pooler)s are written for it now, and nobody fetches them.")
+        text = _("No token was created: the files of %(pooler)s are now written for it instead of being fetched.")
         messages.error(request, text % {"pooler": pooler})
         return redirect("pooler-detail", pk)
     if not form.is_valid():

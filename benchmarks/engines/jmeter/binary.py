@@ -83,7 +83,7 @@ def _version(jar: Path) -> tuple[str, tuple[int, int]]:
             manifest = content.read("META-INF/MANIFEST.MF").decode("utf-8", "replace")
     except (OSError, KeyError, zipfile.BadZipFile) as error:
         raise ProgramMissing(
-            _("%(jar)s can't be read (%(error)s): unpack JMeter anew") % {"jar": jar, "error": error}
+            _("%(jar)s can't be read (%(error)s): unpack JMeter again") % {"jar": jar, "error": error}
         ) from None
     found = re.search(
         r"^Implementation-Version: (?P<text>(?P<major>[0-9]+)\.(?P<minor>[0-9]+)\S*)", manifest, re.MULTILINE

@@ -140,7 +140,7 @@ def _why_not(command: str, major: int) -> str:
     found = _COMMAND.match(command)
     word = found["word"].lower() if found else ""
     if not found or not word:
-        return _("no command stands behind this backslash: leave it out")
+        return _("this backslash does not begin a command: leave it out")
     if word in COMMANDS and "\\" not in found["rest"] and found["rest"][:1] in ("", " ", "\t", "\n"):
         return _too_new(word, COMMANDS, major)
     if word in ENDING_A_STATEMENT and _PREFIX.fullmatch(found["rest"].rstrip("\n")):
@@ -163,7 +163,7 @@ def _why_refused(word: str, rest: str) -> str:
             "word": word
         }
     if word in COMMANDS and rest[:1] not in (" ", "\t", "\\"):
-        return _("behind \\%(word)s a blank must stand, and this is U+%(code)04X") % {
+        return _("\\%(word)s must be followed by a blank, not by U+%(code)04X") % {
             "word": word,
             "code": ord(rest[0]),
         }

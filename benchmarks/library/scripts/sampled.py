@@ -50,8 +50,8 @@ def _opened(run: Run, script: str) -> str:
         return crypto.unseal(found["seal"], _owner(run.cluster_id, run.database, found["shown"]))
     except SealBroken:
         text = _(
-            "the sampled values of a script are of another database, or it was changed: ask for the recorded mix anew, "
-            "or put values in place of $1 and leave out the first line"
+            "the sampled values of a script are of another database, or it was changed: ask for the recorded mix "
+            "again, or put values in place of $1 and leave out the first line"
         )
         raise Refused(text) from None
 

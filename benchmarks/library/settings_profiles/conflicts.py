@@ -36,8 +36,12 @@ def left_as_they_are(values: Texts, before: Texts, now: Texts) -> list[str]:
 
 def _changed(name: str, value: str | None) -> str:
     if value is None:
-        return _("%(name)s was reset by somebody else while the profile was in force: left so") % {"name": name}
-    text = _("%(name)s was changed to %(value)s by somebody else while the profile was in force: left so")
+        return _("%(name)s was reset outside the panel while the profile was in force: its new value was kept") % {
+            "name": name
+        }
+    text = _(
+        "%(name)s was changed to %(value)s outside the panel while the profile was in force: its new value was kept"
+    )
     return text % {"name": name, "value": value}
 
 

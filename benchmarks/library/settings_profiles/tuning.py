@@ -51,10 +51,10 @@ _DANGEROUS = {
 }
 _DANGEROUS_WHATEVER = {
     "session_replication_role": gettext_lazy(
-        "as replica, no trigger fires and no foreign key is checked: what breaks them stays"
+        "as replica, no trigger fires and no foreign key is checked, so rows that violate one stay"
     ),
     "synchronous_standby_names": gettext_lazy(
-        "with a standby that is not there every commit of the cluster waits for ever"
+        "every commit of the cluster waits forever while a listed standby is missing"
     ),
     "wal_level": gettext_lazy("standbys, archives and logical replication may need what a lower level leaves out"),
     "max_replication_slots": gettext_lazy("with fewer slots than there are, the server does not start"),
@@ -75,7 +75,9 @@ def why_forbidden(name: str) -> str:
             "%(name)s could lock the panel out, or make the server read or run what it should not: leave it out"
         ) % {"name": name}
     if name in SPOILING:
-        return _("%(name)s is for rescuing a broken cluster, and spoils a sound one: leave it out") % {"name": name}
+        return _("%(name)s is for repairing a broken cluster, and can damage a healthy one: leave it out") % {
+            "name": name
+        }
     return ""
 
 

@@ -74,7 +74,7 @@ class Participants:
         start_at: datetime = clock.common(self.starts_at)
         ready = self.run.parts.filter(status=Status.STARTING, ready_at__isnull=False, start_at=None)
         if ready.update(start_at=start_at) != len(self._places):
-            raise PartFailed(_("a part went away before the start, so that not all could start together"))
+            raise PartFailed(_("a part ended before the start, so that not all could start together"))
         self.recorder.begin(self.starts_at, status=Status.RUNNING, start_at=start_at, server_version=server_version)
         text = _("all %(count)s generators start at %(time)s UTC")
         self.report(text % {"count": len(self._places), "time": f"{start_at.astimezone(UTC):%H:%M:%S.%f}"})
@@ -156,5 +156,5 @@ def _why_gone(part: Run) -> str:
 def _why_late(part: Run, waited_s: float) -> str:
     words = {"generator": part.generator, "seconds": f"{waited_s:.0f}"}
     if part.is_unclaimed_part:
-        return _("generator %(generator)s did not take up its part within %(seconds)s s") % words
+        return _("generator %(generator)s did not start its part within %(seconds)s s") % words
     return _("generator %(generator)s was not prepared within %(seconds)s s") % words

@@ -62,8 +62,8 @@ def reap() -> list[Run]:
 def _end_lost_run(run: Run) -> bool:
     reasons, error = [_("the worker was lost before the load ended")], _why_lost(run)
     if run.is_unclaimed_part:
-        reasons = [_("its generator never took it up")]
-        text = _("generator %(generator)s never took it up: see whether its worker runs")
+        reasons = [_("its generator never started it")]
+        text = _("generator %(generator)s never started it: see whether its worker runs")
         error = text % {"generator": run.generator}
     return run.mark_lost(validity=Validity.INCOMPLETE, reasons=reasons, error=error)
 

@@ -1,4 +1,4 @@
-"""Lets a pooler go that was taken over: its files get back their bytes, and keep exactly what others edited since."""
+"""Lets a pooler go that was taken over: its files get back their bytes, and keep exactly edits made since then."""
 
 import logging
 from collections.abc import Iterator

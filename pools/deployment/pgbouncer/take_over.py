@@ -73,7 +73,7 @@ def queue(pooler: Pooler, config_file: str, names: Collection[str] | None = None
     """
     take_over_plan.refuse(pooler)
     if pooler.take_overs.waiting().exists():
-        raise IllegalTransition(_("a take-over of pooler %(pooler)s waits already") % {"pooler": pooler})
+        raise IllegalTransition(_("a take-over of pooler %(pooler)s is already queued") % {"pooler": pooler})
     chosen = None if names is None else sorted(names)
     asked = TakeOver.objects.create(pooler=pooler, config_file=config_file, names=chosen, author=author)
     task_queue.ask([pooler.pk], author)
@@ -200,7 +200,7 @@ class _TakeOverRun:
         entries = database_entries.read(self._text(self._named[DATABASES]))
         for one in running.each:
             verify.read_back(console.table(one.process.console, "databases"), entries, ())
-        self._step("read back", _("SHOW DATABASES, CONFIG and USERS tell no difference"))
+        self._step("read back", _("SHOW DATABASES, CONFIG and USERS are unchanged"))
         self._log_in()
 
     def _differences(self) -> list[str]:

@@ -131,7 +131,9 @@ def refuse(pooler: Pooler) -> None:
         text = _("pooler %(pooler)s is managed already: its files are the panel's")
         raise IllegalTransition(text % {"pooler": pooler})
     if not (owner := folder_owner.of(pooler)).is_here:
-        text = _("the files of pooler %(pooler)s lie with generator %(generator)s, and can't be previewed here")
+        text = _(
+            "the files of pooler %(pooler)s are on the host of generator %(generator)s, and can't be previewed here"
+        )
         raise IllegalTransition(text % {"generator": owner.generator, "pooler": pooler})
 
 
@@ -182,7 +184,7 @@ def _kept_because(running: RunningPgBouncer, line: ConfigLine, answer: EntryLogi
         return _("it has no user of its own, and looks up those of its clients (auth_query)")
     user = pairs.get("user")
     if user and not (pairs.get("password") or running.passwords.get(user)):
-        text = _("the password of %(user)s stands in no file in clear, so the panel could not keep it")
+        text = _("no file has the password of %(user)s in clear text, so the panel could not keep it")
         return text % {"user": user}
     return ""
 

@@ -26,7 +26,7 @@ def compose(pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> s
         return _(
             "Its password is hashed once and the result kept: about 0.2 ms of PgBouncer's one thread for each login."
         )
-    reason = notes.get(pool.user) or _("apply it once more to have the server's verifier tried")
+    reason = notes.get(pool.user) or _("apply it again so that the server's verifier is tried")
     return _(
         "Its password is stored in clear text, and every login by SCRAM hashes it, about 4.5 ms of PgBouncer's one "
         "thread: %(reason)s."

@@ -94,7 +94,7 @@ class Reading:
         params = {"file": shortened(self.reset.file), "number": self.reset.number, "name": name}
         text = _(
             "line %(number)s of %(file)s opens [pgbouncer] again after the panel's settings are read, which sets "
-            "%(name)s to its default: let that section stand first, or write it in pgbouncer.ini"
+            "%(name)s to its default: move that section up, or write it in pgbouncer.ini"
         )
         return text % params
 
@@ -225,7 +225,7 @@ def here(path: str, start: str, config_dir: str, folder_there: str) -> str:
     if within.is_relative_to(folder_there):
         return str(PurePosixPath(config_dir, within.relative_to(folder_there)))
     if folder_there != config_dir:
-        raise OSError(_("it lies in the file system of another host or container"))
+        raise OSError(_("it is in the file system of another host or container"))
     return str(whole)
 
 

@@ -82,7 +82,7 @@ def _steps(asked: Sharing, online: set[int]) -> tuple[tuple[str, ...], str, bool
         note = _(
             "The process that runs was started without so_reuseport, and until it gives the port up no other can "
             "listen there. After SIGTERM it takes no new clients and serves those that it has until they leave, so "
-            "nobody loses a session; new clients are refused until the next command. Once it has ended, start it again."
+            "no session is lost; new clients are refused until the next command. Once it has ended, start it again."
         )
         return ("systemctl kill --signal=TERM pgbouncer", *start, "systemctl start pgbouncer"), note, True
     note = _(

@@ -96,7 +96,7 @@ def awaited(pooler: Pooler) -> str:
             len(now),
         )
     elif surplus:
-        text = _("%(count)d of the processes are asked for: stop that of %(surplus)s, whose file goes once it is gone")
+        text = _("%(count)d of the processes are asked for: stop that of %(surplus)s, whose file is removed after it")
     else:
         text = _("each of the processes answers, and the next apply reads them back") if has_unread(pooler) else ""
     return text % words

@@ -117,7 +117,7 @@ class RunningPgBouncer:
         """Yield how another process differs from this one, so that one part of the panel's can't serve both."""
         params = {"name": self.process.name, "folder": self.pooler.config_dir}
         if PurePosixPath(other.files.main.path).parent != PurePosixPath(self.files.main.path).parent:
-            yield _("its main file lies in another folder than %(folder)s: move it there") % params
+            yield _("its main file is in another folder than %(folder)s: move it there") % params
         if other.process.name == MAIN:
             yield _("it was started with %(path)s: name that file as the main one") % {"path": other.files.main.path}
         if other.config.get("auth_file") != self.config.get("auth_file"):
@@ -126,7 +126,7 @@ class RunningPgBouncer:
             yield _("its main file ends with a line break where that of %(name)s does not, or the reverse") % params
         own, others = ({name: lines[-1].value for name, lines in one.entries.items()} for one in (self, other))
         if differing := sorted(name for name in {*own, *others} if own.get(name) != others.get(name)):
-            text = _("it has other entries than the process of %(name)s (%(differing)s): let both have the same")
+            text = _("it has other entries than the process of %(name)s (%(differing)s): give both the same")
             yield text % {**params, "differing": ", ".join(differing)}
 
     def _foreign(self) -> Iterator[str]:
@@ -136,7 +136,7 @@ class RunningPgBouncer:
             yield text % {"live": live, "path": main.path}
         admins = re.split(r"[\s,]+", self.config.get("admin_users", ""))
         if self.pooler.admin_user not in admins and self.config.get("auth_type") != "any":
-            text = _("%(user)s may not RELOAD: add it to admin_users, or give the pooler a login that stands there")
+            text = _("%(user)s may not RELOAD: add it to admin_users, or give the pooler a login that is listed there")
             yield text % {"user": self.pooler.admin_user}
         for path, file in self.files.files.items():
             if MARKER in file.text or (file.role in (read_files.MAIN, read_files.INCLUDED) and _has_ours(file.text)):

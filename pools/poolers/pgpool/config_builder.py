@@ -40,7 +40,7 @@ class ConfigBuilder:
         self.disk, self.settled, self.pools = disk, settled, {pool.pk: pool for pool in pools}
         if disk[MAIN] is None:
             raise Rejected(
-                _("config_dir %(config_dir)s must hold %(main)s: register the folder it lies in")
+                _("config_dir %(config_dir)s must hold %(main)s: register its folder")
                 % {"config_dir": self.pooler.config_dir, "main": MAIN}
             )
         before = {one.pool: one for one in hba_access.read(settled.get(HBA, ""))}

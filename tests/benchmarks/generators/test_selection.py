@@ -68,7 +68,7 @@ def test_one_that_has_not_described_itself_is_believed(seen):
 
 
 def test_any_goes_alone_and_each_name_once(two):
-    assert refusals(["any", "east"]) == ["any stands for all generators: leave it out, or name no other generator"]
+    assert refusals(["any", "east"]) == ["any means all generators: leave it out, or name no other generator"]
     assert refusals(["east", "east"]) == ["east is named twice: name each generator once"]
 
 

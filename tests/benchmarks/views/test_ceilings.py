@@ -56,7 +56,7 @@ def test_readers_look(reader: Client):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"clients": "0"}, "0 lets nobody run: use 1 or more, or leave it empty"),
+        ({"clients": "0"}, "0 would allow no run: use 1 or more, or leave it empty"),
         ({"clients": "", "duration": ""}, "no limit is set: give at least one of clients, threads, duration and scale"),
         ({"clients": "many"}, "Enter a whole number."),
         ({"holder": "guests"}, "Select a valid choice."),

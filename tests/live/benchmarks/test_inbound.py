@@ -59,5 +59,5 @@ def test_its_connection_strings_leave_the_role_to_whoever_reads_them(inbound: Po
     uri = connection_strings.render(endpoints.of_pool(inbound), "uri", reveal=True)
     assert uri.startswith("postgresql://YOUR_ROLE@")
     box = connection_box.of_pool(inbound, BoxChoices(reveal=True))
-    assert box.endpoints[0]["note"].startswith("Each role except superusers logs in as itself: use yours in")
+    assert box.endpoints[0]["note"].startswith("Each role except superusers logs in as itself: replace")
     assert not box.knows_password

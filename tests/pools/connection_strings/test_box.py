@@ -76,7 +76,7 @@ def test_a_pool_of_inbound_users_is_shown_for_no_role_or_for_the_one_chosen(db):
     for asked in ("", "postgres"):
         box = connection_box.of_pool(pool, BoxChoices(reveal=True, role=asked))
         note = box.targets["pooled"].note
-        assert note.startswith("Each role logs in as itself: use yours in place of YOUR_ROLE.")
+        assert note.startswith("Each role logs in as itself: replace YOUR_ROLE with")
         assert (box.roles, box.role, box.knows_password) == (["app"], "", False)
     box = connection_box.of_pool(pool, BoxChoices(reveal=True, role="app"))
     assert [(target.endpoint.user, target.endpoint.password) for target in box.targets.values()] == [

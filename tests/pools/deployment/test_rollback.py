@@ -143,7 +143,7 @@ def test_a_lost_cluster_and_a_setting_of_another_release_are_named(pooler: Poole
     cluster, name = pool.cluster, pool.cluster.name
     pool.delete()
     cluster.delete()
-    with pytest.raises(CannotRollBack, match=f"pool orders led to cluster {name}, which is no longer registered"):
+    with pytest.raises(CannotRollBack, match=f"pool orders routed to cluster {name}, which is no longer registered"):
         rollback.roll_back(pooler, first)
 
 

@@ -67,7 +67,7 @@ def test_connections_waits_and_measured_memory_are_shown(page) -> None:
 
 def test_a_broken_budget_is_warned_of_with_what_to_change(page) -> None:
     shown = page()
-    assert "The settings promise more memory than there is" in shown
+    assert "The settings may use more memory than the server has" in shown
     assert "max_connections 100 × work_mem 64MB" in shown
     assert "<code>work_mem</code>" in shown
     assert "25.0 % of the memory" in shown

@@ -61,7 +61,7 @@ def test_the_consent_holds_for_the_files_and_entries_that_were_shown(staff, watc
 def test_one_that_waits_already_is_told_and_the_others_are_asked_for(staff, watched):
     TakeOver.objects.create(pooler=watched[0], config_file="/etc/a.ini")
     page = page_of(staff.post(URL, {"pooler": [one.pk for one in watched]}, follow=True))
-    assert "a take-over of pooler edge1 waits already" in page
+    assert "a take-over of pooler edge1 is already queued" in page
     assert "Workers take 1 pooler over" in page
 
 

@@ -83,7 +83,7 @@ def test_another_port_has_units_and_folders_of_its_own(staff: Client, monkeypatc
     ("release", "config", "command", "words"),
     [
         ("1.18.0", {}, "systemctl restart pgbouncer\n", "This disconnects clients."),
-        ("1.24.1", {}, "systemctl kill --signal=TERM pgbouncer\n", "nobody loses a session"),
+        ("1.24.1", {}, "systemctl kill --signal=TERM pgbouncer\n", "no session is lost"),
         ("1.18.0", {"so_reuseport": "1"}, "systemctl enable --now pgbouncer@2\n", "no client is disconnected"),
     ],
 )
@@ -147,7 +147,7 @@ def test_an_edit_of_another_user_meanwhile_is_kept_and_told(staff: Client, monke
     monkeypatch.setattr(poolers, "change", edited_first)
     answer = staff.post(f"/poolers/{pooler.pk}/processes/", {"desired_processes": 3})
     assert answer.status_code == 409
-    assert "Somebody else saved this while you were editing" in answer.content.decode()
+    assert "Another user saved this while you were editing" in answer.content.decode()
     assert 'value="3"' in answer.content.decode()
     pooler.refresh_from_db()
     assert (pooler.client_host, pooler.desired_processes) == ("db.example.com", 1)

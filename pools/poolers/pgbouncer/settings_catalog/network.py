@@ -21,7 +21,7 @@ DNS = of_group(
         "0",
         _(
             "PgBouncer compares the serials of its DNS zones at intervals of this many seconds, and looks up the names "
-            "of a changed zone anew (default {default}); 0 turns the check off."
+            "of a changed zone again (default {default}); 0 turns the check off."
         ),
     ),
     text(

@@ -160,8 +160,8 @@ SESSIONS = of_group(
         "application_name_add_host",
         "0",
         _(
-            "PgBouncer adds the client's address and port to application_name at login, which tells who sends a bad "
-            "query (default {default})."
+            "PgBouncer adds the client's address and port to application_name at login, which shows the sender of "
+            "a bad query (default {default})."
         ),
     ),
     switch(

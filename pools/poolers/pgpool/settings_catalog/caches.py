@@ -106,7 +106,7 @@ RELCACHE = on_page(
     number(
         "relcache_expire",
         "0",
-        _("Pgpool-II asks the catalog about a table anew after this many seconds (default {default}); 0 never does."),
+        _("Pgpool-II asks the catalog about a table again after this many seconds (default {default}); 0 never does."),
         unit="s",
         restart=True,
     ),

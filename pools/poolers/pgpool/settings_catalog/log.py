@@ -74,7 +74,7 @@ SETTINGS = on_page(
     flag(
         "notice_per_node_statement",
         "0",
-        _("Pgpool-II tells the client by a notice which backend each statement goes to (default {default})."),
+        _("Pgpool-II reports to the client in a notice which backend each statement goes to (default {default})."),
         since=(4, 5),
     ),
     flag("log_client_messages", "0", _("Pgpool-II logs the protocol messages of clients (default {default}).")),

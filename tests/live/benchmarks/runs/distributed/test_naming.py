@@ -67,7 +67,7 @@ def test_wrong_generators_are_refused_with_what_there_is_and_nothing_is_saved(
 ) -> None:
     for body, field in (
         ({"generators": ["south"]}, ["there is no generator 'south': use one that is alive (east, north, west)"]),
-        ({"generators": ["any", "east"]}, ["any stands for all generators: leave it out, or name no other generator"]),
+        ({"generators": ["any", "east"]}, ["any means all generators: leave it out, or name no other generator"]),
     ):
         answer = api.post("/api/v1/runs/", asked(cluster, dataset, **body))
         assert (answer.status_code, answer.json()) == (400, {"generators": field})

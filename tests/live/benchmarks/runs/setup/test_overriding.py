@@ -18,7 +18,7 @@ from tests.pages import page_of
 from tests.postgresqls import bindirs
 
 VALUES = {"work_mem": "7MB", "checkpoint_timeout": "7min"}
-THEIRS = "work_mem was changed to 64MB by somebody else while the profile was in force: left so"
+THEIRS = "work_mem was changed to 64MB outside the panel while the profile was in force: its new value was kept"
 Alter = Callable[..., None]
 
 
@@ -71,7 +71,7 @@ def test_what_somebody_else_reset_meanwhile_stays_away(
     alter(work_mem=None)
     assert apply.take_back(row)
     assert held_by(postgres) == {}
-    assert row.error == "work_mem was reset by somebody else while the profile was in force: left so"
+    assert row.error == "work_mem was reset outside the panel while the profile was in force: its new value was kept"
 
 
 def test_the_same_size_in_other_words_is_somebody_elses_too(

@@ -147,7 +147,10 @@ def test_a_restart_level_setting_that_somebody_else_changed_waits_for_their_rest
     alter(restartable, "max_connections", "77")
     assert apply.take_back(row)
     assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("55", "4MB")
-    assert row.error == "max_connections was changed to 77 by somebody else while the profile was in force: left so"
+    assert (
+        row.error
+        == "max_connections was changed to 77 outside the panel while the profile was in force: its new value was kept"
+    )
     restart.restart(restartable)
     assert show(restartable, "max_connections") == "77"
 

@@ -232,7 +232,7 @@ def test_one_becomes_three_and_then_two(
     # 3 → 2: the file of the third stays for as long as it runs
     ask(pooler, 2)
     assert awaited(pooler) == (
-        "2 of the processes are asked for: stop that of pgbouncer-3.ini, whose file goes once it is gone"
+        "2 of the processes are asked for: stop that of pgbouncer-3.ini, whose file is removed after it"
     )
     assert "pgbouncer-3.ini" in config_bytes()
     load = Load(pooler, 5, tmp_path / "script.sql") if version >= LEAVES_CLIENTS else None
