@@ -34,7 +34,7 @@ def advance_experiments() -> None:
 @shared_task(expires=3600)
 def forget_old_runs() -> None:
     """Remove the runs that are older than their retention."""
-    retention.forget_old()
+    retention.delete_old_runs()
 
 
 @shared_task(expires=20)

@@ -6,7 +6,7 @@ from kombu import Exchange, Queue
 
 from core.lib import database_url, env, queues
 
-env.forget_libpq()
+env.remove_libpq_variables()
 BASE_DIR = env.BASE_DIR
 HOME = env.home()
 

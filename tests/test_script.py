@@ -114,7 +114,10 @@ def test_people_without_root_are_told_the_command_and_get_exit_code_2(tmp_path: 
     (tmp_path / "list").write_text("no-such-package\n")
     words = ["bash", "-c", f". {ROOT}/script/lib.sh; need_packages {tmp_path}/list"]
     described = subprocess.run(
-        account.dropped(words, signal.SIGKILL, tmp_path), stdin=subprocess.DEVNULL, capture_output=True, text=True
+        account.as_unprivileged(words, signal.SIGKILL, tmp_path),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
     )
     assert described.returncode == 2
     assert described.stderr.endswith(

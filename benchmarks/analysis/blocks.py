@@ -25,7 +25,7 @@ def judged(runs: Sequence[Subject]) -> list[Subject]:
     return [replace(run, outcome=Outcome.SUCCEEDED) if _counts(run, alike) else run for run in runs]
 
 
-def spoiled(runs: Sequence[Subject]) -> list[str]:
+def contended(runs: Sequence[Subject]) -> list[str]:
     """Return the blocks, by their groups, that lost a run to contention."""
     return [name for name, block in _blocks(runs).items() if _is_contended(block) and not is_alike(block)]
 

@@ -208,7 +208,7 @@ def _measure(experiment: Experiment) -> bool:
 
 
 def _repeats_blocks(experiment: Experiment) -> bool:
-    return not sweep.is_out_of_time(experiment) and sequential.repeat_spoiled(experiment)
+    return not sweep.is_out_of_time(experiment) and sequential.repeat_contended(experiment)
 
 
 def _final_recommendation(experiment: Experiment) -> RecommendedSize | None:

@@ -109,7 +109,7 @@ def of_arms(
     bases = {one.baseline for one in judged}
     found = [replace(one, is_baseline=one.spec.key in bases) for one in judged]
     subjects = [run for arm in arms.values() for run in arm.runs]
-    spoiled = blocks.spoiled(subjects) if experiment.has_whole_blocks else []
+    spoiled = blocks.contended(subjects) if experiment.has_whole_blocks else []
     return Result(experiment, spec, tuple(found), tuple(runs), rule, tuple(spoiled))
 
 

@@ -82,7 +82,7 @@ def _more_blocks(result: Result, one: ArmResult) -> int | None:
     return None if needed is None else needed - len(pairs)
 
 
-def repeat_spoiled(experiment: Experiment) -> bool:
+def repeat_contended(experiment: Experiment) -> bool:
     """Plan another block for each that contention spoiled; False where none is left to repeat.
 
     Where a number of blocks was given, at most as many are measured again; a budget of time has its end by itself.

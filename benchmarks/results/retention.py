@@ -15,7 +15,7 @@ log = logging.getLogger(__name__)
 AT_ONCE, ROWS_AT_ONCE = 10, 5_000  # a day-long run has 500,000 rows, and a delete blocks other SQLite writers
 
 
-def forget_old() -> int:
+def delete_old_runs() -> int:
     """Delete runs that ended more than POOLDECK_RUN_DAYS days ago, with all their rows; return their number.
 
     0 days keeps all runs. A distributed run is deleted together with its parts.

@@ -122,7 +122,7 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
     """
     try:
         begin = partial(_submitted, form, person(request.user))
-        return _once(request, form.key, begin, SENT_TWICE_S), 200
+        return _start_idempotently(request, form.key, begin, SENT_TWICE_S), 200
     except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
         form.add_errors(error.errors)
     except DomainError as error:
@@ -131,7 +131,7 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
     return None, 200
 
 
-def _once(request: HttpRequest, key: str | None, begin: idempotency.Begin, within_s: int) -> Run:
+def _start_idempotently(request: HttpRequest, key: str | None, begin: idempotency.Begin, within_s: int) -> Run:
     """Return the run that `begin` starts, or the run of an identical request in the last `within_s` seconds."""
     run, replayed = idempotency.start(key, person(request.user), None, begin, within_s)
     if replayed:
@@ -262,7 +262,7 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     if old.removed:
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     try:
-        run = _once(request, f"again {pk}", partial(_again, old, person(request.user)), AGAIN_S)
+        run = _start_idempotently(request, f"again {pk}", partial(_again, old, person(request.user)), AGAIN_S)
     except DomainError as error:
         text = _("Run %(number)s was not started again: %(error)s")
         messages.error(request, text % {"number": old.number, "error": error})

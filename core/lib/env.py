@@ -97,7 +97,7 @@ def mail_security(raw: str) -> str:
     return raw
 
 
-def forget_libpq() -> None:
+def remove_libpq_variables() -> None:
     """Remove libpq's own variables (PGSERVICE, PGHOSTADDR, PGOPTIONS, …) from the environment.
 
     libpq applies them to every parameter that a connection leaves out, and no parameter overrides PGSERVICE: a variable

@@ -28,7 +28,7 @@ def _shared(url: str, timeout_s: float) -> "redis.Redis":
     return redis.Redis.from_url(url, **_timeouts(timeout_s), retry=Retry(NoBackoff(), 0))
 
 
-def forget_shared() -> None:
+def reset_shared() -> None:
     """Make the next call of `shared` return a new client."""
     _shared.cache_clear()
 

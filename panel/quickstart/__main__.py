@@ -82,7 +82,7 @@ def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Na
     from panel.quickstart.serving import Serving  # imports models, which need Django set up
 
     panel = Serving(home, supervisor, steps, web)
-    demo = panel.bring_up(servers)
+    demo = panel.start_all(servers)
     gc_tuning.freeze_existing()
     return panel.experiment(demo) if options.once else panel.serve()
 
@@ -97,7 +97,7 @@ def set_up_django(home: Home) -> None:
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
 
 
-def allow_many_files() -> None:
+def raise_open_file_limit() -> None:
     """Raise the soft limit of open files: the usual 1024 is too low for a PgBouncer with 1000 clients."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
@@ -109,7 +109,7 @@ def main() -> int:
     options = arguments(sys.argv[1:])
     steps = Steps(options.since)
     os.umask(0o077)
-    allow_many_files()
+    raise_open_file_limit()
     catch_signals()
     try:
         with Home(env.home()).held() as home, Supervisor(home) as supervisor:

@@ -61,7 +61,7 @@ def ending_with_parent(argv: list[str], with_signal: signal.Signals) -> list[str
     return [_setpriv(), "--pdeathsig", with_signal.name.removeprefix("SIG"), *argv]
 
 
-def dropped(argv: list[str], with_signal: signal.Signals, folder: Path) -> list[str]:
+def as_unprivileged(argv: list[str], with_signal: signal.Signals, folder: Path) -> list[str]:
     """Wrap a command to run as the account, able to reach `folder` and its program, and to die with its parent.
 
     The account only changes where the panel runs as root.

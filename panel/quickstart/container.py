@@ -29,7 +29,7 @@ def describe(home: Path) -> DemoServers:
     return DemoServers(postgres, pgbouncer, pgpool, password)
 
 
-def become(server: Server) -> None:
+def exec_server(server: Server) -> None:
     """Prepare the server to listen for the other containers, and replace this process with it."""
     server.host = ANYWHERE
     server.prepare()
@@ -60,8 +60,8 @@ def set_up(servers: DemoServers) -> None:
 
 
 ROLES: dict[str, Callable[[DemoServers], None]] = {
-    "pgbouncer": lambda servers: become(servers.pgbouncer),
-    "pgpool": lambda servers: become(servers.pgpool),
+    "pgbouncer": lambda servers: exec_server(servers.pgbouncer),
+    "pgpool": lambda servers: exec_server(servers.pgpool),
     "setup": set_up,
 }
 

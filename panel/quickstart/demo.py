@@ -36,15 +36,15 @@ class Demo:
 
     def register(self) -> None:
         """Create cluster, poolers and pool; update existing ones to the current port of their server."""
-        cluster = self._once(Cluster, CLUSTER, self._register_cluster)
+        cluster = self._find_or_make(Cluster, CLUSTER, self._register_cluster)
         self._follow(clusters.change, cluster, self.servers.postgres, self.servers.postgres.password)
         pgbouncer = self._pooler(PoolerKind.PGBOUNCER, self.servers.pgbouncer, self._pgbouncer_login())
         pgpool = self._pooler(PoolerKind.PGPOOL, self.servers.pgpool, self._pgpool_login())
         self._follow_control_port(pgpool)
         if cluster and pgbouncer:
-            self._once(Pool, POOL, lambda: self._make_pool(cluster, pgbouncer))
+            self._find_or_make(Pool, POOL, lambda: self._make_pool(cluster, pgbouncer))
 
-    def _once(self, model: type[Record], name: str, make: Callable[[], Record]) -> Record | None:
+    def _find_or_make(self, model: type[Record], name: str, make: Callable[[], Record]) -> Record | None:
         """Return the record of an earlier start (None if a person has deleted it), else a new one."""
         kept = self.home.kept("demo", f"{model.__name__.lower()} {name}")
         if kept:
@@ -93,7 +93,7 @@ class Demo:
             "host": server.host,
             "port": server.port,
         }
-        pooler = self._once(Pooler, kind.value, lambda: poolers.register(values, author=self.author)[0])
+        pooler = self._find_or_make(Pooler, kind.value, lambda: poolers.register(values, author=self.author)[0])
         self._follow(poolers.change, pooler, server, login["admin_password"] or "")
         self._follow_folder(pooler, login["config_dir"])
         return pooler

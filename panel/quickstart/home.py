@@ -12,7 +12,7 @@ from typing import Any
 from cryptography.fernet import Fernet
 
 from core.lib import private_files
-from panel.quickstart.ports import free_port, is_free, kept_or_free
+from panel.quickstart.ports import free_port, is_free, same_or_free_port
 
 
 class AlreadyRunning(Exception):
@@ -108,7 +108,7 @@ class Home:
     def port(self, name: str) -> int:
         """Return the port of this name: that of the last start if it is free, else a new one."""
         kept = self.kept("ports", name)
-        port = free_port() if self.is_moved and kept and not is_free(kept) else kept_or_free(kept)
+        port = free_port() if self.is_moved and kept and not is_free(kept) else same_or_free_port(kept)
         self.keep("ports", name, port)
         return port
 

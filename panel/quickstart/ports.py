@@ -45,7 +45,7 @@ def free_port() -> int:
     raise NoFreePort(f"no free port between {LOWEST} and {HIGHEST} after 200 tries")
 
 
-def kept_or_free(port: int | None) -> int:
+def same_or_free_port(port: int | None) -> int:
     """Return the port if it is free within `FREE_WITHIN_S` (an earlier start may still be ending), else another."""
     deadline = time.monotonic() + FREE_WITHIN_S
     while port and time.monotonic() < deadline:

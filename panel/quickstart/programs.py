@@ -79,7 +79,7 @@ class Program:
 
     def _wrapped_argv(self) -> list[str]:
         if self.drops:
-            return account.dropped(self.argv, self.orphan_signal, self.home)
+            return account.as_unprivileged(self.argv, self.orphan_signal, self.home)
         return account.ending_with_parent(self.argv, self.orphan_signal)
 
     @property
@@ -93,10 +93,10 @@ class Program:
             try:
                 return self.probe()
             except self.not_ready as error:
-                self._still_worth_waiting(deadline, error)
+                self._check_still_starting(deadline, error)
             time.sleep(0.05)
 
-    def _still_worth_waiting(self, deadline: float, error: Exception) -> None:
+    def _check_still_starting(self, deadline: float, error: Exception) -> None:
         if not self.is_running:
             raise ProgramFailed(f"{self.name} ended as it started:\n{self.log_tail}") from error
         if time.monotonic() > deadline:

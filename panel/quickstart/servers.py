@@ -130,7 +130,7 @@ class PostgresServer(Server):
         super().prepare()
         if self.cluster_folder.exists():
             leftovers.clear(self.cluster_folder)
-            return self._let_in_md5()
+            return self._allow_md5()
         fresh, password_file = self.home / "cluster.new", self.home / "password"
         shutil.rmtree(fresh, ignore_errors=True)
         account.write_private(password_file, self.password + "\n")
@@ -139,9 +139,9 @@ class PostgresServer(Server):
         finally:
             password_file.unlink()
         fresh.rename(self.cluster_folder)
-        self._let_in_md5()
+        self._allow_md5()
 
-    def _let_in_md5(self) -> None:
+    def _allow_md5(self) -> None:
         """Let roles with an MD5 hash log in too, which playbooks measure; all others still log in by SCRAM.
 
         The method md5 chooses SCRAM by itself for a role with a SCRAM hash (the manual on password authentication).
@@ -155,7 +155,7 @@ class PostgresServer(Server):
         words = [f"--pgdata={folder}", f"--username={self.superuser}", f"--pwfile={password_file}"]
         # --no-sync: a crash of the machine could only damage a folder that was never used
         words += ["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C.UTF-8", "--no-sync"]
-        argv = account.dropped([str(self.bindir / "initdb"), *words], signal.SIGKILL, self.home)
+        argv = account.as_unprivileged([str(self.bindir / "initdb"), *words], signal.SIGKILL, self.home)
         done = subprocess.run(argv, env=self.environment, cwd=self.home, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ProgramFailed(f"initdb failed with exit code {done.returncode}:\n{done.stdout}{done.stderr}")

@@ -34,7 +34,7 @@ class Serving:
         self.web = web
         self.token = ""
 
-    def bring_up(self, servers: DemoServers) -> Demo:
+    def start_all(self, servers: DemoServers) -> Demo:
         """Run every step up to the ready line; raises `ProgramFailed` with the reason of the step that failed."""
         self.steps.report("migrating the metadata database")
         migrate()

@@ -77,7 +77,7 @@ class Supervisor:
     def poll(self) -> None:
         """Raise `ProgramFailed` if a program has ended, unless by a restart, which is completed."""
         for program in self.programs:
-            if self._end_what_hangs(program):
+            if self._stop_hung_program(program):
                 raise ProgramFailed(f"{program} was asked to shut down and waited for its clients: {NOBODY_ELSE}")
             if program.has_ended and not self._complete_restart(program):
                 raise ProgramFailed(f"{how_ended(program)}; {end_of_log(program)}")
@@ -119,10 +119,10 @@ class Supervisor:
                 program.spawn()
             except (OSError, ProgramFailed) as error:
                 self._start_later(program, restarts, f"{program} could not be started: {error}", report)
-        elif self._end_what_hangs(program):
+        elif self._stop_hung_program(program):
             report(f"{program} has been shutting down for {STOPS_WITHIN_S:.0f} s, so its sessions are ended now")
 
-    def _end_what_hangs(self, program: Program) -> bool:
+    def _stop_hung_program(self, program: Program) -> bool:
         """Send its stop signal to a program that somebody else asked to end, and that waits for its clients.
 
         A PostgreSQL in a smart shutdown refuses each new session and waits for those that poolers keep open for ever;

@@ -105,7 +105,7 @@ def connect_endpoint(
     cause, message = login_errors.explain("\n".join(errors), endpoint, connect_timeout)
     # `from None`: libpq's errors carry the connection's parameters, the password among them
     raise ClusterUnreachable(
-        login_errors.readable(cause, message, endpoint), cause, login_errors.plain("\n".join(errors), endpoint)
+        login_errors.readable(cause, message, endpoint), cause, login_errors.one_line("\n".join(errors), endpoint)
     ) from None
 
 

@@ -132,7 +132,7 @@ def _record_if_unchanged(place: Place, found: Finding) -> None:
             record(cluster, found)
         elif ClusterNode.objects.filter(pk=node.pk).exists():
             record_node(node, found)
-    replication.measure_those_cut_off(cluster)
+    replication.measure_disconnected_standbys(cluster)
 
 
 def _with(status: ClusterStatus, found: Finding) -> ClusterStatus:

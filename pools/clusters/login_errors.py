@@ -276,7 +276,7 @@ def explain(text: str, endpoint: Endpoint, timeout_s: int) -> tuple[Cause, str]:
     if ruled := _rule_of(text):
         rule, found = ruled
         return rule.cause, str(rule.sentence) % _words(found, endpoint, timeout_s)
-    words = plain(text, endpoint)
+    words = one_line(text, endpoint)
     logger.warning("login to %s failed: %s", endpoint.address, words)
     return Cause.OTHER, str(UNLISTED) % {"address": endpoint.address, "words": words[:WORDS_CHARACTERS]}
 
@@ -320,7 +320,7 @@ def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str
     }
 
 
-def plain(text: str, endpoint: Endpoint) -> str:
+def one_line(text: str, endpoint: Endpoint) -> str:
     """Return the text in one line, with the password masked."""
     text = " ".join(text.split())
     return text.replace(endpoint.password, "••••") if endpoint.password else text

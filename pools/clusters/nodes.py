@@ -63,7 +63,7 @@ def check(node: ClusterNode, author: Model | None = None) -> ClusterNode:
     found = health_check.inspect_node(Place(node.cluster, node))
     with failover.pools_of(node.cluster) as pooler_ids:
         health_check.record_node(node, found)
-    replication.measure_those_cut_off(node.cluster)
+    replication.measure_disconnected_standbys(node.cluster)
     task_queue.ask(pooler_ids, author)
     return node
 
@@ -201,7 +201,11 @@ class ServerRow:
 
 def of_cluster(cluster: Cluster) -> list[ServerRow]:
     """List all servers of a cluster, its own address first."""
-    all_places, strays, leading = topology.of_cluster(cluster), topology.strays(cluster), topology.primary(cluster)
+    all_places, strays, leading = (
+        topology.of_cluster(cluster),
+        topology.other_primaries(cluster),
+        topology.primary(cluster),
+    )
     longest = max((place.found.lag_bytes or 0 for place in all_places), default=0)
     return [
         ServerRow(place, place == leading, place in strays, _percent(place.found.lag_bytes or 0, longest))

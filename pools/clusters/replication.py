@@ -95,7 +95,7 @@ def identity_problem(cluster: Cluster, part: dict[str, Any]) -> str:
     ) % {"theirs": theirs, "cluster": cluster, "ours": ours}
 
 
-def measure_those_cut_off(cluster: Cluster) -> None:
+def measure_disconnected_standbys(cluster: Cluster) -> None:
     """Measure the lag of standbys that receive nothing against the primary's last position: they can't know it."""
     end = topology.primary(cluster).found.wal_position
     for standby in topology.standbys(cluster):

@@ -34,7 +34,7 @@ def within(session: Session, seconds: float) -> Iterator[Event]:
             timer.join()
 
 
-def hang_up(session: Session) -> None:
+def shut_down(session: Session) -> None:
     """Shut the session's socket down at once; no-op where it is closed."""
     if not session.closed:
         with suppress(OSError), socket.socket(fileno=os.dup(session.fileno())) as line:

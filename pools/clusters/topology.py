@@ -68,7 +68,7 @@ def standbys(cluster: Cluster) -> list[Place]:
     return sorted(found, key=lambda place: place.found.state != ClusterState.ONLINE)
 
 
-def strays(cluster: Cluster) -> list[Place]:
+def other_primaries(cluster: Cluster) -> list[Place]:
     """List further servers that claim to be primary: old primaries that must be rebuilt as standbys."""
     leading = primary(cluster)
     return [place for place in of_cluster(cluster) if place.role == NodeRole.PRIMARY and place != leading]

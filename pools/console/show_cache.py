@@ -49,7 +49,7 @@ def rows(pooler: Pooler, word: str) -> ShowResult:
         if not answer.serves(pooler.version):
             answer.shown, answer.version = _ask(pooler, word), pooler.version
             answer.asked_at = time.monotonic()
-            _forget_old()
+            _remove_expired()
         return answer.shown
 
 
@@ -71,7 +71,7 @@ def _ask(pooler: Pooler, word: str) -> ShowResult:
         return ShowResult(error=str(error))
 
 
-def _forget_old() -> None:
+def _remove_expired() -> None:
     """Drop results that nobody has requested for a minute: they may hold thousands of rows."""
     for key, answer in list(_answers.items()):
         if time.monotonic() - answer.asked_at > KEPT_S and not answer.lock.locked():

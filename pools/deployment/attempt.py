@@ -253,16 +253,18 @@ def refuse(revision: Revision, fault: Exception, asked: DesiredState) -> None:
     with transaction.atomic():
         revision.finish(RevisionState.ROLLED_BACK, str(fault))
         for reason, blamed in _by_reason(pools, reasons, str(fault)):
-            give_up(asked, blamed, False, PoolState.ROLLED_BACK, reason)
-        give_up(asked, [], settings, PoolState.ROLLED_BACK, str(fault))
+            mark_not_applied(asked, blamed, False, PoolState.ROLLED_BACK, reason)
+        mark_not_applied(asked, [], settings, PoolState.ROLLED_BACK, str(fault))
 
 
-def give_up_rest(asked: DesiredState, reason: str) -> None:
+def roll_back_pending(asked: DesiredState, reason: str) -> None:
     """Roll back all that is still pending, after too many attempts were refused."""
-    give_up(asked, asked.changed, asked.changed_settings, PoolState.ROLLED_BACK, reason)
+    mark_not_applied(asked, asked.changed, asked.changed_settings, PoolState.ROLLED_BACK, reason)
 
 
-def give_up(asked: DesiredState, pools: Collection[Pool], settings: bool, state: PoolState, reason: str) -> None:
+def mark_not_applied(
+    asked: DesiredState, pools: Collection[Pool], settings: bool, state: PoolState, reason: str
+) -> None:
     """Mark pools with the final state; cancel their removal, unless another pool has their name by now."""
     update_unedited(pools, state=state, state_reason=reason)
     if settings:

@@ -15,9 +15,9 @@ from pools.deployment.attempt import (
     DesiredState,
     count_unsettled,
     fail_interrupted_revisions,
-    give_up,
-    give_up_rest,
+    mark_not_applied,
     refuse,
+    roll_back_pending,
     set_reason,
 )
 from pools.errors import ApplyFailed, HostUnreachable, LockLost, PoolerUnreachable, PoolsError
@@ -116,7 +116,7 @@ def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | No
                 if not count_unsettled(pooler, busy) or last.state == RevisionState.PENDING:  # it is offered
                     break
             else:
-                give_up_rest(DesiredState.of(pooler, live, busy), _given_up(last))
+                roll_back_pending(DesiredState.of(pooler, live, busy), _given_up(last))
     except Rejected as fault:  # The driver refused before it opened a session.
         fail_interrupted_revisions(dead)
         asked = DesiredState.of(pooler, live)
@@ -214,7 +214,7 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         faults = {"fault": fault, "second": second}
         reason = _("%(fault)s; and the old configuration could not be verified: %(second)s") % faults
         attempt.revision.finish(RevisionState.FAILED, reason)
-        give_up(asked, asked.changed, asked.changed_settings, PoolState.FAILED, reason)
+        mark_not_applied(asked, asked.changed, asked.changed_settings, PoolState.FAILED, reason)
     else:
         attempt.step("rolled back", _("the pooler reports the settings of the old files"))
         if isinstance(fault, HostUnreachable):  # No pool caused this, so the next apply tries again.
@@ -229,7 +229,7 @@ def _revision_fields(asked: DesiredState, *, overwrite: bool) -> dict[str, Any]:
     live = asked.live.specs if asked.live else Specs()
     specs = snapshots.snapshot(pooler, asked.pools, live)
     cause = pooler.spec_cause or (_("manual edits overwritten") if overwrite else "")
-    given = snapshots.given(pooler)
+    given = snapshots.uploaded_files(pooler)
     summary = snapshots.summary(live, specs)
     return {"specs": specs, "given": given, "summary": summary, "cause": cause}
 

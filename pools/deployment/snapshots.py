@@ -44,7 +44,7 @@ def snapshot(pooler: Pooler, pools: PoolSet | None = None, live: Specs | None = 
     return specs
 
 
-def given(pooler: Pooler) -> dict[str, str]:
+def uploaded_files(pooler: Pooler) -> dict[str, str]:
     """Return setting → content, in clear, of the given files of a revision rendered now."""
     if pooler.settings_state not in NOT_LIVE:
         return {one.setting: one.content for one in pooler.given_files.all()}

@@ -92,7 +92,7 @@ def close_all() -> None:
         login.close()
 
 
-def _disown() -> None:
+def _reset_after_fork() -> None:
     """Leave the logins of the process that this one was forked from alone, and the locks that it may have held."""
     global _guard
     _guard = threading.Lock()
@@ -103,7 +103,7 @@ def _disown() -> None:
 
 
 atexit.register(close_all)
-os.register_at_fork(after_in_child=_disown)
+os.register_at_fork(after_in_child=_reset_after_fork)
 
 
 @contextmanager

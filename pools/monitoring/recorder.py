@@ -37,7 +37,7 @@ def record() -> None:
             return
         snapshots = sampler.snapshots_of(Pooler.objects.all(), WITHIN_S)
         _keep_answers(snapshots)
-        fold_minute(int(now // 60) - 1)
+        store_minute(int(now // 60) - 1)
         _prune_when_due()
     except SharingDown as error:
         logger.warning("nothing is recorded: Redis can't be reached: %s", error)
@@ -46,7 +46,7 @@ def record() -> None:
         pool_logins.make_due(snapshots)
 
 
-def fold_minute(minute: int) -> None:
+def store_minute(minute: int) -> None:
     """Write a minute that is over, exactly once. Raises `SharingDown`."""
     if not redis_store.claim(f"folded:{minute}", FOLDING_S):
         return
@@ -60,7 +60,7 @@ def fold_minute(minute: int) -> None:
     for index, pk in enumerate(pooler_ids):
         snapshots = [_snapshot(one) for one in kept[2 * index] + kept[2 * index + 1]]
         own, others = pools.get(pk, {}), entries.get(pk, {})
-        by_name, all_of_it, count = rollup.fold(snapshots, own | others, minute)
+        by_name, all_of_it, count = rollup.aggregate_minute(snapshots, own | others, minute)
         if not count:
             continue
         given = {"minute": minute, "snapshots": count}
@@ -104,7 +104,7 @@ def _keep_answers(snapshots: Mapping[UUID, ConsoleSnapshot]) -> None:
         pk: snapshot for pk, snapshot in snapshots.items() if not snapshot.error and (snapshot.rows or snapshot.figures)
     }
     redis_store.append(
-        {_key(pk, int(snapshot.at // 60)): _as_kept(snapshot) for pk, snapshot in answered.items()}, KEPT_S
+        {_key(pk, int(snapshot.at // 60)): _as_json(snapshot) for pk, snapshot in answered.items()}, KEPT_S
     )
 
 
@@ -112,7 +112,7 @@ def _key(pooler_id: UUID, minute: int) -> str:
     return f"minute:{pooler_id}:{minute}"
 
 
-def _as_kept(snapshot: ConsoleSnapshot) -> list[Any]:
+def _as_json(snapshot: ConsoleSnapshot) -> list[Any]:
     figures = {name: list(asdict(one).values()) for name, one in snapshot.figures.items()}
     counters = {name: list(asdict(one).values()) for name, one in snapshot.counters.items()}
     return [snapshot.at, figures, counters if "stats" in snapshot.rows else None]

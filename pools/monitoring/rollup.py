@@ -25,7 +25,9 @@ class Snapshot:
     counters: dict[str, Counters] | None
 
 
-def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> tuple[dict[str, Folded], Folded, int]:
+def aggregate_minute(
+    snapshots: Iterable[Snapshot], pools: Collection[str], minute: int
+) -> tuple[dict[str, Folded], Folded, int]:
     """Return the pools' figures by name over one minute (since 1970), the pooler's, and the number of snapshots.
 
     Snapshots are in order of time; the last one before the minute only gives its initial counters.
@@ -42,10 +44,10 @@ def fold(snapshots: Iterable[Snapshot], pools: Collection[str], minute: int) -> 
         for name, one in seen.items():
             courses[name].append((lasted, one))
         all_of_it.append((lasted, rates.total(seen.values())))
-    return {name: summary(course) for name, course in courses.items()}, summary(all_of_it), len(within)
+    return {name: summary(time_series) for name, time_series in courses.items()}, summary(all_of_it), len(within)
 
 
-def course(snapshots: Iterable[Snapshot], name: str | None) -> list[tuple[float, Reading]]:
+def time_series(snapshots: Iterable[Snapshot], name: str | None) -> list[tuple[float, Reading]]:
     """Return (time, figures) of one pool at each snapshot but the first, or of all pools together without a name."""
     found = []
     for last, now in pairwise(snapshots):

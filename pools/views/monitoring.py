@@ -135,7 +135,7 @@ def recent(pooler: Pooler, name: str | None = None) -> dict[str, Any]:
 
     They are the recorder's samples; live figures are appended to them.
     """
-    snapshots = rollup.course(recorder.recent(pooler.pk), name)
+    snapshots = rollup.time_series(recorder.recent(pooler.pk), name)
     rows = [[at, *_rounded(reading)] for at, reading in snapshots]
     zone = timezone.get_current_timezone_name()
     return {"range": LIVE, "columns": ["t", *FIGURES], "rows": rows, "zone": zone, "step": recorder.EVERY_S}

@@ -213,12 +213,12 @@ def queue(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer
     settings.REDIS_URL = redis_server.url
     broker = celery_app.conf.broker_url
     use_broker(redis_server.url)
-    redis_client.forget_shared()
+    redis_client.reset_shared()
     with redis.Redis.from_url(redis_server.url) as client:
         client.flushall()
     yield redis_server
     redis_client.shared().close()
-    redis_client.forget_shared()
+    redis_client.reset_shared()
     use_broker(broker)
 
 

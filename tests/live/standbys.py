@@ -28,7 +28,7 @@ class StandbyServer(PostgresServer):
         account.write_private(passfile, f"*:*:*:*:{self.password}\n")
         follows = f"host={self.leader.host} port={self.leader.port} user={self.superuser} passfile={passfile}"
         words = ["-D", str(folder), "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", follows]
-        argv = account.dropped([str(self.bindir / "pg_basebackup"), *words], signal.SIGKILL, self.home)
+        argv = account.as_unprivileged([str(self.bindir / "pg_basebackup"), *words], signal.SIGKILL, self.home)
         done = subprocess.run(argv, env=self.environment, cwd=self.home, capture_output=True, text=True, check=False)
         if done.returncode:
             raise ProgramFailed(f"pg_basebackup failed with exit code {done.returncode}:\n{done.stderr}")

@@ -46,7 +46,7 @@ def applied_on(cluster: Cluster) -> AppliedProfile | None:
     return AppliedProfile.objects.filter(cluster=cluster, restored_at=None).select_related("run").first()
 
 
-def put_in_force(run: Run, cluster: Cluster, values: Mapping[str, str]) -> AppliedProfile:
+def apply_profile(run: Run, cluster: Cluster, values: Mapping[str, str]) -> AppliedProfile:
     """Apply, reload or restart, and verify; raise `Refused` with everything as it was.
 
     `take_back` closes the row that it returns.
@@ -103,7 +103,7 @@ def take_back(row: AppliedProfile) -> bool:
     if row.cluster is None:
         return _close(row, [])
     try:
-        left = _bring_back(row, row.cluster)
+        left = _restore(row, row.cluster)
     except (Refused, ClusterUnreachable, psycopg.Error) as error:
         error_text = _("settings of %(cluster)s are not back as they were: %(error)s") % {
             "cluster": row.cluster,
@@ -136,16 +136,16 @@ def _note(row: AppliedProfile, left: list[str]) -> None:
     Run.objects.filter(pk=run.pk).update(conditions=run.conditions)
 
 
-def _bring_back(row: AppliedProfile, cluster: Cluster) -> list[str]:
+def _restore(row: AppliedProfile, cluster: Cluster) -> list[str]:
     """Restore the server, except for what is not the panel's any more; return that as sentences."""
     with _session(cluster) as connection:
         now = _in_auto_conf(connection, list(row.before))
-        wanted = conflicts.to_bring_back(row.values, row.before, now)
+        wanted = conflicts.to_restore(row.values, row.before, now)
         waiting = _waiting_for_restart(connection, wanted)
     if wanted:
         reported_at = _report(cluster, wanted)
         # a setting that came into force by a restart waits for another one now, and did not before
-        restart = _once_loaded(cluster, reported_at, lambda session: _waiting_for_restart(session, wanted)) - waiting
+        restart = _after_reload(cluster, reported_at, lambda session: _waiting_for_restart(session, wanted)) - waiting
         if restart:
             _restart(cluster, wanted)
         _verify(cluster, wanted, reported_at, UP_WITHIN_S if restart else IN_FORCE_WITHIN_S)
@@ -207,7 +207,7 @@ def _alter(cluster: Cluster, connection: connect.Connection, name: str, value: s
         ) from None
 
 
-def _once_loaded(
+def _after_reload(
     cluster: Cluster,
     reported_at: datetime,
     observation: Callable[[connect.Connection], T],
@@ -235,7 +235,7 @@ def _once_loaded(
 
 def _verify(cluster: Cluster, wanted: Wanted, reported_at: datetime, within_s: float) -> None:
     """Raise `Refused` naming what is not as wanted once the server has loaded it."""
-    if unsupported := _once_loaded(cluster, reported_at, lambda session: _unsupported(session, wanted), within_s):
+    if unsupported := _after_reload(cluster, reported_at, lambda session: _unsupported(session, wanted), within_s):
         raise Refused(_("%(cluster)s does not follow: %(reason)s") % {"cluster": cluster, "reason": unsupported})
 
 

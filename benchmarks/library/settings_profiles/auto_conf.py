@@ -27,7 +27,7 @@ def _quoted(value: str) -> str:
     return "'" + value.replace("\\", "\\\\").replace("'", "''") + "'"
 
 
-def put_back(folder: Path, values: Mapping[str, str | None]) -> None:
+def restore(folder: Path, values: Mapping[str, str | None]) -> None:
     """Replace the file in the data folder at once; its owner and its mode stay."""
     path = folder / "postgresql.auto.conf"
     found = path.stat()
@@ -45,7 +45,7 @@ def put_back(folder: Path, values: Mapping[str, str | None]) -> None:
 def main(words: list[str]) -> None:
     """Put back what standard input holds; then run the command."""
     folder, *command = words
-    put_back(Path(folder), json.loads(sys.stdin.read()))
+    restore(Path(folder), json.loads(sys.stdin.read()))
     os.execvp(command[0], command)  # noqa: S606 (the operator's words, from their own file)
 
 

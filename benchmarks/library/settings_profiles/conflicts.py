@@ -19,7 +19,7 @@ _OWN = """
 """
 
 
-def to_bring_back(values: Texts, before: Texts, now: Texts) -> dict[str, str | None]:
+def to_restore(values: Texts, before: Texts, now: Texts) -> dict[str, str | None]:
     """Return the part of `before` that the panel still has to restore.
 
     Those are settings that hold the profile's value, or the value before because a worker died half-way. Texts are
@@ -30,7 +30,7 @@ def to_bring_back(values: Texts, before: Texts, now: Texts) -> dict[str, str | N
 
 def left_as_they_are(values: Texts, before: Texts, now: Texts) -> list[str]:
     """Return a sentence for each setting that somebody else changed while the profile was in force."""
-    ours = to_bring_back(values, before, now)
+    ours = to_restore(values, before, now)
     return [_changed(name, now[name]) for name in before if name not in ours]
 
 

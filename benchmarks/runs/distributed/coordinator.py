@@ -163,11 +163,11 @@ def verdict(run: Run, parts: list[Run]) -> tuple[Validity, list[str]]:
     spread_ms = start_spread(parts).get("spread_ms")
     if spread_ms is None or spread_ms > APART_MS:
         validities.add(Validity.SUSPECT)
-        reasons.append(_why_apart(spread_ms))
+        reasons.append(_start_spread_reason(spread_ms))
     return next(least for least in WORST_FIRST if least in validities), reasons
 
 
-def _why_apart(spread_ms: float | None) -> str:
+def _start_spread_reason(spread_ms: float | None) -> str:
     if spread_ms is None:
         return _("the loads began at unknown times, so the first and last seconds are not of all generators")
     text = _("the loads began %(spread)s ms apart, so the first and last seconds are not of all generators")

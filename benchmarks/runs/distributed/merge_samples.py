@@ -23,7 +23,7 @@ MOST_RETAINED = 3_600  # intervals; the block of a log that a program still hold
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
+class _SampleSpan:
     """One sample, which holds for the time from `began` to `ended`."""
 
     began: float
@@ -38,7 +38,7 @@ class _Stretch:
         return max(0.0, overlap) * (self.progress.tps or 0.0)
 
 
-_IntervalSamples = list[list[_Stretch]]  # the samples that end in an interval, by part
+_IntervalSamples = list[list[_SampleSpan]]  # the samples that end in an interval, by part
 
 
 class Merger:
@@ -49,7 +49,7 @@ class Merger:
 
     def __init__(self, parts: Iterable[Hashable], interval_s: float) -> None:
         self._interval_s = interval_s
-        self._stretches: dict[Hashable, list[_Stretch]] = {part: [] for part in parts}
+        self._stretches: dict[Hashable, list[_SampleSpan]] = {part: [] for part in parts}
         self._upto = dict.fromkeys(self._stretches, 0.0)
         self._emitted = 0
         self._retained: deque[tuple[int, _IntervalSamples]] = deque()  # place and samples of the newest intervals
@@ -62,7 +62,7 @@ class Merger:
         """
         ended = self._snapped(progress.t)
         if ended > self._upto[part]:
-            self._stretches[part].append(_Stretch(self._upto[part], ended, progress, latencies, key))
+            self._stretches[part].append(_SampleSpan(self._upto[part], ended, progress, latencies, key))
             self._upto[part] = ended
 
     def _snapped(self, t: float) -> float:
@@ -104,7 +104,7 @@ def _count(by_part: _IntervalSamples) -> int:
     return sum(len(one.latencies.us) for part in by_part for one in part if one.latencies)
 
 
-def _merged(parts: list[list[_Stretch]], by_part: _IntervalSamples, began: float, ended: float) -> Progress:
+def _merged(parts: list[list[_SampleSpan]], by_part: _IntervalSamples, began: float, ended: float) -> Progress:
     weighed = [(one.transactions(began, ended), one.progress) for part in parts for one in part]
     progresses = [one.progress for part in by_part for one in part]
     merged: dict[str, Any] = {"tps": round(sum(weight for weight, _ in weighed) / (ended - began), 3)}

@@ -43,7 +43,7 @@ class Unsent:
             self.since = now
             log.warning("the metadata database is away, figures are kept until it is back: %s", error)
         self.tried_at = now
-        forget_connection()
+        close_connection()
         if now - self.since > LONGEST_S or len(self.rows) > MOST_ROWS:
             raise error
 
@@ -54,7 +54,7 @@ class Unsent:
         self.values, self.rows, self.since = {}, [], None
 
 
-def forget_connection() -> None:
+def close_connection() -> None:
     """Close the connection, so that the next query makes a new one."""
     if not connection.in_atomic_block:
         connection.close()

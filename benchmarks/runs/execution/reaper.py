@@ -54,7 +54,7 @@ def reap() -> list[Run]:
         publisher.publish_end(run)
         sessions.terminate(run)
         _report_leftovers(run)
-    remove_left_homes()
+    remove_stale_homes()
     restore_settings()
     return lost
 
@@ -96,7 +96,7 @@ def _report_leftovers(run: Run) -> None:
         run.save(update_fields=["error"])
 
 
-def remove_left_homes() -> None:
+def remove_stale_homes() -> None:
     """Remove this host's folders of ended attempts, and those too old for any run."""
     for owner, folder in workdir.left_homes().items():
         run_id, _, attempt = owner.partition("-")

@@ -336,7 +336,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         exit_code=exit_code,
         purpose=run.purpose,
         progress=recorder.samples,
-        doubts=[*setup.doubts(run.conditions), *contended],
+        doubts=[*setup.unreliable_because(run.conditions), *contended],
     )
     if contended and reasons == contended:  # an experiment may keep it: see benchmarks.analysis.blocks
         observed["only_contended"] = True

@@ -108,7 +108,7 @@ def ours_between(before: ProcessorTimes, now: ProcessorTimes) -> float:
     return spent - sum(own.seconds for own in ended if own.parent in parents)
 
 
-def doubt(found: ObservedSummary, allowed_percent: int) -> str:
+def unreliable_because(found: ObservedSummary, allowed_percent: int) -> str:
     """Return why the figures are unreliable; empty where others took little, or processors were free. 0 allows all."""
     others, stolen = found.get("others_percent", 0.0), found.get("steal_percent", 0.0)
     if allowed_percent and stolen > STOLEN_PERCENT:

@@ -70,7 +70,7 @@ class _Server:
     def disconnect(self) -> None:
         """Cut the connection to a server that does not answer."""
         if self.session:
-            session_deadline.hang_up(self.session)
+            session_deadline.shut_down(self.session)
 
     def close(self) -> None:
         if self.session:

@@ -81,7 +81,7 @@ class ObservationTotals:
 
     def doubts(self) -> list[str]:
         """Return why the figures are unreliable, as sentences: others used the load's host."""
-        reason = contention.doubt(self.summary(), settings.CONTENTION_PERCENT)
+        reason = contention.unreliable_because(self.summary(), settings.CONTENTION_PERCENT)
         return [reason] if reason else []
 
     def warnings(self, run: Run) -> list[str]:

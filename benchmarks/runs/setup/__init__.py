@@ -79,7 +79,7 @@ def _conditions_of(run: Run) -> Sequence[Callable[[SetupContext], AbstractContex
     return [one for one in CONDITIONS if one not in OF_PARTS] if run.is_spread else CONDITIONS
 
 
-def doubts(noted: RunConditions) -> list[str]:
+def unreliable_because(noted: RunConditions) -> list[str]:
     """Return why the figures of a run are unreliable, from what its set-up steps noted."""
     reasons = [*noted.get("settings_profile", {}).get("left", [])]
     idle = noted.get("idle", {})

@@ -66,7 +66,7 @@ def in_force(context: SetupContext) -> Iterator[None]:
     context.report(_("putting the settings profile %(name)s in force") % {"name": name})
     warnings = validation.check(context.run.cluster, profile.values, is_admin=context.run.by_admin).warnings
     row = shared.take_over(context.run, context.run.cluster, profile.values)
-    row = row or apply.put_in_force(context.run, context.run.cluster, profile.values)
+    row = row or apply.apply_profile(context.run, context.run.cluster, profile.values)
     try:
         noted: ProfileInForce = {"name": name, "values": profile.values, "before": row.before}
         if warnings:

@@ -33,14 +33,14 @@ def a_run(group: str, taken: float | None, *, suspect: bool | None = None) -> Su
 def test_a_block_whose_arms_saw_alike_contention_is_kept(taken, counts, spoiled) -> None:
     block = [a_run("1", one) for one in taken]
     assert [run.counts for run in blocks.judged(block)] == counts
-    assert blocks.spoiled(blocks.judged(block)) == spoiled
+    assert blocks.contended(blocks.judged(block)) == spoiled
 
 
 def test_each_block_is_judged_by_itself_and_another_doubt_stays() -> None:
     runs = [a_run("1", 40.0), a_run("2", 5.0), a_run("1", 41.0), a_run("2", 50.0), a_run("3", 40.0, suspect=True)]
     found = blocks.judged(runs)
     assert [run.counts for run in found] == [True, True, True, False, False]
-    assert blocks.spoiled(found) == ["2"]
+    assert blocks.contended(found) == ["2"]
 
 
 def test_a_refused_arm_says_nothing_of_what_others_took() -> None:

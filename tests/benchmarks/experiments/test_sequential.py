@@ -81,13 +81,13 @@ def test_runs_beside_others_work_count_where_both_arms_saw_alike() -> None:
 
 def test_a_block_whose_arms_saw_unlike_contention_is_measured_again_at_most_as_often_as_asked() -> None:
     experiment = one_that_goes_on(CLEAR, seconds=None, repeats=4, plan=[[DIRECT, POOLED]] * 4)
-    assert not sequential.repeat_spoiled(experiment)
+    assert not sequential.repeat_contended(experiment)
     for block in (1, 3):
         contended(experiment, POOLED, 43.0, block=block)
         contended(experiment, DIRECT, 5.0, block=block)
-    assert sequential.repeat_spoiled(experiment)
+    assert sequential.repeat_contended(experiment)
     assert len(experiment.plan) == 6
-    assert not sequential.repeat_spoiled(experiment)  # both are planned again by now
+    assert not sequential.repeat_contended(experiment)  # both are planned again by now
     text = conclusions.text_of(results.of(experiment))
     assert "2 of 4 runs valid: others took 43 % of the host; 3 are needed" in text
     assert "2 blocks in which the arms saw unlike contention are measured again by themselves." in text

@@ -25,7 +25,7 @@ def numbers() -> list[int]:
 def test_all_are_kept_where_no_days_are_set(settings):
     settings.RUN_DAYS = 0
     a_run(10_000)
-    assert (retention.forget_old(), numbers()) == (0, [1])
+    assert (retention.delete_old_runs(), numbers()) == (0, [1])
 
 
 def test_old_ones_go_with_their_rows_and_the_rest_stays(settings):
@@ -37,7 +37,7 @@ def test_old_ones_go_with_their_rows_and_the_rest_stays(settings):
     a_run(99, status="running", finished_at=None)
     whole = a_run(29)
     a_run(31, parent=whole)
-    assert (retention.forget_old(), numbers()) == (1, [2, 3, 4, 5, 6])
+    assert (retention.delete_old_runs(), numbers()) == (1, [2, 3, 4, 5, 6])
     assert not Sample.objects.exists()
 
 
@@ -45,7 +45,7 @@ def test_a_whole_goes_with_its_parts(settings):
     settings.RUN_DAYS = 30
     whole = a_run(31)
     a_run(31, parent=whole)
-    assert (retention.forget_old(), numbers()) == (1, [])
+    assert (retention.delete_old_runs(), numbers()) == (1, [])
 
 
 def test_the_rows_of_a_long_run_go_in_steps(settings, monkeypatch):
@@ -55,7 +55,7 @@ def test_the_rows_of_a_long_run_go_in_steps(settings, monkeypatch):
     for run in (whole, a_run(31, parent=whole), kept):
         Sample.objects.bulk_create(Sample(run=run, attempt=1, seq=seq, t=float(seq)) for seq in range(5))
     with CaptureQueriesContext(connection) as queries:
-        assert retention.forget_old() == 1
+        assert retention.delete_old_runs() == 1
     steps = [one["sql"] for one in queries if one["sql"].startswith('DELETE FROM "benchmarks_sample"')]
     assert len([sql for sql in steps if '"id" <' in sql]) == 2 + 2  # two a run; the fifth row goes with the run
     assert (numbers(), set(Sample.objects.values_list("run", flat=True))) == ([2], {kept.pk})

@@ -11,7 +11,7 @@ from core.lib import env
 def test_the_variables_of_libpq_are_dropped_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PGSERVICE", "PGHOSTADDR", "PGOPTIONS", "PGSSLROOTCERT", "PG_COLOR", "POOLDECK_PGBENCH", "PAGER"):
         monkeypatch.setenv(name, "set")
-    env.forget_libpq()
+    env.remove_libpq_variables()
     kept = {name for name in os.environ if name.startswith("P") and os.environ[name] == "set"}
     assert kept == {"PG_COLOR", "POOLDECK_PGBENCH", "PAGER"}
 

@@ -25,12 +25,12 @@ def test_a_taken_port_is_not_free(taken: socket.socket) -> None:
 
 def test_a_kept_port_that_is_free_is_kept() -> None:
     port = ports.free_port()
-    assert ports.kept_or_free(port) == port
+    assert ports.same_or_free_port(port) == port
 
 
 def test_a_kept_port_that_stays_taken_is_given_up(taken: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "FREE_WITHIN_S", 0.2)
-    assert ports.kept_or_free(taken.getsockname()[1]) != taken.getsockname()[1]
+    assert ports.same_or_free_port(taken.getsockname()[1]) != taken.getsockname()[1]
 
 
 def test_a_port_is_not_returned_twice_before_its_server_can_listen(monkeypatch: pytest.MonkeyPatch) -> None:

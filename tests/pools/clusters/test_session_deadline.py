@@ -48,8 +48,8 @@ def test_another_thread_is_hung_up_on(pair):
     parsed: list[bytes] = []
     waiting = threading.Thread(target=lambda: parsed.append(session.line.recv(1)))
     waiting.start()
-    session_deadline.hang_up(session)
+    session_deadline.shut_down(session)
     waiting.join(30)
     assert parsed == [b""]
     session.closed = True
-    session_deadline.hang_up(session)  # a closed one is left alone
+    session_deadline.shut_down(session)  # a closed one is left alone

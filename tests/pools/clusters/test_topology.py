@@ -59,7 +59,7 @@ def test_a_promoted_node_is_the_primary(cluster: Cluster) -> None:
 def test_of_two_that_say_they_are_the_later_timeline_counts_even_while_down(cluster: Cluster) -> None:
     a_node(cluster, port=2, in_recovery=False, timeline=2, state=ClusterState.UNREACHABLE)
     assert both(cluster) == (FIRST, [])
-    assert [place.address for place in topology.strays(cluster)] == [OWN]
+    assert [place.address for place in topology.other_primaries(cluster)] == [OWN]
 
 
 def test_of_two_on_one_timeline_the_one_that_answers_counts(cluster: Cluster) -> None:

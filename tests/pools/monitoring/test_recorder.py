@@ -30,10 +30,10 @@ def test_minutes_past_their_days_are_forgotten_and_events_a_year_after_they_clos
 
 def test_without_redis_nothing_is_recorded_and_nothing_raised(settings, caplog):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
-    redis_client.forget_shared()
+    redis_client.reset_shared()
     a_pool()
     recorder.record()
-    redis_client.forget_shared()
+    redis_client.reset_shared()
     assert PoolMinute.objects.count() == 0
     assert "Redis can't be reached" in caplog.text
 
@@ -48,7 +48,7 @@ def test_entries_that_are_not_managed_have_minutes_too_and_their_pooler_sums_all
     monkeypatch.setattr(redis_store, "claim", lambda *_: True)
     monkeypatch.setattr(redis_store, "hold", lambda *_: None)
     monkeypatch.setattr(redis_store, "lists", lambda keys: [[snapshot] if str(minute) in key else [] for key in keys])
-    recorder.fold_minute(minute)
+    recorder.store_minute(minute)
     assert list(PoolMinute.objects.values_list("pool", "cl_active_max")) == [(pool.pk, 3)]
     assert list(EntryMinute.objects.values_list("entry", "cl_active_max")) == [(entry.pk, 15)]
     assert PoolerMinute.objects.get().cl_active_max == 18

@@ -71,17 +71,17 @@ def test_a_worker_whose_clock_is_wrong_ends_no_healthy_run_and_takes_no_lock(run
 
 def test_a_folder_is_removed_once_its_attempt_has_ended(running):
     with workdir.private_home(f"{running.pk.hex}-1", "secret") as home:
-        reaper.remove_left_homes()
+        reaper.remove_stale_homes()
         assert home.exists()
         running.finish(Status.LOST)
-        reaper.remove_left_homes()
+        reaper.remove_stale_homes()
         assert not home.exists()
 
 
 def test_a_folder_of_a_run_that_another_panel_may_have_is_left_alone_until_it_is_old():
     with workdir.private_home(uuid.uuid4().hex + "-1", "secret") as home:
-        reaper.remove_left_homes()
+        reaper.remove_stale_homes()
         assert home.exists()
         os.utime(home, (0, 0))
-        reaper.remove_left_homes()
+        reaper.remove_stale_homes()
         assert not home.exists()

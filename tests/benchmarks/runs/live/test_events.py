@@ -21,9 +21,9 @@ from tests.benchmarks.records import a_finished_run, look_at_pool
 @pytest.fixture(autouse=True)
 def no_redis(settings):
     settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
-    redis_client.forget_shared()
+    redis_client.reset_shared()
     yield
-    redis_client.forget_shared()
+    redis_client.reset_shared()
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_time_of_our_ended_processes_is_no_work_of_others() -> None:
 def test_a_run_is_suspect_where_others_kept_a_busy_host_from_it(
     found: dict[str, float], allowed: int, begins: str
 ) -> None:
-    reported = contention.doubt(found, allowed)
+    reported = contention.unreliable_because(found, allowed)
     assert reported.startswith(begins)
     assert bool(reported) == bool(begins)
 

@@ -26,7 +26,7 @@ def closed(tmp_path: Path) -> Path:
 
 
 def run(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    argv = account.dropped(words, signal.SIGKILL, folder)
+    argv = account.as_unprivileged(words, signal.SIGKILL, folder)
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 

@@ -105,7 +105,7 @@ def environment(pooler: Pooler, fetching: FetchingPgBouncer, live_server: Any) -
 def loop(files: Path, *words: str, drops: bool = True) -> list[str]:
     """The command of the loop, as the account of the PgBouncer where it `drops` its rights."""
     argv = ["/bin/sh", "-c", SCRIPT.read_text(), "pooldeck-fetch", *words]
-    return account.dropped(argv, signal.SIGTERM, files) if drops else argv
+    return account.as_unprivileged(argv, signal.SIGTERM, files) if drops else argv
 
 
 @pytest.fixture
@@ -142,7 +142,7 @@ def by_hand(pooler: Pooler, fetching: FetchingPgBouncer, live_server: Any, clien
 
     def run(*, drops: bool = True) -> "subprocess.CompletedProcess[bytes]":
         argv = ["/bin/sh", "-c", command(live_server.url, pooler)]
-        argv = account.dropped(argv, signal.SIGTERM, fetching.files) if drops else argv
+        argv = account.as_unprivileged(argv, signal.SIGTERM, fetching.files) if drops else argv
         return subprocess.run(argv, env=told, capture_output=True, check=False, cwd="/", timeout=60)
 
     return run

@@ -21,13 +21,13 @@ POOL_SIZE = 2
 def shared_redis(redis_server: RedisServer, settings: Settings) -> Iterator[RedisServer]:
     """This process shares its looks through `redis_server`, which starts empty."""
     settings.REDIS_URL = redis_server.url
-    redis_client.forget_shared()
+    redis_client.reset_shared()
     redis_store._breaker.reset()
     sampler._cache.clear()
     redis_client.shared().flushall()
     yield redis_server
     redis_client.shared().close()
-    redis_client.forget_shared()
+    redis_client.reset_shared()
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def test_a_minute_agrees_with_the_programs_own_counters(
         time.sleep(1)
         recorder_module.record()
     ended = totals(pgbouncer)
-    recorder_module.fold_minute(new_minute)
+    recorder_module.store_minute(new_minute)
     row = PoolMinute.objects.get()
     counted = {name: ended[name] - value for name, value in began.items()}
     truth = counted["total_query_count"] / counted["at"]
@@ -83,7 +83,7 @@ def test_two_recorders_at_once_look_once_and_write_each_minute_once(
                 recorder_module.record()
                 time.sleep(0.5)
             redis_client.shared().delete(f"{redis_store.PREFIX}folded:{new_minute}")
-            recorder_module.fold_minute(new_minute)
+            recorder_module.store_minute(new_minute)
         finally:
             connections.close_all()
 

@@ -54,7 +54,7 @@ def test_a_process_that_was_killed_in_the_block_keeps_it_for_a_lease() -> None:
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        redis_client.forget_shared()
+        redis_client.reset_shared()
         with redis_store.exclusive(KEY, 60):
             os.write(writer, b"1")
             time.sleep(60)

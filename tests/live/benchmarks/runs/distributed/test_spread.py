@@ -44,7 +44,7 @@ def assert_no_load_is_left(run: Run, postgres: PostgresServer) -> None:
     while loads_of(run):
         assert time.monotonic() < deadline, "a pgbench is left"
         time.sleep(0.05)
-    reaper.remove_left_homes()
+    reaper.remove_stale_homes()
     assert [homes_of(one) for one in (run, *parts_of(run))] == [[]] * (1 + len(parts_of(run)))
     with postgres.connect() as session:
         for part in parts_of(run):

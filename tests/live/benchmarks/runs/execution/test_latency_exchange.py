@@ -18,4 +18,4 @@ def test_what_was_told_is_taken_once(redis_server: RedisServer, settings: Settin
     assert (none, list(found.us), found.share) == (None, [1, 2, latency_exchange.LONGEST_US], 0.25)
     assert latency_exchange.receive(part, 1, [2]) == [None]
     redis_client.shared(latency_exchange.WITHIN_S).close()
-    redis_client.forget_shared()
+    redis_client.reset_shared()

@@ -52,7 +52,7 @@ def test_what_somebody_else_set_meanwhile_stays_and_the_rest_comes_back(
     run: Run, cluster: Cluster, postgres: PostgresServer, alter: Alter
 ) -> None:
     alter(checkpoint_timeout="6min")
-    row = apply.put_in_force(run, cluster, VALUES)
+    row = apply.apply_profile(run, cluster, VALUES)
     alter(work_mem="64MB")
     assert apply.take_back(row)
     assert held_by(postgres) == {"checkpoint_timeout": "6min", "work_mem": "64MB"}
@@ -67,7 +67,7 @@ def test_what_somebody_else_reset_meanwhile_stays_away(
     run: Run, cluster: Cluster, postgres: PostgresServer, alter: Alter
 ) -> None:
     alter(work_mem="5MB")
-    row = apply.put_in_force(run, cluster, VALUES)
+    row = apply.apply_profile(run, cluster, VALUES)
     alter(work_mem=None)
     assert apply.take_back(row)
     assert held_by(postgres) == {}
@@ -77,7 +77,7 @@ def test_what_somebody_else_reset_meanwhile_stays_away(
 def test_the_same_size_in_other_words_is_somebody_elses_too(
     run: Run, cluster: Cluster, postgres: PostgresServer, alter: Alter
 ) -> None:
-    row = apply.put_in_force(run, cluster, VALUES)
+    row = apply.apply_profile(run, cluster, VALUES)
     alter(work_mem="7168kB")
     assert apply.take_back(row)
     assert held_by(postgres) == {"work_mem": "7168kB"}
@@ -97,7 +97,7 @@ def test_a_profile_that_was_put_in_force_half_way_comes_back_whole(
 def test_all_of_it_may_be_somebody_elses_by_then(
     run: Run, cluster: Cluster, postgres: PostgresServer, alter: Alter
 ) -> None:
-    row = apply.put_in_force(run, cluster, {"work_mem": "7MB"})
+    row = apply.apply_profile(run, cluster, {"work_mem": "7MB"})
     alter(work_mem="64MB")
     assert apply.take_back(row)
     assert (held_by(postgres), row.error) == ({"work_mem": "64MB"}, THEIRS)
@@ -122,7 +122,7 @@ def test_the_run_is_not_relied_on_and_says_why(
 def test_the_reaper_tells_it_of_a_run_that_was_lost(
     run: Run, cluster: Cluster, postgres: PostgresServer, alter: Alter
 ) -> None:
-    apply.put_in_force(run, cluster, VALUES)
+    apply.apply_profile(run, cluster, VALUES)
     alter(work_mem="64MB")
     Run.objects.filter(pk=run.pk).update(status=Status.LOST)
     reaper.restore_settings()
@@ -133,7 +133,7 @@ def test_the_reaper_tells_it_of_a_run_that_was_lost(
 def test_a_restart_level_setting_that_is_so_already_needs_no_restart_to_come_back(
     run: Run, cluster: Cluster, postgres: PostgresServer, alter: Alter
 ) -> None:
-    row = apply.put_in_force(run, cluster, {"max_wal_senders": "10", "work_mem": "7MB"})
+    row = apply.apply_profile(run, cluster, {"max_wal_senders": "10", "work_mem": "7MB"})
     assert (apply.take_back(row), row.error, held_by(postgres)) == (True, "", {})
 
 
@@ -212,7 +212,7 @@ def test_a_role_with_the_rights_granted_needs_no_superuser(run: Run, cluster: Cl
         "the panel's role may not use ALTER SYSTEM of checkpoint_timeout: GRANT ALTER SYSTEM ON PARAMETER "
         "checkpoint_timeout to it, or use a superuser"
     )
-    row = apply.put_in_force(run, cluster, {"work_mem": "7MB"})
+    row = apply.apply_profile(run, cluster, {"work_mem": "7MB"})
     assert (apply.take_back(row), row.error, held_by(plain)) == (True, "", {})
 
 
@@ -222,4 +222,4 @@ def test_a_server_that_refuses_alter_system_is_said_before(db: None, tmp_path_fa
         cluster = registered(server)
         assert validation.check(cluster, VALUES, is_admin=True).refusal == privileges.SWITCHED_OFF
         with pytest.raises(Refused, match="refuses ALTER SYSTEM altogether"):
-            apply.put_in_force(Run.objects.enqueue(cluster=cluster, by_admin=True), cluster, VALUES)
+            apply.apply_profile(Run.objects.enqueue(cluster=cluster, by_admin=True), cluster, VALUES)

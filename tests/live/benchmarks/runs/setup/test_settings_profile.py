@@ -108,7 +108,7 @@ def test_the_reaper_takes_back_what_a_killed_worker_left(submit, make_worker, pr
 
 def test_one_at_a_time(submit, in_this_process, profile, cluster):
     first = submit(settings_profile="tuned")
-    row = apply.put_in_force(first, cluster, {"work_mem": "9MB"})
+    row = apply.apply_profile(first, cluster, {"work_mem": "9MB"})
     try:
         done = execute(submit(settings_profile="tuned"))
         assert done.status == Status.FAILED
@@ -128,7 +128,7 @@ def show(cluster: Cluster, name: str) -> str:
 
 def test_a_restart_level_setting_is_put_in_force_and_taken_back_by_restarts(restartable):
     run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
-    row = apply.put_in_force(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
+    row = apply.apply_profile(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
     assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("55", "9MB")
     assert apply.take_back(row)
     assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("100", "4MB")
@@ -143,7 +143,7 @@ def alter(cluster: Cluster, name: str, value: str) -> None:
 
 def test_a_restart_level_setting_that_somebody_else_changed_waits_for_their_restart(restartable):
     run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
-    row = apply.put_in_force(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
+    row = apply.apply_profile(run, restartable, {"max_connections": "55", "work_mem": "9MB"})
     alter(restartable, "max_connections", "77")
     assert apply.take_back(row)
     assert (show(restartable, "max_connections"), show(restartable, "work_mem")) == ("55", "4MB")
@@ -157,7 +157,7 @@ def test_a_restart_level_setting_that_somebody_else_changed_waits_for_their_rest
 
 def test_a_restart_that_failed_once_is_not_tried_again_by_itself(restartable, monkeypatch):
     run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
-    row = apply.put_in_force(run, restartable, {"max_connections": "55"})
+    row = apply.apply_profile(run, restartable, {"max_connections": "55"})
     tried: list[Cluster] = []
 
     def fail(cluster: Cluster) -> None:
@@ -182,7 +182,7 @@ def test_a_server_that_does_not_start_with_it_leaves_the_profile_open_and_says_w
     run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
     auto = restartable_folder(restartable) / "postgresql.auto.conf"
     with pytest.raises(Refused, match=r"take shared_buffers out of postgresql.auto.conf in its data directory"):
-        apply.put_in_force(run, restartable, {"shared_buffers": "7TB"})
+        apply.apply_profile(run, restartable, {"shared_buffers": "7TB"})
     row = apply.applied_on(restartable)
     assert row is not None
     assert row.error.startswith("settings of restartable are not back as they were: ")
@@ -203,7 +203,7 @@ def test_a_server_that_does_not_start_with_it_is_started_as_it_was(restartable, 
     with pytest.raises(
         Refused, match=r"shared_buffers, work_mem were put back as they were, and the server runs again"
     ):
-        apply.put_in_force(run, restartable, {"shared_buffers": "7TB", "work_mem": "9MB"})
+        apply.apply_profile(run, restartable, {"shared_buffers": "7TB", "work_mem": "9MB"})
     assert (show(restartable, "shared_buffers"), show(restartable, "work_mem")) == ("128MB", "6MB")
     assert apply.applied_on(restartable) is None
 
@@ -216,7 +216,7 @@ def test_what_the_server_would_not_start_with_is_refused_by_a_dry_start(restarta
     started = show_start(restartable)
     reason = r"restartable would not start with these settings \(a dry start reports: .*FATAL"
     with pytest.raises(Refused, match=reason):
-        apply.put_in_force(run, restartable, values)
+        apply.apply_profile(run, restartable, values)
     assert show_start(restartable) == started
     assert not AppliedProfile.objects.exists()
 
@@ -227,7 +227,7 @@ def test_settings_that_contradict_each_other_are_refused_without_a_try(restartab
     run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
     assert not dry_start_finds(restartable, values)
     with pytest.raises(Refused, match=r"max_connections \(\d+\) has to be more than the reserved connections \(\d+\)"):
-        apply.put_in_force(run, restartable, values)
+        apply.apply_profile(run, restartable, values)
     assert not AppliedProfile.objects.exists()
 
 
@@ -245,7 +245,7 @@ def show_start(cluster: Cluster) -> object:
 @pytest.mark.parametrize("name", ["statement_timeout", "lock_timeout", "idle_session_timeout"])
 def test_a_time_out_of_the_cluster_does_not_end_the_panels_sessions(restartable, name):
     run = Run.objects.enqueue(cluster=restartable, database="app", by_admin=True)
-    row = apply.put_in_force(run, restartable, {name: "1ms"})
+    row = apply.apply_profile(run, restartable, {name: "1ms"})
     with pg_connect.connect(restartable) as session:
         session.execute("SELECT pg_sleep(0.05)")
         time.sleep(0.05)
@@ -277,7 +277,7 @@ def test_a_starter_without_the_scope_admin_gets_tuning_only(restartable, values,
     assert validation.check(restartable, values, is_admin=True).problems == []
     run = Run.objects.enqueue(cluster=restartable, database="app")
     with pytest.raises(Refused):
-        apply.put_in_force(run, restartable, values)
+        apply.apply_profile(run, restartable, values)
 
 
 def test_without_a_command_a_restart_is_refused_before_anything_is_touched(submit, cluster, profile):
