@@ -10,7 +10,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from benchmarks.engines import DEFAULT_ENGINE, ENGINES
-from benchmarks.generators.registry import Known
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Gate, Purpose, Run, RunOutput, Sample, Validity, metrics
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.summaries import Summary
@@ -377,10 +377,10 @@ class GeneratorSerializer(serializers.Serializer[Any]):
     runs = serializers.SerializerMethodField(help_text=_("Runs that it executes now; several only with `alongside`"))
     queued = serializers.IntegerField(help_text=_("Runs that wait for this generator by name"))
 
-    def get_kind(self, generator: Known) -> str:
+    def get_kind(self, generator: GeneratorStatus) -> str:
         """Return whether a worker or SSH carries its runs."""
         return "ssh" if generator.ssh_host else "worker"
 
-    def get_runs(self, generator: Known) -> list[UUID]:
+    def get_runs(self, generator: GeneratorStatus) -> list[UUID]:
         """Return the ids, earliest run first."""
         return [run.pk for run in generator.runs]

@@ -15,7 +15,7 @@ from benchmarks.models import Run
 from benchmarks.models.metrics import AT_LEAST, AT_MOST, THRESHOLDS
 from benchmarks.models.thresholds import Threshold
 from benchmarks.runs.submission.submit import Placement
-from pools.forms.base import Typed
+from pools.forms.base import PanelForm
 
 HOST_FILE = "host_file"
 NO_FILE_YET = _("No file found yet: put one into the folder of a generator, and reload this page.")
@@ -70,7 +70,7 @@ class _Chosen(forms.ChoiceField):
         return True
 
 
-class WithHostFile(Typed):
+class WithHostFile(PanelForm):
     """A form that offers the files of the ticked generators, or of all live ones if none is ticked."""
 
     option_fields: tuple[Field, ...]
@@ -128,7 +128,7 @@ THRESHOLDS_BY_NAME = {
 }
 
 
-class WithThresholds(Typed):
+class WithThresholds(PanelForm):
     """A form with thresholds; `thresholds` returns them once it is valid."""
 
     threshold_tps = _threshold_field("tps")
