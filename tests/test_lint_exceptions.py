@@ -20,3 +20,10 @@ def test_each_rule_that_is_left_out_says_why() -> None:
     rules = tomllib.loads(text)["tool"]["ruff"]["lint"]["ignore"]
     explained = re.findall(r'(?m)^    "([A-Z]+\d+)",  # \w.+$', text)
     assert sorted(rules) == sorted(explained)
+
+
+def test_each_rule_that_is_left_out_of_some_files_says_why() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    files = tomllib.loads(text)["tool"]["ruff"]["lint"]["per-file-ignores"]
+    explained = re.findall(r'(?m)^# \w.+\n"([^"]+)" = \[', text)
+    assert sorted(files) == sorted(explained)

@@ -7,6 +7,8 @@ from benchmarks.forms import form_errors
 
 
 class LoadForm(forms.Form):
+    """A form of one number."""
+
     clients = forms.IntegerField()
 
 

@@ -60,7 +60,7 @@ def test_a_blank_at_the_end_is_said_to_be_lost() -> None:
 def test_psycopg_takes_the_arguments(endpoint: Endpoint) -> None:
     text = render(endpoint, "psycopg", reveal=True)
     call = text.removeprefix("import psycopg\n\nconnection = psycopg.connect")
-    given_arguments = eval(f"dict{call}")  # a literal of ours: psycopg.connect would connect
+    given_arguments = eval(f"dict{call}")  # noqa: S307 (our own text: psycopg.connect would connect)
     assert conninfo_to_dict(make_conninfo(**given_arguments)) == expected(endpoint)
 
 

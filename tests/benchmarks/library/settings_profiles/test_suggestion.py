@@ -44,7 +44,15 @@ def test_a_budget_that_can_not_hold_is_said():
     assert propose(memory_mb=512, cpus=1, disk="hdd", max_connections=5000).budget.fits is False
 
 
-@pytest.mark.parametrize("wrong", [{"memory_mb": 0}, {"cpus": 0}, {"disk": "tape"}, {"max_connections": 0}])
-def test_what_is_no_machine_is_refused(wrong):
-    with pytest.raises(ValueError):
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"memory_mb": 0}, "0 RAM: use at least 1"),
+        ({"cpus": 0}, "0 CPUs: use at least 1"),
+        ({"disk": "tape"}, "'tape' is not a kind of disk: choose ssd or hdd"),
+        ({"max_connections": 0}, "0 connections: use at least 1"),
+    ],
+)
+def test_what_is_no_machine_is_refused(wrong, message):
+    with pytest.raises(ValueError, match=message):
         propose(**{"memory_mb": 1024, "cpus": 1, "disk": "ssd", "max_connections": 100} | wrong)

@@ -65,7 +65,7 @@ def test_the_demo_lets_in_an_md5_hash_and_keeps_scram_for_others(tmp_path: Path)
     with PostgresServer(home, free_port(), password="of-the-superuser"):
         pass  # a home of an earlier release
     with PostgresServer(home, free_port(), password="of-the-superuser", lets_in_md5=True) as server:
-        digest = hashlib.md5(b"secretold").hexdigest()
+        digest = hashlib.md5(b"secretold", usedforsecurity=False).hexdigest()
         with server.connect() as session:
             session.execute(f"CREATE ROLE old LOGIN PASSWORD 'md5{digest}'")
             rules = session.execute("SELECT auth_method FROM pg_hba_file_rules WHERE address IS NOT NULL").fetchall()

@@ -37,6 +37,8 @@ class Receiver(ThreadingHTTPServer):
 
 
 class Answer(BaseHTTPRequestHandler):
+    """Keeps what was posted."""
+
     server: Receiver
 
     def do_POST(self) -> None:
