@@ -1,19 +1,26 @@
 """The documents: their links lead somewhere, and what they name is there."""
 
+import os
 import re
 from itertools import chain
 from pathlib import Path
 
 import pytest
+from django.core.management import get_commands
 
 from tests.conftest import part_of
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*.md")])
 DEVELOPMENT = sorted((ROOT / "docs/development").glob("*.md"))
+GUIDES = [*DEVELOPMENT, *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "tests/README.md"))]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SOURCES = ("benchmarks", "core", "panel", "pools", "script", "static", "templates", "tests", "docker", "docs")
-NAMED = re.compile(rf"`((?:{'|'.join(SOURCES)})/[\w./-]*)`")
+NAMED = re.compile(rf"`((?:{'|'.join(SOURCES)}|\.ci|\.github)/[\w./-]*)[^`\n]*`")
+CODE = re.compile(r"(?ms)^```\w*\n(.*?)^```$|`([^`\n]+)`")
+STARTED_MODULE = re.compile(r"\bpython -m ((?:benchmarks|core|panel|pools|tests)[\w.]*)")
+MANAGED = re.compile(r"\bmanage\.py (\w+)")
+SCRIPT = re.compile(r"(?m)(?:^|\s)((?:script|\.ci)/[\w-]+)")
 # of a step in a path: `poolers/pgbouncer/session`, or a module's own name
 STEP = re.compile(r"[a-z_]+(?:/[a-z_]+)*/?")
 
@@ -64,11 +71,34 @@ def test_the_readme_of_the_tests_has_each_part() -> None:
     assert parts == set(explained) - {"bench"}
 
 
-@pytest.mark.parametrize("document", DEVELOPMENT, ids=named)
+@pytest.mark.parametrize("document", GUIDES, ids=named)
 def test_files_that_documents_for_developers_name_are_there(document: Path) -> None:
     named = NAMED.findall(document.read_text())
     missing = [path for path in named if not ((ROOT / path).exists() or (ROOT / f"{path}.py").exists())]
     assert missing == []
+
+
+@pytest.mark.parametrize("document", GUIDES, ids=named)
+def test_commands_that_documents_for_developers_name_are_there(document: Path) -> None:
+    assert unknown_commands(document.read_text()) == []
+
+
+def unknown_commands(text: str) -> list[str]:
+    """Scripts that can't be run, modules that can't be started, and commands that manage.py does not have."""
+    code = "\n".join(block or inline for block, inline in CODE.findall(text))
+    scripts = [name for name in SCRIPT.findall(code) if not os.access(ROOT / name, os.X_OK)]
+    modules = [name for name in STARTED_MODULE.findall(code) if not _can_be_started(name)]
+    return [*scripts, *modules, *(name for name in MANAGED.findall(code) if name not in get_commands())]
+
+
+def _can_be_started(module: str) -> bool:
+    path = ROOT / module.replace(".", "/")
+    return path.with_suffix(".py").is_file() or (path / "__main__.py").is_file()
+
+
+def test_an_unknown_command_is_found() -> None:
+    text = "Run `script/check`, `script/chekc`, `python -m tests.nothing`.\n```sh\npython manage.py migrat  # so\n```\n"
+    assert unknown_commands(text) == ["script/chekc", "tests.nothing", "migrat"]
 
 
 def test_each_module_of_the_paths_through_the_code_is_there() -> None:
