@@ -1,6 +1,6 @@
 """The registry of engines, and a second engine by one line in it."""
 
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 from django.test import Client
@@ -10,6 +10,7 @@ from benchmarks.engines.base import Engine, Field
 from benchmarks.engines.pgbench.engine import Pgbench
 from benchmarks.errors import BenchmarksError
 from benchmarks.forms.runs import RunForm
+from benchmarks.models import Purpose
 from pools.clusters.endpoints import Endpoint
 from tests.benchmarks.records import a_run
 from tests.callers import person
@@ -36,6 +37,14 @@ class Warp(Pgbench):
 @pytest.mark.parametrize("name", engines.ENGINES)
 def test_an_engine_goes_by_its_own_name(name: str) -> None:
     assert engines.engine(name).name == name
+
+
+@pytest.mark.parametrize("name", engines.ENGINES)
+def test_each_option_of_an_engine_is_a_key_of_its_typed_options(name: str) -> None:
+    engine = engines.engine(name)
+    (typed,) = get_args(type(engine).__orig_bases__[0])
+    options = {field.name for purpose in Purpose.values for field in engine.fields_for(purpose)}
+    assert options - set(get_type_hints(typed)) == set()
 
 
 def test_an_engine_without_all_that_a_run_needs_is_none() -> None:

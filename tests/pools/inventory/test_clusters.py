@@ -10,7 +10,7 @@ from panel.quickstart.ports import free_port
 from pools.clusters import health_check
 from pools.errors import IllegalTransition, Stale
 from pools.inventory import clusters
-from pools.inventory.clusters import InvalidCluster
+from pools.inventory.clusters import ClusterValues, InvalidCluster
 from pools.models import Cluster, ClusterState, PoolState
 from tests.certificates import self_signed
 from tests.pools.conftest import Asked
@@ -31,6 +31,10 @@ def typed() -> dict[str, Any]:
         "memory_mb": 1024,
         "protected": False,
     }
+
+
+def test_each_field_that_can_be_changed_has_its_type() -> None:
+    assert set(ClusterValues.__annotations__) == {*clusters.FIELDS, "admin_password"}
 
 
 def errors(values: dict[str, Any]) -> dict[str, list[str]]:
