@@ -8,6 +8,7 @@ from core.lib import database_url, env, queues
 
 env.remove_libpq_variables()
 BASE_DIR = env.BASE_DIR
+SHARE_DIR = env.SHARE_DIR
 HOME = env.home()
 
 DEBUG = env.flag("POOLDECK_DEBUG")
@@ -64,7 +65,7 @@ ASGI_APPLICATION = "panel.asgi.application"
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
+        "DIRS": [SHARE_DIR / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
@@ -116,17 +117,17 @@ AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
 USE_I18N = True
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English")]  # another language: its code here, its catalog in locale/
-LOCALE_PATHS = [BASE_DIR / "locale"]
+LOCALE_PATHS = [SHARE_DIR / "locale"]
 TIME_ZONE = env.text("POOLDECK_TIME_ZONE", "UTC")
 USE_TZ = True
 
 STATIC_URL = "static/"
 STATIC_ROOT = HOME / "static"
-NODE_MODULES = BASE_DIR / "static" / "node_modules"
+NODE_MODULES = SHARE_DIR / "static" / "node_modules"
 STATICFILES_DIRS = [
-    ("css", BASE_DIR / "static" / "css"),
-    ("js", BASE_DIR / "static" / "js"),
-    ("img", BASE_DIR / "static" / "img"),
+    ("css", SHARE_DIR / "static" / "css"),
+    ("js", SHARE_DIR / "static" / "js"),
+    ("img", SHARE_DIR / "static" / "img"),
     ("vendor/tabler", NODE_MODULES / "@tabler" / "core" / "dist"),
     ("vendor/chart.js", NODE_MODULES / "chart.js" / "dist"),
     ("vendor/chartjs-plugin-zoom", NODE_MODULES / "chartjs-plugin-zoom" / "dist"),

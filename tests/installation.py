@@ -65,16 +65,16 @@ class Api:
 
 
 class Installation:
-    """`script/up` as a context manager."""
+    """`script/up`, or another program that does the same, as a context manager."""
 
-    def __init__(self, home: Path, *arguments: str) -> None:
-        self.home, self.arguments = home, arguments
+    def __init__(self, home: Path, *arguments: str, program: tuple[str, ...] = (str(ROOT / "script" / "up"),)) -> None:
+        self.home, self.argv = home, [*program, *arguments]
         self.lines: list[str] = []
         self.ready = threading.Event()
 
     def __enter__(self) -> "Installation":
         self.process = subprocess.Popen(
-            [str(ROOT / "script" / "up"), *self.arguments],
+            self.argv,
             env={**os.environ, "POOLDECK_HOME": str(self.home)},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

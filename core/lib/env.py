@@ -16,6 +16,10 @@ T = TypeVar("T")
 Networks = list[IPv4Network | IPv6Network]
 NOWHERE: Networks = []
 BASE_DIR = Path(__file__).resolve().parents[2]
+_PACKAGED = BASE_DIR / "panel" / "share"
+IS_CHECKOUT = not _PACKAGED.is_dir()
+# templates, static files, translations and examples: beside the packages, or inside one where a wheel is installed
+SHARE_DIR = BASE_DIR if IS_CHECKOUT else _PACKAGED
 
 
 def read(name: str, default: T, parse: Callable[[str], T]) -> T:
@@ -108,8 +112,20 @@ def remove_libpq_variables() -> None:
 
 
 def home() -> Path:
-    """Return the folder of all state: POOLDECK_HOME, by default var/ in the checkout."""
-    return Path(text("POOLDECK_HOME", str(BASE_DIR / "var"))).resolve()
+    """Return the folder of all state: POOLDECK_HOME, by default var/ in the checkout.
+
+    Where a wheel is installed, the default is /var/lib/pooldeck for root, whose own folder no server's account may
+    enter, and ~/.local/share/pooldeck for others.
+    """
+    return Path(text("POOLDECK_HOME", str(_default_home()))).resolve()
+
+
+def _default_home() -> Path:
+    if IS_CHECKOUT:
+        return BASE_DIR / "var"
+    if os.geteuid() == 0:
+        return Path("/var/lib/pooldeck")
+    return Path.home() / ".local" / "share" / "pooldeck"
 
 
 def database_url() -> str:

@@ -48,9 +48,9 @@ def port_number(word: str) -> int:
 def arguments(words: list[str]) -> argparse.Namespace:
     """Parse `--port N`, `--https`, `--once`, and the hidden `--since TIME` that script/up adds."""
     parser = argparse.ArgumentParser(
-        prog="script/up",
+        prog="script/up" if env.IS_CHECKOUT else "pooldeck demo",
         description="Start the panel with private demo servers; Ctrl-C stops all of it.",
-        epilog="State lies in POOLDECK_HOME (default: var/ in the checkout); README.md lists the other variables.",
+        epilog=f"State lies in POOLDECK_HOME (now {env.home()}); README.md lists the other variables.",
     )
     parser.add_argument(
         "--port", type=port_number, help="where to serve (default 8000, or a free one when that is taken)"

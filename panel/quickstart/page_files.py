@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
-from core.lib.env import BASE_DIR
+from core.lib.env import BASE_DIR, SHARE_DIR
 from panel.quickstart.home import Home
 from panel.quickstart.programs import ProgramFailed
 from panel.quickstart.progress import Steps
 
 FOLDERS = ("css", "js", "img")
 PACKAGES = ("django", "django-htmx", "drf-spectacular-sidecar")
-COMMAND = [sys.executable, "manage.py", "collectstatic", "--noinput", "--clear", "--verbosity=0"]
+COMMAND = [sys.executable, "-m", "django", "collectstatic", "--noinput", "--clear", "--verbosity=0"]
 
 
 def collect(home: Home, steps: Steps) -> None:
@@ -41,6 +41,6 @@ def stamp() -> str:
 
 def _sources() -> Iterator[Path]:
     yield BASE_DIR / "panel" / "staticfiles.py"
-    yield BASE_DIR / "static" / "package-lock.json"
+    yield SHARE_DIR / "static" / "package-lock.json"
     for folder in FOLDERS:
-        yield from sorted(path for path in (BASE_DIR / "static" / folder).rglob("*") if path.is_file())
+        yield from sorted(path for path in (SHARE_DIR / "static" / folder).rglob("*") if path.is_file())

@@ -40,7 +40,10 @@ def binary(name: str) -> str:
     """Return the full path of a program on the PATH or in /usr/sbin; raises `ProgramFailed`."""
     found = shutil.which(name) or shutil.which(name, path=PLAIN_ENVIRONMENT["PATH"])
     if not found:
-        raise ProgramFailed(f"{name} is not installed: run script/up, or see docker/packages.txt")
+        raise ProgramFailed(
+            f"{name} is not installed: script/up installs it in a checkout; elsewhere, install the Debian packages "
+            "postgresql, pgbouncer, pgpool2 and redis-server"
+        )
     return found
 
 

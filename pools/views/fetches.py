@@ -24,7 +24,7 @@ from pools.inventory.fetches import FetchState
 from pools.models import Pooler, Revision
 from pools.poolers import KINDS
 
-FOLDER = settings.BASE_DIR / "docs" / "pull"
+FOLDER = settings.SHARE_DIR / "docs" / "pull"
 TOKEN_FILE = "~/pooldeck-token"  # noqa: S105 (the path of a file)
 BADGES = {FetchState.VERIFIED: "applied", FetchState.PENDING: "pending"}  # labels of panel.state_labels
 
