@@ -15,7 +15,10 @@ from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 
 Connection = TypeVar("Connection")
-NO_ANSWER = ("server closed the connection", "Connection reset")  # libpq's words for a connection that led nowhere
+# What libpq and sockets say of a connection that led nowhere; the last two where the tunnel itself has ended
+NO_ANSWER = ("server closed the connection", "Connection reset", "Connection refused", "No such file or directory")
+ENDED = (BrokenPipeError, ConnectionResetError, ConnectionRefusedError, FileNotFoundError)
+MOST_TRIES = 3  # a login to the host that is lost each time is reported
 CLEARTEXT = ("plain", "pam", "ldap")  # these values of PgBouncer's auth_type ask clients for the password itself
 
 
@@ -43,17 +46,29 @@ def connected(
 ) -> Connection:
     """Connect to `address_of`; once more where the way to the pooler is another one now.
 
-    Raises what `connect` raises, and `PoolerUnreachable` where the way itself ends before the pooler.
+    That is where the login to its host was lost after the tunnel was asked for, or where its host refused the tunnel
+    and is logged in to anew. Raises what `connect` raises, and `PoolerUnreachable` where the way itself ends before the
+    pooler.
     """
     began, asked = time.monotonic(), at_address(pooler, other_host)
     port = pooler.port if port is None else port
-    while True:
+    address = address_of(pooler, other_host, port)
+    for tries in range(1, MOST_TRIES + 1):
         try:
-            return connect(address_of(pooler, other_host, port))
-        except (psycopg.Error, BrokenPipeError, ConnectionResetError) as error:
-            is_unanswered = isinstance(error, OSError) or any(words in str(error) for words in NO_ANSWER)
-            if not is_unanswered or not deliveries.of(pooler).has_reconnected(asked, port, began):
+            return connect(address)
+        except (psycopg.Error, *ENDED) as error:
+            if tries == MOST_TRIES or not _led_nowhere(error):
                 raise
+            used, address = address, address_of(pooler, other_host, port)
+            if address == used:
+                if not deliveries.of(pooler).has_reconnected(asked, port, began):
+                    raise
+                address = address_of(pooler, other_host, port)
+    raise AssertionError  # the last try returns or raises
+
+
+def _led_nowhere(error: Exception) -> bool:
+    return isinstance(error, OSError) or any(words in str(error) for words in NO_ANSWER)
 
 
 def at_address(pooler: Pooler, other_host: str) -> Pooler:

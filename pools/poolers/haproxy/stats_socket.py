@@ -4,21 +4,23 @@ A watched HAProxy has no file here: its stats socket, or its stats page, was giv
 """
 
 import csv
+import errno
+import os
 import re
 import socket
-import time
 from collections.abc import Mapping
+from typing import Any
 
 from django.utils.translation import gettext as _
 
 from core.lib import addresses
-from pools.config_files import deliveries, pooler_files
+from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable
 from pools.hosts.base import UnsafeFolder
 from pools.hosts.keys import socket_path
 from pools.models import Pooler, identifiers
 from pools.poolers.haproxy import stats_page
-from pools.poolers.pooler_login import at_address
+from pools.poolers.pooler_login import connected
 
 MAIN = "haproxy.cfg"
 DIGEST = "POOLDECK_DIGEST"  # the environment variable that identifies the file that a worker has read
@@ -75,27 +77,26 @@ def ask(pooler: Pooler, command: str) -> str:
 
 
 def _answer(pooler: Pooler, path: str, command: str) -> str:
-    """Return the response at an address; through a tunnel that its host refused, once more by a new login.
+    """Return the response at a Unix socket, or at host:port; through a tunnel where only its own host knows it.
 
-    Raises `OSError`, `PoolerUnreachable`.
+    Raises `OSError`, also for a forbidden address, and `PoolerUnreachable`.
     """
-    began, (host, port) = time.monotonic(), _place(path)
-    while not (answer := _sent(pooler, path, command)):
-        if not deliveries.of(pooler).has_reconnected(at_address(pooler, host), port, began):
-            break
-    return answer
+    place = _place(path)
+
+    def ask_there(address: dict[str, Any]) -> str:
+        way = (address["host"], address["port"])
+        answer = _sent(_connected(path, place) if way == place else _by_socket(socket_path(*way)), command)
+        if way != place and not answer:
+            raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+        return answer
+
+    return connected(pooler, ask_there, *place)
 
 
-def _sent(pooler: Pooler, path: str, command: str) -> str:
-    """Return the response; empty where a tunnel was closed at its other end."""
-    with _connected(pooler, path) as connection:
-        try:
-            connection.sendall(f"{command}\n".encode())
-            return b"".join(iter(lambda: connection.recv(CHUNK), b"")).decode(errors="replace")
-        except (BrokenPipeError, ConnectionResetError):
-            if not deliveries.of(pooler).needs_host:
-                raise
-            return ""
+def _sent(connection: socket.socket, command: str) -> str:
+    with connection:
+        connection.sendall(f"{command}\n".encode())
+        return b"".join(iter(lambda: connection.recv(CHUNK), b"")).decode(errors="replace")
 
 
 def problem_of(address: str) -> str:
@@ -147,15 +148,7 @@ def of_sessions(answer: str) -> Rows:
     return [_session(dict(PAIR.findall(line))) for line in answer.splitlines() if line.startswith("0x")]
 
 
-def _connected(pooler: Pooler, address: str) -> socket.socket:
-    """Connect to a Unix socket, or to host:port, through a tunnel where only its own host knows it.
-
-    Raises `OSError`, also for a forbidden address, and `PoolerUnreachable`.
-    """
-    place = _place(address)
-    way = deliveries.of(pooler).address_of(at_address(pooler, place[0]), place[1])
-    if way != place:
-        return _by_socket(socket_path(*way))
+def _connected(address: str, place: tuple[str, int]) -> socket.socket:
     if address.startswith("/"):
         return _by_socket(address)
     if reason := problem_of(address):

@@ -1,5 +1,7 @@
 """The certificate that a PgBouncer presents to its clients, compared with the one that it was given."""
 
+import errno
+import os
 import socket
 import ssl
 import struct
@@ -9,9 +11,10 @@ from pathlib import PurePosixPath
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import deliveries
+from pools.hosts.keys import socket_path
 from pools.models import Pooler
 from pools.poolers.pgbouncer.render import text_of
+from pools.poolers.pooler_login import connected
 from pools.poolers.session import Files
 
 TIMEOUT_S = 5
@@ -30,7 +33,7 @@ def faults(pooler: Pooler, pem: str) -> list[str]:
     if pooler.host.startswith(("/", "@")):
         return []  # a socket has no TLS
     try:
-        shown = _presented(*deliveries.of(pooler).address_of(pooler, pooler.port))
+        shown = connected(pooler, lambda address: _presented(**address))
     except OSError as error:
         return [_("the pooler does not offer an encrypted connection: %(error)s") % {"error": error}]
     if shown is None:
@@ -41,12 +44,18 @@ def faults(pooler: Pooler, pem: str) -> list[str]:
 
 
 def _presented(host: str, port: int) -> bytes | None:
-    """Return the certificate of an encrypted connection, in DER; None where the pooler offers no encryption."""
+    """Return the certificate of an encrypted connection, in DER; None where the pooler offers no encryption.
+
+    Raises `OSError`, `ConnectionResetError` for a connection that ends without an answer.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # it is compared, byte for byte
     with _connect(host, port) as connection:
         connection.sendall(SSL_REQUEST)
-        if connection.recv(1) != b"S":
+        answer = connection.recv(1)
+        if not answer:
+            raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
+        if answer != b"S":
             return None
         with context.wrap_socket(connection) as encrypted:
             shown = encrypted.getpeercert(binary_form=True)
@@ -61,7 +70,11 @@ def _connect(host: str, port: int) -> socket.socket:
         return socket.create_connection((host, port), timeout=TIMEOUT_S)
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(TIMEOUT_S)
-    connection.connect(f"{host}/.s.PGSQL.{port}")
+    try:
+        connection.connect(socket_path(host, port))
+    except OSError:
+        connection.close()
+        raise
     return connection
 
 

@@ -5,6 +5,7 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -15,7 +16,7 @@ from pools.poolers.pgbouncer import console, database_entries, global_settings, 
 from pools.poolers.pgbouncer.config_builder import ConfigBuilder
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.render import DATABASES, USERLIST, text_of
-from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
 from pools.poolers.session import Files
 
 TIMEOUT_S = 10
@@ -150,9 +151,10 @@ class Hazards:
             for pool, entry in self.drafted.asked
             if entry.role == user
         )
-        try:
-            psycopg.connect(
-                **address_of(pooler),
+
+        def log_in(address: dict[str, Any]) -> psycopg.Connection[tuple[object, ...]]:
+            return psycopg.connect(
+                **address,
                 user=user,
                 password=secret,
                 dbname=name,
@@ -160,7 +162,10 @@ class Hazards:
                 connect_timeout=TIMEOUT_S,
                 gssencmode="disable",
                 **refusing_cleartext(pooler),
-            ).close()
+            )
+
+        try:
+            connected(pooler, log_in).close()
         except psycopg.Error as error:
             reason = reason_of(error)
             return reason if "authentication failed" in reason else ""

@@ -8,6 +8,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import PurePosixPath
+from typing import Any
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -22,7 +23,7 @@ from pools.poolers.pgbouncer.operators_config import ANY, CONSOLE
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.read_files import ConfigLine, FileSet, Unreadable
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
-from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
 
 MARKER = "; taken over by Pooldeck: "  # marks a line whose entry became a pool; the rest of the line is the operator's
 VOLATILE = ("current_connections", "current_client_connections")
@@ -312,18 +313,21 @@ def _answer(pooler: Pooler, name: str, role: EntryLogin) -> EntryLogin:
 
 
 def _connect(pooler: Pooler, name: str, role: EntryLogin) -> psycopg.Connection[tuple[object, ...]]:
-    return psycopg.connect(
-        **address_of(pooler),
-        user=role.role,
-        password=role.password,
-        dbname=name,
-        application_name="pooldeck",
-        connect_timeout=WITHIN_S,
-        gssencmode="disable",
-        **refusing_cleartext(pooler),
-        autocommit=True,
-        prepare_threshold=None,
-    )
+    def log_in(address: dict[str, Any]) -> psycopg.Connection[tuple[object, ...]]:
+        return psycopg.connect(
+            **address,
+            user=role.role,
+            password=role.password,
+            dbname=name,
+            application_name="pooldeck",
+            connect_timeout=WITHIN_S,
+            gssencmode="disable",
+            **refusing_cleartext(pooler),
+            autocommit=True,
+            prepare_threshold=None,
+        )
+
+    return connected(pooler, log_in)
 
 
 def _route_of(line: ConfigLine) -> tuple[object, ...]:

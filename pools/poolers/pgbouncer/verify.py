@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import partial
 from operator import attrgetter
+from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -16,7 +17,7 @@ from pools.poolers import first_query
 from pools.poolers.base import Rejected, Unproved
 from pools.poolers.pgbouncer import console, database_entries, processes, stats, taken_entries
 from pools.poolers.pgbouncer.database_entries import Entry
-from pools.poolers.pooler_login import address_of, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
 
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
 LOGIN_TIMEOUT_S = 20
@@ -151,17 +152,21 @@ def _connect(
     pooler: Pooler, pool: Pool, role: str, password: str, timeout_s: int
 ) -> psycopg.Connection[tuple[object, ...]]:
     """Open a client's session; close it without `with`, whose commit waits behind an unanswered query."""
-    return psycopg.connect(
-        **address_of(pooler),
-        user=role,
-        password=password,
-        dbname=pool.name,
-        application_name="pooldeck",
-        connect_timeout=timeout_s,
-        gssencmode="disable",
-        **refusing_cleartext(pooler),
-        autocommit=True,
-    )
+
+    def log_in(address: dict[str, Any]) -> psycopg.Connection[tuple[object, ...]]:
+        return psycopg.connect(
+            **address,
+            user=role,
+            password=password,
+            dbname=pool.name,
+            application_name="pooldeck",
+            connect_timeout=timeout_s,
+            gssencmode="disable",
+            **refusing_cleartext(pooler),
+            autocommit=True,
+        )
+
+    return connected(pooler, log_in)
 
 
 def _answers(connection: psycopg.Connection[tuple[object, ...]], within_s: float) -> bool:

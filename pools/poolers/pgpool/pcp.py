@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 
 from core.lib.crypto import SealBroken
 from pools.errors import PoolerUnreachable
+from pools.hosts.keys import socket_path
 from pools.models import Pooler
 from pools.poolers.base import Rejected
 from pools.poolers.pooler_login import connected
@@ -122,7 +123,11 @@ def _connect(host: str, port: int) -> socket.socket:
         return socket.create_connection((host, port), TIMEOUT_S)
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(TIMEOUT_S)
-    connection.connect(f"{host}/.s.PGSQL.{port}")
+    try:
+        connection.connect(socket_path(host, port))
+    except OSError:
+        connection.close()
+        raise
     return connection
 
 
