@@ -99,7 +99,12 @@ class AskedAdviceSerializer(KnownFields):
     )
     pool: Any = serializers.PrimaryKeyRelatedField(queryset=Pool.objects.wanted(), required=False, allow_null=True)
     cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all(), required=False, allow_null=True)
-    pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
+    pooler: Any = serializers.PrimaryKeyRelatedField(
+        queryset=Pooler.objects.all(),
+        required=False,
+        allow_null=True,
+        help_text="Where the sweep makes its pools for a cluster; a pool and an entry have their own",
+    )
     database = serializers.CharField(
         default="", allow_blank=True, help_text="Of existing tables, without a pool; otherwise the sweep has its own"
     )
@@ -118,6 +123,7 @@ class AskedAdviceSerializer(KnownFields):
         if len(named) > 1:
             text = _("name a pool, an entry, or a cluster: only one of them, not %(named)s")
             raise serializers.ValidationError({named[0]: [text % {"named": ", ".join(named)}]})
+        _refuse_other_pooler(pool or entry, asked.get("pooler"))
         if entry:
             return self._through(entry, asked)
         if found := pool.cluster if pool else cluster:
@@ -129,3 +135,9 @@ class AskedAdviceSerializer(KnownFields):
             return {**asked, "cluster": through_entry.check(entry), "endpoint": entries.find(entry, asked["user"])}
         except (InvalidExperiment, InvalidTarget) as error:
             raise serializers.ValidationError(error.errors) from error
+
+
+def _refuse_other_pooler(measured: Pool | Entry | None, named: Pooler | None) -> None:
+    if measured and named and named != measured.pooler:
+        text = _("%(name)s is on pooler %(pooler)s: leave the pooler out, which is for a cluster without a pool")
+        raise serializers.ValidationError({"pooler": [text % {"name": measured, "pooler": measured.pooler}]})

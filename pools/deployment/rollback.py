@@ -17,8 +17,21 @@ from pools.deployment import snapshots
 from pools.errors import InvalidValues
 from pools.inventory import budget, pool_validation, pooler_settings_validation, pooler_validation
 from pools.inventory.budget import Budget
-from pools.models import AS_APPLIED, Cluster, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState, Specs
+from pools.models import (
+    AS_APPLIED,
+    Cluster,
+    NodeRole,
+    Pool,
+    Pooler,
+    PoolerFile,
+    PoolState,
+    Revision,
+    RevisionState,
+    Specs,
+)
 from pools.poolers.settings_schema import Scope
+
+Budgets = Mapping[tuple[NodeRole, UUID], Budget]
 
 logger = logging.getLogger(__name__)
 
@@ -70,11 +83,11 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
     plan = _plan(locked, records, clusters)
     fresh = [*plan.changed, *plan.again]
     _refuse(chain(_broken_rules(fresh), _bad_settings(locked, revision)))
-    before = budget.of_clusters(clusters.values())
+    before = _budgets(clusters)
     _write(plan)
     # The settings come first, since the budget counts the pooler's processes.
     _restore_settings(locked, revision, author)
-    _refuse(_over_budget(before, budget.of_clusters(clusters.values()), clusters))
+    _refuse(_over_budget(before, _budgets(clusters), clusters))
     Pooler.objects.filter(pk=locked.pk).update(spec_cause=_("rollback to %(number)s") % {"number": revision.number})
 
 
@@ -169,20 +182,40 @@ def _write(plan: Plan) -> None:
     Pool.objects.bulk_create(plan.again)
 
 
-def _over_budget(
-    before: Mapping[UUID, Budget], after: Mapping[UUID, Budget], clusters: Mapping[UUID, Cluster]
-) -> Iterator[str]:
-    """Yield the clusters whose pools would exceed the budget and grow; a rollback may always take less."""
-    for pk, figures in after.items():
-        if figures.free is not None and figures.free < 0 and figures.allocated > before[pk].allocated:
-            text = ngettext(
-                "its pools would take %(allocated)s connection of cluster %(cluster)s, which has only %(available)s: "
-                "make room first",
-                "its pools would take %(allocated)s connections of cluster %(cluster)s, which has only %(available)s: "
-                "make room first",
-                figures.allocated,
-            )
-            yield text % {"allocated": figures.allocated, "cluster": clusters[pk], "available": figures.available}
+def _budgets(clusters: Mapping[UUID, Cluster]) -> Budgets:
+    """Return the budgets of the primaries, and of the standbys, by role and cluster id."""
+    found = {role: budget.of_clusters(clusters.values(), target=role) for role in NodeRole}
+    return {(role, pk): figures for role, of_role in found.items() for pk, figures in of_role.items()}
+
+
+def _over_budget(before: Budgets, after: Budgets, clusters: Mapping[UUID, Cluster]) -> Iterator[str]:
+    """Yield the servers whose pools would exceed the budget and grow; a rollback may always take less."""
+    for (role, pk), figures in after.items():
+        if figures.available is None or not figures.over or figures.allocated <= before[role, pk].allocated:
+            continue
+        text = _over_standbys(figures.allocated) if role == NodeRole.STANDBY else _over_primary(figures.allocated)
+        left = max(0, figures.available - figures.unmanaged.connections)
+        yield text % {"allocated": figures.allocated, "cluster": clusters[pk], "available": left}
+
+
+def _over_primary(allocated: int) -> str:
+    return ngettext(
+        "its pools would take %(allocated)s connection of cluster %(cluster)s, which has only %(available)s for pools: "
+        "make room first",
+        "its pools would take %(allocated)s connections of cluster %(cluster)s, which has only %(available)s for "
+        "pools: make room first",
+        allocated,
+    )
+
+
+def _over_standbys(allocated: int) -> str:
+    return ngettext(
+        "its pools would take %(allocated)s connection of each standby of cluster %(cluster)s, which has only "
+        "%(available)s for pools: make room first",
+        "its pools would take %(allocated)s connections of each standby of cluster %(cluster)s, which has only "
+        "%(available)s for pools: make room first",
+        allocated,
+    )
 
 
 def _restore_settings(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:

@@ -325,7 +325,8 @@ def _free(request: AdviceRequest) -> int | None:
 
 
 def _pooler(request: AdviceRequest) -> Pooler | None:
-    return request.pooler or (request.pool.pooler if request.pool else None)
+    measured = request.pool or request.entry
+    return measured.pooler if measured else request.pooler
 
 
 def _grid(request: AdviceRequest) -> Grid:

@@ -11,7 +11,7 @@ from benchmarks.models import Experiment, ExperimentState, Phase, Playbook, Reso
 from tests.benchmarks.api.test_playbooks import ATTACK
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.callers import anonymous, bearer, queries_of
-from tests.pools.records import a_cluster, a_pool, an_entry
+from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry
 
 URL, ADVICE = "/api/v1/experiments/", "/api/v1/advice/pool-size/"
 FIGURES = {"10-scram-none": [100, 104, 97], "10-scram-pgbouncer": [200, 206, 195]}
@@ -313,6 +313,15 @@ def test_advice_is_on_one_pool_entry_or_cluster(dba, named):
     answer = dba.post(ADVICE, {name: str(ids[name]) for name in named}, format="json")
     text = f"name a pool, an entry, or a cluster: only one of them, not {', '.join(named)}"
     assert (answer.status_code, answer.json()) == (400, {named[0]: [text]})
+
+
+@pytest.mark.parametrize("name", ["pool", "entry"])
+def test_what_has_a_pooler_is_measured_through_no_other_one(dba, name):
+    measured = {"pool": a_pool, "entry": an_entry}[name](cluster=open_cluster())
+    answer = dba.post(ADVICE, {name: str(measured.pk), "pooler": str(a_pooler().pk)}, format="json")
+    text = f"{measured} is on pooler {measured.pooler}: leave the pooler out, which is for a cluster without a pool"
+    assert (answer.status_code, answer.json()) == (400, {"pooler": [text]})
+    assert not Experiment.objects.exists()
 
 
 def test_wait_answers_once_the_experiment_has_ended(reader, monkeypatch):

@@ -44,6 +44,7 @@ def test_the_login_is_kept_with_the_sweep(staff, entry):
     started = staff.post(f"/entries/{entry.pk}/size/", ASKED)
     experiment = Experiment.objects.get()
     assert (started.status_code, experiment.advice["external"]) == (302, str(endpoint.pk))
+    assert experiment.pooler == entry.pooler
     endpoint.refresh_from_db()
     assert endpoint.password == "new-secret"
 

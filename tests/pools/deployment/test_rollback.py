@@ -6,9 +6,9 @@ import pytest
 
 from pools.deployment import rollback, snapshots
 from pools.deployment.rollback import CannotRollBack
-from pools.models import Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState
+from pools.models import NodeRole, Pool, Pooler, PoolerFile, PoolState, Revision, RevisionState
 from tests.pools.conftest import Asked
-from tests.pools.records import a_cluster, a_pool, a_pooler, checked
+from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, an_entry, checked
 
 pytestmark = pytest.mark.django_db
 
@@ -102,6 +102,32 @@ def test_a_rollback_over_the_budget_changes_nothing(pooler: Pooler, asked: Asked
         rollback.roll_back(pooler, first)
     assert fields(pool, "size", "state") == (10, PoolState.APPLIED)
     assert asked() == []
+
+
+def test_a_rollback_over_the_budget_of_the_standbys_changes_nothing(pooler: Pooler, asked: Asked) -> None:
+    cluster = a_cluster(name="main")
+    checked(cluster)
+    a_node(cluster)
+    pool = a_pool(pooler=pooler, cluster=cluster, size=90, target=NodeRole.STANDBY)
+    first = applied(pooler)
+    pool.edit(None, size=10, state=PoolState.APPLIED)
+    a_pool(cluster=cluster, size=50, target=NodeRole.STANDBY)
+    with pytest.raises(CannotRollBack, match="140 connections of each standby of cluster main, which has only 97"):
+        rollback.roll_back(pooler, first)
+    assert fields(pool, "size", "state") == (10, PoolState.APPLIED)
+    assert asked() == []
+
+
+def test_entries_that_are_not_managed_here_leave_less_to_a_rollback(pooler: Pooler, asked: Asked) -> None:
+    cluster = a_cluster(name="main")
+    checked(cluster)
+    pool = a_pool(pooler=pooler, cluster=cluster, size=30)
+    first = applied(pooler)
+    pool.edit(None, size=10, state=PoolState.APPLIED)
+    an_entry(cluster=cluster, user="app", size=80)
+    with pytest.raises(CannotRollBack, match="30 connections of cluster main, which has only 17 for pools"):
+        rollback.roll_back(pooler, first)
+    assert fields(pool, "size") == (10,)
 
 
 def with_processes(pooler: Pooler, count: int) -> Revision:
