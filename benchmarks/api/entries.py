@@ -2,9 +2,7 @@
 
 from uuid import UUID
 
-from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
-from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
 from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
@@ -14,16 +12,8 @@ from rest_framework.views import APIView
 from benchmarks.api.external import ExternalEndpointSerializer
 from benchmarks.errors import InvalidTarget
 from benchmarks.targets import entries
-from core.lib.known_fields import KnownFields
+from pools.api.entries import EntryLoginSerializer
 from pools.models import Entry
-
-
-class EntryLoginSerializer(KnownFields):
-    """A login that the pooler lets in; `database` where the entry leads to whatever its clients name."""
-
-    user = serializers.CharField(max_length=63)
-    password = serializers.CharField(write_only=True, default="", allow_blank=True, trim_whitespace=False)
-    database = serializers.CharField(max_length=63, default="", allow_blank=True, help_text=_("Of a HAProxy"))
 
 
 class EntryEndpointView(APIView):

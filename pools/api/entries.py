@@ -12,10 +12,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
+from core.lib.known_fields import KnownFields
 from pools import connection_strings
-from pools.advice import client_advice, client_limits, mode_linter
+from pools.advice import client_advice, client_limits, login_cost, mode_linter
 from pools.advice.client_advice import Situation
-from pools.api.client_advice import MODE, ClientsSerializer, ModeReportSerializer
+from pools.api.client_advice import MODE, ClientsSerializer, LoginSerializer, ModeReportSerializer
 from pools.api.console import ConsoleVerbs
 from pools.api.filters import EntryFilter
 from pools.api.pool_serializers import ConnectionSerializer
@@ -78,6 +79,24 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
         read_only_fields = fields
 
 
+class EntryLoginSerializer(KnownFields):
+    """A login that the pooler lets in; `database` where the entry leads to whatever its clients name."""
+
+    user = serializers.CharField(max_length=63)
+    password = serializers.CharField(write_only=True, default="", allow_blank=True, trim_whitespace=False)
+    database = serializers.CharField(max_length=63, default="", allow_blank=True, help_text=_("Of a HAProxy"))
+
+
+class EntryLoginsSerializer(serializers.Serializer[dict[str, Any]]):
+    """The measured cost of logins through an entry, beside that of the same login to its cluster."""
+
+    note = serializers.CharField(
+        allow_blank=True, help_text=_("Why the login to the cluster was not measured; empty where it was")
+    )
+    logins = LoginSerializer(many=True)
+    remedies = serializers.ListField(child=serializers.CharField())
+
+
 class EntryActions(GenericViewSet[Pooler]):
     """The entries of one pooler."""
 
@@ -117,6 +136,23 @@ class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
         now = Situation(entry.mode, client_limits.of(entry.pooler))
         found = {"general": client_advice.general(now), "clients": client_advice.advise(now)}
         return Response(ClientsSerializer({"keeps_prepared": now.keeps_prepared, **found}).data)
+
+    @extend_schema(request=EntryLoginSerializer, responses=EntryLoginsSerializer, filters=False)
+    @action(detail=True, methods=["post"])
+    def logins(self, request: Request, pk: str) -> Response:
+        """Log in several times through the entry and to its cluster, and report where the time went.
+
+        The login is used now and kept nowhere.
+        """
+        entry = self.get_object()
+        asked = EntryLoginSerializer(data=request.data)
+        asked.is_valid(raise_exception=True)
+        if not entry.database and not asked.validated_data["database"]:
+            text = gettext("name the database: this entry leads to whatever its clients name")
+            raise ValidationError({"database": [text]})
+        found, note = login_cost.measure_entry(entry, **asked.validated_data)
+        remedies = login_cost.remedies_of(entry.pooler, found[0], is_managed=entry.pool is not None)
+        return Response(EntryLoginsSerializer({"note": note, "logins": found, "remedies": remedies}).data)
 
     @extend_schema(parameters=[MODE], responses=ModeReportSerializer, filters=False)
     @action(detail=True, url_path="mode-check")

@@ -216,6 +216,10 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "tls_ms": None,
         "rest_ms": 1.5,
     },
+    "EntryLogins": {
+        "note": "",
+        "remedies": ["Keep connections open in the application: each login costs 3.1 ms."],
+    },
     "Logins": {
         "client_auth": "scram-sha-256",
         "remedies": ["Keep connections open in the application: each login costs 3.1 ms."],

@@ -114,6 +114,12 @@ POOLERS: dict[str, Any] = {
         )
     ],
     "entries_kill_create": [(_("Drop its clients and servers"), {"confirm": ENTRY["name"], "hold_s": 30})],
+    "entries_logins_create": [
+        (
+            _("A login that the pooler lets in through the entry, used now and kept nowhere"),
+            {"user": "orders_app", "password": "PASSWORD"},
+        )
+    ],
     "poolers_restrict_pools_create": [(_("Let in only the pools' own users"), {"confirm": "pgbouncer-1"})],
     "poolers_rollback_create": [(_("Return to revision 11"), {"revision": 11})],
     "poolers_take_over_create": [
