@@ -30,7 +30,9 @@ def record(pooler: Pooler, found: Iterable[FoundEntry], index: ClusterIndex) -> 
     fresh = {one.name: _entry(pooler, one, pools, index, now) for one in those}
     if unused := sum(one.unused for one in those):
         _keep_automatic(fresh, known, unused)
-    changed = [entry for name, entry in fresh.items() if _differs(entry, known.get(name))]
+    changed = [entry for name, entry in fresh.items() if entry.is_fallback or _differs(entry, known.get(name))]
+    if not pooler.has_files_at_checks:
+        fresh = _fallback_of(known) | fresh
     gone = [entry.pk for name, entry in known.items() if name not in fresh]
     with transaction.atomic():
         for start in range(0, len(gone), BATCH):
@@ -42,6 +44,14 @@ def record(pooler: Pooler, found: Iterable[FoundEntry], index: ClusterIndex) -> 
             update_fields=WRITTEN,
             batch_size=BATCH,
         )
+
+
+def _fallback_of(known: Mapping[str, Entry]) -> dict[str, Entry]:
+    """Return the entry `*` that was known, by name: a console that does not prove it now does not disprove it.
+
+    Its `seen_at` tells when it was proved last.
+    """
+    return {name: entry for name, entry in known.items() if entry.is_fallback}
 
 
 def _keep_automatic(fresh: dict[str, Entry], known: Mapping[str, Entry], unused: int) -> None:

@@ -56,7 +56,7 @@ class Entry(models.Model):
     source_file = models.CharField(max_length=500, default="", blank=True)  # place of its line, once the files are read
     source_line = models.PositiveIntegerField(null=True)
     kept_because = models.TextField(default="", blank=True)  # why a take-over left it as it is
-    seen_at = models.DateTimeField()
+    seen_at = models.DateTimeField()  # when it last changed; of a `*`, when it was last proved
 
     objects = EntryQuerySet.as_manager()
 

@@ -213,6 +213,11 @@ class Pooler(Server):
         """Whether it is known by its console alone."""
         return not self.config_dir
 
+    @property
+    def has_files_at_checks(self) -> bool:
+        """Whether a check reads its files beside asking its console: it asks no other host for them."""
+        return not self.is_watched and self.delivery == Delivery.WORKER
+
     def require_managed(self) -> None:
         """Raise `IllegalTransition` for a watched pooler, before anything would be written for it."""
         if self.is_watched:

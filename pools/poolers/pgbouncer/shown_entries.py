@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import pooler_files
 from pools.errors import PoolerUnreachable, PoolsError
-from pools.models import Delivery, Mode, Pooler
+from pools.models import Mode, Pooler
 from pools.poolers.console_sample import FoundEntry
 from pools.poolers.pgbouncer import console, operators_config, processes, taken_entries
 from pools.poolers.pgbouncer.console import Row
@@ -50,8 +50,7 @@ def read(pooler: Pooler) -> list[FoundEntry]:
     rows, opened = shown.databases[0], Counter[str]()
     for row in chain.from_iterable(shown.databases):
         opened[str(row["name"])] += number(row.get("current_connections"))
-    has_files = not pooler.is_watched and pooler.delivery == Delivery.WORKER  # a check asks no other host
-    operators = _operators(pooler, rows) if has_files else Operators()
+    operators = _operators(pooler, rows) if pooler.has_files_at_checks else Operators()
     named = {*operators.entries, *operators.panels}
     found = [
         replace(

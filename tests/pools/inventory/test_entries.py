@@ -209,8 +209,24 @@ def test_what_the_console_no_longer_lists_was_made_by_the_fallback_that_it_prove
     assert (Entry.objects.get(name="made").connections, Entry.objects.get(name="*").is_known_by_name_alone) == (0, True)
     record(pooler, found("shop"), found("made", connections=1), FoundEntry(name="*", unused=1))
     assert automatic() == {"*": False, "shop": False, "made": True}
-    record(pooler, found("shop"))  # it is forgotten
-    assert automatic() == {"shop": False}
+    proved_at = Entry.objects.get(name="*").seen_at
+    record(pooler, found("shop"))  # what it made is forgotten; the entry itself is proved no more, nor disproved
+    assert automatic() == {"*": False, "shop": False}
+    assert Entry.objects.get(name="*").seen_at == proved_at
+    record(pooler, found("shop"), FoundEntry(name="*", unused=1))
+    assert Entry.objects.get(name="*").seen_at > proved_at
+
+
+@pytest.mark.parametrize(
+    ("pooler_fields", "is_kept"),
+    [({"config_dir": ""}, True), ({"delivery": "ssh"}, True), ({"delivery": "pull"}, True), ({}, False)],
+    ids=["watched", "by SSH", "fetched", "read by its worker"],
+)
+def test_only_files_tell_that_a_fallback_is_gone(pooler_fields: dict[str, str], is_kept: bool) -> None:
+    pooler = a_pooler(**pooler_fields)
+    entry = an_entry(pooler=pooler, name="*", size=5)
+    record(pooler, found("shop"))
+    assert [one.pk for one in Entry.objects.filter(name="*")] == [entry.pk] * is_kept
 
 
 def test_an_entry_that_was_taken_out_of_the_files_is_not_taken_for_one_that_the_fallback_made() -> None:
