@@ -74,7 +74,10 @@ def apply_killed_at(pooler: Pooler, turn: int, *, commands: bool) -> bool:
                 ssh.subprocess = Commands(killing)
             else:
                 killing.everywhere(APPLY_STEPS)
-            deployment.apply_pooler(pooler)
+            made = deployment.apply_pooler(pooler)
+            pooler.refresh_from_db()
+            waits = [*pooler.pools.values_list("state_reason", flat=True), pooler.settings_reason, pooler.error]
+            assert (made.state if made else waits) == RevisionState.APPLIED  # it may wait with a reason instead
             status = 0
         except Exception:  # noqa: BLE001 (whatever it is, this process must not go on as a second pytest)
             traceback.print_exc()

@@ -356,7 +356,7 @@ def test_the_fallback_entry_stays_listed_with_its_line_and_what_it_made(
     pooler = watch(pgbouncer)
     taken_over(pooler)
     log_in(pgbouncer, "postgres")
-    poolers.check(pooler)
+    assert poolers.check(pooler) == ""
     found = {one.name: one for one in pooler.entries.all()}
     assert {name: (one.automatic, bool(one.pool_id), one.cluster) for name, one in found.items()} == {
         "*": (False, False, cluster),

@@ -272,7 +272,7 @@ def test_what_a_login_costs_is_measured_by_a_login_that_is_given_and_forgotten(
     assert APP_PASSWORD not in measured.content.decode()
     address = f"/api/v1{page}"
     refused = bearer("apply").post(address, login | {"password": "wrong"}, format="json")
-    assert (refused.status_code, "password authentication failed" in refused.json()["detail"]) == (502, True)
+    assert (refused.status_code, "the password of user 'app' was refused" in refused.json()["detail"]) == (502, True)
     answer = bearer("apply").post(address, login, format="json")
     assert (answer.status_code, [one["way"] for one in answer.json()["logins"]]) == (200, [through.route, direct.route])
     assert (answer.json()["note"], answer.json()["remedies"]) == ("", measured.context["remedies"])
