@@ -85,7 +85,7 @@ class Apps(finders.AppDirectoriesFinder):
         return used(super().list(ignore_patterns))
 
 
-class _Joined(Storage):
+class _JoinedFileStorage(Storage):
     """Reads a bundle from its parts."""
 
     def _open(self, name: str, mode: str = "rb") -> "File[bytes]":
@@ -100,7 +100,7 @@ class Bundles(finders.BaseFinder):
 
     def list(self, ignore_patterns: Iterable[str] | None) -> Found:
         """Yield each bundle; opening it raises FileNotFoundError for a part that is not installed."""
-        return ((name, _Joined()) for name in BUNDLES)
+        return ((name, _JoinedFileStorage()) for name in BUNDLES)
 
     def find(self, path: str, *args: Any, **kwargs: Any) -> Any:
         """Find nothing: a bundle has no place on the disk before it is collected."""

@@ -68,6 +68,6 @@ def _fault(endpoint: Endpoint, method: str) -> str:
     try:
         connect.connect_endpoint(endpoint, connect_timeout=WITHIN_S, require_auth=method).close()
     except ClusterUnreachable as error:
-        found = MISMATCH.search(error.words)
-        return found[1] if found else ""
+        match = MISMATCH.search(error.words)
+        return match[1] if match else ""
     return ""

@@ -113,12 +113,12 @@ def _found(one: ArmResult) -> Finding:
     """Return the finding for an arm without a published figure, from its verdict."""
     if one.skipped or one.verdict is None:
         return Finding.NOT_JUDGED
-    found = {
+    findings = {
         Verdict.FASTER: Finding.FASTER,
         Verdict.SLOWER: Finding.SLOWER,
         Verdict.NO_DIFFERENCE: Finding.NO_DIFFERENCE,
     }
-    return found.get(one.verdict, Finding.NOT_JUDGED)
+    return findings.get(one.verdict, Finding.NOT_JUDGED)
 
 
 def in_words(one: ArmResult) -> str:

@@ -12,8 +12,8 @@ def columns(names: Sequence[str], arm: Arm, figure: Figure | None, runs: Sequenc
 
     `runs` are the arm's, for what a comparison does not keep of them.
     """
-    found = {name: COLUMNS[name](arm, figure) for name in names if name in COLUMNS}
-    return found | {name: OF_RUNS[name](runs) for name in names if name in OF_RUNS}
+    values = {name: COLUMNS[name](arm, figure) for name in names if name in COLUMNS}
+    return values | {name: OF_RUNS[name](runs) for name in names if name in OF_RUNS}
 
 
 def _gain_percent(arm: Arm, figure: Figure | None) -> float | None:
@@ -27,20 +27,22 @@ def _ratio(arm: Arm, figure: Figure | None) -> float | None:
 
 def _effective_clients(arm: Arm, figure: Figure | None) -> float | None:
     """Derive the clients at work by Little's law: throughput times latency."""
-    found = [run.summary["effective_clients"] for run in arm.valid if run.summary.get("effective_clients") is not None]
-    return median(found) if found else None
+    clients = [
+        run.summary["effective_clients"] for run in arm.valid if run.summary.get("effective_clients") is not None
+    ]
+    return median(clients) if clients else None
 
 
 def _refused_clients(arm: Arm, figure: Figure | None) -> float | None:
-    found = [run.refusal.refused for run in arm.runs if run.refusal and run.refusal.refused is not None]
-    return float(max(found)) if found else 0.0
+    refused = [run.refusal.refused for run in arm.runs if run.refusal and run.refusal.refused is not None]
+    return float(max(refused)) if refused else 0.0
 
 
 def _end_ms(runs: Sequence[Run]) -> float | None:
     """Derive the median latency of the statement END, which is the commit."""
     tables = [row for run in runs for row in run.statements]
-    found = [row["latency_ms"] for row in tables if str(row.get("statement", "")).strip(" ;").upper() == "END"]
-    return _median(found)
+    latencies_ms = [row["latency_ms"] for row in tables if str(row.get("statement", "")).strip(" ;").upper() == "END"]
+    return _median(latencies_ms)
 
 
 def _ping_ms(runs: Sequence[Run]) -> float | None:
@@ -49,8 +51,8 @@ def _ping_ms(runs: Sequence[Run]) -> float | None:
 
 
 def _median(values: Sequence[float | None]) -> float | None:
-    found = [value for value in values if value is not None]
-    return median(found) if found else None
+    known = [value for value in values if value is not None]
+    return median(known) if known else None
 
 
 COLUMNS: dict[str, Callable[[Arm, Figure | None], float | None]] = {

@@ -46,8 +46,8 @@ def _reconnect_pools(experiment: Experiment) -> None:
 
 def _sessions(experiment: Experiment, connection: connect.Connection) -> int:
     """Count the sessions on its database, but for those that a Pgpool-II keeps."""
-    found = connection.execute(_COUNTED, (resources.name_of(experiment), _kept_by_pgpool(experiment))).fetchone()
-    return int(found[0]) if found else 0
+    row = connection.execute(_COUNTED, (resources.name_of(experiment), _kept_by_pgpool(experiment))).fetchone()
+    return int(row[0]) if row else 0
 
 
 def _kept_by_pgpool(experiment: Experiment) -> bool:

@@ -84,13 +84,13 @@ def spec_of(experiment: Experiment) -> PlaybookSpec:
 def needs_in_words(spec: PlaybookSpec) -> list[str]:
     """Return the requirements of all arms, in sentences."""
     kinds = {arm.endpoint.kind for arm in spec.arms(quick=False)}
-    found = []
+    sentences = []
     if "pgbouncer" in kinds:
-        found.append(_("a PgBouncer with a configuration folder"))
+        sentences.append(_("a PgBouncer with a configuration folder"))
     if "pgpool" in kinds:
-        found.append(_("a Pgpool-II that serves the cluster"))
+        sentences.append(_("a Pgpool-II that serves the cluster"))
     if any(arm.other_host for arm in spec.arms(quick=False)):
-        found.append(_("a second generator on another host, for the arms called so"))
+        sentences.append(_("a second generator on another host, for the arms called so"))
     if most := spec.needs.get("max_connections"):
-        found.append(_("max_connections of %(most)s or more") % {"most": most})
-    return found
+        sentences.append(_("max_connections of %(most)s or more") % {"most": most})
+    return sentences

@@ -12,10 +12,10 @@ def blocks(arms: Sequence[str], repeats: int, seed: int) -> list[list[str]]:
     falls on all arms alike; which order a pair of blocks begins with is drawn by the seed.
     """
     draw = random.Random(seed)  # noqa: S311 (an order, no secret)
-    found: list[list[str]] = []
+    order: list[list[str]] = []
     for at in range(repeats):
-        found.append(found[-1][::-1] if at % 2 else draw.sample(list(arms), len(arms)))
-    return found
+        order.append(order[-1][::-1] if at % 2 else draw.sample(list(arms), len(arms)))
+    return order
 
 
 def longer(plan: list[list[str]], arms: Sequence[str], total: int, seed: int) -> list[list[str]]:

@@ -50,10 +50,10 @@ def generator_of(experiment: Experiment, arm: ArmSpec, engine: str) -> str:
     if first := runs.order_by("number").first():
         return first.generator
     capable = _capable_generators(engine)
-    found = _on_other_hosts(capable, experiment.generators)
-    if not found:
+    others = _on_other_hosts(capable, experiment.generators)
+    if not others:
         raise BenchmarksError(_why_none(capable))
-    return found[0].name
+    return others[0].name
 
 
 def describe(spec: PlaybookSpec) -> str:
@@ -61,18 +61,18 @@ def describe(spec: PlaybookSpec) -> str:
     if not any(arm.other_host for arm in spec.arms(quick=False)):
         return ""
     capable = _capable_generators(spec.engine)
-    if found := _on_other_hosts(capable, [one.name for one in capable[:1]]):
+    if others := _on_other_hosts(capable, [one.name for one in capable[:1]]):
         text = _(
             "The arms of “other host” are run by another generator than the rest, on another host: by %(other)s where "
             "the rest is run by %(generator)s."
         )
-        if found[0].host == capable[0].host:
+        if others[0].host == capable[0].host:
             text = _(
                 "The arms of “other host” are run by another generator than the rest, but on the same host: by "
                 "%(other)s where the rest is run by %(generator)s. Load and server share its processors then as in the "
                 "other arms: start a worker on another host to measure what was published."
             )
-        return text % {"other": _on_host(found[0]), "generator": _on_host(capable[0])}
+        return text % {"other": _on_host(others[0]), "generator": _on_host(capable[0])}
     text = _(
         "The arms of “other host” are not measured here, and show the published figure alone: %(reason)s. Start a "
         "worker on another host to measure them."

@@ -192,8 +192,8 @@ class PlaybookSpec:
             [one for one in values if name not in scale.axes or one.key in scale.axes[name]]
             for name, values in self.axes.items()
         ]
-        made = (self._arm(cell, scale, overrides or {}) for cell in product(*taken))
-        return tuple(arm for arm in made if not self._is_excluded(arm.values))
+        arms = (self._arm(cell, scale, overrides or {}) for cell in product(*taken))
+        return tuple(arm for arm in arms if not self._is_excluded(arm.values))
 
     def baseline_of(self, arm: ArmSpec, arms: Sequence[ArmSpec]) -> ArmSpec | None:
         """Return the arm that this one is compared with; None of a baseline itself, or where there is none."""
@@ -208,13 +208,13 @@ class PlaybookSpec:
         for value in cell:
             options |= value.sets.get("options", {})
             sets = {**sets, **value.sets}
-        given = {name: value for name, value in {**options, **overrides}.items() if value is not None}
+        arm_options = {name: value for name, value in {**options, **overrides}.items() if value is not None}
         return ArmSpec(
             key="-".join(values.values()),
             label=", ".join(str(value.label) for value in cell),
             values=values,
             endpoint=EndpointSpec(**sets["endpoint"]) if "endpoint" in sets else EndpointSpec(),
-            options=ENGINES[self.engine].fitted(cast("RunOptions", given)),
+            options=ENGINES[self.engine].fitted(cast("RunOptions", arm_options)),
             profile=sets.get("profile", {}),
             auth=sets.get("auth", ""),
             other_host=sets.get("host") == "other",
@@ -247,8 +247,8 @@ def parse(text: str) -> PlaybookSpec:
 
 @cache
 def _schema() -> Mapping[str, object]:
-    found: Mapping[str, object] = json.loads(SCHEMA_FILE.read_text())
-    return found
+    schema: Mapping[str, object] = json.loads(SCHEMA_FILE.read_text())
+    return schema
 
 
 def _faults(text: str, raw: Mapping[str, object]) -> Iterator[str]:

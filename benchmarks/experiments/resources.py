@@ -85,18 +85,18 @@ def profile_key(arm: ArmSpec) -> str:
 
 def needs(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[RequiredResource]:
     """Return all that the arms need, in the order in which it has to be made."""
-    made = [] if loads_existing(experiment) else _tables_of_its_own(experiment, arms)
-    return [*made, *_profiles(experiment, arms), *_pools(experiment, arms)]
+    tables = [] if loads_existing(experiment) else _tables_of_its_own(experiment, arms)
+    return [*tables, *_profiles(experiment, arms), *_pools(experiment, arms)]
 
 
 def _tables_of_its_own(experiment: Experiment, arms: Sequence[ArmSpec]) -> list[RequiredResource]:
     """Return the roles and the database that it makes for itself."""
     auths = {SCRAM} | {arm.auth for arm in arms if arm.auth}
-    found = [RequiredResource(ResourceKind.ROLE, SCRAM, role_of(experiment, SCRAM))]
+    needed = [RequiredResource(ResourceKind.ROLE, SCRAM, role_of(experiment, SCRAM))]
     if MD5 in auths:
         users = tuple(arm.key for arm in arms if arm.auth == MD5)
-        found.append(RequiredResource(ResourceKind.ROLE, MD5, role_of(experiment, MD5), arms=users))
-    return [*found, RequiredResource(ResourceKind.DATABASE, MAIN, name_of(experiment))]
+        needed.append(RequiredResource(ResourceKind.ROLE, MD5, role_of(experiment, MD5), arms=users))
+    return [*needed, RequiredResource(ResourceKind.DATABASE, MAIN, name_of(experiment))]
 
 
 def _profiles(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[RequiredResource]:

@@ -52,8 +52,8 @@ class ArmResult:
 
     def value(self, metric: str) -> float | None:
         """Return the median of a metric over its valid runs, also of one that comparisons leave out."""
-        if found := self.figures.get(metric):
-            return found.median
+        if figure := self.figures.get(metric):
+            return figure.median
         known = values_of(self.arm.valid, metric) if self.arm else []
         return median(known) if known else None
 
@@ -96,8 +96,8 @@ def of(experiment: Experiment) -> Result:
     same = other_host.on_same_host(runs, specs)
     specs = tuple(other_host.labeled(one) if one.key in same else one for one in specs)
     subjects = _subjects(experiment, runs)
-    found = of_arms(experiment, spec, specs, _arms(specs, runs, subjects), runs)
-    return replace(found, on_same_host=same)
+    result = of_arms(experiment, spec, specs, _arms(specs, runs, subjects), runs)
+    return replace(result, on_same_host=same)
 
 
 def of_arms(
@@ -148,20 +148,20 @@ def _subjects(experiment: Experiment, runs: Sequence[Run]) -> list[Subject]:
         for key in keys
     }
     seen: Counter[str] = Counter()
-    found = []
+    subjects = []
     for run, subject in zip(runs, comparisons.subjects(runs), strict=True):
-        found.append(replace(subject, group=f"block {planned.get(run.pk, seen[run.arm])}"))
+        subjects.append(replace(subject, group=f"block {planned.get(run.pk, seen[run.arm])}"))
         seen[run.arm] += 1
-    return blocks.judged(found) if experiment.has_whole_blocks else found
+    return blocks.judged(subjects) if experiment.has_whole_blocks else subjects
 
 
 def _arms(specs: Sequence[ArmSpec], runs: Sequence[Run], subjects: Sequence[Subject]) -> dict[str, Arm]:
     """Return the arms that have runs, by key."""
-    found = {}
+    arms_by_key = {}
     for spec in specs:
         if own := tuple(one for run, one in zip(runs, subjects, strict=True) if run.arm == spec.key):
-            found[spec.key] = Arm(spec.key, spec.label, own)
-    return found
+            arms_by_key[spec.key] = Arm(spec.key, spec.label, own)
+    return arms_by_key
 
 
 def rule_of(experiment: Experiment, playbook: PlaybookSpec, specs: Sequence[ArmSpec]) -> Rule:

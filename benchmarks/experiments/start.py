@@ -139,21 +139,21 @@ def changes(
     All of it is undone afterwards, except for the rows that scripts write to an `existing` database as its user.
     Without a cluster the list names the changes that the playbook's needs may cause on one that falls short of them.
     """
-    found = [
+    sentences = [
         _tables_in_words(existing),
         _load_in_words(max(map(_clients_of, arms), default=0)),
     ]
     pools = {resources.pool_key(arm): arm.endpoint for arm in arms if arm.endpoint.is_pooled}
-    found += [_pools_in_words(one, count) for one, count in Counter(pools.values()).items()]
+    sentences += [_pools_in_words(one, count) for one, count in Counter(pools.values()).items()]
     settings = sorted({name for arm in arms for name in arm.profile})
     if spec.needs.get("max_connections") and (cluster is None or server_settings.may_be_raised(spec, cluster)):
         settings = sorted({*settings, "max_connections"})
-        found.append(_("The server restarts before the runs and after them where it has too few max_connections."))
-        found += sessions_to_end(spec, cluster)
+        sentences.append(_("The server restarts before the runs and after them where it has too few max_connections."))
+        sentences += sessions_to_end(spec, cluster)
     if settings:
         listed = {"settings": ", ".join(settings)}
-        found.append(_("ALTER SYSTEM changes server settings for the time of a run: %(settings)s") % listed)
-    return found
+        sentences.append(_("ALTER SYSTEM changes server settings for the time of a run: %(settings)s") % listed)
+    return sentences
 
 
 def sessions_to_end(spec: PlaybookSpec, cluster: Cluster | None) -> list[str]:
@@ -264,8 +264,8 @@ def _check_run(engine: str, field_name: str, options: Mapping[str, object], purp
         load_options.validate(engine, options, purpose=purpose)
     except InvalidOptions as error:
         text = _("%(option)s: %(reason)s")
-        found = [text % {"option": name, "reason": one} for name, reasons in error.errors.items() for one in reasons]
-        raise InvalidExperiment({field_name: found}) from None
+        messages = [text % {"option": name, "reason": one} for name, reasons in error.errors.items() for one in reasons]
+        raise InvalidExperiment({field_name: messages}) from None
 
 
 def _seconds(spec: PlaybookSpec, request: ExperimentRequest) -> int | None:
@@ -280,7 +280,7 @@ def _dataset(spec: PlaybookSpec, request: ExperimentRequest) -> DatasetOptions:
     return cast("DatasetOptions", {**spec.scale(quick=request.quick).dataset, **request.dataset})
 
 
-def unconfirmed(cluster: Cluster, found: Sequence[str]) -> Unconfirmed:
+def unconfirmed(cluster: Cluster, changes: Sequence[str]) -> Unconfirmed:
     """Return the refusal of a protected cluster whose name was not typed, with the list of changes."""
     text = _("cluster %(cluster)s is protected: confirm the changes of the experiment with the cluster's name")
-    return Unconfirmed([text % {"cluster": cluster}, *found])
+    return Unconfirmed([text % {"cluster": cluster}, *changes])

@@ -24,7 +24,7 @@ THRESHOLD_PREFIX = "threshold_"
 BOUND_LABELS = {AT_LEAST: _("{figure} at least"), AT_MOST: _("{figure} at most")}
 
 
-class _Ticked(forms.MultipleChoiceField):
+class _CheckboxesField(forms.MultipleChoiceField):
     """Names of generators as they were ticked; submission checks whether they exist."""
 
     def valid_value(self, value: object) -> bool:
@@ -34,7 +34,7 @@ class _Ticked(forms.MultipleChoiceField):
 class WithGenerators(forms.Form):
     """A form with generators; `place` returns them once it is valid."""
 
-    generators = _Ticked(label=_("Generators"), required=False)
+    generators = _CheckboxesField(label=_("Generators"), required=False)
     alongside = forms.BooleanField(
         label=_("Start although another run is on the target or the generator"),
         required=False,

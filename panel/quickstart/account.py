@@ -73,10 +73,10 @@ def as_unprivileged(argv: list[str], with_signal: signal.Signals, folder: Path) 
 
 
 def _setpriv() -> str:
-    found = shutil.which("setpriv") or shutil.which("setpriv", path="/usr/bin:/bin")
-    if not found:
+    path = shutil.which("setpriv") or shutil.which("setpriv", path="/usr/bin:/bin")
+    if not path:
         raise AccountMissing("setpriv is not installed: install the package util-linux")
-    return found
+    return path
 
 
 def _as(account: Account) -> list[str]:

@@ -138,17 +138,19 @@ def _carried_out(api: Api, part: Part, cluster_id: str, supervisor: Supervisor, 
     title = str(api.get(f"playbooks/{part.playbook}/")["title"])
     blocks = f"blocks of {len(part.arms)} arms of {part.duration_s} s each"
     steps.report(f"running the playbook {part.playbook}: {blocks}, until all are decided or {part.seconds} s are over")
-    found = api.post("experiments/", part.request(cluster_id))
+    record = api.post("experiments/", part.request(cluster_id))
     deadline = time.monotonic() + part.within_s
-    while found["state"] not in ENDED:
+    while record["state"] not in ENDED:
         if time.monotonic() > deadline:
-            done = found["progress"]
+            done = record["progress"]
             counted = f"{done['done']} of {done['total']} runs have ended"
-            raise ProgramFailed(f"experiment {found['number']} is {found['state']} after {part.within_s} s: {counted}")
+            raise ProgramFailed(
+                f"experiment {record['number']} is {record['state']} after {part.within_s} s: {counted}"
+            )
         supervisor.poll()
         time.sleep(POLL_EVERY_S)
-        found = api.get(f"experiments/{found['id']}/")
-    return MeasuredPart(part, title, found)
+        record = api.get(f"experiments/{record['id']}/")
+    return MeasuredPart(part, title, record)
 
 
 def report(measured: list[MeasuredPart]) -> str:

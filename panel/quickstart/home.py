@@ -130,7 +130,7 @@ class Home:
 def read_json(path: Path) -> dict[str, Any]:
     """Return the JSON object in a file; empty where it is missing or invalid."""
     try:
-        found = json.loads(path.read_text())
+        value = json.loads(path.read_text())
     except (OSError, ValueError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}

@@ -53,14 +53,14 @@ def is_stopping(lock: Path) -> bool:
 
 def working_in(folder: Path) -> set[int]:
     """Return the pids of a PostgreSQL with this data directory, which is the working directory of each."""
-    wanted, found = folder.resolve(), set()
+    wanted, pids = folder.resolve(), set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if (process / "cwd").readlink() == wanted and (process / "exe").readlink().name.startswith("postgres"):
-                found.add(int(process.name))
+                pids.add(int(process.name))
         except OSError:  # it has ended, or belongs to another account
             continue
-    return found
+    return pids
 
 
 def _kill(pids: set[int]) -> None:

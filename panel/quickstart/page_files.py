@@ -31,12 +31,12 @@ def collect(home: Home, steps: Steps) -> None:
 
 def stamp() -> str:
     """Return a hash of our files, of the list of what is collected, and of the libraries' versions."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for path in _sources():
-        found.update(f"{path.name}\n".encode() + path.read_bytes())
+        digest.update(f"{path.name}\n".encode() + path.read_bytes())
     for package in PACKAGES:
-        found.update(f"{package} {version(package)}\n".encode())
-    return found.hexdigest()
+        digest.update(f"{package} {version(package)}\n".encode())
+    return digest.hexdigest()
 
 
 def _sources() -> Iterator[Path]:

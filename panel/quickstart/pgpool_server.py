@@ -47,12 +47,12 @@ class PgpoolServer(Server):
             super().ask_to_stop()
 
     def _titles_of_children(self) -> list[str]:
-        found = []
+        titles = []
         if self.process is not None:
             with suppress(OSError):  # one of them has ended
                 children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-                found = [Path(f"/proc/{child}/cmdline").read_text(errors="replace") for child in children]
-        return found
+                titles = [Path(f"/proc/{child}/cmdline").read_text(errors="replace") for child in children]
+        return titles
 
     @property
     def argv(self) -> list[str]:

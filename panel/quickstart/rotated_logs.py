@@ -60,15 +60,15 @@ class RotatedLog:
 
     def _copy(self, read_fd: int) -> None:
         """Write whole lines; what a program printed without an end of line follows when it has ended."""
-        rest = b""
+        incomplete_line = b""
         with os.fdopen(read_fd, "rb", buffering=0) as pipe:
             while chunk := pipe.read(READ_BYTES):
-                lines, newline, rest = (rest + chunk).rpartition(b"\n")
+                lines, newline, incomplete_line = (incomplete_line + chunk).rpartition(b"\n")
                 self._write(lines + newline)
-                if len(rest) > LONGEST_LINE_BYTES:
-                    self._write(rest)
-                    rest = b""
-        self._write(rest)
+                if len(incomplete_line) > LONGEST_LINE_BYTES:
+                    self._write(incomplete_line)
+                    incomplete_line = b""
+        self._write(incomplete_line)
 
     def _write(self, lines: bytes) -> None:
         """Append to the file, opened anew as it may have been deleted; rotate it first where it would get too large."""

@@ -26,9 +26,9 @@ SOCKET_PATH_LIMIT = 100  # sun_path holds 107 bytes, including the file name (un
 
 def newest_postgresql() -> Path:
     """Return the folder of the newest PostgreSQL's programs: Debian's, else the one on the PATH."""
-    found = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
-    if found:
-        return max(found, key=lambda folder: float(folder.parent.name))
+    folders = [path.parent for path in Path("/usr/lib/postgresql").glob("*/bin/postgres")]
+    if folders:
+        return max(folders, key=lambda folder: float(folder.parent.name))
     on_path = shutil.which("postgres")
     if not on_path:
         raise ProgramFailed("PostgreSQL's server is not installed: install the package postgresql")

@@ -94,7 +94,7 @@ def _create_certificate(files: TlsFiles, issuer: _Issuer) -> None:
     names = [x509.DNSName(name) for name in NAMES]
     addresses = [x509.IPAddress(ipaddress.ip_address(address)) for address in ADDRESSES]
     issued_by = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer.key.public_key())
-    made = (
+    certificate = (
         _builder(_name(NAMES[0]), issuer.certificate.subject, key, LASTS)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(x509.SubjectAlternativeName([*names, *addresses]), critical=False)
@@ -102,7 +102,7 @@ def _create_certificate(files: TlsFiles, issuer: _Issuer) -> None:
         .add_extension(issued_by, critical=False)
         .sign(issuer.key, hashes.SHA256())
     )
-    _write(files.certificate, made, files.key, key)
+    _write(files.certificate, certificate, files.key, key)
 
 
 def _builder(

@@ -315,8 +315,8 @@ def _idle(cursor: Cursor, session: Session, states: Iterable[StateTotal]) -> Idl
     if not idle and any(total.state == HIDDEN for total in states):
         return IdleMemory(0, None, Why.HIDDEN)
     pids = [row["pid"] for row in cursor.execute(IDLE_PIDS, {"shown": PROCESSES_MEASURED}).fetchall()]
-    found = process_memory.measure(session, pids)
-    return IdleMemory(idle, found, None) if isinstance(found, ProcessMemory) else IdleMemory(idle, None, found)
+    measured = process_memory.measure(session, pids)
+    return IdleMemory(idle, measured, None) if isinstance(measured, ProcessMemory) else IdleMemory(idle, None, measured)
 
 
 def _memory(cursor: Cursor, cluster: Cluster, session: Session) -> MemoryBudget:

@@ -51,18 +51,18 @@ def connect(
     endpoint = _admin_endpoint(cluster, at, database)
     if user is not None:
         endpoint = endpoints.as_role(endpoint, cluster, user, password)
-    given: SessionOptions = {"application_name": application_name, "connect_timeout": connect_timeout}
+    options: SessionOptions = {"application_name": application_name, "connect_timeout": connect_timeout}
     try:
-        connection = connect_endpoint(endpoint, **given, options=_zero(TIMEOUTS))
+        connection = connect_endpoint(endpoint, **options, options=_zero(TIMEOUTS))
     except ClusterUnreachable as error:
         if NO_OPTIONS not in error.words:
             raise
-        return _without(connect_endpoint(endpoint, **given), TIMEOUTS)
+        return _without(connect_endpoint(endpoint, **options), TIMEOUTS)
     later = [name for since, name in LATER_TIMEOUTS.items() if connection.info.server_version >= since]
     try:
         return _without(connection, later)
     except ClusterUnreachable:  # it was quicker than the first statement
-        return connect_endpoint(endpoint, **given, options=_zero([*TIMEOUTS, *later]))
+        return connect_endpoint(endpoint, **options, options=_zero([*TIMEOUTS, *later]))
 
 
 def _zero(names: Iterable[str]) -> str:
@@ -117,13 +117,13 @@ def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:
     if endpoint.is_socket:
         return [{}]
     try:
-        found = addresses.resolve(endpoint.host, endpoint.port)
+        ip_addresses = addresses.resolve(endpoint.host, endpoint.port)
     except OSError:
         return [{}]
-    if reason := addresses.refusal_of(endpoint.host, endpoint.port, found):
+    if reason := addresses.refusal_of(endpoint.host, endpoint.port, ip_addresses):
         forbidden = login_errors.Cause.FORBIDDEN
         raise ClusterUnreachable(login_errors.readable(forbidden, reason, endpoint), forbidden)
-    return [{"hostaddr": address} for address in found]
+    return [{"hostaddr": address} for address in ip_addresses]
 
 
 def _admin_endpoint(cluster: Cluster, at: Address | None, database: str | None) -> Endpoint:

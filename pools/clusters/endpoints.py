@@ -69,12 +69,12 @@ def refusing_cleartext(is_chosen: bool) -> dict[str, str]:
 
 def of_cluster(cluster: Cluster, database: str | None = None, *, role: NodeRole = NodeRole.PRIMARY) -> Endpoint:
     """Return the cluster's primary, or its best standby, with the panel's login; see `at`. Raises `NoStandby`."""
-    found = topology.addresses(cluster, role)
-    if not found:
+    addresses = topology.addresses(cluster, role)
+    if not addresses:
         raise NoStandby(
             _("cluster %(cluster)s has no known standby: add one to the cluster's nodes") % {"cluster": cluster}
         )
-    return at(cluster, found[0], database)
+    return at(cluster, addresses[0], database)
 
 
 def at(cluster: Cluster, address: Address, database: str | None = None) -> Endpoint:

@@ -99,44 +99,44 @@ def check_all(clusters: Iterable[Cluster] | None = None) -> None:
             _record_if_unchanged(asked[answer], answer.result())
 
 
-def record(cluster: Cluster, found: Finding) -> ClusterStatus:
+def record(cluster: Cluster, finding: Finding) -> ClusterStatus:
     """Write what `inspect` found; without the figures where another server is the primary."""
     status, _ = ClusterStatus.objects.get_or_create(cluster=cluster)
-    if status.state != found["state"]:
-        logger.info("cluster %s is %s now %s", cluster.pk, found["state"], found["error"])
-    cluster.status = _with(status, replication.part_in(found))
-    status.record(**(found if topology.primary(cluster).node is None else replication.part_in(found)))
+    if status.state != finding["state"]:
+        logger.info("cluster %s is %s now %s", cluster.pk, finding["state"], finding["error"])
+    cluster.status = _with(status, replication.part_in(finding))
+    status.record(**(finding if topology.primary(cluster).node is None else replication.part_in(finding)))
     return status
 
 
-def record_node(node: ClusterNode, found: Finding) -> None:
+def record_node(node: ClusterNode, finding: Finding) -> None:
     """Write what `inspect_node` found on the node, and the figures, if it is the primary, on its cluster's status."""
-    part = replication.part_in(found)
+    part = replication.part_in(finding)
     if problem := replication.identity_problem(node.cluster, part):
         part = replication.nothing_known(problem) | {"in_recovery": None, "timeline": None}
     if node.state != part["state"]:
         logger.info("node %s of cluster %s is %s now %s", node, node.cluster_id, part["state"], part["error"])
     node.record(**part)
-    figures = {name: value for name, value in found.items() if name not in part}
+    figures = {name: value for name, value in finding.items() if name not in part}
     if figures and topology.primary(node.cluster).node == node:
         ClusterStatus.objects.filter(cluster=node.cluster).update(**figures)
 
 
-def _record_if_unchanged(place: Place, found: Finding) -> None:
+def _record_if_unchanged(place: Place, finding: Finding) -> None:
     """Record a finding, unless the cluster was edited or the server removed since the check began."""
     cluster, node = place.cluster, place.node
     if not Cluster.objects.filter(pk=cluster.pk, version=cluster.version).exists():
         return
     with failover.pools_of(cluster):
         if node is None:
-            record(cluster, found)
+            record(cluster, finding)
         elif ClusterNode.objects.filter(pk=node.pk).exists():
-            record_node(node, found)
+            record_node(node, finding)
     replication.measure_disconnected_standbys(cluster)
 
 
-def _with(status: ClusterStatus, found: Finding) -> ClusterStatus:
-    for name, value in found.items():
+def _with(status: ClusterStatus, finding: Finding) -> ClusterStatus:
+    for name, value in finding.items():
         setattr(status, name, value)
     return status
 
@@ -146,14 +146,14 @@ def _answer(place: Place, ask: Callable[[Cursor], Finding]) -> Finding:
         with connect.connect(place.cluster, at=place.address) as connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
             with connection.cursor(row_factory=dict_row) as cursor:
-                found = ask(cursor) | {"ip_address": connection.info.hostaddr}
+                finding = ask(cursor) | {"ip_address": connection.info.hostaddr}
         _query_as_a_client(place)
     except ClusterUnreachable as error:
         return replication.nothing_known(_with_remedy(error))
     except psycopg.Error as error:
         words = " ".join(str(error).split())
         return replication.nothing_known(_("logged in, but the query failed: %(words)s") % {"words": words})
-    return {"state": ClusterState.ONLINE, "error": "", **found}
+    return {"state": ClusterState.ONLINE, "error": "", **finding}
 
 
 def _query_as_a_client(place: Place) -> None:

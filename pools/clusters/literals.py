@@ -32,18 +32,18 @@ def without(statement: str) -> str:
     shown: list[str] = []
     number = max((int(one) for one in re.findall(r"\$([0-9]{1,5})\b", statement)), default=0)
     position = 0
-    while found := _TOKEN.match(statement, position):
-        position = found.end()
-        if found["comment"]:
-            is_block = found["comment"] == "/*"
-            position = block_comments.end_of(statement, found.start()) if is_block else position
-        elif found["literal"] or found["number"]:
+    while token := _TOKEN.match(statement, position):
+        position = token.end()
+        if token["comment"]:
+            is_block = token["comment"] == "/*"
+            position = block_comments.end_of(statement, token.start()) if is_block else position
+        elif token["literal"] or token["number"]:
             number += 1
             shown.append(f"${number}")
-            if _may_go_on(found["literal"] or ""):
+            if _may_go_on(token["literal"] or ""):
                 break
         else:
-            shown.append(found[0])
+            shown.append(token[0])
     return "".join(shown).strip()
 
 

@@ -274,8 +274,8 @@ def explain(text: str, endpoint: Endpoint, timeout_s: int) -> tuple[Cause, str]:
     Text that no rule matches is quoted, without the password: `readable` keeps it from all readers but admins.
     """
     if ruled := _rule_of(text):
-        rule, found = ruled
-        return rule.cause, str(rule.sentence) % _words(found, endpoint, timeout_s)
+        rule, match = ruled
+        return rule.cause, str(rule.sentence) % _words(match, endpoint, timeout_s)
     words = one_line(text, endpoint)
     logger.warning("login to %s failed: %s", endpoint.address, words)
     return Cause.OTHER, str(UNLISTED) % {"address": endpoint.address, "words": words[:WORDS_CHARACTERS]}
@@ -307,8 +307,8 @@ def program_line(line: str, endpoint: Endpoint) -> str:
     return head + readable(ruled[0].cause if ruled else Cause.OTHER, why, endpoint)
 
 
-def _words(found: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str, object]:
-    groups = [text for text in found.groupdict().values() if text]
+def _words(match: re.Match[str], endpoint: Endpoint, timeout_s: int) -> dict[str, object]:
+    groups = [text for text in match.groupdict().values() if text]
     return {
         "address": endpoint.address,
         "host": endpoint.host,

@@ -34,11 +34,11 @@ def ask(connection: Connection, logins: Iterable[Login]) -> list[tuple[Any, ...]
     """
     with connection.cursor(row_factory=tuple_row) as cursor:
         server = cursor.execute(SERVER).fetchone() or ()
-        found = [server]
+        rows = [server]
         for database, role in logins:
-            found += cursor.execute(CATALOG, [database, role]).fetchall()
-            found += _verifier(cursor, role) if server[-1:] == (True,) else []
-    return found
+            rows += cursor.execute(CATALOG, [database, role]).fetchall()
+            rows += _verifier(cursor, role) if server[-1:] == (True,) else []
+    return rows
 
 
 def _verifier(cursor: "psycopg.Cursor[tuple[Any, ...]]", role: str) -> list[tuple[Any, ...]]:

@@ -136,12 +136,12 @@ class MemoryBudget:
     @property
     def segments(self) -> list[Segment]:
         """The terms side by side."""
-        whole, found, x = max(self.total, self.memory or 0), [], 0.0
+        whole, segments, x = max(self.total, self.memory or 0), [], 0.0
         for term in self.terms:
             width = 100 * term.size / whole
-            found.append(Segment(term.name, round(x, 2), round(width, 2)))
+            segments.append(Segment(term.name, round(x, 2), round(width, 2)))
             x += width
-        return found
+        return segments
 
     @property
     def memory_at(self) -> float | None:

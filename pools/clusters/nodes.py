@@ -46,13 +46,13 @@ def add(cluster: Cluster, values: NodeValues, author: Model | None = None) -> Cl
     node = ClusterNode(cluster=cluster, host=values.get("host") or "", port=values.get("port", 5432))
     password = values.get("admin_password") or ""
     InvalidNode.refuse(chain(_address_problems(node), _password_problems(node, password)))
-    found = health_check.inspect_node(Place(cluster, node))
-    if found["state"] != ClusterState.ONLINE:
-        raise ClusterUnreachable(found["error"])
-    InvalidNode.refuse(_stranger_problems(cluster, found))
+    finding = health_check.inspect_node(Place(cluster, node))
+    if finding["state"] != ClusterState.ONLINE:
+        raise ClusterUnreachable(finding["error"])
+    InvalidNode.refuse(_stranger_problems(cluster, finding))
     with transaction.atomic(), failover.pools_of(cluster) as pooler_ids:
         _save_new(node)
-        health_check.record_node(node, found)
+        health_check.record_node(node, finding)
     task_queue.ask(pooler_ids, author)
     logger.info("node %s of cluster %s added by %s", node, cluster.pk, author)
     return node
@@ -60,9 +60,9 @@ def add(cluster: Cluster, values: NodeValues, author: Model | None = None) -> Cl
 
 def check(node: ClusterNode, author: Model | None = None) -> ClusterNode:
     """Check a node and record what was found; pools follow a primary that moved."""
-    found = health_check.inspect_node(Place(node.cluster, node))
+    finding = health_check.inspect_node(Place(node.cluster, node))
     with failover.pools_of(node.cluster) as pooler_ids:
-        health_check.record_node(node, found)
+        health_check.record_node(node, finding)
     replication.measure_disconnected_standbys(node.cluster)
     task_queue.ask(pooler_ids, author)
     return node
@@ -130,10 +130,10 @@ def _password_problems(node: ClusterNode, password: str) -> Iterator[tuple[str, 
         )
 
 
-def _stranger_problems(cluster: Cluster, found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    if problem := replication.identity_problem(cluster, found):
+def _stranger_problems(cluster: Cluster, finding: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if problem := replication.identity_problem(cluster, finding):
         yield "host", problem
-    elif found["in_recovery"] is False and _leads_already(cluster) and not _same_system(cluster, found):
+    elif finding["in_recovery"] is False and _leads_already(cluster) and not _same_system(cluster, finding):
         yield (
             "host",
             _(
@@ -149,9 +149,9 @@ def _leads_already(cluster: Cluster) -> bool:
     return leading.role == NodeRole.PRIMARY and leading.found.state == ClusterState.ONLINE
 
 
-def _same_system(cluster: Cluster, found: dict[str, Any]) -> bool:
+def _same_system(cluster: Cluster, finding: dict[str, Any]) -> bool:
     """Whether both identifiers are known, and so equal: `identity_problem` refused others."""
-    return bool(found["system_identifier"] and topology.identifier_of(cluster))
+    return bool(finding["system_identifier"] and topology.identifier_of(cluster))
 
 
 def _refuse_while_needed(node: ClusterNode) -> None:
@@ -219,5 +219,5 @@ def pools_by_role(cluster: Cluster) -> dict[str, int]:
     return dict.fromkeys(NodeRole.values, 0) | dict(counted)
 
 
-def _percent(part: int, whole: int) -> float:
-    return round(100 * part / whole, 1) if whole else 0.0
+def _percent(part: int, total: int) -> float:
+    return round(100 * part / total, 1) if total else 0.0

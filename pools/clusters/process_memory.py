@@ -71,13 +71,13 @@ def measure(session: Session, pids: Iterable[int]) -> ProcessMemory | Why:
         return Why.NONE_IDLE
     postmaster = _parent(session.pid)
     try:
-        found = [figures for pid in pids if _parent(pid) == postmaster and (figures := _rollup(pid))]
+        measured = [figures for pid in pids if _parent(pid) == postmaster and (figures := _rollup(pid))]
     except PermissionError:
         return Why.FORBIDDEN
-    if not found:
+    if not measured:
         return Why.NONE_IDLE
-    own, proportional = (sum(column) // len(found) for column in zip(*found, strict=True))
-    return ProcessMemory(len(found), own, proportional)
+    own, proportional = (sum(column) // len(measured) for column in zip(*measured, strict=True))
+    return ProcessMemory(len(measured), own, proportional)
 
 
 def memory_of_host() -> int | None:

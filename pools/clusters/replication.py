@@ -60,10 +60,10 @@ FIELDS = ("state", "error", *OF_SERVER, *LAG_FIELDS)
 
 def part_of(cursor: Cursor) -> dict[str, Any]:
     """Query the server's identifier ('' where that is not permitted), role, timeline, position and lag."""
-    found = cursor.execute(PART).fetchone() or {}
+    row = cursor.execute(PART).fetchone() or {}
     allowed = (cursor.execute(MAY_ASK_IDENTIFIER).fetchone() or {}).get("allowed")
     identifier = cursor.execute(IDENTIFIER).fetchone() if allowed else None
-    return {**found, "system_identifier": "", **(identifier or {})}
+    return {**row, "system_identifier": "", **(identifier or {})}
 
 
 def receivers(cursor: Cursor) -> list[dict[str, Any]]:
@@ -71,9 +71,9 @@ def receivers(cursor: Cursor) -> list[dict[str, Any]]:
     return cursor.execute(RECEIVERS, [MOST_RECEIVERS]).fetchall()
 
 
-def part_in(found: dict[str, Any]) -> dict[str, Any]:
+def part_in(finding: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a finding that describe the server itself, not the cluster as a whole."""
-    return {name: value for name, value in found.items() if name in FIELDS}
+    return {name: value for name, value in finding.items() if name in FIELDS}
 
 
 def nothing_known(error: str) -> dict[str, Any]:
@@ -99,16 +99,21 @@ def measure_disconnected_standbys(cluster: Cluster) -> None:
     """Measure the lag of standbys that receive nothing against the primary's last position: they can't know it."""
     end = topology.primary(cluster).found.wal_position
     for standby in topology.standbys(cluster):
-        found = standby.found
-        if found.state != ClusterState.ONLINE or found.streaming or end is None or found.wal_position is None:
+        check_result = standby.found
+        if (
+            check_result.state != ClusterState.ONLINE
+            or check_result.streaming
+            or end is None
+            or check_result.wal_position is None
+        ):
             continue
-        found.lag_bytes = max(0, end - found.wal_position)
-        found.lag_s = _age(found) if found.lag_bytes else 0.0
-        found.save(update_fields=["lag_bytes", "lag_s"])
+        check_result.lag_bytes = max(0, end - check_result.wal_position)
+        check_result.lag_s = _age(check_result) if check_result.lag_bytes else 0.0
+        check_result.save(update_fields=["lag_bytes", "lag_s"])
 
 
-def _age(found: CheckResult) -> float | None:
+def _age(check_result: CheckResult) -> float | None:
     """Return the age of the last replayed commit at the check, in seconds; None where it replayed none."""
-    if found.replayed_at is None or found.checked_at is None:
+    if check_result.replayed_at is None or check_result.checked_at is None:
         return None
-    return max(0.0, (found.checked_at - found.replayed_at).total_seconds())
+    return max(0.0, (check_result.checked_at - check_result.replayed_at).total_seconds())

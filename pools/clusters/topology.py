@@ -64,8 +64,8 @@ def primary(cluster: Cluster) -> Place:
 
 def standbys(cluster: Cluster) -> list[Place]:
     """List the servers last seen in recovery; those that answered the last check first."""
-    found = [place for place in of_cluster(cluster) if place.role == NodeRole.STANDBY]
-    return sorted(found, key=lambda place: place.found.state != ClusterState.ONLINE)
+    places = [place for place in of_cluster(cluster) if place.role == NodeRole.STANDBY]
+    return sorted(places, key=lambda place: place.found.state != ClusterState.ONLINE)
 
 
 def other_primaries(cluster: Cluster) -> list[Place]:

@@ -45,13 +45,13 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
     """
     pooler.require_managed()
     try:
-        found = preview(pooler)
+        adoption = preview(pooler)
     except (UnsafeFolder, HostUnreachable) as error:
         raise CannotAdopt({"drift": [str(error)]}) from error
-    _refuse(str(refusal) for refusal in found.refused)
+    _refuse(str(refusal) for refusal in adoption.refused)
     with transaction.atomic():
         locked = Pooler.objects.select_for_update().get(pk=pooler.pk)
-        _adopt(locked, found, author)
+        _adopt(locked, adoption, author)
         Pooler.objects.filter(pk=pooler.pk).update(spec_cause=_("manual edits adopted"))
         task_queue.ask_to_overwrite(pooler.pk, author)
     pooler.refresh_from_db()
@@ -62,29 +62,29 @@ def _refuse(messages: Iterable[str]) -> None:
     CannotAdopt.refuse(("drift", message) for message in messages)
 
 
-def _adopt(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
+def _adopt(pooler: Pooler, adoption: Adoption, author: models.Model | None) -> None:
     pools_by_id = {pool.pk: pool for pool in pooler.pools.select_related("cluster", "pooler")}
     _refuse(
         _("pooler %(pooler)s has no pool with the id %(pk)s") % {"pk": pk, "pooler": pooler}
-        for pk in found.changed
+        for pk in adoption.changed
         if pk not in pools_by_id
     )
     before = _budgets()
-    for pk in found.gone & pools_by_id.keys():
+    for pk in adoption.gone & pools_by_id.keys():
         pools_by_id[pk].edit(None, removal_requested_at=timezone.now(), state=PoolState.PENDING, state_reason="")
-    pools = [_changed(pools_by_id[pk], fields) for pk, fields in found.changed.items()]
-    pools += [_new_pool(pooler, fields) for fields in found.fresh]
+    pools = [_changed(pools_by_id[pk], fields) for pk, fields in adoption.changed.items()]
+    pools += [_new_pool(pooler, fields) for fields in adoption.fresh]
     _refuse(
         _("pool %(pool)s: %(message)s") % {"pool": pool, "message": message}
         for pool in pools
         for _field, message in pool_validation.problems(pool)
     )
-    _refuse(_name_conflicts(pooler, pools, found))
+    _refuse(_name_conflicts(pooler, pools, adoption))
     for pool in pools:
         pool.save()
     _refuse(_over_budget(before))
-    _adopt_passwords(pooler, found.passwords)
-    _adopt_program(pooler, found, author)
+    _adopt_passwords(pooler, adoption.passwords)
+    _adopt_program(pooler, adoption, author)
 
 
 def _changed(pool: Pool, fields: Mapping[str, Any]) -> Pool:
@@ -130,9 +130,9 @@ def _typed_settings(pooler: Pooler, scope: Scope, texts: Mapping[str, str]) -> d
     return {name: pooler_settings_validation.typed(known[name], value) for name, value in texts.items()}
 
 
-def _name_conflicts(pooler: Pooler, pools: Iterable[Pool], found: Adoption) -> Iterator[str]:
+def _name_conflicts(pooler: Pooler, pools: Iterable[Pool], adoption: Adoption) -> Iterator[str]:
     pools = list(pools)
-    own = {pool.pk for pool in pools} | found.gone
+    own = {pool.pk for pool in pools} | adoption.gone
     names = set(pooler.pools.wanted().exclude(pk__in=own).values_list("name", flat=True))
     for pool in pools:
         if pool.name in names:
@@ -176,27 +176,29 @@ def _adopt_passwords(pooler: Pooler, passwords: Mapping[str, str]) -> None:
         pools.update(state=PoolState.PENDING, state_reason="")
 
 
-def _adopt_program(pooler: Pooler, found: Adoption, author: models.Model | None) -> None:
+def _adopt_program(pooler: Pooler, adoption: Adoption, author: models.Model | None) -> None:
     written: dict[str, Any] = {}
-    if found.settings is not None:
-        written["settings"] = _typed_settings(pooler, Scope.PROGRAM, found.settings)
-    if found.changed_settings:
-        asked = {name: value for name, value in found.changed_settings.items() if value is not None}
-        kept = {name: value for name, value in pooler.settings.items() if name not in found.changed_settings}
+    if adoption.settings is not None:
+        written["settings"] = _typed_settings(pooler, Scope.PROGRAM, adoption.settings)
+    if adoption.changed_settings:
+        asked = {name: value for name, value in adoption.changed_settings.items() if value is not None}
+        kept = {name: value for name, value in pooler.settings.items() if name not in adoption.changed_settings}
         written["settings"] = kept | _typed_settings(pooler, Scope.PROGRAM, asked)
-    if found.users is not None:
+    if adoption.users is not None:
         _refuse(
-            message for user in found.users for _, message in pooler_settings_validation.user_problems(pooler, user)
+            message for user in adoption.users for _, message in pooler_settings_validation.user_problems(pooler, user)
         )
-        written["user_settings"] = {user: _typed_settings(pooler, Scope.USER, own) for user, own in found.users.items()}
-    _refuse(message for _, message in pooler_settings_validation.file_problems(pooler, found.given))
-    given_files = {one.setting: one.content for one in pooler.given_files.all()} if found.given else {}
-    spec = pooler_settings_validation.Spec({}, given_files | found.given)
+        written["user_settings"] = {
+            user: _typed_settings(pooler, Scope.USER, own) for user, own in adoption.users.items()
+        }
+    _refuse(message for _, message in pooler_settings_validation.file_problems(pooler, adoption.given))
+    given_files = {one.setting: one.content for one in pooler.given_files.all()} if adoption.given else {}
+    spec = pooler_settings_validation.Spec({}, given_files | adoption.given)
     _refuse(message for _, message in pooler_settings_validation.disagreements(pooler, spec, None))
-    for setting, content in found.given.items():
+    for setting, content in adoption.given.items():
         file = PoolerFile(pooler=pooler, setting=setting)
         file.content = content
         kept = {"sealed_content": file.sealed_content, "author": author, "updated_at": timezone.now()}
         PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=kept)
-    if written or found.given:
+    if written or adoption.given:
         pooler.edit(None, settings_state=PoolState.PENDING, settings_reason="", **written)

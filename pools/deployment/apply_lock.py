@@ -71,12 +71,12 @@ def is_dead(holder: str, folder: str = "") -> bool:
     `folder` is the one that this process has locked: a living holder of that same folder would have kept it from that.
     While its holder lives, a folder stays open and no other gets its device and inode.
     """
-    where, _, rest = holder.partition("/")
+    where, _, process = holder.partition("/")
     seen_from, _, its_folder = where.partition("@")
     boot, _, namespace = seen_from.partition(":")
     if not boot or boot != _boot():
         return False
-    return (folder != "" and folder == its_folder) or (namespace == _namespace() and _has_ended(rest))
+    return (folder != "" and folder == its_folder) or (namespace == _namespace() and _has_ended(process))
 
 
 def _claim(pooler: Pooler, folder: str) -> bool:
@@ -98,8 +98,8 @@ def _is_locked(folder_fd: int) -> bool:
 
 
 def _identity(folder_fd: int) -> str:
-    found = os.fstat(folder_fd)
-    return f"{found.st_dev}:{found.st_ino}"
+    status = os.fstat(folder_fd)
+    return f"{status.st_dev}:{status.st_ino}"
 
 
 def _has_ended(process: str) -> bool:

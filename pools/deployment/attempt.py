@@ -91,11 +91,11 @@ class DesiredState:
 def count_unsettled(pooler: Pooler, busy: Collection[Route] = ()) -> int:
     """Count the pools that are not settled, without those on `busy` routes; the pooler's own settings count as one."""
     own = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).count()
-    found = pooler.pools.unsettled()
+    unsettled = pooler.pools.unsettled()
     for target in {route[1] for route in busy}:
         cluster_ids = [cluster_id for cluster_id, other in busy if other == target]
-        found = found.exclude(cluster__in=cluster_ids, target=target, removal_requested_at=None)
-    return found.count() + own
+        unsettled = unsettled.exclude(cluster__in=cluster_ids, target=target, removal_requested_at=None)
+    return unsettled.count() + own
 
 
 def waiting_poolers() -> list[Pooler]:
@@ -218,8 +218,8 @@ class Attempt:
             if self.wanted.changed_settings:
                 self.wanted.same_settings().update(settings_state=PoolState.APPLIED, settings_reason="")
             delete_removed(self.wanted.leaving)
-            found = {"needs_restart": needs_restart, "applied_processes": self.session.processes_read_back()}
-            Pooler.objects.filter(pk=self.pooler.pk).update(**found, drift=[], drift_seen_at=None)
+            columns = {"needs_restart": needs_restart, "applied_processes": self.session.processes_read_back()}
+            Pooler.objects.filter(pk=self.pooler.pk).update(**columns, drift=[], drift_seen_at=None)
 
 
 def postpone(revision: Revision, fault: ClusterBusy, asked: DesiredState) -> None:
@@ -277,10 +277,10 @@ def mark_not_applied(
 def _by_reason(
     pools: Iterable[Pool], reasons: Mapping[UUID, str], otherwise: str
 ) -> Iterable[tuple[str, Collection[Pool]]]:
-    found: dict[str, list[Pool]] = defaultdict(list)
+    by_reason: dict[str, list[Pool]] = defaultdict(list)
     for pool in pools:
-        found[reasons.get(pool.pk, otherwise)].append(pool)
-    return found.items()
+        by_reason[reasons.get(pool.pk, otherwise)].append(pool)
+    return by_reason.items()
 
 
 def fail_interrupted_revisions(revisions: Iterable[Revision]) -> None:

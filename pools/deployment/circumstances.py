@@ -115,8 +115,8 @@ def observe(pooler: Pooler, *, log_in: bool) -> Circumstances:
     return Circumstances(_digest(facts), room, _digest(tried) if tried else "")
 
 
-def _digest(found: object) -> str:
-    return hashlib.sha256(repr(found).encode(errors="surrogateescape")).hexdigest()[:20]
+def _digest(facts: object) -> str:
+    return hashlib.sha256(repr(facts).encode(errors="surrogateescape")).hexdigest()[:20]
 
 
 def _files(pooler: Pooler) -> Iterator[tuple[object, ...]]:
@@ -162,12 +162,12 @@ def _status_of_file(path: Path, *, has_content: bool) -> tuple[object, ...]:
     The folders above it count by their rights.
     """
     try:
-        found = path.stat()
+        status = path.stat()
         above = [(one.stat().st_uid, one.stat().st_gid, one.stat().st_mode) for one in path.parents]
     except OSError as error:
         return str(path), error.errno
-    rights = (str(path), found.st_uid, found.st_gid, found.st_mode, above)
-    return (*rights, found.st_size, found.st_mtime_ns) if has_content else rights
+    rights = (str(path), status.st_uid, status.st_gid, status.st_mode, above)
+    return (*rights, status.st_size, status.st_mtime_ns) if has_content else rights
 
 
 def _scarce_space(folder: str) -> str:
@@ -204,10 +204,10 @@ def _lacks_space(folder: str, size: int) -> bool:
 
 def _free_bytes(folder: str) -> int:
     try:
-        found = os.statvfs(folder)
+        file_system = os.statvfs(folder)
     except OSError:
         return 0
-    return min(found.f_bavail * found.f_frsize, MOST_BYTES)
+    return min(file_system.f_bavail * file_system.f_frsize, MOST_BYTES)
 
 
 def _catalog_facts(pooler: Pooler, pools: Sequence[Pool]) -> list[tuple[object, ...]]:
@@ -237,12 +237,12 @@ def logins_of(pools: Iterable[Pool]) -> Iterator[Login]:
 
 def _first_logins(pools: Iterable[Pool]) -> list[Login]:
     """Return the first logins that these pools need, each once."""
-    found: dict[tuple[object, ...], Login] = {}
+    logins: dict[tuple[object, ...], Login] = {}
     for login in logins_of(pools):
-        found.setdefault((login.server, login.names), login)
-        if len(found) == MOST_LOGINS:
+        logins.setdefault((login.server, login.names), login)
+        if len(logins) == MOST_LOGINS:
             break
-    return list(found.values())
+    return list(logins.values())
 
 
 def _password(cluster: Cluster, role: str) -> str:

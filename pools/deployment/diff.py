@@ -72,18 +72,18 @@ class FileDiff:
 
 def of_files(before: Texts, after: Texts, masked: Masked) -> list[FileDiff]:
     """List the files that differ, by name; `masked` replaces secrets and keeps the number of lines where it can."""
-    found = []
+    diffs = []
     for name in sorted({*before, *after}):
         if before.get(name) == after.get(name):
             continue
         old, new = (_lines(name, texts.get(name), masked) for texts in (before, after))
         change = "added" if name not in before else "removed" if name not in after else "changed"
-        found.append(_of_file(name, change, old, new))
-    return found
+        diffs.append(_of_file(name, change, old, new))
+    return diffs
 
 
 @dataclass(frozen=True)
-class _Masked:
+class _MaskedLine:
     """A line to compare, and the same with its secrets masked, to show."""
 
     raw: str
@@ -98,25 +98,25 @@ class _Masked:
     def secrets(self) -> tuple[str, ...]:
         """Secrets in the line, which `shown` has as dots."""
         pattern = "(.*)".join(map(re.escape, self.shown.split(MASK)))
-        found = re.fullmatch(pattern, self.raw, re.DOTALL) if MASK in self.shown else None
-        return found.groups() if found else (self.raw,) if self.raw != self.shown else ()
+        match = re.fullmatch(pattern, self.raw, re.DOTALL) if MASK in self.shown else None
+        return match.groups() if match else (self.raw,) if self.raw != self.shown else ()
 
 
-def _lines(name: str, text: str | None, masked: Masked) -> list[_Masked]:
+def _lines(name: str, text: str | None, masked: Masked) -> list[_MaskedLine]:
     if text is None:
         return []
     raw, shown = _split(text), _split(masked({name: text})[name])
     if len(raw) != len(shown):  # a secret of several lines: the first line represents all of them
         shown = shown or [""]
-        return [_Masked(text, shown[0]), *(_Masked(line, line) for line in shown[1:])]
-    return [_Masked(*pair) for pair in zip(raw, shown, strict=True)]
+        return [_MaskedLine(text, shown[0]), *(_MaskedLine(line, line) for line in shown[1:])]
+    return [_MaskedLine(*pair) for pair in zip(raw, shown, strict=True)]
 
 
 def _split(text: str) -> list[str]:
     return text.removesuffix("\n").split("\n") if text else []
 
 
-def _of_file(name: str, change: str, old: list[_Masked], new: list[_Masked]) -> FileDiff:
+def _of_file(name: str, change: str, old: list[_MaskedLine], new: list[_MaskedLine]) -> FileDiff:
     hunks, shown, total = [], 0, 0
     added = removed = 0
     for group in _groups([line.raw for line in old], [line.raw for line in new]):
@@ -152,7 +152,7 @@ def _common_prefix_length(one: list[str], other: list[str]) -> int:
     return min(len(one), len(other))
 
 
-def _diff_lines(code: Code, old: list[_Masked], new: list[_Masked]) -> Iterator[Line]:
+def _diff_lines(code: Code, old: list[_MaskedLine], new: list[_MaskedLine]) -> Iterator[Line]:
     tag, i1, i2, j1, j2 = code
     if tag == "equal":
         for offset, line in enumerate(old[i1:i2]):

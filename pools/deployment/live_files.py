@@ -22,8 +22,8 @@ def settled_texts(pooler: Pooler) -> Mapping[str, str]:
 
 def on_disk(pooler: Pooler) -> dict[str, str]:
     """Read the files in the folder; raises `UnsafeFolder`."""
-    found = pooler_files.read(pooler, KINDS[pooler.kind].files_of(pooler))
-    return {name: content.decode(errors="replace") for name, content in found.items() if content is not None}
+    contents = pooler_files.read(pooler, KINDS[pooler.kind].files_of(pooler))
+    return {name: content.decode(errors="replace") for name, content in contents.items() if content is not None}
 
 
 def live_files(pooler: Pooler) -> dict[str, object]:
@@ -105,12 +105,12 @@ def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None)
         return {}
     tried, settled = pooler.revisions.first(), last.files
     known = [settled] if tried is None or tried.pk == last.pk else [settled, tried.files]
-    found = {}
+    reasons = {}
     asked_since = {name for name in kind.files_of(pooler) if not any(name in one for one in known)} - {*kind.files}
     for name in kind.files_of(pooler):
         if name in asked_since:
             continue  # No apply wrote the file yet, so it is the operator's.
         ours = kind.ours(name, texts.get(name, ""))
         if ours not in {kind.ours(name, one.get(name, "")) for one in known}:
-            found[name] = _("it was edited by hand") if ours else _("the panel's part was removed")
-    return found | kind.detached(settled, texts)
+            reasons[name] = _("it was edited by hand") if ours else _("the panel's part was removed")
+    return reasons | kind.detached(settled, texts)

@@ -229,9 +229,9 @@ def _revision_fields(asked: DesiredState, *, overwrite: bool) -> dict[str, Any]:
     live = asked.live.specs if asked.live else Specs()
     specs = snapshots.snapshot(pooler, asked.pools, live)
     cause = pooler.spec_cause or (_("manual edits overwritten") if overwrite else "")
-    given = snapshots.uploaded_files(pooler)
+    uploaded = snapshots.uploaded_files(pooler)
     summary = snapshots.summary(live, specs)
-    return {"specs": specs, "given": given, "summary": summary, "cause": cause}
+    return {"specs": specs, "given": uploaded, "summary": summary, "cause": cause}
 
 
 def _refuse_unrendered(asked: DesiredState, author: Any, fault: Exception, fields: dict[str, Any]) -> Revision:

@@ -27,8 +27,8 @@ OFTEN_FOR, SELDOM_S = timedelta(minutes=10), 60
 def record_circumstances(pooler: Pooler) -> None:
     """Record what surrounds the refusals of an apply that has just ended, where there are any."""
     if _refused().filter(pk=pooler.pk).exists():
-        found = circumstances.observe(pooler, log_in=True)
-        Pooler.objects.filter(pk=pooler.pk).update(refused_amid=str(found))
+        observed = circumstances.observe(pooler, log_in=True)
+        Pooler.objects.filter(pk=pooler.pk).update(refused_amid=str(observed))
 
 
 def retry_if_changed(pooler: Pooler) -> None:

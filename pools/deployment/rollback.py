@@ -92,8 +92,8 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
 
 
 def _refuse(messages: Iterator[str]) -> None:
-    found = list(messages)
-    shown, more = found[:MOST_LISTED], len(found) - MOST_LISTED
+    reasons = list(messages)
+    shown, more = reasons[:MOST_LISTED], len(reasons) - MOST_LISTED
     if more > 0:
         text = ngettext("%(more)d more reason is not listed", "%(more)d more reasons are not listed", more)
         shown.append(text % {"more": more})

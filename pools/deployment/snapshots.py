@@ -80,8 +80,8 @@ class SpecWriter:
             return json.dumps(of_pool(pool))
         key = SHARED(pool)
         if key not in self._rest:
-            _id, _name, *rest = of_pool(pool).items()
-            self._rest[key] = json.dumps(dict(rest))[1:]
+            _id, _name, *shared_items = of_pool(pool).items()
+            self._rest[key] = json.dumps(dict(shared_items))[1:]
         return f'{{"id": "{pool.key}", "name": {json.dumps(pool.name)}, {self._rest[key]}'
 
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pools.inventory import unmanaged_connections
-from pools.inventory.unmanaged_connections import NOTHING, Unmanaged
+from pools.inventory.unmanaged_connections import NOTHING, UnmanagedConnections
 from pools.models import Cluster, ClusterStatus, NodeRole, Pool, Pooler
 from pools.models.poolers import taking_clients
 from pools.poolers import KINDS, driver
@@ -42,7 +42,7 @@ class Budget:
     free: int | None
     sources: list[tuple[str, int]]
     for_experiments: int = 0  # the part of `allocated` that goes to pools of experiments
-    unmanaged: Unmanaged = NOTHING  # connections of entries that no pool of the panel manages
+    unmanaged: UnmanagedConnections = NOTHING  # connections of entries that no pool of the panel manages
 
     @property
     def taken(self) -> int:
@@ -156,7 +156,9 @@ def _sums(pools: QuerySet[Pool]) -> Iterator[tuple[UUID, str, int]]:
     return ((cluster, made_for, each * taking_clients(*counted)) for cluster, made_for, *counted, each in sums)
 
 
-def _budget(cluster: Cluster, status: ClusterStatus | None, given: _PoolConnections, others: Unmanaged) -> Budget:
+def _budget(
+    cluster: Cluster, status: ClusterStatus | None, given: _PoolConnections, others: UnmanagedConnections
+) -> Budget:
     sources, for_experiments = _sources(cluster, status), given.to_all - given.to_people
     if not sources:
         return Budget(None, given.to_all, None, [], for_experiments, others)

@@ -18,20 +18,20 @@ ANY_NUMBER = Q(user="", max_connections=0)  # one pool for each role that logs i
 
 
 @dataclass(frozen=True)
-class Unmanaged:
+class UnmanagedConnections:
     """The connections of a cluster's entries; `unlimited` of them have no limit and count with those that are open."""
 
     connections: int = 0
     unlimited: int = 0
 
-    def __add__(self, other: "Unmanaged") -> "Unmanaged":
-        return Unmanaged(self.connections + other.connections, self.unlimited + other.unlimited)
+    def __add__(self, other: "UnmanagedConnections") -> "UnmanagedConnections":
+        return UnmanagedConnections(self.connections + other.connections, self.unlimited + other.unlimited)
 
 
-NOTHING = Unmanaged()
+NOTHING = UnmanagedConnections()
 
 
-def by_cluster(cluster_ids: Collection[UUID], target: str) -> dict[UUID, Unmanaged]:
+def by_cluster(cluster_ids: Collection[UUID], target: str) -> dict[UUID, UnmanagedConnections]:
     """Return the connections that entries may open to each cluster's primary or to one standby, in two queries."""
     standby = ClusterNode.objects.filter(
         cluster=OuterRef("cluster"), host=OuterRef("host"), port=OuterRef("port"), in_recovery=True
@@ -44,11 +44,11 @@ def by_cluster(cluster_ids: Collection[UUID], target: str) -> dict[UUID, Unmanag
         open=Sum("connections", filter=ANY_NUMBER, default=0),
         unlimited=Count("pk", filter=ANY_NUMBER),
     )
-    found: dict[UUID, Unmanaged] = defaultdict(Unmanaged)
+    found: dict[UUID, UnmanagedConnections] = defaultdict(UnmanagedConnections)
     for cluster, processes, desired, most, connections, unlimited in sums:
-        found[cluster] += Unmanaged(most * taking_clients(processes, desired) + connections, unlimited)
+        found[cluster] += UnmanagedConnections(most * taking_clients(processes, desired) + connections, unlimited)
     for cluster, connections in _shared(entries):
-        found[cluster] += Unmanaged(connections)
+        found[cluster] += UnmanagedConnections(connections)
     return dict(found)
 
 

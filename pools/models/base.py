@@ -12,7 +12,7 @@ from core.lib import crypto
 from pools.errors import Stale
 
 
-class Versioned(models.Model):
+class VersionedModel(models.Model):
     """A record that people edit; `version` grows with each edit, and a stale one is refused."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -41,7 +41,7 @@ class Versioned(models.Model):
         return self
 
 
-class Server(Versioned):
+class Server(VersionedModel):
     """A running server with the login that the panel uses there."""
 
     name = models.CharField(max_length=63, unique=True)

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.lib import crypto
-from pools.models.base import Versioned
+from pools.models.base import VersionedModel
 
 
 class HostState(models.TextChoices):
@@ -21,7 +21,7 @@ class HostState(models.TextChoices):
     UNREACHABLE = "unreachable", _("unreachable")
 
 
-class Host(Versioned):
+class Host(VersionedModel):
     """A host with the account that the panel logs in to by SSH.
 
     Keys are kept as OpenSSH writes them (`ssh-ed25519 AAAA…`). `host_key` is the pinned one: nothing but the host that

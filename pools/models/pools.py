@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q, Sum
 from django.utils.translation import gettext_lazy as _
 
-from pools.models.base import Versioned
+from pools.models.base import VersionedModel
 from pools.models.clusters import Cluster
 from pools.models.poolers import KIND_ANSWERS, Pooler
 from pools.models.states import REFUSED_STATES, NodeRole, PoolState
@@ -54,7 +54,7 @@ class PoolQuerySet(models.QuerySet["Pool"]):
         return self.aggregate(total=Sum("size"))["total"] or 0
 
 
-class Pool(Versioned):
+class Pool(VersionedModel):
     """A named entry of a pooler that leads to one database of one cluster."""
 
     name = models.CharField(max_length=63)

@@ -72,8 +72,8 @@ def _open(value: Value, now: datetime) -> None:
     brewing = Event.objects.filter(kind=value.kind, subject_id=value.subject_id, opened_at=None, closed_at=None)
     with transaction.atomic():
         event = brewing.first()
-        found = {"opened_at": now, "value": value.value, "message": value.message}
-        if event is None or not brewing.filter(pk=event.pk).update(**found):
+        columns = {"opened_at": now, "value": value.value, "message": value.message}
+        if event is None or not brewing.filter(pk=event.pk).update(**columns):
             return
         Notice.of([event], Moment.OPENED, channels.configured())
     logger.warning("event %s opened: %s %s: %s", event.pk, value.kind, value.subject_name, value.message)

@@ -71,8 +71,8 @@ def of_pooler(pooler: Pooler, range_: Range) -> History:
 def _history(rows: Rows, range_: Range, uncounted: Collection[str]) -> History:
     now = int(time.time() // 60)
     first = (now - range_.minutes) // range_.step * range_.step  # whole steps, so that a point does not move
-    found = rows.filter(minute__gte=first).order_by()
-    aggregated = found.annotate(begins=F("minute") - F("minute") % range_.step).values("begins")
+    minutes = rows.filter(minute__gte=first).order_by()
+    aggregated = minutes.annotate(begins=F("minute") - F("minute") % range_.step).values("begins")
     points = [_point(row, uncounted) for row in aggregated.annotate(**dict(_aggregates())).order_by("begins")]
     return History(range_, first * 60, (now + 1) * 60, points)
 

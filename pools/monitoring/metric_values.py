@@ -178,10 +178,10 @@ def _of_budgets(
             _("%(given)s of %(available)s connections of each standby are allocated to pools (%(percent)s %%)"),
         ),
     ]
-    found = [(100 * one.lasting / one.available, one, text) for one, text in judged if one and one.available]
-    if not found:
+    shares = [(100 * one.lasting / one.available, one, text) for one, text in judged if one and one.available]
+    if not shares:
         return []
-    percent, one, text = max(found, key=lambda it: it[0])
+    percent, one, text = max(shares, key=lambda it: it[0])
     message = text % {"given": one.lasting, "available": one.available, "percent": f"{percent:.0f}"}
     if others := one.unmanaged.connections:
         params = {"message": message, "others": others}

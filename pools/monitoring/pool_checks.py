@@ -60,15 +60,15 @@ def logins_of(pools: Iterable[Pool]) -> list[Login]:
     clusters = _checked().in_bulk({pool.cluster_id for pool in pools})
     catalogs = {pk: Catalog.of(cluster) for pk, cluster in clusters.items()}
     passwords: dict[tuple[UUID, str], str] = {}
-    found = []
+    logins = []
     for pool in pools:
         pool.cluster = clusters[pool.cluster_id]
         role = driver(pool.pooler).probing_role(pool)
         key = pool.cluster_id, role
         if key not in passwords:
             passwords[key] = _password(pool.cluster, role)
-        found.append(Login(pool, catalogs[pool.cluster_id], role, passwords[key], _server(pool)))
-    return found
+        logins.append(Login(pool, catalogs[pool.cluster_id], role, passwords[key], _server(pool)))
+    return logins
 
 
 def recheck_troubled() -> list[UUID]:

@@ -107,8 +107,8 @@ def _of_word(
 
 
 def _value(row: Row, column: Column) -> float | None:
-    found = next((row[name] for name in column.names if row.get(name) is not None), None)
-    return None if found is None else float(str(found)) * column.factor
+    raw = next((row[name] for name in column.names if row.get(name) is not None), None)
+    return None if raw is None else float(str(raw)) * column.factor
 
 
 def _label(value: object) -> str:

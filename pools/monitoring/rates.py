@@ -66,12 +66,12 @@ def total(readings: Iterable[Reading]) -> Reading:
     A console that names no pool has no connections, which is known; its rates are not.
     """
     listed = list(readings)
-    found: Reading = {name: _sum(one[name] for one in listed) or 0 for name in GAUGES}
-    found |= {name: _sum(one[name] for one in listed) for name in RATES}
-    found["maxwait_ms"] = max((one["maxwait_ms"] or 0 for one in listed), default=0)
+    sums: Reading = {name: _sum(one[name] for one in listed) or 0 for name in GAUGES}
+    sums |= {name: _sum(one[name] for one in listed) for name in RATES}
+    sums["maxwait_ms"] = max((one["maxwait_ms"] or 0 for one in listed), default=0)
     for name, weight in WEIGHTS.items():
-        found[name] = mean((one[name], one[weight] or 0) for one in listed)
-    return found
+        sums[name] = mean((one[name], one[weight] or 0) for one in listed)
+    return sums
 
 
 def mean(weighted: Iterable[tuple[float | None, float]]) -> float | None:

@@ -63,10 +63,10 @@ def store_minute(minute: int) -> None:
         by_name, all_of_it, count = rollup.aggregate_minute(snapshots, own | others, minute)
         if not count:
             continue
-        given = {"minute": minute, "snapshots": count}
-        of_pools += [PoolMinute(pool_id=own[name], **given, **by_name[name]) for name in own]
-        of_entries += [EntryMinute(entry_id=others[name], **given, **by_name[name]) for name in others]
-        of_poolers.append(PoolerMinute(pooler_id=pk, **given, **all_of_it))
+        columns = {"minute": minute, "snapshots": count}
+        of_pools += [PoolMinute(pool_id=own[name], **columns, **by_name[name]) for name in own]
+        of_entries += [EntryMinute(entry_id=others[name], **columns, **by_name[name]) for name in others]
+        of_poolers.append(PoolerMinute(pooler_id=pk, **columns, **all_of_it))
     PoolMinute.objects.bulk_create(of_pools, ignore_conflicts=True, batch_size=1000)
     EntryMinute.objects.bulk_create(of_entries, ignore_conflicts=True, batch_size=1000)
     PoolerMinute.objects.bulk_create(of_poolers, ignore_conflicts=True, batch_size=1000)
@@ -128,7 +128,7 @@ def _snapshot(kept: list[Any]) -> Snapshot:
 
 
 def _by_pooler(rows: QuerySet[Pool] | QuerySet[Entry]) -> dict[UUID, dict[str, UUID]]:
-    found: dict[UUID, dict[str, UUID]] = {}
+    by_pooler: dict[UUID, dict[str, UUID]] = {}
     for pooler_id, name, pk in rows.values_list("pooler_id", "name", "pk"):
-        found.setdefault(pooler_id, {})[name] = pk
-    return found
+        by_pooler.setdefault(pooler_id, {})[name] = pk
+    return by_pooler

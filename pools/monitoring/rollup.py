@@ -49,12 +49,12 @@ def aggregate_minute(
 
 def time_series(snapshots: Iterable[Snapshot], name: str | None) -> list[tuple[float, Reading]]:
     """Return (time, figures) of one pool at each snapshot but the first, or of all pools together without a name."""
-    found = []
+    series = []
     for last, now in pairwise(snapshots):
         names = now.figures if name is None else [name]
         readings = [_reading(last, now, one) for one in names]
-        found.append((now.at, rates.total(readings) if name is None else readings[0]))
-    return found
+        series.append((now.at, rates.total(readings) if name is None else readings[0]))
+    return series
 
 
 def summary(course: Course) -> Folded:

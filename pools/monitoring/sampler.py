@@ -105,8 +105,8 @@ def snapshots_of(poolers: Iterable[Pooler], within_s: float = LONGEST_S) -> dict
     coming = {threads.submit(latest, pooler): pooler for pooler in asked.values()}
     done, late = wait(coming, timeout=within_s)
     threads.shutdown(wait=False, cancel_futures=True)
-    found = {coming[one].pk: one.result() for one in done}
-    return found | {coming[one].pk: _unanswered(coming[one], within_s) for one in late}
+    answered = {coming[one].pk: one.result() for one in done}
+    return answered | {coming[one].pk: _unanswered(coming[one], within_s) for one in late}
 
 
 def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
@@ -118,22 +118,22 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
         before = _decoded(redis_store.read(f"look:{key}")) or before
     except SharingDown:
         return _ask(pooler, before)
-    found = _ask(pooler, before)
+    fresh = _ask(pooler, before)
     try:
-        redis_store.keep(f"look:{key}", asdict(found), KEPT_S)
-        redis_store.hold(f"asked:{key}", found.serves_s)
+        redis_store.keep(f"look:{key}", asdict(fresh), KEPT_S)
+        redis_store.hold(f"asked:{key}", fresh.serves_s)
     except SharingDown:
         pass  # the next process notices, and polls by itself
-    return found
+    return fresh
 
 
 def _shared_answer(pooler: Pooler, key: str) -> ConsoleSnapshot:
     """Return the answer of the process that polls now, or did last. Raises `SharingDown`."""
     deadline = time.monotonic() + WAIT_S
     while True:
-        found = _decoded(redis_store.read(f"look:{key}"))
-        if found and found.age_s < OLD_S:
-            return found
+        decoded = _decoded(redis_store.read(f"look:{key}"))
+        if decoded and decoded.age_s < OLD_S:
+            return decoded
         if time.monotonic() > deadline:
             return _unanswered(pooler)
         time.sleep(POLL_S)
@@ -163,8 +163,8 @@ def _rates(before: ConsoleSnapshot, sample: ConsoleSample, at: float) -> dict[st
     if before.error or elapsed > KEPT_S:
         return {}
     pairs = ((name, before.counters.get(name, Counters()), after) for name, after in sample.counters.items())
-    found = ((name, rates.between(first, after, elapsed)) for name, first, after in pairs)
-    return {name: one for name, one in found if one is not None}
+    pairs_of_rates = ((name, rates.between(first, after, elapsed)) for name, first, after in pairs)
+    return {name: one for name, one in pairs_of_rates if one is not None}
 
 
 def _unanswered(pooler: Pooler, after_s: float = WAIT_S) -> ConsoleSnapshot:

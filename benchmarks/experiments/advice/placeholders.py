@@ -89,13 +89,13 @@ def filled(connection: Connection, query: str) -> FilledQuery:
 
 def _ranges(query: str, values: Mapping[int, _Value]) -> dict[int, _Value]:
     """Return the upper ends of ranges of integers: two draws would span a third of the rows, this a thousandth."""
-    found = {}
+    ranges = {}
     for match in _RANGE.finditer(query):
         low, high = int(match[1]), int(match[2])
         first = values[low]
         if first.expression == f":p{low}" and first.low is not None and first.high is not None:
-            found[high] = _Value(f":p{low} + {max(1, (first.high - first.low) // 1000)}")
-    return found
+            ranges[high] = _Value(f":p{low} + {max(1, (first.high - first.low) // 1000)}")
+    return ranges
 
 
 def _types(connection: Connection, query: str) -> Sequence[str]:
@@ -111,12 +111,12 @@ def _types(connection: Connection, query: str) -> Sequence[str]:
 
 def _columns(query: str) -> dict[int, str]:
     """Return the column that each placeholder is compared with, as far as one stands beside it."""
-    found = {}
+    columns = {}
     for match in _COMPARED.finditer(query):
         name = match["quoted"] or match["name"].lower()
         for number in (match["first"], *_PLACEHOLDER.findall(match["more"])):
-            found[int(number)] = name
-    return found
+            columns[int(number)] = name
+    return columns
 
 
 def _rows(query: str) -> dict[int, str]:

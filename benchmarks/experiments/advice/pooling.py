@@ -49,8 +49,8 @@ def admitted(cluster: Cluster) -> int | None:
 
 
 def _crowd(cluster: Cluster) -> int:
-    found = admitted(cluster)
-    wanted = found + max(1, found * MORE_PERCENT // 100) if found else 0
+    limit = admitted(cluster)
+    wanted = limit + max(1, limit * MORE_PERCENT // 100) if limit else 0
     return wanted if wanted <= MOST_CROWD else 0
 
 

@@ -131,11 +131,11 @@ def _counted(connection: Connection, pool: Pool) -> tuple[list[tuple[str, int]],
     rows = connection.execute(_COUNTED.format(schema=name, top_level=top_level, most=MOST_READ)).fetchall()
     others = [(query, int(calls)) for query, calls in rows if placeholders.MARK not in query]
     statements = [(_COMMENT.sub(" ", query).strip().rstrip(";"), calls) for query, calls in others]
-    found = [one for one in statements if _QUERY.match(one[0]) or _CHANGE.match(one[0])]
+    repeatable = [one for one in statements if _QUERY.match(one[0]) or _CHANGE.match(one[0])]
     if version < KNOWS_MORE:
-        return found, ""
+        return repeatable, ""
     reset = connection.execute(_RESET.format(schema=name)).fetchone()
-    return found, reset[0].isoformat(timespec="seconds") if reset and reset[0] else ""
+    return repeatable, reset[0].isoformat(timespec="seconds") if reset and reset[0] else ""
 
 
 def _script(connection: Connection, pool: Pool, query: str) -> tuple[str, str]:

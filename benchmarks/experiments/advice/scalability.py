@@ -55,10 +55,10 @@ def _solved(points: Sequence[tuple[int, float, int]], columns: Sequence[int]) ->
     order = range(len(columns))
     matrix = [[sum(w * row[i] * row[j] for row, _, w in rows) for j in order] for i in order]
     right = [sum(w * row[i] * y for row, y, w in rows) for i in order]
-    found = _gauss(matrix, right)
-    if found is None:
+    solution = _gauss(matrix, right)
+    if solution is None:
         return None
-    return [found[columns.index(column)] if column in columns else 0.0 for column in range(3)]
+    return [solution[columns.index(column)] if column in columns else 0.0 for column in range(3)]
 
 
 def _gauss(matrix: Matrix, right: list[float]) -> list[float] | None:

@@ -99,21 +99,21 @@ def _login_to_existing(request: AdviceRequest) -> ExistingTables | None:
 
 def _stored_question(request: AdviceRequest, swept: Grid | None) -> AdviceRecord:
     """Return the question as the experiment stores it for later rounds and for the answer."""
-    found: AdviceRecord = {
+    record: AdviceRecord = {
         "question": request.question,
         "pool": str(request.pool.pk) if request.pool else None,
         "round": 1,
         "minutes": request.minutes,
     }
     if request.question == POOLING:
-        found["admitted"] = pooling.admitted(request.cluster)
+        record["admitted"] = pooling.admitted(request.cluster)
     if swept:
-        found |= {"rounds": swept.rounds, "clients": request.load.clients}
+        record |= {"rounds": swept.rounds, "clients": request.load.clients}
     if request.recorded and request.pool:
-        found["recorded"] = request.recorded.as_json(request.pool)
+        record["recorded"] = request.recorded.as_json(request.pool)
     if request.entry and request.endpoint:
-        found |= through_entry.as_json(request.entry, request.endpoint)
-    return found
+        record |= through_entry.as_json(request.entry, request.endpoint)
+    return record
 
 
 def _plan(arms: Sequence[ArmSpec], expected: int, seed: int) -> list[list[str]]:
@@ -191,8 +191,8 @@ def _tps(runs: Sequence[Summary]) -> list[float]:
 
 def measured_cells(experiment: Experiment) -> dict[Cell, list[Summary]]:
     """Return the summaries of the valid runs by cell; none for a cell whose runs all failed."""
-    found = ((one.spec, one.arm) for one in results.of(experiment).arms if not one.skipped)
-    return {_cell(spec): [run.summary for run in arm.valid] for spec, arm in found if arm}
+    measured_arms = ((one.spec, one.arm) for one in results.of(experiment).arms if not one.skipped)
+    return {_cell(spec): [run.summary for run in arm.valid] for spec, arm in measured_arms if arm}
 
 
 def measured(experiment: Experiment) -> dict[int, list[float]]:
@@ -210,20 +210,20 @@ def answer(experiment: Experiment) -> RecommendedSize | None:
     if expected is None:
         return None
     cells = measured_cells(experiment)
-    found = recommendation.recommend(_by_size(cells, expected), settings.TIE_BAND_PERCENT / 100, experiment.seed)
-    if found is None:
+    recommended = recommendation.recommend(_by_size(cells, expected), settings.TIE_BAND_PERCENT / 100, experiment.seed)
+    if recommended is None:
         return None
-    law = found.law
+    law = recommended.law
     return {
-        "size": found.size,
-        "reserve": found.reserve,
-        "interval": list(found.interval),
-        "knee": found.knee,
-        "best": {"size": found.best[0], "tps": found.best[1]},
+        "size": recommended.size,
+        "reserve": recommended.reserve,
+        "interval": list(recommended.interval),
+        "knee": recommended.knee,
+        "best": {"size": recommended.best[0], "tps": recommended.best[1]},
         "law": {"rate": law.rate, "contention": law.contention, "coherency": law.coherency} if law else None,
         "clients": expected,
         "cells": [_cell_figures(cell, runs) for cell, runs in sorted(cells.items()) if _tps(runs)],
-        "left_of_budget": _left_of_budget(experiment, found.size + found.reserve),
+        "left_of_budget": _left_of_budget(experiment, recommended.size + recommended.reserve),
         "not_seen": unseen(experiment),
     }
 
@@ -310,11 +310,11 @@ def sizes(request: AdviceRequest) -> list[int]:
     """
     clients, free = request.load.clients, _free(request)
     most = min(clients, free if free is not None else clients)
-    found = [size for size in CANDIDATES if size <= most]
-    while len(found) > MOST_SIZES:
-        found = found[:1] + found[1:-1][::2] + found[-1:]
+    candidates = [size for size in CANDIDATES if size <= most]
+    while len(candidates) > MOST_SIZES:
+        candidates = candidates[:1] + candidates[1:-1][::2] + candidates[-1:]
     own = {request.pool.size} if request.pool and request.pool.size <= most else set()
-    swept = sorted({*found, *own})
+    swept = sorted({*candidates, *own})
     return swept if free is None else grid.within_budget(swept, free, next(iter(own), None))
 
 
@@ -333,11 +333,11 @@ def _grid(request: AdviceRequest) -> Grid:
     """Return the cells to measure; raises `InvalidExperiment` where the budget leaves fewer than two sizes."""
     if request.entry:
         return through_entry.swept(request.entry, CANDIDATES, MOST_SIZES, request.load.clients, request.minutes)
-    found = sizes(request)
-    if len(found) < 2:
+    candidates = sizes(request)
+    if len(candidates) < 2:
         message = _("the budget of %(cluster)s leaves too few connections to compare sizes: free some first")
         raise InvalidExperiment({"cluster": [message % {"cluster": request.cluster}]})
-    return grid.fitted(found, request.load.clients, request.minutes, _made_scale(request))
+    return grid.fitted(candidates, request.load.clients, request.minutes, _made_scale(request))
 
 
 def _definition(request: AdviceRequest, swept: Grid | None) -> str:

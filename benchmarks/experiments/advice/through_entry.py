@@ -35,13 +35,13 @@ def swept(entry: Entry, candidates: tuple[int, ...], most: int, clients: int, mi
     Raises `InvalidExperiment` where there are fewer than two.
     """
     own = min(clients, most_busy(entry))
-    found = sorted({*(size for size in candidates if size < own), own})
+    sizes = sorted({*(size for size in candidates if size < own), own})
     if own < 2:
         message = _("entry %(entry)s has size %(size)s for each login, so there are no sizes to compare below it")
         raise InvalidExperiment({"entry": [message % {"entry": entry, "size": entry.size}]})
-    while len(found) > most:
-        found = found[:1] + found[1:-1][::2] + found[-1:]
-    return grid.fitted_in_one_row(found, clients, minutes)
+    while len(sizes) > most:
+        sizes = sizes[:1] + sizes[1:-1][::2] + sizes[-1:]
+    return grid.fitted_in_one_row(sizes, clients, minutes)
 
 
 def most_busy(entry: Entry) -> int:
@@ -69,7 +69,7 @@ def unseen(advice: AdviceRecord) -> list[str]:
     return [text % {"most": advice["most"]}]
 
 
-def remedy(found: RecommendedSize) -> str:
+def remedy(recommended: RecommendedSize) -> str:
     """Return a sentence on how to apply the recommended size."""
     text = _("The panel does not write this entry: put pool_size=%(size)s into its line, or take the pooler over.")
-    return text % {"size": found["size"]}
+    return text % {"size": recommended["size"]}

@@ -63,11 +63,11 @@ def read_through_entry(raw: Mapping[str, object]) -> Workload:
         message = _("an entry leads to its own database, whose tables exist: leave out tables and scale")
         raise InvalidExperiment({"workload": [message]})
     left_out = ("duration", "tables")
-    given = _with_scripts_of_run({name: one for name, one in raw.items() if is_given(one) and name not in left_out})
-    clients = _positive_integer("clients", given.pop("clients", DEFAULT_CLIENTS))
-    if not given.get("scripts"):
-        given.setdefault("builtin", READING_BUILTIN)
-    return Workload(_checked(given, clients), clients, 0, EXISTING)
+    options = _with_scripts_of_run({name: one for name, one in raw.items() if is_given(one) and name not in left_out})
+    clients = _positive_integer("clients", options.pop("clients", DEFAULT_CLIENTS))
+    if not options.get("scripts"):
+        options.setdefault("builtin", READING_BUILTIN)
+    return Workload(_checked(options, clients), clients, 0, EXISTING)
 
 
 def read(raw: Mapping[str, object], recorded: Sequence[RunScript] | None = None) -> Workload:
@@ -77,56 +77,56 @@ def read(raw: Mapping[str, object], recorded: Sequence[RunScript] | None = None)
     `recorded` are the scripts of the recorded mix, where `raw` asks for it. Raises `InvalidExperiment` and
     `InvalidOptions`.
     """
-    given = {name: one for name, one in raw.items() if is_given(one) and name not in ("duration", RECORDED)}
-    given = _with_scripts_of_run(given) if recorded is None else _with_recorded_scripts(given, recorded)
-    tables, has_scale = _tables(given.pop("tables", OWN)), "scale" in given
-    clients = _positive_integer("clients", given.pop("clients", DEFAULT_CLIENTS))
-    scale = _positive_integer("scale", given.pop("scale", DEFAULT_SCALE))
-    if not given.get("scripts"):
-        given.setdefault("builtin", DEFAULT_BUILTIN)
-    if tables == EXISTING and given.get("builtin"):
+    options = {name: one for name, one in raw.items() if is_given(one) and name not in ("duration", RECORDED)}
+    options = _with_scripts_of_run(options) if recorded is None else _with_recorded_scripts(options, recorded)
+    tables, has_scale = _tables(options.pop("tables", OWN)), "scale" in options
+    clients = _positive_integer("clients", options.pop("clients", DEFAULT_CLIENTS))
+    scale = _positive_integer("scale", options.pop("scale", DEFAULT_SCALE))
+    if not options.get("scripts"):
+        options.setdefault("builtin", DEFAULT_BUILTIN)
+    if tables == EXISTING and options.get("builtin"):
         text = _("pgbench's built-in scripts need pgbench's tables: choose scripts of your own, or the sweep's tables")
         raise InvalidExperiment({"tables": [text]})
-    if not given.get("builtin") and (tables == OWN or has_scale):
-        given["scale"] = scale  # the value of :scale, which pgbench knows of its built-in scripts alone
+    if not options.get("builtin") and (tables == OWN or has_scale):
+        options["scale"] = scale  # the value of :scale, which pgbench knows of its built-in scripts alone
     if tables == OWN:
         load_options.validate(ENGINE, {"scale": scale}, purpose=Purpose.PREPARE)
-    return Workload(_checked(given, clients), clients, scale, tables)
+    return Workload(_checked(options, clients), clients, scale, tables)
 
 
 def _checked(given: Mapping[str, object], clients: int) -> RunOptions:
     threads = given.get("threads", THREADS)
     fitted = min(threads, clients) if isinstance(threads, int) else threads
-    whole = {**given, "clients": clients, "threads": fitted, "duration": 1}
-    valid = load_options.validate(ENGINE, whole, purpose=Purpose.LOAD)
+    complete = {**given, "clients": clients, "threads": fitted, "duration": 1}
+    valid = load_options.validate(ENGINE, complete, purpose=Purpose.LOAD)
     options.check_program_version(ENGINE, valid)
     checked: Mapping[str, object] = valid
     return cast("RunOptions", {name: checked[name] for name in given if checked.get(name) is not None})
 
 
-def _with_scripts_of_run(given: dict[str, object]) -> dict[str, object]:
+def _with_scripts_of_run(options: dict[str, object]) -> dict[str, object]:
     """Return the load with the scripts of the run that it names, if any."""
-    wanted = given.pop("run", None)
+    wanted = options.pop("run", None)
     if wanted is None:
-        return given
+        return options
     run = _load_run(wanted)
     own: Mapping[str, object] = run.options if run else {}
     taken = {name: own[name] for name in OF_A_RUN if is_given(own.get(name))}
     if not taken.get("builtin") and not taken.get("scripts"):
         message = _("there is no run of pgbench scripts with the id %(run)s") % {"run": repr(str(wanted)[:60])}
         raise InvalidOptions({"run": [message]})
-    return taken | given
+    return taken | options
 
 
-def _with_recorded_scripts(given: dict[str, object], scripts: Sequence[RunScript]) -> dict[str, object]:
+def _with_recorded_scripts(options: dict[str, object], scripts: Sequence[RunScript]) -> dict[str, object]:
     """Return the load with the scripts of the recorded mix, which are of the pool's own tables."""
-    if others := sorted(given.keys() & {*OF_A_RUN[:2], "run"}):
+    if others := sorted(options.keys() & {*OF_A_RUN[:2], "run"}):
         text = _("the recorded mix has its own scripts: leave out %(others)s")
         raise InvalidExperiment({RECORDED: [text % {"others": ", ".join(others)}]})
-    if given.get("tables", EXISTING) != EXISTING:
+    if options.get("tables", EXISTING) != EXISTING:
         message = _("the recorded mix reads the pool's tables: leave out tables, or use existing")
         raise InvalidExperiment({"tables": [message]})
-    return given | {"scripts": [dict(one) for one in scripts], "tables": EXISTING}
+    return options | {"scripts": [dict(one) for one in scripts], "tables": EXISTING}
 
 
 def _load_run(wanted: object) -> Run | None:

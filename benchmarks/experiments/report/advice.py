@@ -57,9 +57,9 @@ class Advice:
         return values(self.found, self.pool) == {"size": self.pool.size, "settings": dict(self.pool.settings)}
 
 
-def values(found: RecommendedSize, pool: Pool) -> PoolValues:
+def values(recommended: RecommendedSize, pool: Pool) -> PoolValues:
     """Return the fields of the pool that a recommendation sets; its other settings stay."""
-    return {"size": found["size"], "settings": {**pool.settings, RESERVE: str(found["reserve"])}}
+    return {"size": recommended["size"], "settings": {**pool.settings, RESERVE: str(recommended["reserve"])}}
 
 
 def show(experiment: Experiment, result: Result) -> Advice | None:
@@ -67,16 +67,16 @@ def show(experiment: Experiment, result: Result) -> Advice | None:
     question = experiment.advice.get("question")
     if question is None:
         return None
-    found = recommendation(experiment)
+    recommended = recommendation(experiment)
     return Advice(
         question=question,
         title=str(QUESTIONS[question]),
         pool=pool_of(experiment),
-        found=found,
-        sentences=tuple(_sentences(question, found, result)),
+        found=recommended,
+        sentences=tuple(_sentences(question, recommended, result)),
         not_seen=tuple(sweep.unseen(experiment)),
-        chart=_chart(experiment, found),
-        heat=_heat(experiment, found),
+        chart=_chart(experiment, recommended),
+        heat=_heat(experiment, recommended),
         is_final=experiment.has_ended and "recommendation" in experiment.advice,
     )
 
@@ -97,11 +97,11 @@ def recommendation(experiment: Experiment) -> RecommendedSize | None:
     return {**old, **stored}
 
 
-def _sentences(question: str, found: RecommendedSize | None, result: Result) -> list[str]:
+def _sentences(question: str, recommended: RecommendedSize | None, result: Result) -> list[str]:
     """Return the answer first, then what may be doubted in it; nothing before anything is measured."""
-    sentences = _size_sentences(found) if question == sweep.SIZE else _arm_sentences(question, result)
-    if found and sweep.is_of_entry(result.experiment):
-        sentences = [*sentences, through_entry.remedy(found)]
+    sentences = _size_sentences(recommended) if question == sweep.SIZE else _arm_sentences(question, result)
+    if recommended and sweep.is_of_entry(result.experiment):
+        sentences = [*sentences, through_entry.remedy(recommended)]
     more = [*pooling.sentences(result), *_five_minutes_more(result)] if question == sweep.POOLING else ()
     return [*sentences, *more, *(_doubts(result) if sentences else ())]
 
@@ -110,12 +110,12 @@ def _five_minutes_more(result: Result) -> list[str]:
     """Return how five more minutes would narrow the interval: with the root of the time spent."""
     experiment = result.experiment
     ends = [run.finished_at for run in result.runs if run.finished_at]
-    found = next((one.figure.interval for one in result.arms if one.baseline and one.figure), None)
-    if found is None or experiment.measuring_at is None or not ends:
+    interval = next((one.figure.interval for one in result.arms if one.baseline and one.figure), None)
+    if interval is None or experiment.measuring_at is None or not ends:
         return []
     spent_s = max(1.0, (max(ends) - experiment.measuring_at).total_seconds())
     share = sqrt(spent_s / (spent_s + MORE_S))
-    low, high = (found.ratio * (end / found.ratio) ** share for end in (found.low, found.high))
+    low, high = (interval.ratio * (end / interval.ratio) ** share for end in (interval.low, interval.high))
     text = _("Five minutes more would narrow the interval to about ×%(low)s to ×%(high)s.")
     return [text % {"low": f"{low:.2f}", "high": f"{high:.2f}"}]
 
@@ -127,27 +127,38 @@ def pool_of(experiment: Experiment) -> Pool | None:
     return wanted.filter(pk=pool_id).first() if pool_id else None
 
 
-def _chart(experiment: Experiment, found: RecommendedSize | None) -> KneeChart | None:
-    if found is None:
+def _chart(experiment: Experiment, recommended: RecommendedSize | None) -> KneeChart | None:
+    if recommended is None:
         return None
-    law = ScalabilityLaw(**found["law"]) if found["law"] else None
-    low, high = found["interval"]
-    return knee.draw(sweep.measured(experiment), law, found["size"], (low, high))
+    law = ScalabilityLaw(**recommended["law"]) if recommended["law"] else None
+    low, high = recommended["interval"]
+    return knee.draw(sweep.measured(experiment), law, recommended["size"], (low, high))
 
 
-def _heat(experiment: Experiment, found: RecommendedSize | None) -> HeatMap | None:
-    if found is None:
+def _heat(experiment: Experiment, recommended: RecommendedSize | None) -> HeatMap | None:
+    if recommended is None:
         return None
-    return heat_map.draw(found["cells"], sweep.planned_cells(experiment), found["clients"], found["size"])
+    return heat_map.draw(
+        recommended["cells"], sweep.planned_cells(experiment), recommended["clients"], recommended["size"]
+    )
 
 
-def _size_sentences(found: RecommendedSize | None) -> list[str]:
-    if found is None:
+def _size_sentences(recommended: RecommendedSize | None) -> list[str]:
+    if recommended is None:
         return []
-    low, high = found["interval"]
-    names: dict[str, int | str] = {"size": found["size"], "reserve": found["reserve"], "low": low, "high": high}
-    names |= {"best": found["best"]["size"], "tps": f"{found['best']['tps']:,.0f}", "clients": found["clients"]}
-    largest = max((cell["size"] for cell in found["cells"]), default=None)
+    low, high = recommended["interval"]
+    names: dict[str, int | str] = {
+        "size": recommended["size"],
+        "reserve": recommended["reserve"],
+        "low": low,
+        "high": high,
+    }
+    names |= {
+        "best": recommended["best"]["size"],
+        "tps": f"{recommended['best']['tps']:,.0f}",
+        "clients": recommended["clients"],
+    }
+    largest = max((cell["size"] for cell in recommended["cells"]), default=None)
     if high == largest:
         certainty = _(
             "The 95 %% interval of the size is %(low)s to %(high)s, and ends at the largest size that was tried: "
@@ -158,14 +169,14 @@ def _size_sentences(found: RecommendedSize | None) -> list[str]:
         certainty = _("Every resampling of the runs gives this size.") % names
     else:
         certainty = _("The 95 %% interval of the size is %(low)s to %(high)s.") % names
-    if found["best"]["size"] == found["size"]:
+    if recommended["best"]["size"] == recommended["size"]:
         best = _("It also has the highest throughput of all measured sizes: %(tps)s tps.") % names
     else:
         best = _("Size %(best)s has the highest mean throughput of the measured sizes: %(tps)s tps.") % names
     answer = ngettext(
         "Use size %(size)s with a reserve of %(reserve)s for %(clients)s client.",
         "Use size %(size)s with a reserve of %(reserve)s for %(clients)s clients.",
-        found["clients"],
+        recommended["clients"],
     )
     return [answer % names, certainty, best]
 

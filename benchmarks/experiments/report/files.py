@@ -33,10 +33,10 @@ def as_pdf(experiment: Experiment) -> bytes:
     """Return the same page on paper (WeasyPrint), with what every reader may know: it is passed on."""
     from weasyprint import HTML  # half a second and 40 MB that no other page needs
 
-    made: bytes = HTML(
+    pdf: bytes = HTML(
         string=private_text.for_others(as_html(experiment).decode()), url_fetcher=_fetch_nothing
     ).write_pdf()
-    return made
+    return pdf
 
 
 def _fetch_nothing(url: str, *_: object, **__: object) -> NoReturn:
@@ -68,11 +68,11 @@ def as_csv(experiment: Experiment) -> bytes:
 
 def _cells(experiment: Experiment) -> dict[str, tuple[Any, ...]]:
     """Return the measured cells of a sweep by the key of their arm, as in its recommendation; none of other reports."""
-    found = advice.recommendation(experiment)
-    if found is None:
+    recommended = advice.recommendation(experiment)
+    if recommended is None:
         return {}
-    chosen = (found["size"], found["clients"])
-    cells = {(one["size"], one["clients"]): one for one in found["cells"]}
+    chosen = (recommended["size"], recommended["clients"])
+    cells = {(one["size"], one["clients"]): one for one in recommended["cells"]}
     return {
         f"{clients}-{size}": (one["tps"], one["latency_avg_ms"], "yes" if (size, clients) == chosen else "no")
         for (size, clients), one in cells.items()

@@ -63,15 +63,15 @@ def draw(measured: Sequence[CellFigures], planned: Collection[Cell], expected: i
     }
 
     def cell(size: int, clients: int) -> HeatCell:
-        found = figures.get((size, clients))
-        if found is None:
+        figure = figures.get((size, clients))
+        if figure is None:
             return HeatCell(clients, is_possible=(size, clients) in planned)
         return HeatCell(
             clients,
-            tps=found["tps"],
-            latency_ms=found["latency_avg_ms"],
-            color=_color(found["tps"] / best[clients]),
-            is_best=found["tps"] == best[clients],
+            tps=figure["tps"],
+            latency_ms=figure["latency_avg_ms"],
+            color=_color(figure["tps"] / best[clients]),
+            is_best=figure["tps"] == best[clients],
             is_recommended=(size, clients) == (recommended, expected),
         )
 

@@ -125,13 +125,13 @@ def show(experiment: Experiment) -> ExperimentPresentation:
     """Return all that is shown of an experiment by now."""
     result = results.of(experiment)
     asked = advice.show(experiment, result)
-    found = [] if asked else conclusions.claims(result)
+    claims = [] if asked else conclusions.claims(result)
     metric = metrics.BY_KEY[result.spec.metric]
     return ExperimentPresentation(
         experiment=experiment,
         result=result,
         progress=results.progress(experiment),
-        claims=tuple(found),
+        claims=tuple(claims),
         notes=tuple(experiment.notes) if asked else (*experiment.notes, *conclusions.notes(result)),
         columns=tuple(_columns(result)),
         rows=tuple(_row(result, one) for one in result.arms),
@@ -152,7 +152,7 @@ def conditions(experiment: Experiment) -> Mapping[str, str]:
     """Return the conditions of the measurement, name → text."""
     run = experiment.runs.exclude(server_version="").order_by("number").first()
     scale = _("quick form") if experiment.quick else _("as published")
-    found = {
+    texts = {
         _("Workload"): _workload(experiment) if experiment.advice else "",
         _("Cluster"): experiment.cluster_name,
         _("Pooler"): experiment.pooler.name if experiment.pooler else _("the first that fits"),
@@ -165,7 +165,7 @@ def conditions(experiment: Experiment) -> Mapping[str, str]:
         _("Generator"): _with_hosts(experiment.runs.filter(purpose=Purpose.LOAD).order_by("number")) or "–",
         _("Tables"): _tables(experiment),
     }
-    return {name: value for name, value in found.items() if value != ""}
+    return {name: value for name, value in texts.items() if value != ""}
 
 
 def _blocks(experiment: Experiment) -> str:

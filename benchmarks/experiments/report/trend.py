@@ -71,18 +71,18 @@ def of(experiment: Experiment) -> Trend | None:
     """Return the experiments of the same playbook, cluster and size that succeeded; None where that is only one."""
     if experiment.advice:
         return None
-    whole = Experiment.objects.filter(
+    experiments = Experiment.objects.filter(
         playbook=experiment.playbook,
         cluster=experiment.cluster,
         quick=experiment.quick,
         advice={},
         state=ExperimentState.SUCCEEDED,
     )
-    shown = whole.filter(pk=experiment.pk)  # an unfinished one would be a point of few runs
-    together = [*whole.exclude(pk=experiment.pk)[:PAST], *shown]
-    found = [_past(one, experiment) for one in sorted(together, key=lambda one: one.number)]
-    found = [one for one in found if one.arms]
-    return draw(found) if len(found) > 1 else None
+    shown = experiments.filter(pk=experiment.pk)  # an unfinished one would be a point of few runs
+    together = [*experiments.exclude(pk=experiment.pk)[:PAST], *shown]
+    past = [_past(one, experiment) for one in sorted(together, key=lambda one: one.number)]
+    past = [one for one in past if one.arms]
+    return draw(past) if len(past) > 1 else None
 
 
 def _past(one: Experiment, shown: Experiment) -> PastExperiment:
@@ -107,8 +107,8 @@ def draw(past: Sequence[PastExperiment]) -> Trend:
 
 def _scale(past: Sequence[PastExperiment]) -> tuple[float, float]:
     """Return the ends of the scale: all ratios and their intervals, and ×1 with some room around it."""
-    found = [ratio for one in past for arm in one.arms for ratio in _ratios(arm)]
-    return min([0.8, *found]) / MARGIN, max([2, *found]) * MARGIN
+    ratios = [ratio for one in past for arm in one.arms for ratio in _ratios(arm)]
+    return min([0.8, *ratios]) / MARGIN, max([2, *ratios]) * MARGIN
 
 
 def _ratios(arm: ArmResult) -> Iterator[float]:

@@ -25,13 +25,13 @@ class UnmeasuredArms:
 
 def of(result: Result) -> tuple[UnmeasuredArms, ...]:
     """Return the reasons in the order of their first arms."""
-    found: dict[str, list[ArmSpec]] = {}
+    by_reason: dict[str, list[ArmSpec]] = {}
     for one in result.arms:
         if one.skipped:
-            found.setdefault(one.skipped, []).append(one.spec)
+            by_reason.setdefault(one.skipped, []).append(one.spec)
     return tuple(
         UnmeasuredArms(reason, tuple(arm.label for arm in arms), *next(_remedies(result, arms), ("", "")))
-        for reason, arms in found.items()
+        for reason, arms in by_reason.items()
     )
 
 
@@ -40,8 +40,8 @@ def _remedies(result: Result, arms: list[ArmSpec]) -> Iterator[tuple[str, str]]:
     experiment, one = result.experiment, arms[0]
     if all(arm.other_host for arm in arms):
         yield _("Add a generator"), reverse("generator-list")
-    made = experiment.resources.filter(kind=ResourceKind.POOL, key=resources.pool_key(one)).first()
-    if made and made.record and (pool := Pool.objects.filter(pk=made.record).first()):
+    resource = experiment.resources.filter(kind=ResourceKind.POOL, key=resources.pool_key(one)).first()
+    if resource and resource.record and (pool := Pool.objects.filter(pk=resource.record).first()):
         yield _("Open pooler %(pooler)s") % {"pooler": pool.pooler}, reverse("pooler-detail", args=[pool.pooler_id])
     if one.endpoint.is_pooled:
         pooler = resources.pooler_for(experiment, one.endpoint.kind)

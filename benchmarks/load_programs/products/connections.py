@@ -88,7 +88,7 @@ class Normal:
             await self._idle.close()
 
 
-class Pooled:
+class PooledConnections:
     """A pool inside the application."""
 
     def __init__(self, limits: PoolLimits) -> None:
@@ -119,4 +119,4 @@ class Pooled:
 
 def targets(limits: PoolLimits) -> dict[str, Source]:
     """Return each source by its name; none is connected yet."""
-    return {"new": New(), "normal": Normal(), "pooled": Pooled(limits)}
+    return {"new": New(), "normal": Normal(), "pooled": PooledConnections(limits)}

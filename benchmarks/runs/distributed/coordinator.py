@@ -123,13 +123,13 @@ APART_MS = 250.0  # beyond which the first or last second of the merged figures 
 
 def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None) -> EndState:
     """Return the ending of the whole: succeeded where every part did, and no more valid than the least valid part."""
-    found: EndColumns = {"conditions": {**run.conditions, "start": start_spread(parts)}}
+    columns: EndColumns = {"conditions": {**run.conditions, "start": start_spread(parts)}}
     if stop is not None or any(part.status != Status.SUCCEEDED for part in parts):
         why = stop or Stopped(_("not every part came to its end; figures are those until then"))
         status = stop.status if stop else Status.FAILED
-        return incomplete(status, str(why), found)
+        return incomplete(status, str(why), columns)
     validity, reasons = verdict(run, parts)
-    found |= {
+    columns |= {
         "validity": validity,
         "reasons": reasons,
         "exit_code": 0,
@@ -139,7 +139,7 @@ def ending(run: Run, recorder: Recorder, parts: list[Run], stop: Stopped | None)
         ),
         "client_version": ", ".join(sorted({part.client_version for part in parts if part.client_version}))[:200],
     }
-    return EndState(Status.SUCCEEDED, found)
+    return EndState(Status.SUCCEEDED, columns)
 
 
 def start_spread(parts: list[Run]) -> Start:
@@ -180,10 +180,10 @@ def summary(run: Run, parts: list[Run]) -> Summary:
     kept = list(LatencyHistogram.objects.filter(run__in=parts))
     if not kept or len(kept) < len(parts):
         return figures
-    whole = histogram.merged((one.encoded, one.stands_for) for one in kept)
+    merged = histogram.merged((one.encoded, one.stands_for) for one in kept)
     logged = sum(one.count for one in kept)
     rate = logged / sum(one.stands_for for one in kept)
-    values = {"encoded": whole.encoded(), "count": logged, "sampling_rate": rate}
+    values = {"encoded": merged.encoded(), "count": logged, "sampling_rate": rate}
     LatencyHistogram.objects.update_or_create(run=run, defaults=values)
-    percentiles = {f"latency_{name}_ms": value for name, value in whole.percentiles_ms(logged).items()}
+    percentiles = {f"latency_{name}_ms": value for name, value in merged.percentiles_ms(logged).items()}
     return {**with_figures(figures, percentiles), "latency_samples": logged}

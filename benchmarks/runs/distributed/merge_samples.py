@@ -90,13 +90,13 @@ class Merger:
 
     def corrected(self, late: Mapping[Hashable, Latencies]) -> dict[int, Figures]:
         """Return place (from 0) → percentiles of the emitted intervals that late latencies, by key, change."""
-        found = {}
+        changed = {}
         for place, by_part in self._retained:
             if any(one.key in late for part in by_part for one in part):
-                found[place] = _percentiles(
+                changed[place] = _percentiles(
                     [[replace(one, latencies=late.get(one.key, one.latencies)) for one in part] for part in by_part]
                 )
-        return found
+        return changed
 
 
 def _count(by_part: _IntervalSamples) -> int:
@@ -131,23 +131,23 @@ def _sum(values: Iterable[int | None]) -> int | None:
 
 
 def _mean(weighed: list[tuple[float, float | None]]) -> float | None:
-    found = weighted_mean(weighed)
-    return None if found is None else round(found, 3)
+    mean = weighted_mean(weighed)
+    return None if mean is None else round(mean, 3)
 
 
 def weighted_mean(weighed: list[tuple[float, float | None]]) -> float | None:
     """Return the weighted mean of the known values; None where no weight is left."""
     known = [(weight, value) for weight, value in weighed if value is not None]
-    whole = sum(weight for weight, _ in known)
-    return sum(weight * value for weight, value in known) / whole if whole else None
+    total_weight = sum(weight for weight, _ in known)
+    return sum(weight * value for weight, value in known) / total_weight if total_weight else None
 
 
 def pooled_stddev(groups: list[tuple[float, float | None, float | None]]) -> float | None:
     """Return the standard deviation of all values from each group's (count, mean, stddev); exact for counts."""
     known = [(count, mean, stddev) for count, mean, stddev in groups if mean is not None and stddev is not None]
-    whole = sum(count for count, _, _ in known)
-    if not whole:
+    total_count = sum(count for count, _, _ in known)
+    if not total_count:
         return None
-    mean = sum(count * mean for count, mean, _ in known) / whole
-    squares = sum(count * (stddev**2 + own**2) for count, own, stddev in known) / whole
+    mean = sum(count * mean for count, mean, _ in known) / total_count
+    squares = sum(count * (stddev**2 + own**2) for count, own, stddev in known) / total_count
     return round(math.sqrt(max(0.0, squares - mean**2)), 3)

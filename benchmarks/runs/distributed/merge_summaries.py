@@ -16,8 +16,8 @@ from benchmarks.runs.distributed.merge_samples import pooled_stddev, weighted_me
 def merged(summaries: Sequence[Summary]) -> Summary:
     """Return one summary of all; a figure that a part lacks is left out, since a sum without it would be wrong."""
     common = [name for name in summaries[0] if all(name in one for one in summaries)] if summaries else []
-    found = {name: _figure(name, summaries) for name in common}
-    return cast("Summary", {name: value for name, value in found.items() if value is not None})
+    figures = {name: _figure(name, summaries) for name in common}
+    return cast("Summary", {name: value for name, value in figures.items() if value is not None})
 
 
 def _figure(name: str, summaries: Sequence[Mapping[str, Any]]) -> object:
@@ -47,16 +47,16 @@ def _figure(name: str, summaries: Sequence[Mapping[str, Any]]) -> object:
 
 def _added_by_kind(counts: list[dict[str, int]]) -> dict[str, int]:
     """Add the counts by kind, the most frequent first."""
-    whole: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
     for one in counts:
-        whole.update(one)
-    return dict(whole.most_common())
+        totals.update(one)
+    return dict(totals.most_common())
 
 
 def _percent(name: str, summaries: Sequence[Mapping[str, Any]]) -> float | None:
     part = sum(one.get(name) or 0 for one in summaries)
-    whole = sum(sum(one.get(each) or 0 for each in ("transactions", "failed", "skipped")) for one in summaries)
-    return round(100 * part / whole, 3) if whole else None
+    total = sum(sum(one.get(each) or 0 for each in ("transactions", "failed", "skipped")) for one in summaries)
+    return round(100 * part / total, 3) if total else None
 
 
 def _tidy(value: float | None) -> float | None:

@@ -129,10 +129,10 @@ class Participants:
         new = Q()
         for part, (attempt, seq) in self._places.items():
             new |= Q(run=part) & (Q(attempt=attempt, seq__gt=seq) | Q(attempt__gt=attempt))
-        found: dict[UUID, list[Sample]] = {}
+        by_part: dict[UUID, list[Sample]] = {}
         for sample in Sample.objects.filter(new).order_by("attempt", "seq"):
-            found.setdefault(sample.run_id, []).append(sample)
-        return found
+            by_part.setdefault(sample.run_id, []).append(sample)
+        return by_part
 
     def cancel_parts(self) -> None:
         """Ask every part that still runs to end; one that was never taken up ends at once."""

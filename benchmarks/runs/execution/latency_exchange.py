@@ -37,9 +37,9 @@ def _key(part: UUID, attempt: int) -> str:
     return f"pooldeck:run:{part}:{attempt}:latencies"
 
 
-def publish(part: UUID, attempt: int, seq: int, found: Latencies) -> None:
+def publish(part: UUID, attempt: int, seq: int, latencies: Latencies) -> None:
     """Publish the latencies of the sample of this number."""
-    packed = SHARE.pack(found.share) + array("I", (min(one, LONGEST_US) for one in found.us)).tobytes()
+    packed = SHARE.pack(latencies.share) + array("I", (min(one, LONGEST_US) for one in latencies.us)).tobytes()
     try:
         with redis_client.shared(WITHIN_S).pipeline(transaction=False) as pipe:
             pipe.hset(_key(part, attempt), str(seq), packed)
@@ -86,9 +86,9 @@ def _unpacked(packed: bytes) -> Latencies:
 def percentiles(parts: Iterable[Latencies]) -> Figures:
     """Return the percentiles of an interval by nearest rank, each latency weighted by what it stands for."""
     weighed = sorted((one, 1 / part.share) for part in parts for one in part.us)
-    whole = sum(weight for _, weight in weighed)
+    total_weight = sum(weight for _, weight in weighed)
     enough = with_enough_behind(SHOWN, len(weighed))
-    return cast("Figures", {name: _at(weighed, share / 100 * whole) / 1000 for name, share in enough.items()})
+    return cast("Figures", {name: _at(weighed, share / 100 * total_weight) / 1000 for name, share in enough.items()})
 
 
 def _at(weighed: list[tuple[int, float]], rank: float) -> int:

@@ -113,9 +113,9 @@ def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], EndState]) 
     log.info("run %s: %s %s", run.pk, run.status, run.error)
 
 
-def incomplete(status: Status, error: str, found: EndColumns | None = None) -> EndState:
+def incomplete(status: Status, error: str, columns: EndColumns | None = None) -> EndState:
     """Return the ending of a run that failed or was stopped before its load finished."""
-    return EndState(status, {**(found or {}), "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
+    return EndState(status, {**(columns or {}), "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
 
 
 def _run_load(run: Run, recorder: Recorder) -> EndState:
@@ -319,7 +319,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     """Return the ending of a load, from the exit code and its output."""
     output = engine(run.engine).read_output(recorder.output.text_of("stdout"), recorder.output.text_of("stderr"))
     observed = recorder.observed_totals.summary()
-    found: EndColumns = {
+    columns: EndColumns = {
         "exit_code": exit_code,
         "summary": _summary(run, recorder, output),
         "statements": output.statements,
@@ -328,7 +328,7 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
         "conditions": {**run.conditions, "meanwhile": observed},
     }
     if stop is not None:
-        return incomplete(stop.status, _with_leftovers(run, str(stop)), found)
+        return incomplete(stop.status, _with_leftovers(run, str(stop)), columns)
     contended = recorder.observed_totals.doubts()
     judged, reasons = validity.judge(
         output,
@@ -340,15 +340,15 @@ def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) 
     )
     if contended and reasons == contended:  # an experiment may keep it: see benchmarks.analysis.blocks
         observed["only_contended"] = True
-    found |= {"validity": judged, "reasons": [*reasons, *recorder.observed_totals.warnings(run)]}
+    columns |= {"validity": judged, "reasons": [*reasons, *recorder.observed_totals.warnings(run)]}
     if run.purpose == Purpose.PREPARE and exit_code == 0:
         datasets.keep(run)
         recorder.state(progress_percent=100.0)
-        return EndState(Status.SUCCEEDED, found)
+        return EndState(Status.SUCCEEDED, columns)
     if exit_code == 0 and output.has_summary and not output.aborted:
-        return EndState(Status.SUCCEEDED, found)
+        return EndState(Status.SUCCEEDED, columns)
     errors = output.errors or last_message(recorder.output.text_of("stderr"))
-    return EndState(Status.FAILED, found | {"error": _with_leftovers(run, _why(run, errors, exit_code))})
+    return EndState(Status.FAILED, columns | {"error": _with_leftovers(run, _why(run, errors, exit_code))})
 
 
 def _summary(run: Run, recorder: Recorder, output: Output) -> Summary:

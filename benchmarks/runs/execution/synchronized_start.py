@@ -58,10 +58,10 @@ def note_start(recorder: Recorder, at: float) -> None:
 
 def why_ended(run: Run) -> str:
     """Return why a run was ended by somebody; a part says whether the whole was."""
-    whole = Run.objects.filter(pk=run.parent_id, cancel_requested_at=None).first() if run.parent_id else None
-    if whole is None:
+    parent = Run.objects.filter(pk=run.parent_id, cancel_requested_at=None).first() if run.parent_id else None
+    if parent is None:
         return _("cancelled") if run.purpose == Purpose.PREPARE else _("cancelled; figures are those until then")
-    return _("ended together with %(whole)s, which could not go on; figures are those until then") % {"whole": whole}
+    return _("ended together with %(whole)s, which could not go on; figures are those until then") % {"whole": parent}
 
 
 READINGS = 9

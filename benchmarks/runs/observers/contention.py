@@ -108,17 +108,17 @@ def ours_between(before: ProcessorTimes, now: ProcessorTimes) -> float:
     return spent - sum(own.seconds for own in ended if own.parent in parents)
 
 
-def unreliable_because(found: ObservedSummary, allowed_percent: int) -> str:
+def unreliable_because(observed: ObservedSummary, allowed_percent: int) -> str:
     """Return why the figures are unreliable; empty where others took little, or processors were free. 0 allows all."""
-    others, stolen = found.get("others_percent", 0.0), found.get("steal_percent", 0.0)
+    others, stolen = observed.get("others_percent", 0.0), observed.get("steal_percent", 0.0)
     if allowed_percent and stolen > STOLEN_PERCENT:
         return _(
             "the hypervisor took %(stolen)s %% of the processors of the generator's host for others: repeat "
             "it when the machine is quieter"
         ) % {"stolen": f"{stolen:.0f}"}
-    if allowed_percent and others > allowed_percent and found.get("host_cpu_percent", 0.0) > SATURATED_PERCENT:
+    if allowed_percent and others > allowed_percent and observed.get("host_cpu_percent", 0.0) > SATURATED_PERCENT:
         return _(
             "others' work took %(others)s %% of the processors of the generator's host, which was "
             "%(busy)s %% busy: repeat it when the machine is quieter, or on another generator"
-        ) % {"others": f"{others:.0f}", "busy": f"{found['host_cpu_percent']:.0f}"}
+        ) % {"others": f"{others:.0f}", "busy": f"{observed['host_cpu_percent']:.0f}"}
     return ""

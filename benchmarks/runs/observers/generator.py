@@ -59,8 +59,8 @@ class _Generator:
         now = self._read()
         others = self._contention() if self.listed_at == now.at else {}
         if self.before and now.load:
-            found = figures(self.before, now, self.cores) | others
-            self.context.put(ObservedFigures(ObservationKind.GENERATOR, now.at, found))
+            observed = figures(self.before, now, self.cores) | others
+            self.context.put(ObservedFigures(ObservationKind.GENERATOR, now.at, observed))
         self.before = now
 
     def _contention(self) -> Figures:
@@ -95,17 +95,17 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
     load = sum(_seconds_used(before.load, now.load).values())
     spent_s = now.host.total - before.host.total
     idle = now.host.idle + now.host.waiting - before.host.idle - before.host.waiting
-    found: Figures = {
+    taken: Figures = {
         "cpu_percent": round(100 * load / elapsed_s, 1),
         "busy_percent": round(100 * load / elapsed_s / max(1, min(now.threads, cores)), 1),
         "threads": now.threads,
         "host_cpu_percent": round(100 * (spent_s - idle) / spent_s, 1) if spent_s > 0 else None,
     }
     if poolers := _seconds_used(before.poolers, now.poolers):
-        found["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
+        taken["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
     if service := _seconds_used(before.service, now.service):
-        found["service_cpu_percent"] = round(100 * sum(service.values()) / elapsed_s, 1)
-    return found
+        taken["service_cpu_percent"] = round(100 * sum(service.values()) / elapsed_s, 1)
+    return taken
 
 
 def _seconds_used(before: dict[int, float], now: dict[int, float]) -> dict[int, float]:

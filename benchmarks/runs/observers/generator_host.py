@@ -52,8 +52,8 @@ class _GeneratorHost:
             others = self._contention(times)
         now = self._reading(times)
         if self.before and now.load:
-            found = figures(self.before, now, self.host.cores)
-            self.context.put(ObservedFigures(ObservationKind.GENERATOR, now.at, found | others))
+            observed = figures(self.before, now, self.host.cores)
+            self.context.put(ObservedFigures(ObservationKind.GENERATOR, now.at, observed | others))
         self.before = now
 
     def _contention(self, times: HostTimesThere) -> Figures:

@@ -65,9 +65,9 @@ def figures(before: Reading, now: Reading) -> Figures:
     }
 
 
-def _share(part: float, whole: float) -> float | None:
+def _share(part: float, total: float) -> float | None:
     """Return a percentage; on some kernels idle time may seem to run backwards."""
-    return round(min(100.0, max(0.0, 100 * part / whole)), 1) if whole > 0 else None
+    return round(min(100.0, max(0.0, 100 * part / total)), 1) if total > 0 else None
 
 
 def _read(disks: tuple[str, ...]) -> Reading:

@@ -69,6 +69,6 @@ def _parts(
         named = pooler.get_kind_display() if pooler else _("the pooler")
         yield Part("Pooler", _("Pooler"), each(pooled), where % {"pooler": named})
     if observed.get("server_here") and observed.get("host_cpu_percent") is not None:
-        rest = observed["host_cpu_percent"] * cores - (client or 0.0) - (pooled or 0.0)
+        others_percent = observed["host_cpu_percent"] * cores - (client or 0.0) - (pooled or 0.0)
         text = _("processor of all other processes here: a fork, a login, the transaction")
-        yield Part("Server", _("Server"), each(max(0.0, rest)), text)
+        yield Part("Server", _("Server"), each(max(0.0, others_percent)), text)

@@ -36,12 +36,12 @@ class PoolObservation:
 def watching(context: LoadContext) -> Iterator[None]:
     """Put observations of the pool and the pooler into the events; none where the run has no console to poll."""
     run = context.run
-    found = (run.pool.pooler, run.pool.name) if run.pool else _of_external(run)
-    if found is None:
+    console_pool = (run.pool.pooler, run.pool.name) if run.pool else _of_external(run)
+    if console_pool is None:
         yield
         return
-    console = _Console(context, *found)
-    with ticker.every_second(f"pool {found[1]}", console.observe):
+    console = _Console(context, *console_pool)
+    with ticker.every_second(f"pool {console_pool[1]}", console.observe):
         yield
 
 
@@ -69,10 +69,12 @@ class _Console:
         self.seen = snapshot
 
     def _put(self, snapshot: ConsoleSnapshot, at: float) -> None:
-        found = snapshot.figures.get(self.name)
-        if found is not None:
+        pool_figures = snapshot.figures.get(self.name)
+        if pool_figures is not None:
             self.context.put(
-                PoolObservation(at, without_uncounted({name: getattr(found, name) for name in FIGURES}, self.uncounted))
+                PoolObservation(
+                    at, without_uncounted({name: getattr(pool_figures, name) for name in FIGURES}, self.uncounted)
+                )
             )
         self.observations += 1
         if self.observations > 1:  # the rates of the first one are of the time before the load
@@ -90,15 +92,15 @@ def figures(snapshot: ConsoleSnapshot, name: str, uncounted: Collection[str] = (
     """
     rates = snapshot.rates.get(name)
     wait_ms, whole_ms = (rates.wait_ms, rates.transaction_ms) if rates else (None, None)
-    found: dict[str, object] = {
+    observed: dict[str, object] = {
         "wait_ms": _rounded(wait_ms),
         "service_ms": None if wait_ms is None or whole_ms is None else _rounded(max(0.0, whole_ms - wait_ms)),
         "transactions_per_s": _rounded(rates.transactions_per_s if rates else None),
     }
     if len(snapshot.figures) > 1:
-        whole = without_uncounted(snapshot.whole(), uncounted)
-        found |= {f"all_{figure}": whole[figure] for figure in OF_ALL}
-    return found
+        reading = without_uncounted(snapshot.whole(), uncounted)
+        observed |= {f"all_{figure}": reading[figure] for figure in OF_ALL}
+    return observed
 
 
 def _rounded(value: float | None) -> float | None:

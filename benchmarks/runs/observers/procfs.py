@@ -50,8 +50,8 @@ def memory_bytes() -> dict[str, int]:
 
 def disk_bytes(disks: Iterable[str]) -> DiskBytes:
     """Sum up the named disks."""
-    found = psutil.disk_io_counters(perdisk=True, nowrap=False)
-    counted = [found[name] for name in disks if name in found]
+    counters = psutil.disk_io_counters(perdisk=True, nowrap=False)
+    counted = [counters[name] for name in disks if name in counters]
     return DiskBytes(sum(one.read_bytes for one in counted), sum(one.write_bytes for one in counted))
 
 

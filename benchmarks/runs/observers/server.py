@@ -107,14 +107,14 @@ def figures(before: Row | None, now: Row) -> dict[str, object]:
     A rate is None where a counter shrank: statistics were reset, or the server restarted. A checkpoint that the server
     skips, since nothing was written after the last one, is counted by it but not here.
     """
-    found: dict[str, object] = {"waits": _largest(now["waits"]), "states": dict(now["states"])}
+    observed: dict[str, object] = {"waits": _largest(now["waits"]), "states": dict(now["states"])}
     if before is None or (elapsed_s := now["at_s"] - before["at_s"]) <= 0:
-        return found
+        return observed
     for name in filter(now.__contains__, RATES):
         grown = _increase(before, now, name)
-        found[f"{name}_per_s"] = None if grown is None else round(grown / elapsed_s, 1)
+        observed[f"{name}_per_s"] = None if grown is None else round(grown / elapsed_s, 1)
     done = any(_increase(before, now, name) for name in DONE)
-    return found | {name: int(_increase(before, now, name) or 0) if done else 0 for name in COUNTS}
+    return observed | {name: int(_increase(before, now, name) or 0) if done else 0 for name in COUNTS}
 
 
 def _increase(before: Row, now: Row, name: str) -> float | None:
@@ -127,8 +127,8 @@ def _increase(before: Row, now: Row, name: str) -> float | None:
 def _largest(waits: Mapping[str, int]) -> dict[str, int]:
     """Return the waits with most sessions, and the sum of the others."""
     ordered = sorted(waits.items(), key=lambda wait: (-wait[1], wait[0]))
-    rest = sum(sessions for _, sessions in ordered[WAITS_KEPT:])
-    return dict(ordered[:WAITS_KEPT]) | ({REST: rest} if rest else {})
+    other_sessions = sum(sessions for _, sessions in ordered[WAITS_KEPT:])
+    return dict(ordered[:WAITS_KEPT]) | ({REST: other_sessions} if other_sessions else {})
 
 
 # The sessions of the whole server, since it is one server's connections, locks and disks that they share; a role

@@ -86,8 +86,8 @@ class ObservationTotals:
 
     def warnings(self, run: Run) -> list[str]:
         """Return sentences on what limited the load apart from the server; the figures hold within these limits."""
-        found, words, sentences = self.summary(), engine(run.engine).terms, []
-        if (busy := found.get("busy_percent", 0.0)) > FULL_PERCENT:
+        observed, words, sentences = self.summary(), engine(run.engine).terms, []
+        if (busy := observed.get("busy_percent", 0.0)) > FULL_PERCENT:
             sentences.append(
                 _(
                     "%(program)s itself took %(busy)s %% of what its threads can use of the processors: it may be the "
@@ -95,7 +95,7 @@ class ObservationTotals:
                 )
                 % {"program": words.program, "busy": f"{busy:.0f}", "remedy": words.busier}
             )
-        if (taken := found.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
+        if (taken := observed.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
             sentences.append(
                 _(
                     "PgBouncer took %(taken)s %% of the one core that a process of it can use: it may be the limit, "
@@ -103,6 +103,6 @@ class ObservationTotals:
                 )
                 % {"taken": f"{taken:.0f}"}
             )
-        if (taken := found.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
+        if (taken := observed.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
             sentences.append(str(words.full_service) % {"taken": f"{taken:.0f}"})
         return sentences

@@ -73,15 +73,15 @@ def _of_profile(options: RunOptions) -> dict[str, int]:
 
 def _why_not(cluster: str, reserved_by_run: dict[str, int], most: int, reserved: int) -> dict[str, list[str]]:
     """Return the reason at each option that could be lowered."""
-    usable, found = most - reserved, {}
+    usable, errors = most - reserved, {}
     limits = {"cluster": cluster, "usable": f"{usable:,}", "most": f"{most:,}", "reserved": f"{reserved:,}"}
     for name, number in reserved_by_run.items():
         others = [(other, count) for other, count in reserved_by_run.items() if other != name]
         left = usable - sum(count for _other, count in others)
         beside = {"other": others[0][0], "others": f"{others[0][1]:,}"} if others else {}
         text = _format(beside=bool(others), left=left > 0)
-        found[name] = [text % (limits | beside | {"number": f"{number:,}", "left": f"{left:,}"})]
-    return found
+        errors[name] = [text % (limits | beside | {"number": f"{number:,}", "left": f"{left:,}"})]
+    return errors
 
 
 def _format(*, beside: bool, left: bool) -> str:

@@ -200,12 +200,12 @@ def memory_of(context: SetupContext, application_name: str, count: int, *, reads
     `memory` is `measured`, or `estimated` with `memory_low_bytes` and `memory_high_bytes` for all.
     """
     try:
-        found = _measured(context, application_name)
+        measured = _measured(context, application_name)
     except (PoolsError, psycopg.Error) as error:
         log.info("run %s: the memory of its idle connections can't be measured: %s", context.run.pk, error)
-        found = None
-    if isinstance(found, ProcessMemory):
-        return {"memory": "measured", "memory_bytes_each": found.own, "memory_bytes": found.own * count}
+        measured = None
+    if isinstance(measured, ProcessMemory):
+        return {"memory": "measured", "memory_bytes_each": measured.own, "memory_bytes": measured.own * count}
     bounds = (READ_LOW, READ_HIGH) if reads else (activity.IDLE_LOW, activity.IDLE_HIGH)
     low, high = (size * count for size in bounds)
     return {"memory": "estimated", "memory_low_bytes": low, "memory_high_bytes": high}
@@ -219,5 +219,5 @@ def _measured(context: SetupContext, application_name: str) -> ProcessMemory | p
         connection.cursor(row_factory=dict_row) as cursor,
     ):
         own, _sees_all = activity.own_session(cursor)
-        found = cursor.execute(_PIDS, (application_name, activity.PROCESSES_MEASURED)).fetchall()
-        return process_memory.measure(own, [row["pid"] for row in found])
+        rows = cursor.execute(_PIDS, (application_name, activity.PROCESSES_MEASURED)).fetchall()
+        return process_memory.measure(own, [row["pid"] for row in rows])

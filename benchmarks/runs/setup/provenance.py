@@ -39,25 +39,25 @@ _SECRET = re.compile(r"passw|conninfo|passphrase|secret|_command$|key")
 @contextmanager
 def recorded(context: SetupContext) -> Iterator[None]:
     """Store it in the run's `evidence`, once all other conditions hold."""
-    found = evidence_of(context.run)
+    evidence = evidence_of(context.run)
     if not context.is_here:
-        found["generator"] = cast("MachineEvidence", context.place.facts())
-    context.recorder.state(evidence=found)
+        evidence["generator"] = cast("MachineEvidence", context.place.facts())
+    context.recorder.state(evidence=evidence)
     yield
 
 
 def evidence_of(run: Run) -> RunEvidence:
     """Return `server`, `pooler` (of a pooled run) and `generator`; what can't be read is logged and left out."""
-    found: RunEvidence = {"generator": of_this_host()}
+    evidence: RunEvidence = {"generator": of_this_host()}
     try:
-        found["server"] = of_server(run)
+        evidence["server"] = of_server(run)
     except (PoolsError, psycopg.Error) as error:
         log.warning("run %s: its server's settings can't be read: %s", run.pk, error)
     if run.pool is not None:
-        found["pooler"] = of_pooler(run)
+        evidence["pooler"] = of_pooler(run)
     elif run.external is not None:
-        found["pooler"] = of_external(run.external)
-    return found
+        evidence["pooler"] = of_external(run.external)
+    return evidence
 
 
 def of_server(run: Run) -> ServerEvidence:
@@ -117,8 +117,8 @@ def _processor() -> str:
         text = Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return platform.machine()
-    found = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
-    return found[1].strip() if found else platform.machine()
+    match = re.search(r"^model name\s*:\s*(.+)$", text, re.MULTILINE)
+    return match[1].strip() if match else platform.machine()
 
 
 def _shown(name: str, value: str) -> str:

@@ -31,33 +31,33 @@ def _sentences(noted: RunConditions) -> Iterator[LabeledText]:
         yield _("Warm-up, thrown away"), _warm_up(noted["warm_up"])
 
 
-def _ping(found: Ping) -> str:
+def _ping(ping: Ping) -> str:
     text = _("%(mean)s ms on average (%(least)s to %(most)s, %(count)s times), logging in %(login)s ms")
-    times = {"mean": found["avg_ms"], "least": found["min_ms"], "most": found["max_ms"], "login": found["connect_ms"]}
-    return text % ({name: f"{ms:.3g}" for name, ms in times.items()} | {"count": found["count"]})
+    times = {"mean": ping["avg_ms"], "least": ping["min_ms"], "most": ping["max_ms"], "login": ping["connect_ms"]}
+    return text % ({name: f"{ms:.3g}" for name, ms in times.items()} | {"count": ping["count"]})
 
 
-def _profile(found: ProfileInForce) -> str:
-    values = ", ".join(f"{name} = {value}" for name, value in found["values"].items())
-    return "; ".join([f"{found['name']}: {values}", *found.get("warnings", []), *found.get("left", [])])
+def _profile(profile: ProfileInForce) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in profile["values"].items())
+    return "; ".join([f"{profile['name']}: {values}", *profile.get("warnings", []), *profile.get("left", [])])
 
 
-def _idle(found: Idle) -> str:
-    return "; ".join(_idle_parts(found))
+def _idle(idle: Idle) -> str:
+    return "; ".join(_idle_parts(idle))
 
 
-def _idle_parts(found: Idle) -> Iterator[str]:
-    text = ngettext("%(count)s opened in %(seconds)s s", "%(count)s opened in %(seconds)s s", found["connections"])
-    yield text % {"count": f"{found['connections']:,}", "seconds": f"{found['opened_in_s']:,.1f}"}
-    if found["memory"] == "measured":
-        each = f"{found['memory_bytes_each'] / MB:,.1f}"
-        yield _("%(each)s MB each, %(all)s in all, measured") % {"each": each, "all": _size(found["memory_bytes"])}
-    elif found["memory"] == "estimated":
-        ends = {"least": _size(found["memory_low_bytes"]), "most": _size(found["memory_high_bytes"])}
+def _idle_parts(idle: Idle) -> Iterator[str]:
+    text = ngettext("%(count)s opened in %(seconds)s s", "%(count)s opened in %(seconds)s s", idle["connections"])
+    yield text % {"count": f"{idle['connections']:,}", "seconds": f"{idle['opened_in_s']:,.1f}"}
+    if idle["memory"] == "measured":
+        each = f"{idle['memory_bytes_each'] / MB:,.1f}"
+        yield _("%(each)s MB each, %(all)s in all, measured") % {"each": each, "all": _size(idle["memory_bytes"])}
+    elif idle["memory"] == "estimated":
+        ends = {"least": _size(idle["memory_low_bytes"]), "most": _size(idle["memory_high_bytes"])}
         yield _("about %(least)s to %(most)s in all, estimated") % ends
-    elif found["memory"] == "pooled":
+    elif idle["memory"] == "pooled":
         yield _("they share the pool's server connections, so they take no memory of the server by themselves")
-    if closed := found.get("closed_by_others"):
+    if closed := idle.get("closed_by_others"):
         text = ngettext(
             "%(count)s was closed by the other side before the end",
             "%(count)s were closed by the other side before the end",
@@ -66,23 +66,23 @@ def _idle_parts(found: Idle) -> Iterator[str]:
         yield text % {"count": f"{closed:,}"}
 
 
-def _vacuum(found: Vacuum) -> str:
-    tables = len(found["tables"])
+def _vacuum(vacuum: Vacuum) -> str:
+    tables = len(vacuum["tables"])
     text = ngettext("%(count)s table in %(seconds)s s", "%(count)s tables in %(seconds)s s", tables)
-    return text % {"count": tables, "seconds": f"{found['seconds']:,.1f}"}
+    return text % {"count": tables, "seconds": f"{vacuum['seconds']:,.1f}"}
 
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:,.1f} s"
 
 
-def _warm_up(found: WarmUp) -> str:
-    if why := found.get("refused"):
+def _warm_up(warm_up: WarmUp) -> str:
+    if why := warm_up.get("refused"):
         return _("ended after %(seconds)s s, since clients were refused: %(why)s") % {
-            "seconds": f"{found['seconds']:,.1f}",
+            "seconds": f"{warm_up['seconds']:,.1f}",
             "why": why,
         }
-    return _seconds(found["seconds"])
+    return _seconds(warm_up["seconds"])
 
 
 def _size(size: float) -> str:

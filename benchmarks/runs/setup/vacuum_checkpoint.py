@@ -57,8 +57,8 @@ def _tables(context: SetupContext, connection: connect.Connection) -> list[tuple
     query = _TABLES
     if connection.info.server_version >= MAINTAIN_SINCE:
         query = query.replace("pg_has_role(d.datdba", "has_table_privilege(c.oid, 'MAINTAIN') OR pg_has_role(d.datdba")
-    found = connection.execute(query, (list(LOADED), SYSBENCH)).fetchall()
-    if not_ours := [table for _schema, table, may in found if not may]:
+    rows = connection.execute(query, (list(LOADED), SYSBENCH)).fetchall()
+    if not_ours := [table for _schema, table, may in rows if not may]:
         raise Refused(
             _(
                 "the panel's role may not VACUUM %(tables)s: use the role that owns them or the database, or "
@@ -66,7 +66,7 @@ def _tables(context: SetupContext, connection: connect.Connection) -> list[tuple
             )
             % {"tables": ", ".join(not_ours)}
         )
-    return [(schema, table) for schema, table, _may in found]
+    return [(schema, table) for schema, table, _may in rows]
 
 
 def why_no_checkpoint(cluster: Cluster, connection: connect.Connection) -> str:

@@ -9,9 +9,9 @@ def cancel(run: Run) -> None:
 
     A part ends with its whole, and the whole with its part.
     """
-    whole = run.parent or run
-    if whole.request_cancel():
-        publisher.publish_end(whole)
+    coordinated = run.parent or run
+    if coordinated.request_cancel():
+        publisher.publish_end(coordinated)
     if run.parent is not None:
         run.refresh_from_db()
 

@@ -98,8 +98,8 @@ def _claim_in_force(name: str, own: Claim, kept_s: int) -> Claim:
         for _nth in range(TRIES):  # a refused request frees the key between the two commands
             if cache.add(name, tuple(own), kept_s):
                 return own
-            if found := cache.get(name):
-                return Claim(*found)
+            if stored := cache.get(name):
+                return Claim(*stored)
     except (redis.RedisError, OSError) as error:
         raise QueueDown(_("redis can't be reached, so no run can be started; nothing was saved: try again")) from error
     raise IllegalTransition(_("other requests with this Idempotency-Key are being handled: try again in a second"))

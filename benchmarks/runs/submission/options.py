@@ -49,8 +49,8 @@ def validate(engine_name: str, raw: Mapping[str, object], *, purpose: str) -> Ru
 def _unknown(engine_name: str, raw: Mapping[str, object], purpose: str) -> dict[str, list[str]]:
     """Return the reason against each given name that is no option of this engine and purpose."""
     names = [field.name for field in fields_for(engine_name, purpose)]
-    given = [name for name, value in raw.items() if name not in names and option_parsing.is_given(value)]
-    return {name: [_why_unknown(name, names, engine_name, purpose)] for name in given}
+    unknown = [name for name, value in raw.items() if name not in names and option_parsing.is_given(value)]
+    return {name: [_why_unknown(name, names, engine_name, purpose)] for name in unknown}
 
 
 def _why_unknown(name: str, names: list[str], engine_name: str, purpose: str) -> str:
@@ -122,5 +122,5 @@ def _here(engine_name: str) -> Version | None:
         program = engine(engine_name).find()
     except BenchmarksError:
         return None
-    found: Version = program.version
-    return found
+    version: Version = program.version
+    return version

@@ -136,12 +136,12 @@ def _missing(run: Run, known: list[GeneratorStatus]) -> Iterator[str]:
     """Yield sentences on what the run's generators lack to start it."""
     by_name = {one.name: one for one in known}
     for name in run.wanted_generators:
-        found = by_name.get(name)
-        if found is None:
+        generator = by_name.get(name)
+        if generator is None:
             yield _("its generator %(generator)s is not known any more") % {"generator": name}
-        elif not found.alive:
+        elif not generator.alive:
             text = _("its generator %(generator)s was last seen %(ago)s ago")
-            yield text % {"generator": name, "ago": seen_ago(found.last_seen_at)}
+            yield text % {"generator": name, "ago": seen_ago(generator.last_seen_at)}
     if not run.wanted_generators:
         yield from _why_no_generator(run, [one for one in known if one.alive and not one.ssh_host])
 

@@ -29,15 +29,15 @@ def shares(engine: str, options: Mapping[str, object], count: int) -> list[RunOp
     numbers = {name: value for name, value in options.items() if isinstance(value, int | float)}
     counted = next((name for name in COUNTED if numbers.get(name)), None)
     if counted is None:
-        whole = ", ".join(COUNTED)
+        counted_names = ", ".join(COUNTED)
         text = _("%(engine)s has none of %(options)s to share out: name one generator")
-        raise InvalidOptions({"generators": [text % {"engine": engine, "options": whole}]})
+        raise InvalidOptions({"generators": [text % {"engine": engine, "options": counted_names}]})
     _check_enough(numbers, (counted, *TOTALS), count)
     sizes = even(int(numbers[counted]), count)
-    found = [{**options, **_share(numbers, counted, sizes, at)} for at in range(count)]
-    _check_paces(numbers, found)
-    _check(engine, found[-1], counted)
-    return [cast("RunOptions", share) for share in found]
+    options_by_part = [{**options, **_share(numbers, counted, sizes, at)} for at in range(count)]
+    _check_paces(numbers, options_by_part)
+    _check(engine, options_by_part[-1], counted)
+    return [cast("RunOptions", share) for share in options_by_part]
 
 
 def _check_enough(numbers: Mapping[str, float], names: Sequence[str], count: int) -> None:
@@ -47,21 +47,23 @@ def _check_enough(numbers: Mapping[str, float], names: Sequence[str], count: int
             raise InvalidOptions({name: [text % {"total": total, "count": count}]})
 
 
-def _check_paces(numbers: Mapping[str, float], found: Sequence[Mapping[str, object]]) -> None:
+def _check_paces(numbers: Mapping[str, float], options_by_part: Sequence[Mapping[str, object]]) -> None:
     """Refuse a rate that leaves a part with 0, which would mean no limit at all."""
     for name in PACED:
-        if numbers.get(name) and not all(share[name] for share in found):
+        if numbers.get(name) and not all(share[name] for share in options_by_part):
             text = _(
                 "a %(name)s of %(value)s leaves one of %(count)s generators without any: raise it, or name fewer "
                 "generators"
             )
-            raise InvalidOptions({name: [text % {"name": name, "value": f"{numbers[name]:g}", "count": len(found)}]})
+            raise InvalidOptions(
+                {name: [text % {"name": name, "value": f"{numbers[name]:g}", "count": len(options_by_part)}]}
+            )
 
 
 def even(total: int, count: int) -> list[int]:
     """Split a number into `count` parts that differ by 1 at most, the larger ones first."""
-    each, rest = divmod(total, count)
-    return [each + (at < rest) for at in range(count)]
+    each, remainder = divmod(total, count)
+    return [each + (at < remainder) for at in range(count)]
 
 
 def _share(numbers: Mapping[str, float], counted: str, sizes: list[int], at: int) -> dict[str, float]:

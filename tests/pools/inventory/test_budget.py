@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from pools.inventory import budget
 from pools.inventory.budget import Budget
-from pools.inventory.unmanaged_connections import Unmanaged
+from pools.inventory.unmanaged_connections import UnmanagedConnections
 from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, an_entry, checked
 
 pytestmark = pytest.mark.django_db
@@ -146,7 +146,7 @@ def test_entries_that_no_pool_stands_for_take_connections_too(
     cluster = a_cluster(memory_mb=4096)
     entry = an_entry(cluster=cluster, **fields)
     found = budget.of_cluster(cluster)
-    assert (found.allocated, found.unmanaged) == (0, Unmanaged(most, unlimited))
+    assert (found.allocated, found.unmanaged) == (0, UnmanagedConnections(most, unlimited))
     assert found.free == 97 - most
     assert (entry.most_connections is None) is bool(unlimited)
 
@@ -171,4 +171,4 @@ def test_entries_that_share_the_children_of_a_pgpool_count_once() -> None:
     for pooler, name in ((edge, "shop"), (edge, "web"), (a_pooler(kind="pgpool", config_dir="", port=2), "shop")):
         an_entry(cluster=cluster, pooler=pooler, name=name, size=5, max_connections=20)
     an_entry(cluster=cluster, user="app", size=7)
-    assert budget.of_cluster(cluster).unmanaged == Unmanaged(20 + 20 + 7, 0)
+    assert budget.of_cluster(cluster).unmanaged == UnmanagedConnections(20 + 20 + 7, 0)

@@ -7,7 +7,7 @@ from django.test import Client
 
 from pools.inventory import budget, pools
 from pools.inventory.pools import InvalidPool
-from pools.inventory.unmanaged_connections import Unmanaged
+from pools.inventory.unmanaged_connections import UnmanagedConnections
 from pools.models import Cluster, Pool, Pooler
 from tests.callers import bearer, person
 from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry, checked, know_password, three_processes
@@ -92,4 +92,4 @@ def test_entries_that_no_pool_stands_for_count_in_each_process(cluster: Cluster)
     an_entry(cluster=cluster, pooler=watched, name="open", connections=4)  # summed over them by the check
     an_entry(cluster=cluster, user="app", size=7)
     assert limited.most_connections == 18
-    assert budget.of_cluster(cluster).unmanaged == Unmanaged(18 + 4 + 7, 1)
+    assert budget.of_cluster(cluster).unmanaged == UnmanagedConnections(18 + 4 + 7, 1)
