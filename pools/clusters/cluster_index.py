@@ -54,8 +54,8 @@ class ClusterIndex:
         the addresses of names as the pooler knows them.
         """
         places = [self._place(pooler, one.strip(), port or 5432, resolved or {}) for one in host.split(",")]
-        cluster_ids = set.intersection(*places) if places else set()
-        return cluster_ids.pop() if len(cluster_ids) == 1 else None
+        clusters = set.intersection(*places) if places else set()
+        return clusters.pop() if len(clusters) == 1 else None
 
     def _place(self, pooler: Pooler, host: str, port: int, resolved: Resolved) -> set[Cluster]:
         if is_local(host) and not is_local(pooler.host):
@@ -72,8 +72,8 @@ class ClusterIndex:
         if is_local(address) and not _runs_here(pooler):
             return self._place(pooler, pooler.host, port, {})
         key = _key(address, port)
-        if cluster_ids := self._at.get(key, set()) | self._reached.get(key, set()):
-            return cluster_ids
+        if clusters := self._at.get(key, set()) | self._reached.get(key, set()):
+            return clusters
         return self._by_identifier(address, port) if addresses.is_of_this_machine(address) else set()
 
     def _by_identifier(self, host: str, port: int) -> set[Cluster]:

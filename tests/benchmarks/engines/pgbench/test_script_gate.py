@@ -99,7 +99,7 @@ def test_whatever_ran_a_command_is_refused(text):
         ),
         (
             "\\set\xa0x 1",
-            "line 1 ('\\set\\xa0x 1'): behind \\set a blank must stand, and this is U+00A0",
+            "line 1 ('\\set\\xa0x 1'): \\set must be followed by a blank, not by U+00A0",
         ),
         ("SELECT 1 \\", "line 1 ('SELECT 1 \\'): this backslash does not begin a command: leave it out"),
         (
