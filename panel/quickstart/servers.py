@@ -38,13 +38,13 @@ def newest_postgresql() -> Path:
 @cache
 def binary(name: str) -> str:
     """Return the full path of a program on the PATH or in /usr/sbin; raises `ProgramFailed`."""
-    found = shutil.which(name) or shutil.which(name, path=PLAIN_ENVIRONMENT["PATH"])
-    if not found:
+    path = shutil.which(name) or shutil.which(name, path=PLAIN_ENVIRONMENT["PATH"])
+    if not path:
         raise ProgramFailed(
             f"{name} is not installed: script/up installs it in a checkout; elsewhere, install the Debian packages "
             "postgresql, pgbouncer, pgpool2 and redis-server"
         )
-    return found
+    return path
 
 
 @cache
