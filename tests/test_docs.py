@@ -73,9 +73,21 @@ def test_the_readme_of_the_tests_has_each_part() -> None:
 
 @pytest.mark.parametrize("document", GUIDES, ids=named)
 def test_files_that_documents_for_developers_name_are_there(document: Path) -> None:
-    named = NAMED.findall(document.read_text())
-    missing = [path for path in named if not ((ROOT / path).exists() or (ROOT / f"{path}.py").exists())]
-    assert missing == []
+    assert [path for path in NAMED.findall(document.read_text()) if not is_there(path)] == []
+
+
+def is_there(path: str) -> bool:
+    """Test for a file, a folder or a module; `NAME` stands for the name of any kind or engine."""
+    pattern = path.rstrip("/").replace("NAME", "*")
+    return any(True for _ in chain(ROOT.glob(pattern), ROOT.glob(f"{pattern}.py")))
+
+
+def test_a_file_that_is_gone_is_found() -> None:
+    paths = ["tests/test_docs.py", "tests/test_docs", "pools/poolers/NAME/driver.py", "pools/views/"]
+    assert [path for path in [*paths, "tests/gone.py", "pools/poolers/NAME/gone.py"] if not is_there(path)] == [
+        "tests/gone.py",
+        "pools/poolers/NAME/gone.py",
+    ]
 
 
 @pytest.mark.parametrize("document", GUIDES, ids=named)
