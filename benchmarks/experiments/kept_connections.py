@@ -6,7 +6,7 @@ from core.lib.polling import poll
 from pools.clusters import connect
 from pools.console import commands
 from pools.models import LIVE_STATES
-from pools.poolers import driver
+from pools.poolers import KINDS, driver
 from pools.provisioning.ddl import session
 
 CLOSED_WITHIN_S = 1.0  # PgBouncer closes idle connections in its janitor, three times a second
@@ -45,12 +45,12 @@ def _reconnect_pools(experiment: Experiment) -> None:
 
 
 def _sessions(experiment: Experiment, connection: connect.Connection) -> int:
-    """Count the sessions on its database, but for those that a Pgpool-II keeps."""
-    row = connection.execute(_COUNTED, (resources.name_of(experiment), _kept_by_pgpool(experiment))).fetchone()
+    """Count the sessions on its database; none where a pooler keeps its own."""
+    row = connection.execute(_COUNTED, (resources.name_of(experiment), _are_kept(experiment))).fetchone()
     return int(row[0]) if row else 0
 
 
-def _kept_by_pgpool(experiment: Experiment) -> bool:
-    """Whether a Pgpool-II keeps sessions there: its children hold theirs for as long as they live."""
-    pools = experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None, key__startswith="pgpool")
-    return pools.exists()
+def _are_kept(experiment: Experiment) -> bool:
+    """Whether a pooler keeps sessions there: one that can't be told to close those of a pool holds on to them."""
+    keys = experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None).values_list("key", flat=True)
+    return any("reconnect" not in KINDS[resources.kind_of(key)].verbs for key in keys)

@@ -9,9 +9,11 @@ from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import BenchmarksError
+from benchmarks.experiments import poolers
 from benchmarks.experiments.playbook import ArmSpec, InvalidPlaybook, PlaybookSpec, parse
 from benchmarks.library.settings_profiles import gate
 from benchmarks.models import Experiment, Playbook
+from pools.poolers import KINDS
 
 FOLDER = Path(__file__).parent / "playbooks"
 BUILT_IN = ("burst", "idle-tax", "tuning", "app-pool", "reconnect")
@@ -84,11 +86,7 @@ def spec_of(experiment: Experiment) -> PlaybookSpec:
 def needs_in_words(spec: PlaybookSpec) -> list[str]:
     """Return the requirements of all arms, in sentences."""
     kinds = {arm.endpoint.kind for arm in spec.arms(quick=False)}
-    sentences = []
-    if "pgbouncer" in kinds:
-        sentences.append(_("a PgBouncer with a configuration folder"))
-    if "pgpool" in kinds:
-        sentences.append(_("a Pgpool-II that serves the cluster"))
+    sentences = [poolers.needed(kind) for kind in KINDS if kind in kinds]
     if any(arm.other_host for arm in spec.arms(quick=False)):
         sentences.append(_("a second generator on another host, for the arms called so"))
     if most := spec.needs.get("max_connections"):

@@ -8,7 +8,7 @@ import hashlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from django.utils import timezone
@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 from psycopg import sql
 
 from benchmarks.errors import BenchmarksError
+from benchmarks.experiments import poolers
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.library.settings_profiles import store
 from benchmarks.models import Dataset, Experiment, ExperimentResource, ResourceKind, SettingsProfile
@@ -27,7 +28,7 @@ from pools.errors import ClusterUnreachable, InvalidValues, NotThere
 from pools.inventory import budget
 from pools.inventory import pools as pool_changes
 from pools.models import LIVE_STATES, AuthMethod, Cluster, Pool, Pooler, PoolState
-from pools.poolers import driver
+from pools.poolers import KINDS, driver
 from pools.provisioning import databases, roles
 from pools.provisioning.ddl import session
 
@@ -39,14 +40,25 @@ MAIN = "main"
 _SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s AND pid <> pg_backend_pid()"
 
 
+class PoolTerms(TypedDict, total=False):
+    """What is asked of a pool: the kind of its pooler, its mode and size, its user, and how that logs in."""
+
+    kind: str
+    mode: str
+    size: int
+    user: str
+    auth: str
+
+
 @dataclass(frozen=True)
 class RequiredResource:
-    """Something that arms need; `arms` are their keys."""
+    """Something that arms need; `arms` are their keys, `values` are of a pool, `settings` of a profile."""
 
     kind: ResourceKind
     key: str
     name: str
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: PoolTerms = field(default_factory=PoolTerms)
+    settings: Mapping[str, str] = field(default_factory=dict)
     arms: tuple[str, ...] = ()
 
 
@@ -78,6 +90,11 @@ def pool_key(arm: ArmSpec) -> str:
     return f"{one.kind}-{one.mode}-{one.size}-{arm.auth or SCRAM}" if one.is_pooled else ""
 
 
+def kind_of(key: str) -> str:
+    """Return the kind of the pooler of a pool by its key."""
+    return key.partition("-")[0]
+
+
 def profile_key(arm: ArmSpec) -> str:
     """Return the key of an arm's settings profile; empty where it has none."""
     return "_".join(sorted(f"{name}={value}" for name, value in arm.profile.items()))[:60]
@@ -104,20 +121,28 @@ def _profiles(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Requi
     for at, key in enumerate(keys, 1):
         users = [arm for arm in arms if arm.profile and profile_key(arm) == key]
         name = f"experiment {experiment.number} profile {at}"
-        yield RequiredResource(ResourceKind.PROFILE, key, name, dict(users[0].profile), tuple(arm.key for arm in users))
+        arms_of_it = tuple(arm.key for arm in users)
+        yield RequiredResource(ResourceKind.PROFILE, key, name, settings=dict(users[0].profile), arms=arms_of_it)
 
 
 def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[RequiredResource]:
-    """Yield the pools, those of a Pgpool-II first: its children are not made fewer, a PgBouncer's pools may be."""
-    of_pgpool_first = sorted(arms, key=lambda arm: arm.endpoint.kind != "pgpool")
-    keys = dict.fromkeys(key for arm in of_pgpool_first if (key := pool_key(arm)))
+    """Yield the pools, first those whose pooler shares its connections: these aren't made fewer, others may be."""
+    pooled = [arm for arm in arms if arm.endpoint.is_pooled]
+    sharing_first = sorted(pooled, key=lambda arm: not KINDS[arm.endpoint.kind].shares_connections)
+    keys = dict.fromkeys(pool_key(arm) for arm in sharing_first)
     for at, key in enumerate(keys, 1):
         users = [arm for arm in arms if pool_key(arm) == key]
         one, auth = users[0].endpoint, users[0].auth
-        values = {"kind": one.kind, "mode": one.mode, "size": one.size, "user": role_of(experiment, auth), "auth": auth}
-        # Pgpool-II has no names of its own for databases
-        name = name_of(experiment) if one.kind == "pgpool" else name_of(experiment, f"p{at}")
-        yield RequiredResource(ResourceKind.POOL, key, name, values, tuple(arm.key for arm in users))
+        values: PoolTerms = {
+            "kind": one.kind,
+            "mode": one.mode,
+            "size": one.size,
+            "user": role_of(experiment, auth),
+            "auth": auth,
+        }
+        only = KINDS[one.kind].only_name(Pooler(kind=one.kind), name_of(experiment))
+        name = only or name_of(experiment, f"p{at}")
+        yield RequiredResource(ResourceKind.POOL, key, name, values, arms=tuple(arm.key for arm in users))
 
 
 def create(experiment: Experiment, need: RequiredResource) -> ExperimentResource:
@@ -177,7 +202,7 @@ def _make_profile(experiment: Experiment, need: RequiredResource) -> UUID:
     description = _("Made for %(experiment)s, removed after it") % {"experiment": experiment}
     return store.create(
         name=need.name,
-        values=need.values,
+        values=need.settings,
         description=description,
         author=experiment.author,
         is_admin=experiment.by_admin,
@@ -185,11 +210,11 @@ def _make_profile(experiment: Experiment, need: RequiredResource) -> UUID:
 
 
 def _make_pool(experiment: Experiment, need: RequiredResource) -> UUID:
-    cluster, pooler = cluster_of(experiment), pooler_for(experiment, need.values["kind"])
+    cluster, pooler = cluster_of(experiment), poolers.find(experiment, need.values["kind"])
     if pooler is None:
-        raise BenchmarksError(_no_pooler(need.values["kind"], cluster))
+        raise BenchmarksError(poolers.none_there(need.values["kind"], cluster))
     wanted = need.values["size"]
-    size = wanted if need.values["kind"] == "pgpool" else size_within_budget(cluster, wanted, pooler)
+    size = wanted if driver(pooler).shares_connections else size_within_budget(cluster, wanted, pooler)
     values: pool_changes.PoolValues = {
         "name": need.name,
         "pooler": pooler,
@@ -214,9 +239,9 @@ MAKERS = {
 
 
 def _require_room(cluster: Cluster, pooler: Pooler, size: int) -> None:
-    """Raise `BenchmarksError` with what to free where a Pgpool-II may open more connections than are left.
+    """Raise `BenchmarksError` with what to free where a pooler that shares connections may open more than are left.
 
-    Its children take as many, whatever the size of the pool: with a part of them the arm would measure something else.
+    It takes as many, whatever the size of the pool: with a part of them the arm would measure something else.
     """
     if not driver(pooler).shares_connections:
         return
@@ -246,27 +271,6 @@ def size_within_budget(cluster: Cluster, wanted: int, pooler: Pooler) -> int:
     """
     free = budget.of_cluster(cluster).free
     return wanted if free is None else max(1, min(wanted, free // pooler.process_count))
-
-
-def pooler_for(experiment: Experiment, kind: str) -> Pooler | None:
-    """Return the pooler that a pool of this kind is made on: the one asked for, else the first that can carry it.
-
-    A Pgpool-II serves one cluster: only one whose pools, if it has any, lead to this cluster.
-    """
-    asked = experiment.pooler
-    if asked is not None and asked.kind == kind:
-        return asked
-    for pooler in Pooler.objects.filter(kind=kind).exclude(config_dir="").order_by("created_at"):
-        others = Pool.objects.wanted().filter(pooler=pooler).exclude(cluster=experiment.cluster)
-        if kind != "pgpool" or not others.exists():
-            return pooler
-    return None
-
-
-def _no_pooler(kind: str, cluster: Cluster) -> str:
-    if kind == "pgpool":
-        return _("no Pgpool-II is registered that serves cluster %(cluster)s: register one") % {"cluster": cluster}
-    return _("no PgBouncer with a configuration folder is registered: register one")
 
 
 def _exists(experiment: Experiment, need: RequiredResource) -> bool:

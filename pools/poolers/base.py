@@ -111,6 +111,7 @@ class Driver(ABC):
     takes_experiments = False  # an experiment makes pools on it for its arms
     managed_section = ""  # the managed provider's section of a cluster's configuration that has its settings
     sizes_each_pool = False  # each of its pools has a size and a mode of its own, so that sizes can be tried
+    serves_one_cluster = False  # all its pools lead to the same cluster
     shares_connections = False  # the databases that clients can name on it share all its connections
     can_be_taken_over = False  # a running one has entries of its own that can become pools
     counts_entries = False  # its console counts clients and servers of each database that clients can name

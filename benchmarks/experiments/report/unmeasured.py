@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from benchmarks.experiments import resources
+from benchmarks.experiments import poolers, resources
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.results import Result
 from benchmarks.models import ResourceKind
@@ -44,7 +44,7 @@ def _remedies(result: Result, arms: list[ArmSpec]) -> Iterator[tuple[str, str]]:
     if resource and resource.record and (pool := Pool.objects.filter(pk=resource.record).first()):
         yield _("Open pooler %(pooler)s") % {"pooler": pool.pooler}, reverse("pooler-detail", args=[pool.pooler_id])
     if one.endpoint.is_pooled:
-        pooler = resources.pooler_for(experiment, one.endpoint.kind)
+        pooler = poolers.find(experiment, one.endpoint.kind)
         if pooler is None:
             yield _("Register a pooler"), reverse("pooler-create")
     if experiment.cluster_id and one.auth != resources.MD5:

@@ -63,7 +63,7 @@ class Pgpool(Driver):
     uncounted = UNCOUNTED  # waiting clients are in the kernel's queue, and it counts no queries by database
     service, control_port = "pgpool2", "PCP port"
     program, port_setting = "pgpool", "port"
-    leads_to_all_nodes = is_chainable = takes_experiments = True
+    leads_to_all_nodes = is_chainable = takes_experiments = serves_one_cluster = True
     node_admin: NodeAdmin | None = node_admin
     features = FEATURES
     shares_connections = True  # its children hold the connections of all databases
