@@ -8,7 +8,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DatabaseError
 
-from benchmarks.engines.pgbench import binary
+from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError
 from core.lib import crypto
 from core.lib.addresses import is_loopback
@@ -76,7 +76,7 @@ def page_files_are_collected(app_configs: Sequence[Any] | None, **_: Any) -> lis
 def pgbench_is_there(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
     """Warn where pgbench is missing: workers need it, a machine with only the web process does not."""
     try:
-        binary.find()
+        engine(DEFAULT_ENGINE).find()
     except BenchmarksError as error:
         hint = "Only workers that take runs need it; elsewhere ignore this warning."
         return [Warning(str(error), hint=hint, id="pooldeck.W003")]

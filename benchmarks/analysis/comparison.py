@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
-from benchmarks.engines.pgbench import scripts
+from benchmarks import engines
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Summary
 
@@ -28,7 +28,7 @@ def settings_in_words(options: RunOptions, engine: str, server_version: str) -> 
     """
     shown = {name: value for name, value in options.items() if name not in SEEDS}
     if options.get("scripts"):
-        shown |= {"builtin": None, "scripts": scripts.in_words(options)}
+        shown |= {"builtin": None, "scripts": engines.engine(engine).scripts_in_words(options)}
     if variables := options.get("variables"):
         shown["variables"] = ", ".join(f"{name} = {value!r}" for name, value in variables.items())
     return {**shown, _program_name(): engine, server_version_name(): server_version}

@@ -16,7 +16,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.runs import field_errors
 from benchmarks.api.serializers import AskedTargetField, RunSerializer
-from benchmarks.engines.pgbench.option_catalog import PROTOCOLS
+from benchmarks.engines.script_text import PROTOCOLS
 from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Script, ScriptVersion

@@ -1,24 +1,23 @@
-"""Registry of the engines that a run can use. A new one is a folder here with its `Engine`, and a line below."""
+"""Registry of the engines that a run can use: each of `NAMES` has a folder here, whose `engine` has an `ENGINE`."""
 
 import time
+from importlib import import_module
 from typing import Any
 
 from django.utils.translation import gettext as _
 
-from benchmarks.engines.base import Engine
-from benchmarks.engines.http.engine import Http
-from benchmarks.engines.jmeter.engine import JMeter
-from benchmarks.engines.pgbench.engine import Pgbench
-from benchmarks.engines.sysbench.engine import Sysbench
+from benchmarks.engines.base import Engine, Field
 from benchmarks.errors import BenchmarksError
+from benchmarks.models import Purpose
 
-ENGINES: dict[str, Engine[Any]] = {
-    "pgbench": Pgbench(),
-    "sysbench": Sysbench(),
-    "http": Http(),
-    "jmeter": JMeter(),
-}
-DEFAULT_ENGINE = "pgbench"
+NAMES = (
+    "pgbench",
+    "sysbench",
+    "http",
+    "jmeter",
+)
+ENGINES: dict[str, Engine[Any]] = {name: import_module(f"benchmarks.engines.{name}.engine").ENGINE for name in NAMES}
+DEFAULT_ENGINE = NAMES[0]
 ASKED_AGAIN_AFTER_S = 60.0
 _answers: dict[str, tuple[float, str]] = {}
 
@@ -30,6 +29,11 @@ def engine(name: str) -> Engine[Any]:
             _("%(name)s is not an engine here; use %(engines)s") % {"name": repr(name), "engines": ", ".join(ENGINES)}
         )
     return ENGINES[name]
+
+
+def fields_of(name: str, purpose: str = Purpose.LOAD) -> tuple[Field, ...]:
+    """Return the options of an engine; none where there is no engine of this name."""
+    return ENGINES[name].fields_for(purpose) if name in ENGINES else ()
 
 
 def missing(name: str) -> str:

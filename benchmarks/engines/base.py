@@ -275,7 +275,7 @@ class LogFiles:
 class Engine(ABC, Generic[OptionsT]):
     """A load program that runs can use: the contract between engines and the rest of the panel.
 
-    An engine is a folder beside this module with a subclass in it, and a line in `benchmarks.engines.ENGINES`. Methods
+    An engine is a folder beside this module with a subclass in it, and a line in `benchmarks.engines.NAMES`. Methods
     that are not abstract have a default for engines without that feature. `options` are the validated options of a run,
     as the engine declares them. A mapping "option → messages" gives the reasons against an option; it is empty where
     there are none.
@@ -387,6 +387,14 @@ class Engine(ABC, Generic[OptionsT]):
     def full_dataset_options(self, made: OptionsT) -> Mapping[str, object]:
         """Return run options that load the whole dataset prepared with `made`; empty where any run does."""
         return {}
+
+    def script_labels(self, options: OptionsT) -> list[str]:
+        """Return the names of the scripts that a load runs; none for an engine that runs none of the library."""
+        return []
+
+    def scripts_in_words(self, options: OptionsT) -> str:
+        """Return these scripts with their weights; a text without a name appears as its beginning and a digest."""
+        return ""
 
     def options_from_summary(self, summary: Summary) -> RunOptions:
         """Return the options that can be read from a printed summary."""

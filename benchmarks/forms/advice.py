@@ -6,8 +6,7 @@ from django import forms
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
-from benchmarks.engines.pgbench import scripts
-from benchmarks.engines.pgbench.option_catalog import FIELDS
+from benchmarks.engines import engine, fields_of
 from benchmarks.experiments.advice import sweep, workload
 from benchmarks.experiments.advice.request import AdviceTerms
 from benchmarks.experiments.report.advice import QUESTIONS
@@ -19,6 +18,8 @@ from pools.models import NodeRole, Pool
 
 MOST_CLIENTS, MOST_SCALE = 1000, 1000
 RUNS_READ, RUNS_SHOWN = 100, 10
+OPTIONS = fields_of(workload.ENGINE)
+VARIABLES_HELP = next((one.help for one in OPTIONS if one.name == "variables"), "")
 OF_RUN = "run:"  # prefix of the id of the run whose scripts are used
 TABLES = {
     workload.OWN: _("The sweep's own"),
@@ -29,7 +30,7 @@ TABLES = {
 class AdviceForm(WithScripts, PanelForm):
     """The question about a pool, its workload and the time for it."""
 
-    option_fields = FIELDS
+    option_fields = OPTIONS
 
     question = forms.ChoiceField(label=_("Question"), choices=list(QUESTIONS.items()), initial=sweep.SIZE)
     builtin = forms.CharField(
@@ -40,7 +41,7 @@ class AdviceForm(WithScripts, PanelForm):
         ),
     )
     scripts = forms.CharField(required=False)  # `WithScripts` replaces it with its rows.
-    variables = forms.CharField(required=False, help_text=next(one.help for one in FIELDS if one.name == "variables"))
+    variables = forms.CharField(required=False, help_text=VARIABLES_HELP)
     tables = forms.ChoiceField(
         label=_("Tables to load"),
         choices=list(TABLES.items()),
@@ -125,6 +126,6 @@ def _runs_of(pool: Pool) -> list[tuple[str, str]]:
     runs = Run.objects.filter(pool=pool, purpose=Purpose.LOAD, engine=workload.ENGINE).order_by("-number")
     text, found = _now("run %(number)s: %(scripts)s"), dict[str, tuple[str, str]]()
     for run in runs.only("number", "options")[:RUNS_READ]:
-        if words := scripts.in_words(run.options):
+        if words := engine(workload.ENGINE).scripts_in_words(run.options):
             found.setdefault(words, (f"{OF_RUN}{run.pk}", text % {"number": run.number, "scripts": words}))
     return list(found.values())[:RUNS_SHOWN]

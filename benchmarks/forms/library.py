@@ -3,11 +3,11 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from benchmarks.engines.pgbench.option_catalog import PROTOCOLS
-from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
+from benchmarks.engines.script_text import PROTOCOLS
 from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
 from benchmarks.library.scripts.library import DESCRIPTION_CHARACTERS
+from benchmarks.models.scripts import NAME_CHARACTERS
 from benchmarks.targets.resolve import RequestedTarget
 from pools.forms.base import PanelForm
 from pools.models import Cluster, Pool, PoolState

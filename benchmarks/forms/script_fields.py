@@ -8,8 +8,8 @@ from django import forms
 from django.forms import BoundField
 from django.utils.translation import gettext as _
 
+from benchmarks.engines import script_gate
 from benchmarks.engines.base import Field
-from benchmarks.engines.pgbench import script_gate
 from benchmarks.library.scripts import library
 from benchmarks.models import ScriptVersion
 from pools.forms.base import PanelForm
@@ -72,7 +72,7 @@ class WithScripts(PanelForm):
         return min(max(asked, len(chosen) + SPARE_ROWS if len(chosen) > 1 else ROWS), script_gate.MAX_SCRIPTS)
 
     def _choices(self, chosen: list[dict[str, str]]) -> list[Any]:
-        names = next(one.choices for one in self.option_fields if one.name == "builtin")
+        names = next((one.choices for one in self.option_fields if one.name == "builtin"), ())
         newest = list(library.newest_versions()[:SCRIPTS_SHOWN])
         values = [one.get("value", "") for one in chosen] + [str(value) for value in self.data.values()]
         more = {value.removeprefix("version:") for value in values if re.fullmatch(r"version:[0-9]{1,18}", value)}

@@ -6,12 +6,14 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext as _
 
+NAME_CHARACTERS = 100
+
 
 class Script(models.Model):
     """A named script; its texts are in its versions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    name = models.CharField(max_length=100, unique=True)
+    name = models.CharField(max_length=NAME_CHARACTERS, unique=True)
     description = models.CharField(max_length=500, default="", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from benchmarks.analysis import sparklines
 from benchmarks.analysis.arms import Figure
 from benchmarks.analysis.conclusions import ENDPOINT_KINDS
-from benchmarks.engines.pgbench import scripts
+from benchmarks.engines import engine
 from benchmarks.models import Run
 from benchmarks.models.options import RunOptions
 
@@ -33,8 +33,8 @@ def lookup(mapping: dict[object, object], key: object) -> object:
 
 @register.filter
 def workload(run: Run) -> str:
-    """Name what a run executes: the labels of its pgbench scripts, else its script or workload, else its engine."""
-    labels = ", ".join(one.label for one in scripts.weighted_scripts(run.options))
+    """Name what a run executes: the labels of its scripts, else its script or workload, else its engine."""
+    labels = ", ".join(engine(run.engine).script_labels(run.options))
     return labels or run.options.get("script") or run.options.get("workload") or run.engine
 
 

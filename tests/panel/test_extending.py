@@ -80,6 +80,9 @@ class Toy(Engine):
 def _sample(found):
     values = {"misses": int(found[3])} if "misses" in Progress.__dataclass_fields__ else {}
     return Progress(float(found[1]), float(found[2]), None, None, **values)
+
+
+ENGINE = Toy()
 '''
 IMPORTED = """
 from benchmarks.engines import ENGINES
@@ -99,8 +102,7 @@ def _add_engine(copy: CodeCopy) -> None:
     (folder / "__init__.py").touch()
     (folder / "engine.py").write_text(ENGINE)
     registry = "benchmarks/engines/__init__.py"
-    copy.add(registry, "from benchmarks.errors", "from benchmarks.engines.toy.engine import Toy")
-    copy.add(registry, '    "jmeter": JMeter()', '    "toy": Toy(),')
+    copy.add(registry, '    "jmeter",', '    "toy",')
 
 
 def test_an_engine_is_one_folder_and_one_line(copy: CodeCopy, database: str) -> None:

@@ -1,9 +1,8 @@
 """A kind of pooler, or an engine, is a folder and its lines in the registries: without them the panel works on."""
 
-import shutil
-
 import pytest
 
+from benchmarks.engines import NAMES
 from pools.models import PoolerKind
 from tests.panel.code_copies import CodeCopy
 
@@ -28,11 +27,11 @@ def page(address):
     assert answer.status_code == 200, (address, answer.status_code)
     return answer.content.decode()
 for address in ("/", "/poolers/", "/poolers/new/", "/poolers/paste/", "/pools/", "/pools/new/", "/clusters/",
-                "/hosts/", "/runs/", "/runs/new/", "/datasets/", "/experiments/", "/generators/"):
+                "/hosts/", "/runs/", "/runs/new/", "/datasets/", "/experiments/", "/playbooks/burst/",
+                "/playbooks/new/", "/scripts/", "/scripts/new/", "/generators/"):
     page(address)
 schemas = client.get("/api/schema/?format=json").json()["components"]["schemas"]
 """
-ENGINES = {"sysbench": "Sysbench", "http": "Http", "jmeter": "JMeter"}
 
 
 @pytest.mark.parametrize("kind", PoolerKind.values)
@@ -50,13 +49,16 @@ assert choices and not any("{kind}" in one for one in choices), choices
     copy.check(EVERYTHING + database + PAGES + words)
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-def test_an_engine_is_a_folder_and_its_lines(copy: CodeCopy, database: str, engine: str) -> None:
-    shutil.rmtree(copy.path / "benchmarks/engines" / engine)
-    copy.remove_line("benchmarks/engines/__init__.py", f"import {ENGINES[engine]}")
-    copy.remove_line("benchmarks/engines/__init__.py", f'    "{engine}":')
+@pytest.mark.parametrize("engine", NAMES)
+def test_an_engine_is_its_folders_and_a_line(copy: CodeCopy, database: str, engine: str) -> None:
+    copy.remove_folders(engine)
+    copy.remove_line("benchmarks/engines/__init__.py", f'    "{engine}",')
+    others = [other for other in NAMES if other != engine]
     words = f"""
+from benchmarks.engines import ENGINES
+assert list(ENGINES) == {others}, ENGINES
 assert client.get("/runs/new/?engine={engine}").status_code in (200, 404)
-assert "{engine.title()}RunRequest" not in schemas
+runs = [name for name in schemas if name.endswith("RunRequest")]
+assert len(runs) == {len(others)} and "{engine}RunRequest".lower() not in map(str.lower, runs), runs
 """
     copy.check(EVERYTHING + database + PAGES + words)

@@ -24,3 +24,6 @@ class Http(Engine[HttpOptions]):
     log_files = staticmethod(load_output.log_files)
     extra_connections = staticmethod(options.extra_connections)
     run_services = staticmethod(service.run_services)
+
+
+ENGINE = Http()

@@ -26,3 +26,6 @@ class JMeter(Engine[JMeterOptions]):
     file_needed = staticmethod(options.file_needed)
     host_files = staticmethod(options.host_files)
     run_services = staticmethod(names.run_services)
+
+
+ENGINE = JMeter()

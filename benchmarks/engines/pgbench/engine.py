@@ -1,7 +1,16 @@
 """The engine of pgbench."""
 
 from benchmarks.engines.base import Engine
-from benchmarks.engines.pgbench import binary, command, option_schemas, options, output, tables, transaction_log
+from benchmarks.engines.pgbench import (
+    binary,
+    command,
+    option_schemas,
+    options,
+    output,
+    scripts,
+    tables,
+    transaction_log,
+)
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 from benchmarks.engines.prepared_statements import PreparingOption
 
@@ -31,4 +40,9 @@ class Pgbench(Engine[PgbenchOptions]):
     unsupported_options = staticmethod(options.unsupported_options)
     server_refuses = staticmethod(options.server_refuses)
     drop_options = staticmethod(options.drop_options)
+    script_labels = staticmethod(scripts.labels)
+    scripts_in_words = staticmethod(scripts.in_words)
     options_from_summary = staticmethod(output.options_from_summary)
+
+
+ENGINE = Pgbench()

@@ -11,12 +11,12 @@ nothing.
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.base import Field, OptionGroup
+from benchmarks.engines.script_text import PROTOCOLS
 
 LOAD, PREPARE = "load", "prepare"
 INITIALIZE_STEPS, DROP_STEP = "dtgGvpf", "d"
 MOST_PARTITIONS = 10_000
 MOST_SCALE = 99_999
-PROTOCOLS = ("simple", "extended", "prepared")
 
 FIELDS = (
     Field(

@@ -4,10 +4,11 @@ from benchmarks.engines.option_schemas import JsonSchema
 from benchmarks.engines.pgbench import scripts, variables
 from benchmarks.engines.pgbench.option_catalog import INITIALIZE_STEPS
 from benchmarks.engines.pgbench.options import IDENTIFIER_BYTES
+from benchmarks.models.scripts import NAME_CHARACTERS
 
 _BUILTIN = {"type": "string", "pattern": f"^({'|'.join(scripts.STATEMENTS)})(@[1-9][0-9]{{0,5}})?$"}
 _VERSION = {"type": "integer", "minimum": 1, "maximum": 2**31 - 1}
-_NAME = {"type": "string", "maxLength": scripts.NAME_CHARACTERS}
+_NAME = {"type": "string", "maxLength": NAME_CHARACTERS}
 
 
 def _script(source: str, schema: JsonSchema, **more: JsonSchema) -> JsonSchema:

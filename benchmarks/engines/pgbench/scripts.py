@@ -10,17 +10,16 @@ from hashlib import sha256
 
 from django.utils.translation import gettext as _
 
-from benchmarks.engines import option_parsing
+from benchmarks.engines import option_parsing, script_gate
 from benchmarks.engines.base import Field
-from benchmarks.engines.pgbench import script_gate
-from benchmarks.engines.pgbench.script_text import for_pgbench
+from benchmarks.engines.script_text import for_pgbench
 from benchmarks.models.options import RunOptions, RunScript
+from benchmarks.models.scripts import NAME_CHARACTERS
 
 WRITING_BUILTINS = frozenset({"tpcb-like", "simple-update"})
 CONTENDING_BUILTIN = "tpcb-like"
 STATEMENTS = {"select-only": 1, "simple-update": 5, "tpcb-like": 7}
 MOST_WEIGHT = 1_000_000
-NAME_CHARACTERS = 100
 KEYS = ("text", "weight", "name", "version")
 FILE_NAME_CHARACTERS = BEGINNING_CHARACTERS = 40
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9_]+")
@@ -157,6 +156,11 @@ def files(options: RunOptions) -> dict[str, str]:
 def builtin_names(options: RunOptions) -> list[str]:
     """Return the names of pgbench's own scripts among them."""
     return [one.label for one in _builtins(options)]
+
+
+def labels(options: RunOptions) -> list[str]:
+    """Return the names of all scripts, in the order of `weighted_scripts`."""
+    return [one.label for one in weighted_scripts(options)]
 
 
 def in_words(options: RunOptions) -> str:

@@ -29,3 +29,6 @@ class Sysbench(Engine[SysbenchOptions]):
     drop_options = staticmethod(options.drop_options)
     full_dataset_options = staticmethod(options.full_dataset_options)
     options_from_summary = staticmethod(output.options_from_summary)
+
+
+ENGINE = Sysbench()

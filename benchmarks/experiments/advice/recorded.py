@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from psycopg import sql
 
-from benchmarks.engines.pgbench import script_gate
+from benchmarks.engines import script_gate
 from benchmarks.experiments.advice import placeholders
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import sampled

@@ -7,9 +7,9 @@ from typing import cast
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from benchmarks import engines
 from benchmarks.analysis.arms import Verdict
-from benchmarks.engines.pgbench import scripts
-from benchmarks.experiments import conclusions, results
+from benchmarks.experiments import conclusions, library, results
 from benchmarks.experiments.advice import sweep
 from benchmarks.experiments.conclusions import Claim, Finding
 from benchmarks.experiments.report import advice, chart, headline, unmeasured
@@ -188,7 +188,8 @@ def _workload(experiment: Experiment) -> str:
     """Return the scripts of an advice with their weights; TOML has no value for a script without a version."""
     options = arms_of(experiment)[0].options
     listed = [{"version": None} | one for one in options.get("scripts") or []]
-    return scripts.in_words(cast("RunOptions", {**options, "scripts": listed}))
+    engine = engines.engine(library.spec_of(experiment).engine)
+    return engine.scripts_in_words(cast("RunOptions", {**options, "scripts": listed}))
 
 
 def _tables(experiment: Experiment) -> str:

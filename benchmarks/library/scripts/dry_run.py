@@ -3,7 +3,7 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from benchmarks.engines.pgbench import scripts
+from benchmarks.engines import engine
 from benchmarks.models import Run
 from benchmarks.targets import sessions
 
@@ -39,8 +39,8 @@ def is_dry_run(run: Run) -> bool:
 
 def why_late(run: Run) -> str:
     """Return the statement that a dry run was executing when its time was over, and the remedy."""
-    script = scripts.weighted_scripts(run.options)[0]
-    late = {"script": script.label, "limit": f"{LIMIT_S:,.0f}"}
+    script = engine(run.engine).script_labels(run.options)[0]
+    late = {"script": script, "limit": f"{LIMIT_S:,.0f}"}
     found = sessions.at_work(run)
     if found is None:
         text = _(
@@ -53,7 +53,7 @@ def why_late(run: Run) -> str:
             "server: a \\sleep or the network delayed it: shorten the sleep, or try it directly on the cluster"
         )
     else:
-        return _why_running(found[0], script.text or "", late)
+        return _why_running(found[0], "".join(one["text"] for one in run.options.get("scripts") or []), late)
     return text % late
 
 

@@ -12,10 +12,10 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from benchmarks.engines.pgbench import script_gate
-from benchmarks.engines.pgbench.scripts import NAME_CHARACTERS
+from benchmarks.engines import script_gate
 from benchmarks.errors import InvalidFields, InvalidOptions
 from benchmarks.models import Script, ScriptVersion
+from benchmarks.models.scripts import NAME_CHARACTERS
 
 log = logging.getLogger(__name__)
 

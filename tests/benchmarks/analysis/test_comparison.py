@@ -34,8 +34,8 @@ def test_another_load_program_is_the_first_difference():
 def test_scripts_that_differ_are_named_without_their_texts():
     one = {"text": "SELECT 1;", "weight": 1, "name": "orders", "version": 1}
     runs = [
-        described({"builtin": "select-only", "scripts": None, "variables": None}),
-        described({"builtin": None, "scripts": [one], "variables": {"n": 5, "city": "Oslo"}}),
+        described({"builtin": "select-only", "scripts": None, "variables": None}, engine="pgbench"),
+        described({"builtin": None, "scripts": [one], "variables": {"n": 5, "city": "Oslo"}}, engine="pgbench"),
     ]
     assert comparison.differences(runs) == (
         Difference("builtin", ("select-only", "–")),

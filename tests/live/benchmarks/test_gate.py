@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from benchmarks.engines.pgbench import binary, script_gate
-from benchmarks.engines.pgbench.script_text import for_pgbench
+from benchmarks.engines import script_gate
+from benchmarks.engines.pgbench import binary
+from benchmarks.engines.script_text import for_pgbench
 from benchmarks.processes.process import LOAD_UID
 from panel.quickstart.servers import PostgresServer
 from tests.live.benchmarks.gate_cases import LONG, ORDINARY, TOUCH, TRICKS, mutated

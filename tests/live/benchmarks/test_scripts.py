@@ -11,7 +11,8 @@ import psutil
 import pytest
 from django.utils import timezone
 
-from benchmarks.engines.pgbench import binary, options, script_gate
+from benchmarks.engines import script_gate
+from benchmarks.engines.pgbench import binary, options
 from benchmarks.engines.pgbench.command import build_command
 from benchmarks.errors import InvalidOptions, Refused
 from benchmarks.library.scripts import library

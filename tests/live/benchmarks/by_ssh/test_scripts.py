@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.engines.pgbench import binary, script_gate
+from benchmarks.engines import script_gate
+from benchmarks.engines.pgbench import binary
 from benchmarks.errors import InvalidOptions
 from benchmarks.generators import registry
 from benchmarks.models import Run, Status, Validity

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.engines.pgbench.script_text import Kind, Part, for_pgbench, parts
+from benchmarks.engines.script_text import Kind, Part, for_pgbench, parts
 from benchmarks.errors import BenchmarksError
 
 MAX_SCRIPTS = 128  # pgbench's own limit for one run

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.engines.pgbench import script_gate
-from benchmarks.engines.pgbench.script_text import for_pgbench
+from benchmarks.engines import script_gate
+from benchmarks.engines.script_text import for_pgbench
 
 ORDINARY = [
     "SELECT 1;",

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from core.lib import block_comments
 
+PROTOCOLS = ("simple", "extended", "prepared")  # how its queries can be sent
+
 
 class Kind(Enum):
     """What a part of a script is to pgbench."""
