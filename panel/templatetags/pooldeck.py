@@ -46,6 +46,27 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
 ]
 
 STAFF_ONLY = frozenset({"host-list"})
+RECORD = ""  # the label of a page that has the name of its record
+ABOVE: dict[str, tuple[str, Promise | Literal[""]]] = {
+    # URL name: that of the page above it, and its label in breadcrumbs; the sidebar's pages have none above them
+    "cluster-detail": ("cluster-list", RECORD),
+    "cluster-databases": ("cluster-detail", gettext_lazy("Databases")),
+    "cluster-nodes": ("cluster-detail", gettext_lazy("Nodes")),
+    "cluster-roles": ("cluster-detail", gettext_lazy("Roles")),
+    "shelf-list": ("cluster-list", gettext_lazy("Shelf")),
+    "pooler-detail": ("pooler-list", RECORD),
+    "pooler-nodes": ("pooler-detail", gettext_lazy("Nodes")),
+    "pooler-revisions": ("pooler-detail", gettext_lazy("Revisions")),
+    "pooler-settings": ("pooler-detail", gettext_lazy("Settings")),
+    "host-detail": ("host-list", RECORD),
+    "pool-detail": ("pool-list", RECORD),
+    "entry-list": ("", gettext_lazy("Not managed here")),
+    "entry-detail": ("entry-list", RECORD),
+    "ceiling-list": ("run-list", gettext_lazy("Run limits")),
+    "external-list": ("run-list", gettext_lazy("External endpoints")),
+    "script-detail": ("script-list", RECORD),
+    "profile-detail": ("profile-list", RECORD),
+}
 
 
 @register.simple_tag
@@ -73,6 +94,19 @@ def navigation(context: dict[str, Any]) -> dict[str, Any]:
         if is_staff or name not in STAFF_ONLY
     ]
     return {"items": items}
+
+
+@register.inclusion_tag("includes/breadcrumbs.html")
+def breadcrumbs(page: str, *here: Any, of: Any = None) -> dict[str, Any]:
+    """Render the links that lead to this URL name, for the record `of`, then the texts in `here`."""
+    labels = {name: label for label, name, _icon_name, _prefix in NAVIGATION}
+    links: list[tuple[str, Any]] = []
+    while page:
+        above, label = ABOVE[page] if page in ABOVE else ("", labels[page])
+        address = reverse(page) if page.endswith("-list") else reverse(page, args=[of.pk])
+        links.insert(0, (address, label or getattr(of, "label", of)))
+        page = above
+    return {"links": links, "here": here}
 
 
 @register.filter

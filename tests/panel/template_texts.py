@@ -14,7 +14,7 @@ from django.template.base import Lexer, Token, TokenType
 HOLE = "\ue000"  # stands for what a template tag or variable puts there
 ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "label", "data-label", "hx-confirm"}
 ARGUMENTS = {"text", "heading", "label", "what", "note", "reason", "action_label", "title", "nothing", "word"}
-SHOWN = {"when"}  # tags of ours that may show a literal; firstof's is often a key, so it takes a text as _("…")
+SHOWN = {"when", "breadcrumbs"}  # tags of ours that may show a literal; firstof's is often a key, so it takes _("…")
 BLOCKS = ("blocktranslate", "blocktrans")
 NOT_TEXT = {"code", "pre", "kbd", "samp", "script", "style"}
 # Names of programs, units and formats are the same in every language.
@@ -90,6 +90,7 @@ def _arguments(tokens: list[Token]) -> list[Untranslated]:
     found = []
     for token in tokens:
         tag, *bits = token.split_contents() if token.token_type == TokenType.BLOCK and token.contents else [""]
+        bits = bits[1:] if tag == "breadcrumbs" else bits  # the first is the name of a URL
         for name, literal in (match.groups() for bit in bits if (match := _LITERAL.fullmatch(bit))):
             is_text = tag in SHOWN or (
                 tag in ("include", "with") and (name in ARGUMENTS or (" " in literal and name not in ("class", "id")))

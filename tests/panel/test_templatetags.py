@@ -9,6 +9,7 @@ from django.utils import timezone
 from panel.templatetags import pooldeck
 from pools.forms.records import ClusterForm
 from pools.inventory.budget import Budget
+from pools.models import Cluster
 from tests import callers
 from tests.pages import page_of
 
@@ -92,6 +93,17 @@ def test_the_navigation_marks_the_room_one_is_in(client, db):
     page = page_of(client.get("/clusters/new/"))
     assert page.count('aria-current="page"') == 1
     assert 'href="/clusters/" aria-current="page"' in page
+
+
+def test_breadcrumbs_lead_down_to_a_page_by_the_pages_above_it():
+    page = Template('{% load pooldeck %}{% breadcrumbs "cluster-roles" name "Drop" of=cluster %}')
+    cluster = Cluster(name="orders")
+    written = " ".join(page.render(Context({"cluster": cluster, "name": "<b>"})).split())
+    assert written == (
+        '<nav class="pd-breadcrumbs" aria-label="Breadcrumb"> <a href="/clusters/">Clusters</a> / '
+        f'<a href="/clusters/{cluster.pk}/">orders</a> / <a href="/clusters/{cluster.pk}/roles/">Roles</a> / '
+        "&lt;b&gt; / Drop </nav>"
+    )
 
 
 def test_strangers_see_no_navigation(client, db):
