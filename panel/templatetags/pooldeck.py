@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeGuard
 
 from django import template
 from django.forms import BoundField, CheckboxInput, RadioSelect, Select
+from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils import timezone
@@ -107,6 +108,14 @@ def breadcrumbs(page: str, *here: Any, of: Any = None) -> dict[str, Any]:
         links.insert(0, (address, label or getattr(of, "label", of)))
         page = above
     return {"links": links, "here": here}
+
+
+@register.simple_block_tag
+def alert(content: SafeString, level: str, drawing: str, *, heading: str = "", role: str = "") -> SafeString:
+    """Render a notice with an icon; its role is `alert` for a danger and `status` otherwise, unless one is given."""
+    role = role or ("alert" if level == "danger" else "status")
+    given = {"content": content, "level": level, "drawing": drawing, "heading": heading, "role": role}
+    return render_to_string("includes/alert.html", given)
 
 
 @register.filter

@@ -15,6 +15,7 @@ HOLE = "\ue000"  # stands for what a template tag or variable puts there
 ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "label", "data-label", "hx-confirm"}
 ARGUMENTS = {"text", "heading", "label", "what", "note", "reason", "action_label", "title", "nothing", "word"}
 SHOWN = {"when", "breadcrumbs"}  # tags of ours that may show a literal; firstof's is often a key, so it takes _("…")
+HANDS_ON = ("include", "with", "alert")
 BLOCKS = ("blocktranslate", "blocktrans")
 NOT_TEXT = {"code", "pre", "kbd", "samp", "script", "style"}
 # Names of programs, units and formats are the same in every language.
@@ -86,14 +87,14 @@ def _words_in(token: Token) -> str:
 
 
 def _arguments(tokens: list[Token]) -> list[Untranslated]:
-    """The literal texts that `{% include %}` and `{% with %}` hand on, and those that `{% when %}` may show."""
+    """The literal texts that `{% include %}`, `{% with %}` and `{% alert %}` hand on, and those that tags may show."""
     found = []
     for token in tokens:
         tag, *bits = token.split_contents() if token.token_type == TokenType.BLOCK and token.contents else [""]
         bits = bits[1:] if tag == "breadcrumbs" else bits  # the first is the name of a URL
         for name, literal in (match.groups() for bit in bits if (match := _LITERAL.fullmatch(bit))):
             is_text = tag in SHOWN or (
-                tag in ("include", "with") and (name in ARGUMENTS or (" " in literal and name not in ("class", "id")))
+                tag in HANDS_ON and (name in ARGUMENTS or (" " in literal and name not in ("class", "id")))
             )
             if is_text and has_words(literal) and not literal.isupper():  # SHOW POOLS
                 found.append(Untranslated(token.lineno or 0, f"{name}={literal}" if name else literal))
