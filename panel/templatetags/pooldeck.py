@@ -118,6 +118,12 @@ def alert(content: SafeString, level: str, drawing: str, *, heading: str = "", r
     return render_to_string("includes/alert.html", given)
 
 
+@register.inclusion_tag("includes/card_header.html")
+def card_header(title: str, *, id: str = "", note: object = None) -> dict[str, object]:
+    """Render the heading of a card, and a note beside it such as the number of its rows."""
+    return {"title": title, "id": id, "note": note}
+
+
 @register.filter
 def state_words(state: str) -> StateWords:
     """Return color, label and meaning of a state; an unknown state is gray and has neither label nor meaning."""

@@ -14,7 +14,7 @@ from django.template.base import Lexer, Token, TokenType
 HOLE = "\ue000"  # stands for what a template tag or variable puts there
 ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "label", "data-label", "hx-confirm"}
 ARGUMENTS = {"text", "heading", "label", "what", "note", "reason", "action_label", "title", "nothing", "word"}
-SHOWN = {"when", "breadcrumbs"}  # tags of ours that may show a literal; firstof's is often a key, so it takes _("…")
+SHOWN = {"when", "breadcrumbs", "card_header"}  # tags of ours that may show a literal; firstof's is often a key
 HANDS_ON = ("include", "with", "alert")
 BLOCKS = ("blocktranslate", "blocktrans")
 NOT_TEXT = {"code", "pre", "kbd", "samp", "script", "style"}
@@ -93,7 +93,7 @@ def _arguments(tokens: list[Token]) -> list[Untranslated]:
         tag, *bits = token.split_contents() if token.token_type == TokenType.BLOCK and token.contents else [""]
         bits = bits[1:] if tag == "breadcrumbs" else bits  # the first is the name of a URL
         for name, literal in (match.groups() for bit in bits if (match := _LITERAL.fullmatch(bit))):
-            is_text = tag in SHOWN or (
+            is_text = (tag in SHOWN and name != "id") or (
                 tag in HANDS_ON and (name in ARGUMENTS or (" " in literal and name not in ("class", "id")))
             )
             if is_text and has_words(literal) and not literal.isupper():  # SHOW POOLS
