@@ -124,6 +124,24 @@ def card_header(title: str, *, id: str = "", note: object = None) -> dict[str, o
     return {"title": title, "id": id, "note": note}
 
 
+@register.inclusion_tag("includes/form_end.html")
+def form_end(
+    verb: str,
+    page: str = "",
+    *,
+    of: Any = None,
+    back: str = "",
+    keep: str = "",
+    level: str = "primary",
+    drawing: str = "",
+    note: str = "",
+) -> dict[str, str]:
+    """Render the button that sends a form, and the link that leaves it for `back`, or for the page of this URL name."""
+    back = back or (reverse(page, args=[of.pk]) if of else reverse(page))
+    keep = keep or (_("Keep it") if level == "danger" else _("Cancel"))
+    return {"verb": verb, "back": back, "keep": keep, "level": level, "drawing": drawing, "note": note}
+
+
 @register.filter
 def state_words(state: str) -> StateWords:
     """Return color, label and meaning of a state; an unknown state is gray and has neither label nor meaning."""

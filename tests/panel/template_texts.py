@@ -14,7 +14,9 @@ from django.template.base import Lexer, Token, TokenType
 HOLE = "\ue000"  # stands for what a template tag or variable puts there
 ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "label", "data-label", "hx-confirm"}
 ARGUMENTS = {"text", "heading", "label", "what", "note", "reason", "action_label", "title", "nothing", "word"}
-SHOWN = {"when", "breadcrumbs", "card_header"}  # tags of ours that may show a literal; firstof's is often a key
+# tags of ours that may show a literal; firstof's is often a key, so it takes a text as _("…")
+SHOWN = {"when", "breadcrumbs", "card_header", "form_end"}
+NO_TEXT = {"id", "level", "drawing"}  # arguments of these tags
 HANDS_ON = ("include", "with", "alert")
 BLOCKS = ("blocktranslate", "blocktrans")
 NOT_TEXT = {"code", "pre", "kbd", "samp", "script", "style"}
@@ -23,6 +25,7 @@ PROGRAMS = "Pooldeck PostgreSQL PgBouncer Pgpool II HAProxy pgbench sysbench JMe
 FORMATS = "API CSV HTML HTTP HTTPS JSON PDF SQL SVG TLS URI URL WAL PID pid"
 UNITS = "ms s min h B kB KB MB GB TB KiB MiB GiB tps x"
 SAME_EVERYWHERE = {*PROGRAMS.split(), *FORMATS.split(), *UNITS.split()}
+IS_PAGE = re.compile(r'"[a-z]+-[a-z-]+"')  # the name of a URL
 _WORD = re.compile(r"[^\W\d_]+")
 _FIGURE = re.compile(r"\bp\d+(\.\d+)?\b")  # percentiles
 _FILTER = re.compile(r"\|(?:default|default_if_none|yesno|add):(\"[^\"]*\"|'[^']*')")
@@ -91,9 +94,9 @@ def _arguments(tokens: list[Token]) -> list[Untranslated]:
     found = []
     for token in tokens:
         tag, *bits = token.split_contents() if token.token_type == TokenType.BLOCK and token.contents else [""]
-        bits = bits[1:] if tag == "breadcrumbs" else bits  # the first is the name of a URL
+        bits = [bit for bit in bits if not IS_PAGE.fullmatch(bit)] if tag in ("breadcrumbs", "form_end") else bits
         for name, literal in (match.groups() for bit in bits if (match := _LITERAL.fullmatch(bit))):
-            is_text = (tag in SHOWN and name != "id") or (
+            is_text = (tag in SHOWN and name not in NO_TEXT) or (
                 tag in HANDS_ON and (name in ARGUMENTS or (" " in literal and name not in ("class", "id")))
             )
             if is_text and has_words(literal) and not literal.isupper():  # SHOW POOLS
