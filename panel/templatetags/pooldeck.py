@@ -142,6 +142,14 @@ def form_end(
     return {"verb": verb, "back": back, "keep": keep, "level": level, "drawing": drawing, "note": note}
 
 
+@register.inclusion_tag("includes/table_head.html")
+def table_head(*titles: str, numbers: str = "", actions: bool = False) -> dict[str, object]:
+    """Render the titles of a table's columns; `numbers` has the places of those with numbers, such as `3 4`."""
+    places = {int(place) for place in numbers.split()}
+    columns = [(title, place in places) for place, title in enumerate(titles, start=1)]
+    return {"columns": columns, "actions": actions}
+
+
 @register.filter
 def state_words(state: str) -> StateWords:
     """Return color, label and meaning of a state; an unknown state is gray and has neither label nor meaning."""
