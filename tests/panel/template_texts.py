@@ -13,7 +13,19 @@ from django.template.base import Lexer, Token, TokenType
 
 HOLE = "\ue000"  # stands for what a template tag or variable puts there
 ATTRIBUTES = {"title", "aria-label", "aria-description", "placeholder", "alt", "label", "data-label", "hx-confirm"}
-ARGUMENTS = {"text", "heading", "label", "what", "note", "reason", "action_label", "title", "nothing", "word"}
+ARGUMENTS = {
+    "text",
+    "heading",
+    "placeholder",
+    "label",
+    "what",
+    "note",
+    "reason",
+    "action_label",
+    "title",
+    "nothing",
+    "word",
+}
 # tags of ours that may show a literal; firstof's is often a key, so it takes a text as _("…")
 SHOWN = {"when", "breadcrumbs", "card_header", "form_end", "table_head"}
 NO_TEXT = {"id", "level", "drawing"}  # arguments of these tags
