@@ -106,6 +106,48 @@ def test_breadcrumbs_lead_down_to_a_page_by_the_pages_above_it():
     )
 
 
+def rendered(template: str, **context: object) -> str:
+    """The HTML of a template that uses these tags, with single spaces."""
+    return " ".join(Template("{% load pooldeck %}" + template).render(Context(context)).split())
+
+
+@pytest.mark.parametrize(
+    ("given", "role"),
+    [('"danger" "plug"', "alert"), ('"info" "plug"', "status"), ('"info" "plug" role="note"', "note")],
+)
+def test_a_notice_interrupts_only_for_a_danger(given, role):
+    written = rendered(
+        "{% alert " + given + " heading=heading %}<b>{{ why }}</b>{% endalert %}", heading="A&B", why="<"
+    )
+    assert f'role="{role}"' in written
+    assert '<h2 class="alert-heading">A&amp;B</h2><b>&lt;</b>' in written
+    assert "alert-heading" not in rendered('{% alert "info" "plug" %}no heading{% endalert %}')
+
+
+def test_a_form_ends_with_its_button_and_the_way_back():
+    cluster = Cluster(name="orders")
+    written = rendered('{% form_end "Save" "cluster-detail" of=cluster note="at most 5 s" %}', cluster=cluster)
+    assert 'class="btn btn-primary" type="submit">Save</button>' in written
+    assert f'href="/clusters/{cluster.pk}/" >Cancel</a>' in written
+    assert "at most 5 s" in written
+    dangerous = rendered('{% form_end "Drop" back="/back/" level="danger" drawing="trash" %}')
+    assert 'href="/back/" >Keep it</a>' in dangerous
+    assert "#trash" in dangerous
+
+
+def test_the_columns_of_numbers_and_of_buttons_are_told_from_the_others():
+    written = rendered('{% table_head "Pool" "Size" numbers="2" actions=True %}')
+    assert written.count("<th ") == 3
+    assert '<th scope="col" class="pd-number"> Size </th>' in written
+    assert '<span class="visually-hidden">Actions</span>' in written
+    assert rendered('{% table_head "Pool" %}').count("<th ") == 1
+
+
+def test_the_number_of_rows_stands_beside_the_heading_of_a_card_even_if_it_is_0():
+    assert '<span class="pd-muted">0</span>' in rendered('{% card_header "Pools" id="pools-title" note=n %}', n=0)
+    assert "pd-muted" not in rendered('{% card_header "Pools" id="pools-title" %}')
+
+
 def test_strangers_see_no_navigation(client, db):
     assert 'id="navigation"' not in page_of(client.get("/login/"))
 
