@@ -48,7 +48,7 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
 
 STAFF_ONLY = frozenset({"host-list"})
 RECORD = ""  # the label of a page that has the name of its record
-ABOVE: dict[str, tuple[str, Promise | Literal[""]]] = {
+ABOVE: dict[str, tuple[str, Promise | str]] = {
     # URL name: that of the page above it, and its label in breadcrumbs; the sidebar's pages have none above them
     "cluster-detail": ("cluster-list", RECORD),
     "cluster-databases": ("cluster-detail", gettext_lazy("Databases")),
