@@ -9,6 +9,7 @@ class ProcessPlan:
     """The lines of each main file by its path, the peers, a systemd template unit, and the commands in their order.
 
     `note` says what the commands mean for clients, `keeps_clients` whether none that is connected loses its session.
+    `by_hand` are the commands of the account `user` where no systemd runs.
     """
 
     lines: Mapping[str, tuple[str, ...]]
@@ -18,6 +19,8 @@ class ProcessPlan:
     commands: tuple[str, ...]
     note: str
     keeps_clients: bool
+    user: str = ""
+    by_hand: tuple[str, ...] = ()
 
     @property
     def unit_path(self) -> str:

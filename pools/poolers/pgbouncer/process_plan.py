@@ -1,6 +1,7 @@
 """What lets several PgBouncers share one port, to look at before: their files, a template unit, and the commands."""
 
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 import psutil
 from django.utils.translation import gettext as _
@@ -64,7 +65,9 @@ def planned(pooler: Pooler, count: int) -> ProcessPlan:
     lines = {str(folder / sharing.name_of(number)): asked.lines_of(number) for number in asked.further}
     commands, note, keeps_clients = _steps(asked, online)
     unit_name = f"{asked.stem}@.service"
-    return ProcessPlan(lines, asked.peers, unit_name, _unit(first, asked), commands, note, keeps_clients)
+    program = _program(first)
+    unit, by_hand = _unit(program, asked), _by_hand(first, program, asked, online)
+    return ProcessPlan(lines, asked.peers, unit_name, unit, commands, note, keeps_clients, program.user, by_hand)
 
 
 def _steps(asked: Sharing, online: set[int]) -> tuple[tuple[str, ...], str, bool]:
@@ -111,19 +114,42 @@ def _units(asked: Sharing, numbers: list[int]) -> str:
     return " ".join(map(asked.unit_of, numbers))
 
 
-def _unit(first: Process, asked: Sharing) -> str:
-    """Return the template unit; it starts the program of the process that runs, as its user, in its folder."""
-    user, program, cwd = "postgres", "/usr/sbin/pgbouncer", ""
+class _Program(NamedTuple):
+    """What runs: the account, the program, and the working folder where it can be seen."""
+
+    user: str = "postgres"
+    path: str = "/usr/sbin/pgbouncer"
+    folder: str = ""
+
+
+def _program(first: Process) -> _Program:
+    """Return that of the first process; where it can't be seen, that of Debian's package."""
     try:
         if first.pid is not None:
             running = psutil.Process(first.pid)
-            user, program, cwd = running.username(), running.exe() or program, running.cwd()
-    except (psutil.Error, OSError):  # it is another user's: the packages' paths stand in
+            return _Program(running.username(), running.exe() or _Program().path, running.cwd())
+    except (psutil.Error, OSError):  # it is another user's
         pass
+    return _Program()
+
+
+def _unit(program: _Program, asked: Sharing) -> str:
+    """Return the template unit; it starts the program of the process that runs, as its user, in its folder."""
     folder = asked.folder_of("%i")
     made = f"RuntimeDirectory={folder.removeprefix('/run/')}" if folder.startswith("/run/") else _made(folder)
-    words = {"user": user, "program": program, "port": asked.port, "main": asked.main_there("%i")}
-    return UNIT.format(folder=made + (f"\nWorkingDirectory={cwd}" if cwd else ""), **words)
+    words = {"user": program.user, "program": program.path, "port": asked.port, "main": asked.main_there("%i")}
+    return UNIT.format(folder=made + (f"\nWorkingDirectory={program.folder}" if program.folder else ""), **words)
+
+
+def _by_hand(first: Process, program: _Program, asked: Sharing, online: set[int]) -> tuple[str, ...]:
+    """Return the commands that start what is missing without systemd; whatever runs the first one starts it again."""
+    missing = [number for number in range(2, asked.count + 1) if number not in online]
+    needs_end = missing and asked.config.get("so_reuseport") != "1" and first.pid is not None
+    starts = (
+        f"mkdir -p {asked.folder_of(number)} && setsid -f {program.path} {asked.main_there(number)}"
+        for number in missing
+    )
+    return (*([f"kill -s INT {first.pid}"] if needs_end else []), *starts)
 
 
 def _made(folder: str) -> str:

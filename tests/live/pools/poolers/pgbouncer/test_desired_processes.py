@@ -23,6 +23,7 @@ from pools.inventory import poolers, pools
 from pools.models import Pool, Pooler, PoolState
 from pools.poolers import KINDS
 from pools.poolers.pgbouncer import process_plan
+from pools.poolers.process_plan import ProcessPlan
 from tests.live.conftest import APP_PASSWORD, TestPgBouncer
 from tests.live.pools.conftest import ConfigBytes, LogIn, state_of
 from tests.live.pools.poolers.pgbouncer.conftest import HERE
@@ -180,6 +181,16 @@ def cancelled(session: psycopg.Connection) -> bool:
     return outcome == [True]
 
 
+def complaints(plan: ProcessPlan, folder: Path) -> str:
+    """What systemd says of an instance of the template unit; empty for nothing."""
+    path = folder / plan.unit_name.replace("@", "@2")
+    path.write_text(plan.unit)
+    words = ["systemd-analyze", "verify", "--man=no", str(path)]
+    found = subprocess.run(words, capture_output=True, text=True, check=False)
+    path.unlink()
+    return "".join(line for line in found.stderr.splitlines(keepends=True) if line.startswith(str(path)))
+
+
 @pytest.mark.slow
 def test_one_becomes_three_and_then_two(
     pgbouncer: PgBouncerServer,
@@ -202,6 +213,10 @@ def test_one_becomes_three_and_then_two(
     assert files["pgbouncer.ini"].startswith(before.rstrip()[:40])
     plan = process_plan.planned(pooler, 3)
     assert plan.keeps_clients == (version >= LEAVES_CLIENTS)
+    assert complaints(plan, tmp_path) == ""
+    ended, *by_hand = plan.by_hand
+    assert ended == f"kill -s INT {pgbouncer.process.pid}"
+    assert [command.rpartition("/")[2] for command in by_hand] == ["pgbouncer-2.ini", "pgbouncer-3.ini"]
 
     # 1 → 3: those that are connected stay so where the release allows it
     load = Load(pooler, 8, tmp_path / "script.sql") if version >= LEAVES_CLIENTS else None
