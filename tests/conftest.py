@@ -131,7 +131,7 @@ def nothing_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(psycopg, "connect", refuse)
-    monkeypatch.setattr(ssh_client, "PATH", "/nowhere")  # where no ssh is
+    monkeypatch.setattr(ssh_client, "PATH", "/nowhere")  # This folder has no ssh.
     monkeypatch.setattr(socket, "create_connection", unknown)
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
 

@@ -2,7 +2,7 @@
 
 import os
 
-DRAWS = os.environ.get("POOLDECK_TEST_DRAWS", "same")  # or "anew"
+DRAWS = os.environ.get("POOLDECK_TEST_DRAWS", "same")  # the other value is "anew"
 SAME = 100  # of the same cases each time: many more find nothing that they did not find yesterday
 
 

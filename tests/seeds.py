@@ -92,7 +92,7 @@ def _save(database: Path, original: Path) -> None:
     made = original.with_suffix(".new")
     made.unlink(missing_ok=True)
     with closing(sqlite3.connect(database)) as session:
-        session.execute("VACUUM INTO ?", [str(made)])  # with what its write-ahead log still holds
+        session.execute("VACUUM INTO ?", [str(made)])  # VACUUM INTO includes the pages in the write-ahead log.
     made.rename(original)
 
 

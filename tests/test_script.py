@@ -36,7 +36,7 @@ def run_script(*words: str) -> subprocess.CompletedProcess[str]:
     """Run one of the scripts that start pytest, as a shell would that is no part of this test run."""
     ours = ("PYTEST_", "POOLDECK_")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    environment["POOLDECK_TEST_IN_MEMORY"] = "no"  # or it mounts a new file system over that of this test run
+    environment["POOLDECK_TEST_IN_MEMORY"] = "no"  # Otherwise it would mount a file system over that of this test run.
     return subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
 
 

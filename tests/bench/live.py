@@ -54,7 +54,7 @@ LISTEN = """
   };
   document.addEventListener("pooldeck:sample", (event) => window.drawn.push([event.detail.t, clock()]));
 """
-STAGES = ("published", "arrived", "drawn")  # after the line was printed
+STAGES = ("published", "arrived", "drawn")  # stages after the load program printed a line
 
 
 class Subscriber:

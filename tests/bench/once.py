@@ -26,7 +26,7 @@ from panel.quickstart.servers import free_port
 
 ROOT = Path(__file__).parents[2]
 GOAL_SHARE, GOAL_S = 0.95, 150
-PERIOD_S = 0.1  # of the busy process: at work for a share of it, then asleep
+PERIOD_S = 0.1  # period of the busy process, which works for a share of it and then sleeps
 ENDS_WITHIN_S = 30
 BUSY = """
 import sys, time

@@ -15,7 +15,7 @@ from tests.installation import Api, Installation
 
 RUN = {"clients": 2, "threads": 1, "duration": 3}
 SEEN_S = 60.0
-SETTLES_MS = 2000  # what pages load after themselves
+SETTLES_MS = 2000  # time for requests that pages send after they are loaded
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ from tests.programs import HEADS, below, heads, processes
 
 ENDED = {"succeeded", "failed", "lost", "cancelled", "timed_out"}
 BACK_WITHIN_S = 60.0
-APART_S = 3.0  # between a program's return and the next kill
+APART_S = 3.0  # pause between a program's return and the next kill
 
 
 def answers(installation: Installation, uri: str) -> bool:

@@ -38,7 +38,7 @@ def test_login_tokens_and_logout_work_without_javascript(plain: Page, web: Web) 
     assert plain.get_by_label("Username").input_value() == "admin"
     assert "correct username and password" in plain.get_by_role("alert").inner_text()
     log_in(plain)
-    assert plain.url == f"{web.url}/tokens/"  # where it was going
+    assert plain.url == f"{web.url}/tokens/"  # The login leads to the requested page.
     plain.get_by_label("Name").fill("made by clicking")
     plain.get_by_label("read:").check()
     plain.get_by_role("button", name="Create the token").click()
@@ -61,7 +61,8 @@ def test_the_documentation_draws_itself_under_the_panels_policy(scripted: Page, 
     scripted.emulate_media(color_scheme=scheme)
     scripted.goto("/api/docs/")
     log_in(scripted)
-    scripted.locator("#operations-tag-clusters").scroll_into_view_if_needed()  # what is out of sight is not drawn yet
+    # A part outside of the viewport is not drawn yet.
+    scripted.locator("#operations-tag-clusters").scroll_into_view_if_needed()
     scripted.locator("#operations-clusters-clusters_list .opblock-summary-control").click()
     scripted.get_by_role("button", name="Try it out").click()
     scripted.get_by_role("button", name="Execute").click()

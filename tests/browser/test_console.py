@@ -113,7 +113,7 @@ def test_a_blocked_pause_shows_who_held_it_up(
     expect(page.get_by_role("alert")).to_contain_text("pool app could not be paused in 1 s and was resumed: 1 blocker")
     row = page.get_by_role("row").filter(has_text="batch")
     expect(row).to_contain_text("idle in transaction")
-    expect(row).to_contain_text("SELECT $1")  # what it queried for is in its literals
+    expect(row).to_contain_text("SELECT $1")  # Its literals would show what it queried for.
     expect(page.get_by_label("Hold at most")).to_have_value("90")
     assert batch.execute("SELECT 1").fetchone() == (1,)
 

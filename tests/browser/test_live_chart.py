@@ -161,7 +161,7 @@ def test_a_restarted_web_process_leaves_neither_hole_nor_double(page, web):
         web.kill()
         expect(page.locator("[data-link-state]")).to_have_text("reconnecting…")
         time.sleep(0.5)
-        web.start()  # on a busy machine the run may end before this is done: the end has to arrive all the same
+        web.start()  # On a busy machine the run may end before this is done, and its end has to arrive as well.
         expect(page.locator("[data-link-state]")).not_to_have_text("reconnecting…")
         expect(page.locator("#result-title")).to_be_visible()
     assert times(page) == all_times(90)

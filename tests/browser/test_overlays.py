@@ -64,7 +64,7 @@ def drawn(page: Page, least: int) -> dict[str, int]:
 
 def test_each_chart_comes_up_with_points_while_the_load_is_on(visitor: Page, installation: Installation) -> None:
     log_in(visitor, installation)
-    made = start(installation, duration=10)  # on a busy machine not every second is looked at
+    made = start(installation, duration=10)  # A busy machine does not observe every second.
     visitor.goto(f"/runs/{made}/")
     expect(visitor.locator("#result-title")).to_be_visible()
     finished(installation, made)

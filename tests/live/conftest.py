@@ -111,7 +111,7 @@ def pgpool_binary(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
     elif not (folder / "usr/sbin/pgpool").exists():
         pytest.skip("POOLDECK_TEST_TRIXIE names no debootstrap folder of Debian 13 with pgpool2")
     else:
-        with TemporaryDirectory() as name:  # where the servers' account can reach it
+        with TemporaryDirectory() as name:  # The servers' account can reach this folder.
             wrapper = Path(name) / "pgpool"
             libraries = f"{folder}/usr/lib/x86_64-linux-gnu:{folder}/usr/lib"
             loader = f"{folder}/usr/lib64/ld-linux-x86-64.so.2 --library-path {libraries}"

@@ -63,7 +63,8 @@ class CodeCopy:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("POOLDECK_")}
         environment |= {"PYTHONPATH": str(self.path), "DJANGO_SETTINGS_MODULE": "tests.settings"}
         environment["POOLDECK_HOME"] = str(self.path / "home")
-        environment["POOLDECK_TEST_WORKER"] = os.environ.get("PYTEST_XDIST_WORKER", "")  # or it takes another home
+        # Without it the program would use another home.
+        environment["POOLDECK_TEST_WORKER"] = os.environ.get("PYTEST_XDIST_WORKER", "")
         command = [sys.executable, *argv]
         done = subprocess.run(command, cwd=self.path, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr

@@ -17,7 +17,7 @@ from mypy.main import process_options
 from mypy.modulefinder import BuildSource
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-OPTIONS: list[str] = []  # of mypy, beside those in pyproject.toml
+OPTIONS: list[str] = []  # options of mypy besides those in pyproject.toml
 APPS = ("core", "panel", "pools", "benchmarks")
 WITH_MODELS = ("panel.", "pools.")  # benchmarks speaks of runs, pools and hosts where it measures some of their figures
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")

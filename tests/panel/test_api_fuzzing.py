@@ -21,7 +21,7 @@ from tests.pools.records import a_pool
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_leaves")]
 EXAMPLES = int(os.environ.get("POOLDECK_TEST_FUZZ", "3"))
 QUICKLY = settings(database=None, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
-EXPECTED = (502, 503)  # of a server that is not there, or Redis
+EXPECTED = (502, 503)  # The server or Redis can't be reached.
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_leaves")]
 SUBJECTS = sorted({name.split("-")[0] for app, name, _ in PAGES if app != "django"})
 WRONG = "\ud7ff'\"\0;" + "x" * 300
 Sendings = Callable[[Form], Iterator[tuple[str, dict[str, Any]]]]
-EXPECTED = (502, 503)  # of a server that is not there, or Redis
+EXPECTED = (502, 503)  # The server or Redis can't be reached.
 
 
 @pytest.fixture

@@ -45,7 +45,7 @@ FILES = {
 }
 PRIVATE_KEY, _certificate = self_signed("zq")
 HBA = f"host all all 10.0.0.0/8 ldap ldapbindpasswd={IN_CONFIG['hba']}\n"
-CONFIG = [  # of the operator's own file, as SHOW CONFIG has them
+CONFIG = [  # Settings of the operator's own file in the form of SHOW CONFIG.
     {
         "key": "auth_ldap_options",
         "value": f'ldapurl="ldap://h" ldapbindpasswd={IN_CONFIG["ldap"]}',

@@ -30,7 +30,7 @@ from tests.panel.every_answer import pages, reads_of_the_api
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("nothing_leaves")]
 AT = 'connection failed: connection to server at "127.0.0.1", port 1 failed: '
-STATES = {  # what libpq says of them
+STATES = {  # libpq's messages
     "refused": f"{AT}Connection refused\n\tIs the server running on that host and accepting TCP/IP connections?",
     "silent": "connection timeout expired",
     "not PostgreSQL": f"{AT}received invalid response to SSL negotiation: H",

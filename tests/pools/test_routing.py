@@ -83,7 +83,8 @@ def test_what_no_worker_of_its_generator_takes_up_says_so_after_a_minute(monkeyp
     Pool.objects.filter(pk__in=[old.pk, described.pk]).update(updated_at=minutes_ago)
     Pooler.objects.update(updated_at=minutes_ago, apply_lease_until=timezone.now() + timedelta(minutes=1))
     tasks.apply_what_waits()
-    assert set(Pool.objects.values_list("state_reason", flat=True)) == {"", "full"}  # while it is applied
+    # This holds while the pool is applied.
+    assert set(Pool.objects.values_list("state_reason", flat=True)) == {"", "full"}
     Pooler.objects.update(apply_lease_until=None)
     tasks.apply_what_waits()
     missed = "no worker of generator rack-2 has taken it: make sure that it runs"

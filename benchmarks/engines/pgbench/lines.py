@@ -40,7 +40,7 @@ class InitDone:
 
 
 @dataclass(frozen=True, slots=True)
-class AbortedClient:
+class AbortMessage:
     """Aborted clients, or an aborted run; `clients` holds the numbers named on this line."""
 
     text: str
@@ -69,7 +69,7 @@ class Unknown:
     text: str
 
 
-Line = Progress | InitProgress | InitPhase | InitDone | AbortedClient | Failure | Notice | Unknown
+Line = Progress | InitProgress | InitPhase | InitDone | AbortMessage | Failure | Notice | Unknown
 
 _NOT_A_NUMBER = r"-?(?:nan|inf)"
 _PROGRESS = re.compile(
@@ -175,9 +175,9 @@ def _init_progress(found: re.Match[str]) -> InitProgress:
     )
 
 
-def _read_aborted(text: str) -> AbortedClient | None:
+def _read_aborted(text: str) -> AbortMessage | None:
     clients = aborted_clients(text)
-    return AbortedClient(text, clients) if clients or _RUN_ABORTED.search(text) else None
+    return AbortMessage(text, clients) if clients or _RUN_ABORTED.search(text) else None
 
 
 def aborted_clients(text: str) -> tuple[int, ...]:

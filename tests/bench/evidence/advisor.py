@@ -13,7 +13,8 @@ EXPECTED = 32
 SCALE = 10
 MINUTES = (1, 3, 5, 30)
 TIE_BAND = 0.03
-NOISE, OF_SECONDS = 0.05, 5.0  # of the throughput of a run of 5 s, one standard deviation; shorter runs have more
+# The standard deviation of a run of 5 s, as a share of its throughput; shorter runs have more.
+NOISE, OF_SECONDS = 0.05, 5.0
 NEAR, GOAL = 0.9, 0.95
 SERVERS = {
     "peaks early": ScalabilityLaw(500, 0.05, 0.01),
@@ -21,7 +22,7 @@ SERVERS = {
     "saturates": ScalabilityLaw(800, 0.2, 0.0),
     "contends": ScalabilityLaw(1000, 0.6, 0.002),
 }
-OTHER_CLIENTS = (0.75, 1.0, 0.9)  # of the throughput, with fewer clients, those expected, and more
+OTHER_CLIENTS = (0.75, 1.0, 0.9)  # Shares of the throughput with fewer clients, those expected, and more.
 
 
 def recommended_sizes(trials: int, seed: int) -> list[Line]:

@@ -12,8 +12,9 @@ from tests.bench.evidence.noise import Noise, Pairs
 
 ALLOWED, JITTER = 25.0, 3.0  # percent of the host: the panel's default, and how far what is read of it varies
 Percent = float
-Host = Callable[[random.Random], tuple[Percent, Percent]]  # what others take beside each run of a block
-MOST_TRIES = 20  # of a block
+# processor shares that others take during the two runs of a block
+Host = Callable[[random.Random], tuple[Percent, Percent]]
+MOST_TRIES = 20  # attempts for one block
 
 
 def steady(draw: random.Random) -> tuple[Percent, Percent]:

@@ -7,12 +7,12 @@ from math import exp, log, sqrt
 from statistics import fmean
 
 SPREAD = 0.05  # standard deviation of a run's figure, as a share
-SLOW_SHARE, SLOW_BY = 0.15, 0.75  # of the runs, and the factor of their figures
+SLOW_SHARE, SLOW_BY = 0.15, 0.75  # share of slow runs, and the factor of their figures
 SKEW = 0.8  # standard deviation of the logarithm of a lognormal deviation
-DRIFT = 0.30  # how much slower the machine is at the end of an experiment
+DRIFT = 0.30  # the machine's slowdown at the end of an experiment
 SAMPLES, AUTOCORRELATION = 60, 0.8
 
-Deviation = Callable[[random.Random], float]  # of the logarithm of a figure
+Deviation = Callable[[random.Random], float]  # deviation of the logarithm of a figure
 Pairs = list[tuple[float, float]]
 
 
@@ -22,7 +22,7 @@ class Noise:
 
     name: str
     draw: Callable[[random.Random, int, float], Pairs]
-    bias: float = 0.0  # of the mean log ratio: what the noise itself adds to the truth
+    bias: float = 0.0  # bias of the mean log ratio, which the noise itself causes
     is_reference: bool = False  # as the panel does not measure, or a limit that no interval of so few pairs overcomes
 
 

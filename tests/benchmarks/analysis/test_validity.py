@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.analysis.validity import judge
-from benchmarks.engines.pgbench.lines import AbortedClient, Progress, read_line
+from benchmarks.engines.pgbench.lines import AbortMessage, Progress, read_line
 from benchmarks.engines.pgbench.output import Output, read_output
 from benchmarks.models import Purpose, Validity
 from tests.benchmarks.engines.pgbench import captured
@@ -76,7 +76,7 @@ def test_aborted_clients_make_it_incomplete_though_0_failed() -> None:
 
 def test_a_run_that_says_it_was_aborted_is_incomplete() -> None:
     event = read_line("Run was aborted; the above results are incomplete.")
-    assert isinstance(event, AbortedClient)
+    assert isinstance(event, AbortMessage)
     assert judge(replace(output(), run_aborted=True), options=OPTIONS) == (
         Validity.INCOMPLETE,
         ["the run was aborted: its figures cover only the time before"],
@@ -250,8 +250,8 @@ def test_clients_of_fast_transactions_wait_for_their_thread(clients, threads, tp
 @pytest.mark.parametrize(
     "case",
     [
-        {"lag_avg_ms": 0.5},  # on a schedule clients wait
-        {"average_connection_ms": 2.0},  # under -C they wait for their turn
+        {"lag_avg_ms": 0.5},  # Under a schedule clients wait.
+        {"average_connection_ms": 2.0},  # Under -C clients wait for their turn.
         {"failed": 3},  # how long failed ones took is not told: each may have kept a client busy all the time
     ],
 )

@@ -121,7 +121,7 @@ def test_unknown_runs_and_groups_are_not_found(reader, runs):
 
 
 def test_it_is_read_only_and_needs_a_login(reader, client, db):
-    assert reader.post(URL, {}).status_code == 403  # no scope writes here
+    assert reader.post(URL, {}).status_code == 403  # No scope permits a write here.
     assert client.get(URL).status_code in (401, 403)
 
 

@@ -25,7 +25,7 @@ def test_a_pooler_that_gains_is_reproduced_and_one_that_does_not() -> None:
     ("pgpool", "finding"),
     [
         ([98, 99, 97], Finding.REPRODUCED),
-        ([70, 130, 100], Finding.NOT_JUDGED),  # no difference is shown, and no gain excluded
+        ([70, 130, 100], Finding.NOT_JUDGED),  # The interval shows no difference and excludes no gain.
         ([150, 151, 149], Finding.NOT_REPRODUCED),
     ],
 )
@@ -149,7 +149,7 @@ def test_where_the_server_refuses_workers_without_a_pool_that_is_the_finding() -
     ("beside_1000", "finding"),
     [
         ([100, 101, 99], Finding.REPRODUCED),
-        ([70, 130, 100], Finding.NOT_JUDGED),  # no difference is shown, and none excluded
+        ([70, 130, 100], Finding.NOT_JUDGED),  # The interval shows no difference and excludes none.
         ([50, 51, 49], Finding.NOT_REPRODUCED),
     ],
 )

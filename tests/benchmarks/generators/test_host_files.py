@@ -78,7 +78,7 @@ def test_any_is_offered_what_one_of_them_has_and_several_what_all_have(seen) -> 
 
 def test_where_nobody_has_told_this_host_does(seen, settings: Settings, tmp_path: Path) -> None:
     seen("new")
-    seen("old", engines=ENGINES)  # of a release that tells no files
+    seen("old", engines=ENGINES)  # An older release reports no files.
     settings.JMETER_PLANS = str(tmp_path)
     (tmp_path / "here.jmx").touch()
     assert [(one.name, one.generators) for one in host_files.offered("jmeter", [])] == [("here.jmx", ())]

@@ -21,7 +21,7 @@ def test_a_worker_registers_once_and_describes_itself_again(settings):
 
 
 def test_a_cluster_out_of_reach_has_its_reason_and_a_removed_one_is_dropped(settings):
-    make_cluster()  # on port 1, where nobody listens
+    make_cluster()  # Nothing listens on port 1.
     found = registration.round_trips({"removed": {"avg_ms": 1.0}})
     (trip,) = found.values()
     assert "refused" in trip["error"]

@@ -377,7 +377,7 @@ def test_the_csv_report_has_the_cells_of_a_sweep(queued: None, db: None) -> None
     }
     four = [rows["8-4"][name] for name in ("clients", "size", "n_valid", "mean_tps", "mean_latency_avg_ms")]
     assert [float(one) for one in four] == [8, 4, 2, 260.5, pytest.approx(8000 / 260.5, rel=0.01)]
-    assert rows["16-8"]["mean_tps"] == ""  # not measured
+    assert rows["16-8"]["mean_tps"] == ""  # This cell was not measured.
     other = a_verdict("mode", {"session": [100]})
     assert "is_recommended" not in files.as_csv(other.experiment).decode()
 

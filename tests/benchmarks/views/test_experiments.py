@@ -160,7 +160,7 @@ def test_until_the_end_only_what_can_be_judged_is_claimed(staff) -> None:
     experiment.write(state="cancelled")
     page = page_of(staff.get(f"/experiments/{experiment.pk}/", headers=part))
     assert "Inconclusive" in page
-    assert "Run again" in page  # which takes the place of the button that cancels
+    assert "Run again" in page  # It replaces the button that cancels.
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_the_preset_needs_no_field(staff):
     pool = a_pool(state=PoolState.APPLIED)
     form = staff.get(CREATE, {"preset": "worth"}).context["form"]
     assert (form["route"].value(), form["pool"].value(), form["connect"].value()) == ("both", pool.pk, True)
-    assert form["repeat"].value() == 3  # so many of each a verdict needs
+    assert form["repeat"].value() == 3  # A verdict needs this many of each.
 
 
 def test_a_clone_starts_from_the_options_of_the_run(staff):

@@ -18,7 +18,8 @@ def test_a_made_token_opens_the_api_and_its_text_is_never_shown_again():
     made = admin.post(URL, {"name": "nightly", "scopes": ["read"]})
     assert made.status_code == 201
     text = made.json()["token"]
-    assert anonymous().get(URL, HTTP_AUTHORIZATION=f"Bearer {text}").status_code == 403  # only `read`
+    # The token has the scope `read` only.
+    assert anonymous().get(URL, HTTP_AUTHORIZATION=f"Bearer {text}").status_code == 403
     again = admin.get(f"{URL}{made.json()['id']}/").json()
     assert "token" not in again
     assert text not in str(admin.get(URL).json())

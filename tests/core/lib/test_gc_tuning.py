@@ -22,7 +22,7 @@ print(*seen, gc.isenabled(), gc.get_stats()[2]["collections"])
 
 
 def test_what_there_is_is_left_out():
-    gc.unfreeze()  # what another test left
+    gc.unfreeze()  # Another test may have left frozen objects.
     before = gc.get_freeze_count()
     try:
         gc_tuning.freeze_existing()

@@ -20,7 +20,7 @@ from tests.pages import page_of
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("in_this_process")]
 URL = "/api/v1/external-endpoints/"
-WORDS = "channel_binding=prefer&target_session_attrs=read-write"  # of a provider's URI
+WORDS = "channel_binding=prefer&target_session_attrs=read-write"  # A provider's URI has these parameters.
 READS = {"builtin": "select-only"}
 
 

@@ -93,7 +93,7 @@ class Trial:
 
 @pytest.fixture(scope="module")
 def trial(postgres: PostgresServer, tmp_path_factory: pytest.TempPathFactory):
-    folder = Path("/tmp") / f"pooldeck-gate-{os.getpid()}"  # where the load's account can reach it
+    folder = Path("/tmp") / f"pooldeck-gate-{os.getpid()}"  # The load's account can reach this folder.
     yield Trial(folder, postgres)
     shutil.rmtree(folder, ignore_errors=True)
 

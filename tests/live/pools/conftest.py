@@ -40,7 +40,7 @@ def in_folder(debian: str) -> Path:
     """A program that starts the PgBouncer of a Debian in a debootstrap folder."""
     loader = next(Path(debian, "usr/lib64").glob("ld-linux*"))
     libraries = next(Path(debian, "usr/lib").glob("*-linux-gnu"))
-    folder = Path(debian, "tmp", "pooldeck-tests")  # where every account may start it
+    folder = Path(debian, "tmp", "pooldeck-tests")  # Every account may start a program in this folder.
     folder.mkdir(mode=0o755, exist_ok=True)
     program = folder / "pgbouncer"
     program.write_text(f'#!/bin/sh\nexec {loader} --library-path {libraries} {debian}/usr/sbin/pgbouncer "$@"\n')

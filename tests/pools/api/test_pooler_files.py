@@ -246,7 +246,7 @@ def test_a_304_says_that_the_files_are_there_and_writes_once_a_minute(pooler, fe
     again = FileFetch.objects.get()
     assert again.asked_at > first.asked_at - timedelta(minutes=2)
     assert again.fetched_at == first.fetched_at
-    second = apply(pooler)  # of the same files
+    second = apply(pooler)  # An apply of the same files follows.
     assert fetcher.get(url_of(pooler), HTTP_IF_NONE_MATCH=etag).status_code == 304
     assert FileFetch.objects.get().revision == second
 

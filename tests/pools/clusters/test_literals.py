@@ -32,7 +32,7 @@ QUOTED = (
         ("DO $body$ BEGIN PERFORM 'x'; END $body$", "DO $1"),
         ("SELECT 'cut of", "SELECT $1"),
         ("SELECT 'C:\\', name FROM ann -- 'x", "SELECT $1"),  # it may end there, or not
-        ("SELECT 'it\\'s ann', 1", "SELECT $1"),  # with standard_conforming_strings off
+        ("SELECT 'it\\'s ann', 1", "SELECT $1"),  # These are written with standard_conforming_strings off.
         ("SELECT j->>'a', a::text, 5::int FROM s.t$1", "SELECT j->>$2, a::text, $3::int FROM s.t$1"),
         ("", ""),
     ],

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from pools.clusters.memory_budget import GB, KB, MB, Change, MemoryBudget, Settings, pretty
 
-TUNED = Settings(2000, 512 * MB, 4 * GB, 2 * GB, 2 * GB)  # of the published article, on 28 GB
+TUNED = Settings(2000, 512 * MB, 4 * GB, 2 * GB, 2 * GB)  # The settings of the published article, for 28 GB.
 DEFAULTS = Settings(100, 4 * MB, 128 * MB, 8 * MB, 64 * MB)
 UNITS = {"kB": KB, "MB": MB, "GB": GB}
 

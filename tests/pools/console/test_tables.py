@@ -35,7 +35,7 @@ def names(rows):
         ("name", ["app", "Batch", "web"]),
         ("-waiting", ["web", "app", "Batch"]),
         ("took", ["app", "web", "Batch"]),
-        ("-took", ["web", "app", "Batch"]),  # what is empty stays at the end
+        ("-took", ["web", "app", "Batch"]),  # Empty values stay at the end.
         ("nothing", ["web", "Batch", "app"]),
     ],
 )

@@ -69,7 +69,7 @@ def test_files_are_looked_at_while_the_console_is_down(pooler: Pooler) -> None:
 
 def test_another_workers_look_never_changes_what_the_one_that_applied_found(pooler: Pooler, settings: Any) -> None:
     settings.GENERATOR = "rack-2"
-    edit(pooler)  # on a folder of the same name
+    edit(pooler)  # The folder has the same name.
     assert (found(pooler), pooler.files_checked_at) == ([], None)
     settings.GENERATOR = "rack-1"
     assert found(pooler) == CHANGED

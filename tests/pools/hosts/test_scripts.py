@@ -40,7 +40,7 @@ NEW: dict[str, bytes | None] = {
 }
 HOST = WorkerConnection()
 EVERY_STEP = DRAWS == "anew"
-TOOLS = ("cat", "cp", "head", "ln", "mkdir", "mv", "rm", "sync")  # what changes something
+TOOLS = ("cat", "cp", "head", "ln", "mkdir", "mv", "rm", "sync")  # programs that change files
 
 
 @pytest.fixture

@@ -128,7 +128,7 @@ def test_a_folder_of_roots_that_a_group_may_write_to_is_refused(folder: Path) ->
 def test_a_host_where_root_cannot_become_the_owner_is_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "setpriv").write_text("#!/bin/sh\nexit 1\n")  # as that of busybox
+    (tmp_path / "setpriv").write_text("#!/bin/sh\nexit 1\n")  # busybox has a setpriv like this.
     (tmp_path / "setpriv").chmod(0o755)
     monkeypatch.setattr("pools.hosts.worker.PATH", f"{tmp_path}:{PATH}")
     with pytest.raises(UnsafeFolder, match=r"belongs to uid 65534 of its host, .* or install setpriv of util-linux"):

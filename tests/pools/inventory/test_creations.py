@@ -31,7 +31,7 @@ def test_a_request_is_stored_and_queued(
     assert (creation.name, creation.size, creation.region, creation.version, creation.nodes, creation.tags) == (
         "orders", SIZE, REGION, "16", 2, ["prod"]
     )  # fmt: skip
-    assert sent == [("pools.tasks.run_cluster_commands",)]  # no id and no secret
+    assert sent == [("pools.tasks.run_cluster_commands",)]  # The message carries neither an id nor a secret.
 
 
 @pytest.mark.parametrize(

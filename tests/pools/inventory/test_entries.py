@@ -73,7 +73,7 @@ def test_pools_of_the_panel_are_told_from_entries_of_others() -> None:
         ("db2", 5432, True),  # a node
         ("db1,db2", 5432, True),
         ("db1,elsewhere", 5432, False),
-        ("127.0.0.1", 5432, False),  # of the pooler's host, not of the panel's
+        ("127.0.0.1", 5432, False),  # Loopback addresses belong to the pooler's host, not to the panel's.
     ],
 )
 def test_the_cluster_is_found_by_host_and_port(host: str, port: int, is_found: bool) -> None:
@@ -116,10 +116,11 @@ def hosts(monkeypatch, tmp_path):
         ("db1", "", "10.1.0.5", {}, True),
         ("db1", "", "db1.example.org", {}, True),
         ("10.1.0.6", "", "db2", {}, False),  # commented out
-        ("10.1.0.6", "", "db2", {"db2": ["10.1.0.6"]}, True),  # as PgBouncer resolved it
-        ("cluster.internal", "10.1.0.6", "db2", {"db2": ["10.1.0.6"]}, True),  # as the last check reached it
+        ("10.1.0.6", "", "db2", {"db2": ["10.1.0.6"]}, True),  # PgBouncer resolved the name to this address.
+        # The last check reached the cluster at this address.
+        ("cluster.internal", "10.1.0.6", "db2", {"db2": ["10.1.0.6"]}, True),
         ("cluster.internal", "10.1.0.7", "db2", {"db2": ["10.1.0.6"]}, False),
-        ("10.1.0.6", "", "db2", {"db2": ["10.1.0.6", "10.1.0.7"]}, False),  # of two servers
+        ("10.1.0.6", "", "db2", {"db2": ["10.1.0.6", "10.1.0.7"]}, False),  # The name has the addresses of two servers.
         ("10.1.0.5", "", "db1", {"db1": ["10.1.0.9"]}, False),  # the pooler knows better
         ("10.1.0.5", "", "unheard.of", {}, False),
     ],

@@ -225,5 +225,5 @@ def test_the_process_of_another_account_is_not_the_pooler(folder: Path) -> None:
             time.sleep(0.01)
         assert local_process.pids(pooler, "pgbouncer-of-others") == ()
         (config / "pgbouncer.ini").touch()
-        os.chown(config / "pgbouncer.ini", OTHER, OTHER)  # as a package leaves it
+        os.chown(config / "pgbouncer.ini", OTHER, OTHER)  # A package leaves the file with this owner.
         assert local_process.pids(pooler, "pgbouncer-of-others") == (child.pid,)

@@ -33,7 +33,7 @@ def test_a_list_says_why_the_cluster_could_not_be_asked(reader, cluster, name):
     answer = reader.get(address(name, cluster))
     assert answer.status_code == 200
     assert "connection refused: nothing listens at 127.0.0.1:1" in answer.context["unreachable"]
-    assert page_of(answer).count('aria-current="page"') == 2  # in the navigation and in the tabs
+    assert page_of(answer).count('aria-current="page"') == 2  # The page marks it in the navigation and in the tabs.
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from benchmarks.engines.base import Progress
 from benchmarks.engines.pgbench.lines import (
-    AbortedClient,
+    AbortMessage,
     Failure,
     InitDone,
     InitPhase,
@@ -149,7 +149,7 @@ def test_each_line_of_preparing_a_dataset_is_read(line: str, read: object) -> No
     ],
 )
 def test_who_gave_up_is_told(line: str, clients: tuple[int, ...]) -> None:
-    assert read_line(line) == AbortedClient(line, clients)
+    assert read_line(line) == AbortMessage(line, clients)
     assert aborted_clients(line) == clients
 
 

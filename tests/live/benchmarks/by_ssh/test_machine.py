@@ -144,7 +144,7 @@ def test_a_host_that_hears_nothing_ends_it(host: Host, monkeypatch: pytest.Monke
     with home_on(host) as home:
         load = home.start(sleeping("3604"), Queue())
         assert until(lambda: len(sleepers("3604")) == 1)
-        monkeypatch.setattr(home.watchdog, "send", lambda letter: None)  # as when packets are dropped on the way
+        monkeypatch.setattr(home.watchdog, "send", lambda letter: None)  # This simulates a network that drops packets.
         assert until(lambda: not sleepers("3604") and not home.there.exists())
         assert until(lambda: bool(load.lost) or load.exit_code() is not None)
 
@@ -155,7 +155,7 @@ def test_the_clock_of_a_host_is_read(host: Host, monkeypatch: pytest.MonkeyPatch
         assert abs(machine.clock_ahead_s()) < 0.2
         monkeypatch.setattr(machine, "answer", lambda argv: f"{time.time() + 7:.9f}")
         assert machine.clock_ahead_s() == pytest.approx(7, abs=0.01)
-        monkeypatch.setattr(machine, "answer", lambda argv: f"{time.time() + 7:.0f}.%N")  # of busybox
+        monkeypatch.setattr(machine, "answer", lambda argv: f"{time.time() + 7:.0f}.%N")  # busybox prints it like this.
         assert machine.clock_ahead_s() == pytest.approx(7, abs=1.1)
 
 

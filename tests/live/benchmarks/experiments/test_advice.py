@@ -41,7 +41,7 @@ def test_scripts_are_measured_on_tables_of_the_sweep_and_on_those_of_the_pool(
     conclusion = presentation.conclusion(results.of(experiment))
     print(conclusion)
     crowd = next(run for run in runs if run.arm == "crowd-pooled")
-    assert crowd.options["clients"] == 97 + 9  # of the 100 connections of the server
+    assert crowd.options["clients"] == 97 + 9  # The server has 100 connections.
     assert "Directly, the server lets in 97 clients and refuses more" in conclusion
     assert re.search("The pool served 2 clients with [12] server connections? at most", conclusion)
     runs.remove(crowd)

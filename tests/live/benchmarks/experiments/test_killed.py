@@ -76,7 +76,7 @@ def test_a_killed_worker_costs_its_run_and_the_experiment_goes_on(
     worker.kill()
     worker.stop()
     Run.objects.filter(pk=run.pk).update(lease_until=run.created_at - LEASE)
-    Experiment.objects.filter(pk=experiment.pk).update(lease_until=None)  # as after the time of a lease
+    Experiment.objects.filter(pk=experiment.pk).update(lease_until=None)  # This simulates an expired lease.
     reaper.reap()
     assert wait_for(run, lambda found: found.is_final).status == Status.LOST
     worker.start()
@@ -118,7 +118,7 @@ def test_all_programs_killed_at_once_and_started_again_end_it_without_help(
             program.kill()
             program.stop()
         Run.objects.filter(pk=run.pk).update(lease_until=run.created_at - LEASE)
-        Experiment.objects.filter(pk=experiment.pk).update(lease_until=None)  # as after the time of a lease
+        Experiment.objects.filter(pk=experiment.pk).update(lease_until=None)  # This simulates an expired lease.
         for program in (web, beat, worker):
             program.start()
         deadline = time.monotonic() + 120
@@ -158,7 +158,7 @@ def test_a_crash_between_making_a_role_and_noting_it_leaves_nothing(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(dispatch, "request_advance", lambda: None)  # or the worker may be first to make the role
+        patched.setattr(dispatch, "request_advance", lambda: None)  # Otherwise the worker might create the role first.
         experiment = begin()
         patched.setattr(roles, "create", crash)
         with pytest.raises(KeyboardInterrupt):

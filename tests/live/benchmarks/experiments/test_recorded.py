@@ -165,7 +165,7 @@ def is_as_counted(mix: RecordedMix, pool: Pool) -> None:
     assert by_id == "\\set p1 random(1, 5000)\nSELECT /* pooldeck */ city FROM orders WHERE id = (:p1);\n"
     assert by_city.startswith("\\set p1 random(1, 6)\n\\set p2 random(1, ")
     assert "'city 3'" in by_city
-    assert ":past" not in by_city  # which pgbench would take for a variable
+    assert ":past" not in by_city  # pgbench would take it for a variable.
     assert "BETWEEN (:p1) AND (:p1 + 4) ORDER BY id LIMIT (10)" in ranged
     assert "id = ANY((ARRAY[:p1]::integer[])) OR city IN (((ARRAY[" in listed
     assert mix.left_out == {"writes": 3, "unsafe": 1}

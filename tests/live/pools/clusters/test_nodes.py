@@ -79,7 +79,7 @@ def test_a_standby_is_found_out_and_its_lag_is_measured(
     assert nodes.addresses(cluster, NodeRole.PRIMARY) == [address(leader)]
     assert nodes.addresses(cluster, NodeRole.STANDBY) == [address(standby)]
     write(leader, rows=1)
-    with standby.connect() as session:  # before it replayed a commit, it knows no age
+    with standby.connect() as session:  # A standby knows no age before it has replayed a commit.
         until(lambda: session.execute("SELECT pg_last_xact_replay_timestamp() IS NOT NULL").fetchone()[0])
     standby.catch_up()
     nodes.check(node)

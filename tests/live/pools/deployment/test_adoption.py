@@ -20,7 +20,7 @@ from tests.pages import page_of
 pytestmark = pytest.mark.django_db(transaction=True)
 
 ByHand = Callable[[str, str | re.Pattern[str], str], Path]
-SECRET = re.compile(r'"app" "[^"]+"')  # in userlist.txt, a verifier
+SECRET = re.compile(r'"app" "[^"]+"')  # the verifier in userlist.txt
 
 
 @pytest.fixture

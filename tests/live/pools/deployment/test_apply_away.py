@@ -69,7 +69,7 @@ def test_new_pools_wait_for_a_server_that_is_down_while_others_go_live(
     tasks.apply_what_waits()
     assert pooler.revisions.count() == 3
     other_postgres.start()
-    tasks.apply_what_waits()  # as beat does every 5 s
+    tasks.apply_what_waits()  # Beat does this every 5 s.
     assert [state_of(pool) for pool in away] == [(PoolState.APPLIED, "")] * 3
     assert log_in("away0") == "app"
 

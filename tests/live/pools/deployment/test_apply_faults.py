@@ -66,7 +66,7 @@ def test_a_full_disk_leaves_the_old_configuration_live(
     filler.unlink()
     assert {path.name: path.read_bytes() for path in tiny.iterdir()} == before
     assert (state_of(orders), log_in("orders")) == ((PoolState.APPLIED, ""), "app")
-    tasks.apply_what_waits()  # as beat does every 5 s
+    tasks.apply_what_waits()  # Beat does this every 5 s.
     assert (state_of(full), log_in("full")) == ((PoolState.APPLIED, ""), "app")
 
 

@@ -38,7 +38,7 @@ def lasting_others(
     home = tmp_path_factory.mktemp("others")
     with TestWorker(home, redis_server.url) as worker, TestBeat(home, redis_server.url):
         deadline = time.monotonic() + START_S
-        while not list(home.glob("schedule*")):  # which beat makes once it is up
+        while not list(home.glob("schedule*")):  # Beat creates this file at its start.
             assert time.monotonic() < deadline, "beat did not start"
             time.sleep(0.05)
         yield worker

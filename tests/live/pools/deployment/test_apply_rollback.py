@@ -75,7 +75,7 @@ def test_a_cluster_that_is_down_is_tried_once_for_all_its_pools(
     assert for_admins(revision.reason).startswith(
         "cluster down does not answer: connection refused: nothing listens at 127.0.0.1:"
     )
-    assert pooler.revisions.count() == 2  # of which one for `orders`
+    assert pooler.revisions.count() == 2  # One of them is for `orders`.
 
 
 def test_a_rolled_back_edit_keeps_what_is_live_through_later_applies(

@@ -133,7 +133,7 @@ def test_settings_go_live_and_what_is_read_at_the_start_waits_for_a_restart(
         "log_line_prefix": "%m: ",
     }
     own_pgpool.stop()
-    own_pgpool.start()  # which writes the operator's part anew
+    own_pgpool.start()  # The start writes the operator's part again.
     assert live(pgpool_pooler)["num_init_children"] == "20"
     drift.check(pgpool_pooler)
     pgpool_pooler.refresh_from_db()

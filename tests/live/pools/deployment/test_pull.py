@@ -178,7 +178,7 @@ def test_the_command_of_the_page_fetches_reloads_and_asks_for_nothing_twice(
 ) -> None:
     early = by_hand()
     assert early.returncode != 0  # there is nothing to reload yet
-    assert not (fetching.files / ".etag").exists()  # so the next one has all again
+    assert not (fetching.files / ".etag").exists()  # The next fetch transfers all files again.
     with fetching:
         assert (by_hand().stderr, (fetching.files / ".etag").exists()) == (b"", True)
         pool = make_pool()
@@ -237,7 +237,7 @@ def test_the_loop_fetches_reloads_and_only_then_the_panel_says_applied(
     steps = [one["step"] for one in last.steps]
     assert steps[:3] == ["rendered", "preflight passed", "offered"]
     assert {"read back", "logged in"} <= set(steps)
-    assert "trial instance" in last.steps[1]["detail"]  # or why there is none
+    assert "trial instance" in last.steps[1]["detail"]  # The step says which trial instance ran, or why there was none.
     assert sorted(path.name for path in running.files.iterdir() if not path.name.startswith(".")) == [
         *("pooldeck.ini", "pooldeck_access.conf", "pooldeck_settings.ini", "pooldeck_userlist.txt")
     ]
@@ -275,7 +275,7 @@ def test_what_was_fetched_and_not_reloaded_stays_pending(
     assert sizes(running) == {"orders": 8}
     pool.edit(None, removal_requested_at=pool.created_at)
     deployment.apply_pooler(pooler)
-    assert Pool.objects.filter(pk=pool.pk).exists()  # until the console shows that it is gone
+    assert Pool.objects.filter(pk=pool.pk).exists()  # The pool stays until the console shows that it is removed.
     assert fetch().returncode == 0
     poll(lambda: (deployment.apply_pooler(pooler) is None and not Pool.objects.exists(), None), WITHIN_S)
     assert (sizes(running), Pool.objects.count()) == ({}, 0)

@@ -81,7 +81,8 @@ def test_what_a_server_has_against_a_login_is_waited_for_without_logins_that_fai
 ) -> None:
     changed, mended = SERVER_SAYS_NO[case]
     alter(*changed)
-    monkeypatch.setattr(retries, "_may_log_in", lambda _: False)  # as later than ten minutes after the refusal
+    # This simulates a time later than ten minutes after the refusal.
+    monkeypatch.setattr(retries, "_may_log_in", lambda _: False)
     refused(pooler, late)
     alter(*mended)
     _beat(pooler)

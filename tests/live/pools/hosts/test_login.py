@@ -79,7 +79,7 @@ def test_a_host_behind_another_is_reached_through_it(own_sshd: SshServer, sshd: 
     outer = registered(sshd, "outer")
     hosts.change(inner, {"jump": outer})
     assert "leads" not in inner.error
-    sshd.let_in(keys.authorized_keys_line(outer))  # which names the inner host now
+    sshd.let_in(keys.authorized_keys_line(outer))  # The line names the inner host now.
     own_sshd.let_in(keys.authorized_keys_line(inner))
     hosts.check(inner)
     hosts.confirm_host_key(inner, keys.fingerprint(own_sshd.host_key))

@@ -158,7 +158,7 @@ def test_all_are_checked_at_once_and_the_dead_delay_nobody(postgres: PostgresSer
         cluster.name: (cluster.status.checked_at - started).total_seconds()
         for cluster in Cluster.objects.select_related("status")
     }
-    assert seconds.pop("z-live") < 5  # what a dead one takes
+    assert seconds.pop("z-live") < 5  # An unreachable cluster takes longer.
     assert len(seconds) == 3
     assert all(5 <= taken < 10 for taken in seconds.values())
 

@@ -131,7 +131,7 @@ def test_a_cluster_whose_every_session_fails_is_not_online_and_its_pools_and_eve
     shop: Pool, alter: Alter, setting: str
 ) -> None:
     alter(f"ALTER SYSTEM SET {setting} = '1ms'", "SELECT pg_reload_conf()")
-    time.sleep(0.5)  # until each process has read it
+    time.sleep(0.5)  # Each process has to read it first.
     try:
         tasks.check_everything()
         status = ClusterStatus.objects.get()
@@ -156,7 +156,7 @@ def test_a_role_that_may_not_connect_any_more_is_found_by_the_next_login_through
 ) -> None:
     alter("REVOKE CONNECT ON DATABASE shop FROM PUBLIC, shopper")
     tasks.check_everything()
-    assert state_of(shop) == (PoolState.APPLIED, "")  # no catalog says it
+    assert state_of(shop) == (PoolState.APPLIED, "")  # The catalog does not show it.
     Pool.objects.update(proved_at=timezone.now() - pool_logins.EVERY_IDLE)
     tasks.prove_pools()
     address = f"{shop.cluster.host}:{shop.cluster.port}"

@@ -41,7 +41,7 @@ def balanced(cluster: Cluster, standby: StandbyServer, pgpool_pooler: Pooler, ow
     waiting = {one["name"]: one["wanted"] for one in pgpool_pooler.needs_restart}
     assert waiting == {"backend_clustering_mode": "streaming_replication"}  # the fixture starts it in raw mode
     own_pgpool.stop()
-    own_pgpool.start()  # which writes the operator's part anew
+    own_pgpool.start()  # The start writes the operator's part again.
     return pgpool_pooler
 
 

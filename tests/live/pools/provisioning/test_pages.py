@@ -89,7 +89,7 @@ def test_a_password_is_shown_once_and_stands_in_no_page_after(
     made = staff.post(f"{url}roles/new/", typed)
     assert (made.status_code, "no-store" in made.headers["Cache-Control"]) == (200, True)
     canary = made.context["password"]
-    assert page_of(made).count(canary) == 2  # to read, and for the button that copies it
+    assert page_of(made).count(canary) == 2  # The page has it twice: as text, and for the button that copies it.
     pool = Pool.objects.create(
         name="till", pooler=pooler, cluster=cluster, database="app", user="till", size=1, state=PoolState.APPLIED
     )

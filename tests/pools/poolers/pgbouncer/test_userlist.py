@@ -9,7 +9,7 @@ from pools.poolers.pgbouncer.userlist import Verifiers
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
 PASSWORD = "first-password"
-OF_POSTGRESQL = (  # as PostgreSQL 15 stores it
+OF_POSTGRESQL = (  # PostgreSQL 15 stores the verifier in this form.
     "SCRAM-SHA-256$4096:MDEyMzQ1Njc4OWFiY2RlZg==$Epk+9fbcM6DWlbr1Gk9sxNlsmnXITDe9mCSnFMY+fLw=:VHv/9HcGaC3w7nLlpjlxTBP3fA1DZx84/yxFHEaZgsw="
 )
 

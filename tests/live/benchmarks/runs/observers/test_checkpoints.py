@@ -41,7 +41,7 @@ def seen(session: Session) -> dict[str, Any]:
 @pytest.mark.slow
 def test_a_checkpoint_that_is_skipped_is_no_checkpoint(sessions: dict[str, Session]) -> None:
     for session in sessions.values():
-        session.execute("VACUUM (FREEZE)")  # with checksums even a read writes, the first time
+        session.execute("VACUUM (FREEZE)")  # With checksums, the first read writes too.
         session.execute("CHECKPOINT")
     skipped: set[str] = set()
     before = {version: seen(session) for version, session in sessions.items()}

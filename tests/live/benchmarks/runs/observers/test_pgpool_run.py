@@ -41,5 +41,5 @@ def test_what_it_does_not_count_is_null_and_said_so(cached: Pool, submit: Submit
     assert {figures["wait_ms"] for figures in of_pooler} == {None}
     assert run.conditions["meanwhile"]["uncounted_by"] == "Pgpool-II"
     page = page_of(admin_client.get(f"/runs/{run.pk}/"))
-    assert page.count("not counted by Pgpool-II") == 2  # under the chart, and among the conditions
+    assert page.count("not counted by Pgpool-II") == 2  # The page says it below the chart and among the conditions.
     assert PoolSample.objects.filter(run=run, cl_waiting=0).count() == 0

@@ -100,7 +100,8 @@ def test_counters_are_told_by_the_second(server: PostgresServer, run: Run) -> No
             session.execute("SELECT 1")
         with pytest.raises(psycopg.Error):
             session.execute("SELECT 1/0")
-        session.execute("SELECT pg_stat_force_next_flush()")  # or it keeps what it did for ten idle seconds
+        # Otherwise the session reports its statistics only after ten idle seconds.
+        session.execute("SELECT pg_stat_force_next_flush()")
         sums = summed(observe, ("commits_per_s", "rollbacks_per_s", "temp_files_per_s", "blocks_hit_per_s"))
         session.execute("DROP TABLE filled")
         assert ("written_bytes_per_s" in sums) == (session.info.server_version >= 160_000)

@@ -89,7 +89,7 @@ def test_a_profile_that_was_put_in_force_half_way_comes_back_whole(
     alter(checkpoint_timeout="6min")
     before = {"work_mem": None, "checkpoint_timeout": "6min"}
     row = AppliedProfile.objects.create(run=run, cluster=cluster, values=VALUES, before=before)
-    alter(work_mem="7MB")  # and the worker died
+    alter(work_mem="7MB")  # The worker died at this point.
     assert apply.take_back(row)
     assert (held_by(postgres), row.error) == ({"checkpoint_timeout": "6min"}, "")
 
@@ -116,7 +116,7 @@ def test_the_run_is_not_relied_on_and_says_why(
     assert THEIRS in done.reasons
     assert done.conditions["settings_profile"]["left"] == [THEIRS]
     page = page_of(admin_client.get(f"/runs/{run.pk}/"))
-    assert page.count(THEIRS) >= 2  # beside the figures, and among the conditions
+    assert page.count(THEIRS) >= 2  # The page says it beside the figures and among the conditions.
 
 
 def test_the_reaper_tells_it_of_a_run_that_was_lost(

@@ -119,7 +119,7 @@ def watched(own: OperatorsPgBouncer, host: Host, sshd: SshServer, cluster: Clust
             "ssh_host": host,
         }
     )
-    sshd.let_in(keys.authorized_keys_line(host))  # which opens its console's port now
+    sshd.let_in(keys.authorized_keys_line(host))  # The line opens the console's port now.
     assert poolers.check(pooler) == ""
     pooler.refresh_from_db()
     return pooler

@@ -166,7 +166,8 @@ def test_a_control_port_that_the_line_opens_since_is_reached_at_once(
     ):
         pcp.log_in(pooler)
     sshd.let_in(line)
-    with pytest.raises(PoolerUnreachable, match="refused postgres: authentication failed"):  # before the first apply
+    # No apply has been made yet.
+    with pytest.raises(PoolerUnreachable, match="refused postgres: authentication failed"):
         pcp.log_in(pooler)
 
 

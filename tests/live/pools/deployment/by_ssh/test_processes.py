@@ -72,7 +72,7 @@ def test_each_is_taken_over_applied_to_and_asked_over_its_own_socket(
     sshd: SshServer,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert [one["pid"] for one in watched.processes] == [None, None]  # until the line names their sockets
+    assert [one["pid"] for one in watched.processes] == [None, None]  # The line does not name their sockets yet.
     host.refresh_from_db()
     sshd.let_in(keys.authorized_keys_line(host))
     search_is_needless(monkeypatch)
@@ -192,5 +192,5 @@ def test_a_port_that_the_line_does_not_open_names_the_line_and_one_that_it_opens
     with kept.connected(host) as before:
         assert isinstance(before, SshConnection)
         sshd.let_in(line)
-        assert poolers.check(watched) == ""  # at the first click
+        assert poolers.check(watched) == ""  # The first check succeeds.
         assert before.run(["echo", "there"]).stdout == b"there\n"  # what is at work keeps its login

@@ -96,7 +96,7 @@ def test_twenty_are_pasted_watched_taken_over_in_one_go_and_let_go(
     releases = browser.get("/poolers/let-go/", query)
     assert [len(row["release"].pools) for row in releases.context["rows"]] == [2] * COUNT
     assert "app-password" not in releases.content.decode()
-    browser.post("/poolers/let-go/", {"pooler": query["pooler"]})  # not confirmed
+    browser.post("/poolers/let-go/", {"pooler": query["pooler"]})  # The form was not confirmed.
     assert not TakeOver.objects.filter(state=TakeOverState.LEAVING).exists()
     began = time.monotonic()
     browser.post("/poolers/let-go/", {"pooler": query["pooler"], "confirm": "yes"})

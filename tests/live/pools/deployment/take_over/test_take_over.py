@@ -338,7 +338,7 @@ def test_pages_lead_from_watched_to_managed_and_back(
     assert "The panel manages this pooler" in admin_client.get(path).content.decode()
     leave = f"/poolers/{pooler.pk}/let-go/"
     assert "What letting go does" in admin_client.get(leave).content.decode()
-    assert admin_client.post(leave).status_code == 200  # not confirmed
+    assert admin_client.post(leave).status_code == 200  # The form was not confirmed.
     assert admin_client.post(leave, {"confirm": "yes"}).status_code == 302
     let_go.resume(pooler)
     assert "The pooler was let go" in admin_client.get(leave).content.decode()

@@ -132,7 +132,7 @@ def test_a_pool_and_a_setting_work(pgbouncer: Laid, pooler: Pooler, make_pool: M
         live = {row[0]: row[1] for row in console.execute(b"SHOW CONFIG")}
     assert live["server_idle_timeout"] == "55"
     pgbouncer.stop()
-    pgbouncer.start()  # from its files alone
+    pgbouncer.start()  # The new process knows its files only.
     assert log_in("orders") == "app"
 
 

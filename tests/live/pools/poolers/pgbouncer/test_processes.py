@@ -27,7 +27,7 @@ class Second(TestPgBouncer):
     """A second process on the port of the first, with a main file of its own in the same folder."""
 
     __test__ = False
-    main_folder: Path | None = None  # where it is not that of the first
+    main_folder: Path | None = None  # the folder, where it differs from the first process's
 
     @property
     def argv(self) -> list[str]:

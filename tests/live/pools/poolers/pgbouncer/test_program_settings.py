@@ -60,7 +60,7 @@ def test_settings_are_empty_on_purpose_as_they_are_read_back(
     drift.check(pooler)
     pooler.refresh_from_db()
     assert (pooler.drift, log_in("orders")) == ([], "app")
-    make_pool("second")  # what stands is kept through a change of pools
+    make_pool("second")  # A change of pools keeps the other settings.
     deployment.apply_pooler(pooler)
     assert not config()["server_check_query"]
     pgbouncer.stop()
