@@ -154,3 +154,72 @@ for part, misses in (("a", 1), ("b", 2)):
 assert next(merger.completed_intervals()).misses == 3
 """,
     )
+
+
+DELIVERY = '''
+from contextlib import contextmanager
+
+from pools.config_files.deliveries.base import FileDelivery
+from pools.models import Delivery
+
+
+class ShelfDelivery(FileDelivery):
+    """Keeps files in memory."""
+
+    name = Delivery.SHELF
+    held = {}
+
+    def place_of(self, pooler):
+        return "shelf"
+
+    @contextmanager
+    def connected(self, pooler):
+        yield None
+
+    def read(self, pooler, folder, names):
+        return {name: self.held.get((folder, name)) for name in names}
+
+    def replace(self, pooler, folder, contents, of_new=None, before_retry=None):
+        self.held.update({(folder, name): content for name, content in contents.items()})
+
+    def refuse_unsafe(self, pooler, folder):
+        return
+
+    def file_at(self, pooler, path, *, follow=True):
+        return None
+'''
+
+
+def test_a_delivery_is_one_module_its_name_and_one_line(copy: CodeCopy, database: str) -> None:
+    package = "pools/config_files/deliveries"
+    (copy.path / package / "shelf.py").write_text(DELIVERY)
+    registry = copy.path / package / "__init__.py"
+    registry.write_text(registry.read_text().replace("(WorkerDelivery(), ", "(ShelfDelivery(), WorkerDelivery(), "))
+    copy.add(
+        f"{package}/__init__.py",
+        "from pools.config_files.deliveries.ssh",
+        f"from {package.replace('/', '.')}.shelf import ShelfDelivery",
+    )
+    # its name, where the model has it
+    copy.add("pools/models/poolers.py", '    PULL = "pull"', '    SHELF = "shelf", "a shelf keeps them"')
+    copy.check(
+        database
+        + """
+from django.contrib.auth import get_user_model
+from django.test import Client
+from pools.config_files import folder_owner, pooler_files
+from pools.models import Pooler
+get_user_model().objects.create_superuser("root", "", "secret")
+client = Client(); client.force_login(get_user_model().objects.get())
+assert "a shelf keeps them" in client.get("/poolers/new/").content.decode()
+asked = {"name": "edge", "kind": "pgbouncer", "host": "127.0.0.1", "port": 1, "admin_user": "pooldeck",
+         "admin_password": "secret", "config_dir": "/etc/pb", "delivery": "shelf"}
+answer = client.post("/api/v1/poolers/", asked, content_type="application/json")
+assert answer.status_code == 201, answer.json()
+pooler = Pooler.objects.get()
+assert pooler.delivery == "shelf" and folder_owner.of(pooler).is_here
+pooler_files.replace(pooler, {"pgbouncer.ini": b"[databases]"})
+assert pooler_files.read(pooler, ["pgbouncer.ini"]) == {"pgbouncer.ini": b"[databases]"}
+assert client.get(f"/poolers/{pooler.pk}/").status_code == 200
+""",
+    )
