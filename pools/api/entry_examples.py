@@ -10,28 +10,21 @@ ENTRY: dict[str, Any] = {
     "port": 5432,
     "database": "orders",
     "user": "reports_app",
-    "mode": "session",
     "size": 10,
     "reserve": 2,
     "max_connections": 0,
     "most_connections": 12,
     "connections": 4,
-    "paused": False,
-    "disabled": False,
-    "automatic": False,
     "paused_until": None,
     "source": None,
     "kept_because": "",
 }
 SOURCE = {"file": "/etc/pgbouncer/databases.ini", "line": 12}
 WATCHED_LINE: dict[str, Any] = {
-    "line": 1,
     "text": "pgbouncer1.example.org",
-    "state": "watched",
     "name": "pgbouncer1.example.org",
     "server_version": "PgBouncer 1.24.1",
     "entries": 5,
-    "unregistered": 1,
     "error": "",
 }
 TAKE_OVER: dict[str, dict[str, Any]] = {

@@ -34,8 +34,6 @@ ROLE: dict[str, Any] = {
 }
 EVENT: dict[str, Any] = {
     "id": "2c9e8d7f-6a5b-4c3d-8e2f-1a0b9c8d7e6f",
-    "kind": "waiting",
-    "severity": "warning",
     "subject_type": "pool",
     "subject_id": POOL,
     "subject_name": "orders",
@@ -68,7 +66,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "client": "psycopg 3",
         "text": "prepared statements survive: nothing has to change",
         "snippet": "",
-        "needed": False,
     },
     "Advisory": {
         "cve": "CVE-2025-12819",
@@ -83,7 +80,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "Bound": {
         "kind": "waiting",
         "title": "clients waiting for a connection",
-        "severity": "warning",
         "measures": "clients of a pool that wait",
         "unit": "clients",
         "has_bounds": True,
@@ -96,7 +92,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "setting": "work_mem",
         "now": "64MB",
         "proposed": "32MB",
-        "needs_restart": False,
         "why": "max_connections × work_mem alone would take 6.4 GB",
     },
     "Clients": {
@@ -128,9 +123,7 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "allocated_connections": 10,
         "experiment_connections": 0,
         "unmanaged_connections": 20,
-        "unlimited_entries": 1,
         "used_connections": 22,
-        "in_recovery": False,
         "primary": SERVER,
     },
     "Config": {
@@ -155,8 +148,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "Diff": {
         "name": "pgbouncer.ini",
         "change": "changed",
-        "added": 1,
-        "removed": 1,
         "text": "-orders = host=db1.example.org pool_size=8\n+orders = host=db1.example.org pool_size=10\n",
     },
     "Endpoint": {
@@ -185,7 +176,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "habit": "SET",
         "happens": "the setting stays with a server connection: later transactions of this client miss it",
         "instead": "use SET LOCAL inside the transaction, or ALTER ROLE … SET for all sessions of the role",
-        "statements": 1,
         "calls": 420,
         "sample": "SET search_path = $1",
         "sources": ["pg_stat_statements"],
@@ -193,7 +183,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "History": {"range": "hour", "step_s": 60},
     "IdleMemory": {
         "connections": 9,
-        "measured": False,
         "basis": "published figures of a backend",
         "each_low_bytes": 1500000,
         "each_high_bytes": 14500000,
@@ -256,11 +245,8 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "streaming": True,
         "lag_bytes": 0,
         "lag_s": 0.0,
-        "timeline": 1,
     },
     "Outcome": {
-        "paused": False,
-        "disabled": False,
         "paused_until": None,
         "detail": "Pool orders accepts new clients.",
     },
@@ -281,14 +267,12 @@ COMPONENTS: dict[str, dict[str, Any]] = {
         "pooler": POOLER,
         "cluster": CLUSTER,
         "through": None,
-        "target": "primary",
         "database": "orders",
         "user": "orders_app",
         "user_password": "ROLE-PASSWORD",
         "allowed_users": ["orders_batch"],
         "mode": "transaction",
         "size": 10,
-        "process_count": 1,
         "most_connections": 10,
         "over_budget_confirm": "",
         "over_budget_by": "",
@@ -301,7 +285,6 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "Pooler": POOLER_FIELDS,
     "PoolAccess": {"obstacle": ""},
     "PoolerNode": {
-        "number": 1,
         "host": "db2.example.org",
         "port": 5432,
         "status": "up",
@@ -320,19 +303,14 @@ COMPONENTS: dict[str, dict[str, Any]] = {
     "Rule": {"opens_at": 5.0, "closes_at": 1.0, "for_s": 30},
     "Setting": {
         "name": "max_client_conn",
-        "scope": "program",
-        "type": "number",
         "group": "Pools and clients",
         "label": "max_client_conn",
         "help": "PgBouncer accepts at most this many client connections (default 100), and refuses further ones.",
         "manual_url": "https://www.pgbouncer.org/config.html#max_client_conn",
         "default": "100",
         "unit": "",
-        "minimum": 1.0,
         "maximum": None,
         "choices": [],
-        "may_be_empty": False,
-        "restart": False,
         "only_shown": "",
         "value": "500",
         "live": "500",
