@@ -1,10 +1,12 @@
 """script/up as a newcomer starts it: ready with its demo, once at a time, and gone without a trace."""
 
+import json
 import os
 import re
 import signal
 import sqlite3
 import subprocess
+import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -50,6 +52,17 @@ def rows(installation: Installation, path: str) -> list[dict[str, Any]]:
 def test_it_is_ready_when_it_says_so(installation: Installation) -> None:
     with urllib.request.urlopen(f"{installation.url}/healthz/ready", timeout=5) as answer:
         assert answer.status == 200
+
+
+def test_the_doctor_finds_nothing_wrong(installation: Installation) -> None:
+    of_worker = Path(f"/proc/{heads(installation)['worker']}/environ").read_text()
+    environment = dict(variable.split("=", 1) for variable in of_worker.split("\0") if variable)
+    argv = [sys.executable, "manage.py", "doctor", "--json"]
+    done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    found = {one["subject"]: one for one in json.loads(done.stdout)}
+    assert [one for one in found.values() if not one["is_well"]] == []
+    assert done.returncode == 0
+    assert {"database", "redis", "worker", "beat", "clock of redis", "queue runs", "disk"} <= set(found)
 
 
 def test_quickstart_json_is_private_and_complete(installation: Installation) -> None:

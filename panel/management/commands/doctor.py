@@ -1,0 +1,36 @@
+"""`manage.py doctor`: whether everything the panel needs is well, with a remedy for each thing that is not."""
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management import BaseCommand, CommandParser
+
+from panel import diagnosis
+
+
+class Command(BaseCommand):
+    """Prints a line for each answer; exit code 1 where one of them is not well."""
+
+    help = "Show versions, parts, clocks, queues, disk, permissions and settings, with a remedy for what is wrong."
+    requires_system_checks = []  # it reports their messages itself
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--json", action="store_true", help="print a list of objects instead")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        """Print the answers."""
+        found = list(diagnosis.answers())
+        if options["json"]:
+            self.stdout.write(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
+        else:
+            for one in found:
+                self._print(one)
+        if not all(one.is_well for one in found):
+            raise SystemExit(1)
+
+    def _print(self, one: diagnosis.Answer) -> None:
+        style = self.style.SUCCESS if one.is_well else self.style.ERROR
+        self.stdout.write(f"{style('well ' if one.is_well else 'wrong')} {one.subject}: {one.text}")
+        if one.remedy:
+            self.stdout.write(f"      {one.remedy}")
