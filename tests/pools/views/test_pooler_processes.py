@@ -45,6 +45,15 @@ def test_a_watched_one_has_to_be_taken_over_first(staff: Client) -> None:
     assert "is only watched, so the panel writes none of its files: take it over first" in answer.content.decode()
 
 
+def test_the_commands_where_no_systemd_runs_are_shown(staff: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    running(monkeypatch, {"so_reuseport": "1"})
+    pooler = a_pooler(server_version="PgBouncer 1.24.1", config_dir="/etc/pgbouncer")
+    shown = page_of(staff, pooler, "?count=2").partition("Where no systemd runs")[2]
+    assert "run these as postgres" in " ".join(shown.split())
+    assert "setsid -f /usr/sbin/pgbouncer /etc/pgbouncer/pgbouncer-2.ini" in shown
+    assert "kill -s INT" not in shown  # the port is shared already
+
+
 def test_only_a_pgbouncer_has_the_page(staff: Client) -> None:
     assert staff.get(f"/poolers/{a_pooler(kind='haproxy', port=1).pk}/processes/").status_code == 404
 

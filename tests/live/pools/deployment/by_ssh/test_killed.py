@@ -111,8 +111,8 @@ def running(own: OperatorsPgBouncer) -> Running:
 @pytest.mark.parametrize(
     ("commands", "stride"),
     [
-        pytest.param(True, 1, marks=pytest.mark.slow, id="command"),
-        pytest.param(False, 1, marks=pytest.mark.slow, id="apply"),
+        pytest.param(True, 1, marks=[pytest.mark.slow, pytest.mark.timeout(900)], id="command"),
+        pytest.param(False, 1, marks=[pytest.mark.slow, pytest.mark.timeout(900)], id="apply"),
         pytest.param(True, 5, id="some commands"),
     ],
 )
