@@ -2,11 +2,11 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 from rest_framework.request import Request
 
@@ -45,5 +45,5 @@ def ended(credentials: Collection[Credential]) -> set[Credential]:
     }
 
 
-def _present(rows: Any, field: str) -> set[Any]:
+def _present(rows: QuerySet[Model], field: str) -> set[object]:
     return set(rows.values_list(field, flat=True))

@@ -1,6 +1,6 @@
 """Limits for failed logins (by name and address together, by address, by name) and for wrong tokens."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from axes.attempts import get_cool_off_threshold
 from axes.handlers.database import AxesDatabaseHandler
@@ -8,10 +8,16 @@ from axes.helpers import get_client_username, get_failure_limit
 from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
 from django.core.cache import cache
-from django.db.models import Sum
+from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest
 
 UNKNOWN = "unknown"  # a request through a Unix socket has no address
+
+
+class AxesRequest(HttpRequest):
+    """A request as axes leaves it."""
+
+    axes_ip_address: str | None
 
 
 class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no types
@@ -21,13 +27,13 @@ class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no
     out by failing on purpose.
     """
 
-    def get_failures(self, request: Any, credentials: Any = None) -> int:
+    def get_failures(self, request: AxesRequest, credentials: Mapping[str, object] | None = None) -> int:
         """Return the failures that count against this login; at least the limit where a wider limit is reached."""
         own: int = super().get_failures(request, credentials)
         limit: int = get_failure_limit(request, credentials)
         return max(own, limit) if self._is_locked_widely(request, get_client_username(request, credentials)) else own
 
-    def _is_locked_widely(self, request: Any, name: str | None) -> bool:
+    def _is_locked_widely(self, request: AxesRequest, name: str | None) -> bool:
         recent = AccessAttempt.objects.filter(attempt_time__gt=get_cool_off_threshold(request))
         address = request.axes_ip_address
         if _failures(recent.filter(ip_address=address)) >= settings.LOGIN_FAILURES_BY_ADDRESS:
@@ -38,7 +44,7 @@ class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no
         )
 
 
-def _failures(attempts: Any) -> int:
+def _failures(attempts: QuerySet[Model]) -> int:
     return attempts.aggregate(total=Sum("failures_since_start"))["total"] or 0
 
 

@@ -1,6 +1,6 @@
 """Scopes: what a token, or a user of the panel, may do."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
@@ -15,24 +15,24 @@ if TYPE_CHECKING:  # rest_framework.views imports this module, by DEFAULT_PERMIS
     from rest_framework.views import APIView
 
 
-def person(user: Any) -> User:
+def person(user: object) -> User:
     """Narrow the user of an authenticated request; raises `TypeError` for an anonymous one, which is a bug."""
     if not isinstance(user, User):
         raise TypeError(f"{user!r} is not a logged-in user")
     return user
 
 
-def user_holds(user: Any, scope: str) -> bool:
+def user_holds(user: object, scope: str) -> bool:
     """Tell whether the user holds the scope: staff hold every scope, other logged-in users hold `read`."""
-    return bool(user and user.is_authenticated and (scope == Scope.READ or user.is_staff))
+    return isinstance(user, User) and (scope == Scope.READ or user.is_staff)
 
 
-def holds(user: Any, token: Any, scope: str) -> bool:
+def holds(user: object, token: object, scope: str) -> bool:
     """Tell whether the user holds the scope and, if the request has a token, the token has it too."""
     return user_holds(user, scope) and (not isinstance(token, ApiToken) or token.allows(scope))
 
 
-def grantable(user: Any, token: Any = None) -> list[Scope]:
+def grantable(user: object, token: object = None) -> list[Scope]:
     """Return the scopes that the caller may grant to a new token: those that the caller holds."""
     return [scope for scope in Scope if holds(user, token, scope)]
 

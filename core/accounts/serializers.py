@@ -1,7 +1,6 @@
 """API tokens as JSON; the token itself is in the response to its creation only."""
 
 from datetime import datetime
-from typing import Any
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -68,6 +67,7 @@ class NewTokenSerializer(TokenSerializer):
         fields = [*TokenSerializer.Meta.fields, "token"]
 
     @extend_schema_field(serializers.CharField())
-    def get_token(self, token: ApiToken) -> Any:
+    def get_token(self, token: ApiToken) -> str:
         """Return the text that follows `Authorization: Bearer`."""
-        return self.context["text"]
+        text: str = self.context["text"]
+        return text

@@ -4,6 +4,7 @@ import uuid
 from typing import Any
 
 from celery import Task
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from django.utils.translation import gettext_lazy as _
@@ -40,7 +41,7 @@ def resume() -> None:
     Installation.objects.update(paused_at=None, paused_because="")
 
 
-def in_templates(request: Any) -> dict[str, Any]:
+def in_templates(request: HttpRequest) -> dict[str, object]:
     """Provide `panel_is_paused`, queried once a page and only if a template uses it."""
     return {"panel_is_paused": SimpleLazyObject(is_paused)}
 
@@ -53,7 +54,7 @@ class PausableTask(Task):  # type: ignore[type-arg]
 
     abstract = True
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> object:
         if self.request.called_directly or self.name not in outages.periodic_tasks():
             return self._unless_paused(*args, **kwargs)
         return outages.carry_out(self.name, lambda: self._unless_paused(*args, **kwargs))
@@ -63,7 +64,7 @@ class PausableTask(Task):  # type: ignore[type-arg]
             return False
         return not signed_messages.is_first(str(self.request.id), self.request.expires)
 
-    def _unless_paused(self, *args: Any, **kwargs: Any) -> Any:
+    def _unless_paused(self, *args: Any, **kwargs: Any) -> object:
         if self._is_replayed() or (self.name not in GO_ON and is_paused()):
             return None
         return super().__call__(*args, **kwargs)

@@ -5,7 +5,6 @@ What was carried out stands in the metadata database: who replays messages can c
 
 import logging
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -18,11 +17,11 @@ LIFETIME = timedelta(hours=1)  # Beat sends a message that waits longer again, u
 CLOCKS_DIFFER_BY = timedelta(minutes=10)
 
 
-def give_expiry(body: dict[str, Any]) -> None:
+def give_expiry(body: dict[str, object]) -> None:
     """Let a message of Celery's first protocol, before it is signed, expire within its lifetime."""
     latest = datetime.now(UTC) + LIFETIME
     given = body.get("expires")
-    if not given or datetime.fromisoformat(given) > latest:
+    if not given or datetime.fromisoformat(str(given)) > latest:
         body["expires"] = latest.isoformat()
 
 

@@ -1,6 +1,6 @@
 """Turns DATABASE_URL into Django's settings: SQLite in WAL mode, or PostgreSQL."""
 
-from typing import Any
+from typing import NotRequired, TypedDict
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 SQLITE_OPTIONS = {
@@ -10,7 +10,22 @@ SQLITE_OPTIONS = {
 }
 
 
-def from_url(url: str) -> dict[str, Any]:
+class DatabaseSettings(TypedDict):
+    """Django's settings of one database, as far as the panel sets them."""
+
+    ENGINE: str
+    NAME: str
+    USER: NotRequired[str]
+    PASSWORD: NotRequired[str]
+    HOST: NotRequired[str]
+    PORT: NotRequired[str]
+    OPTIONS: dict[str, object]
+    CONN_MAX_AGE: NotRequired[int]
+    CONN_HEALTH_CHECKS: NotRequired[bool]
+    TEST: NotRequired[dict[str, str]]
+
+
+def from_url(url: str) -> DatabaseSettings:
     """Return Django's settings for `sqlite:///PATH` or `postgres(ql)://user:password@host:port/name?option=value`."""
     parts = urlsplit(url)
     if parts.scheme == "sqlite":

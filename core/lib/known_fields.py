@@ -10,7 +10,7 @@ from rest_framework import serializers
 class KnownFields(serializers.Serializer[Any]):
     """A serializer that refuses unknown fields, naming those it has."""
 
-    def to_internal_value(self, given: Any) -> Any:
+    def to_internal_value(self, given: object) -> object:
         """Validate the values; 400 for each unknown field. Read-only fields are accepted and ignored."""
         unknown = sorted(set(given) - set(self.fields)) if isinstance(given, Mapping) else []
         if unknown:

@@ -1,11 +1,9 @@
 """How deep what somebody sent is nested: everything that walks it later by recursion relies on a limit."""
 
-from typing import Any
-
 MOST_LEVELS = 32
 
 
-def is_too_deep(parsed: Any, levels: int = MOST_LEVELS) -> bool:
+def is_too_deep(parsed: object, levels: int = MOST_LEVELS) -> bool:
     """Tell whether lists and objects are nested deeper than `levels`; walks level by level, without recursion."""
     level = [parsed]
     for _level in range(levels + 1):

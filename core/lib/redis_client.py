@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import redis
 import redis.asyncio
@@ -56,7 +55,7 @@ def asynchronous() -> "redis.asyncio.Redis":
     )
 
 
-def _timeouts(timeout_s: float) -> dict[str, Any]:
+def _timeouts(timeout_s: float) -> dict[str, float]:
     return {"socket_timeout": timeout_s, "socket_connect_timeout": timeout_s}
 
 

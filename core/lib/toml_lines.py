@@ -25,7 +25,7 @@ class NotToml(ValueError):
     """The text is no TOML, or none that can be kept; the message is the reason."""
 
 
-def read(text: str) -> dict[str, Any]:
+def read(text: str) -> dict[str, object]:
     """Parse a text; raises `NotToml`, also for what tomllib itself does not refuse in its own words.
 
     Those are nested arrays (RecursionError), keys of a thousand dots, and integers of more than 4300 digits (the

@@ -1,7 +1,6 @@
 """Errors of the API's views as HTTP responses."""
 
 import logging
-from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import RequestDataTooBig
@@ -21,7 +20,7 @@ OUTAGE = gettext_lazy("the panel's metadata database does not answer: try again 
 logger = logging.getLogger(__name__)
 
 
-def handle_exception(error: Exception, context: dict[str, Any]) -> Response | None:
+def handle_exception(error: Exception, context: dict[str, object]) -> Response | None:
     """Answer domain errors with their own status and message, outages with 503, others as DRF does."""
     if isinstance(error, DomainError):
         return Response(error.response_body(), status=error.status)

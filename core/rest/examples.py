@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 JSON = "application/json"
-Requests = dict[str, list[tuple["StrOrPromise", Any]]]  # summaries and bodies by operation
+Requests = dict[str, list[tuple["StrOrPromise", object]]]  # summaries and bodies by operation
 COMPONENTS = "#/components/schemas/"
 WRITTEN, READ = "readOnly", "writeOnly"  # the marks of properties that requests and answers don't have
-UNNAMED: dict[str, Any] = {"string": "string", "integer": 1, "number": 1.0, "boolean": False}
+UNNAMED: dict[str, object] = {"string": "string", "integer": 1, "number": 1.0, "boolean": False}
 FORMATS = {"uuid": "5f0c1f5e-8a56-4d0e-9a40-6b6f2d3c7e11", "date-time": "2026-03-02T09:30:00Z"}
 
 
@@ -29,11 +29,11 @@ class Examples:
     pairs of summary and body by operation, `responses` bodies, and `changes` what an answer has other than usual.
     """
 
-    fields: Mapping[str, Any] = field(default_factory=dict)
-    components: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    requests: Mapping[str, Sequence[tuple["StrOrPromise", Any]]] = field(default_factory=dict)
-    responses: Mapping[str, Any] = field(default_factory=dict)
-    changes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fields: Mapping[str, object] = field(default_factory=dict)
+    components: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    requests: Mapping[str, Sequence[tuple["StrOrPromise", object]]] = field(default_factory=dict)
+    responses: Mapping[str, object] = field(default_factory=dict)
+    changes: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def with_those_of(self, other: "Examples") -> "Examples":
         """Return the examples of both; those of the other come first."""
@@ -41,7 +41,7 @@ class Examples:
         return Examples(**{name: {**getattr(self, name), **getattr(other, name)} for name in names})
 
 
-def add_examples(result: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+def add_examples(result: dict[str, Any], **_kwargs: object) -> dict[str, Any]:
     """Give each JSON request and each JSON answer an example; a postprocessing hook of drf-spectacular."""
     maker = _Maker(result["components"]["schemas"], _registered())
     for operation in _operations(result):
@@ -64,7 +64,7 @@ def _registered() -> Examples:
     return found
 
 
-def _of_request(maker: "_Maker", name: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+def _of_request(maker: "_Maker", name: str, schema: Mapping[str, Any]) -> dict[str, object]:
     """Return `{example}`, or `{examples}` with their summaries where several are written down."""
     written = maker.examples.requests.get(name, ())
     if len(written) > 1:
@@ -73,11 +73,11 @@ def _of_request(maker: "_Maker", name: str, schema: Mapping[str, Any]) -> dict[s
     return {"example": written[0][1] if written else maker.made(schema, hidden=WRITTEN)}
 
 
-def _of_response(maker: "_Maker", name: str, schema: Mapping[str, Any]) -> Any:
+def _of_response(maker: "_Maker", name: str, schema: Mapping[str, Any]) -> object:
     if name in maker.examples.responses:
         return maker.examples.responses[name]
     made = maker.made(schema, hidden=READ)
-    return made | maker.examples.changes[name] if name in maker.examples.changes else made
+    return {**made, **maker.examples.changes.get(name, {})} if isinstance(made, dict) else made
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class _Maker:
     schemas: Mapping[str, Any]
     examples: Examples
 
-    def made(self, schema: Mapping[str, Any], *, hidden: str, component: str = "") -> Any:
+    def made(self, schema: Mapping[str, Any], *, hidden: str, component: str = "") -> object:
         """Return a value of a schema in this component, without the properties that are marked `hidden`."""
         if "$ref" in schema:
             name = schema["$ref"].removeprefix(COMPONENTS)
@@ -102,7 +102,7 @@ class _Maker:
             return [self.made(schema["items"], hidden=hidden)]
         return _simple(schema)
 
-    def _of_property(self, name: str, schema: Mapping[str, Any], hidden: str, component: str) -> Any:
+    def _of_property(self, name: str, schema: Mapping[str, Any], hidden: str, component: str) -> object:
         """Return the registered value of the component's field, or of any field of that name, or make one."""
         for values in (self.examples.components.get(component, {}), self.examples.fields):
             if name in values:
@@ -110,7 +110,7 @@ class _Maker:
         return self.made(schema, hidden=hidden, component=component)
 
 
-def _simple(schema: Mapping[str, Any]) -> Any:
+def _simple(schema: Mapping[str, Any]) -> object:
     if "default" in schema:
         return schema["default"]
     if "enum" in schema:

@@ -20,8 +20,11 @@ SEARCH_CHARACTERS = 200
 class ListFilter(DjangoFilterBackend):  # type: ignore[misc]  # django-filter carries no types
     """The filters that a view declares."""
 
-    def filter_queryset(self, request: Request, queryset: QuerySet[Model], view: APIView) -> Any:
-        return queryset if getattr(view, "detail", False) else super().filter_queryset(request, queryset, view)
+    def filter_queryset(self, request: Request, queryset: QuerySet[Model], view: APIView) -> QuerySet[Model]:
+        if getattr(view, "detail", False):
+            return queryset
+        found: QuerySet[Model] = super().filter_queryset(request, queryset, view)
+        return found
 
 
 class ListSearch(SearchFilter):
@@ -32,7 +35,7 @@ class ListSearch(SearchFilter):
         private = getattr(view, "private_search_fields", []) if holds(request.user, request.auth, Scope.ADMIN) else []
         return [*(super().get_search_fields(view, request) or []), *private]
 
-    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> Any:
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> QuerySet[Any]:
         return queryset if getattr(view, "detail", False) else super().filter_queryset(request, queryset, view)
 
     def get_search_terms(self, request: Request) -> list[str]:

@@ -1,7 +1,8 @@
 """Parsers of API request bodies."""
 
 import json
-from typing import Any
+from collections.abc import Mapping
+from typing import IO, Any
 
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import ParseError
@@ -13,7 +14,9 @@ from core.lib.nesting import MOST_LEVELS, is_too_deep
 class StorableJSONParser(JSONParser):
     """JSON that can be stored: without lone surrogates, and nested at most `MOST_LEVELS` deep."""
 
-    def parse(self, stream: Any, media_type: str | None = None, parser_context: Any = None) -> Any:
+    def parse(
+        self, stream: IO[bytes], media_type: str | None = None, parser_context: Mapping[str, Any] | None = None
+    ) -> dict[str, Any]:
         """Parse the body; 400 where it is not JSON, holds a lone surrogate or is nested too deep."""
         try:
             parsed = super().parse(stream, media_type, parser_context)

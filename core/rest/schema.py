@@ -36,11 +36,11 @@ class TokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-ca
     target_class = "core.accounts.authentication.TokenAuthentication"
     name = "token"
 
-    def get_security_definition(self, auto_schema: Any) -> dict[str, Any]:
+    def get_security_definition(self, auto_schema: AutoSchema) -> dict[str, str]:
         return {"type": "http", "scheme": "bearer", "description": "A token created at /tokens/"}
 
 
-def document_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def document_errors(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Add the common error response to every operation; a postprocessing hook of drf-spectacular."""
     for operations in result["paths"].values():
         for operation in operations.values():
@@ -49,7 +49,7 @@ def document_errors(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     return result
 
 
-def allow_null(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def allow_null(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Let nullable references be null; a postprocessing hook of drf-spectacular.
 
     It marks the `allOf` around the reference as nullable, which allows no null that the referenced schema refuses
