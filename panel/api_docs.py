@@ -23,7 +23,7 @@ class DocsView(SpectacularSwaggerSplitView):
     template_name = "api/docs.html"
     url_name = "api-schema"
 
-    def handle_exception(self, exc: Exception) -> Any:
+    def handle_exception(self, exc: Exception) -> Any:  # noqa: ANN401 (a redirect too, which the stubs leave out)
         """Redirect anonymous visitors to the login, because people open this page, not scripts."""
         if isinstance(exc, NotAuthenticated):
             return redirect_to_login(self.request.get_full_path())

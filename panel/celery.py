@@ -3,7 +3,6 @@
 import logging
 import os
 import time
-from typing import Any
 
 from celery import Celery
 from celery.signals import (
@@ -29,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 
 @import_modules.connect  # This connects before the application connects its import of Django and the tasks.
-def pause_garbage_collection(**_: Any) -> None:
+def pause_garbage_collection(**_: object) -> None:
     """Pause garbage collection while workers and beat import all tasks."""
     gc_tuning.pause()
 
@@ -40,14 +39,14 @@ app.autodiscover_tasks()
 
 
 @app.on_after_configure.connect
-def sign_messages(sender: Celery, **_: Any) -> None:
+def sign_messages(sender: Celery, **_: object) -> None:
     """Sign what this process sends, and accept only what an accepted certificate signed, where keys are given."""
     if sender.conf.security_key:
         sender.setup_security()
         before_task_publish.connect(_give_expiry, weak=False)
 
 
-def _give_expiry(body: dict[str, Any], **_: Any) -> None:
+def _give_expiry(body: dict[str, object], **_: object) -> None:
     from core.installation import signed_messages  # models, which need Django set up
 
     signed_messages.give_expiry(body)
@@ -60,13 +59,13 @@ files = file_changes.Watch()
 @worker_init.connect
 @worker_process_init.connect
 @beat_init.connect
-def freeze_imported_modules(**_: Any) -> None:
+def freeze_imported_modules(**_: object) -> None:
     """Exclude imported modules from garbage collection, so that none stalls a load; all tasks are imported by now."""
     gc_tuning.freeze_existing()
 
 
 @beat_init.connect
-def recognize_a_copy(**_: Any) -> None:
+def recognize_a_copy(**_: object) -> None:
     """Pause a panel that is a copy before beat sends a task; beat waits while the metadata database is down."""
     from panel import start  # models, which need Django set up
 
@@ -84,13 +83,13 @@ def recognize_a_copy(**_: Any) -> None:
 
 
 @heartbeat_sent.connect
-def send_heartbeat(**_: Any) -> None:
+def send_heartbeat(**_: object) -> None:
     """Write this worker's heartbeat, every 2 s."""
     heartbeats.report_alive()
 
 
 @heartbeat_sent.connect
-def register_changed_files(**_: Any) -> None:
+def register_changed_files(**_: object) -> None:
     """Queue a new description of this worker when its files change, so that runs can use a new JMeter plan."""
     if settings.WORKER.takes_runs and files.found_change():
         queue = queues.of_generator(settings.GENERATOR)
@@ -98,7 +97,7 @@ def register_changed_files(**_: Any) -> None:
 
 
 @worker_ready.connect
-def remove_left_keys(**_: Any) -> None:
+def remove_left_keys(**_: object) -> None:
     """Remove the keys of SSH that a killed worker left here."""
     from pools.hosts import ssh_client  # models, which need Django set up
 
@@ -106,7 +105,7 @@ def remove_left_keys(**_: Any) -> None:
 
 
 @worker_ready.connect
-def ask_for_its_description(**_: Any) -> None:
+def ask_for_its_description(**_: object) -> None:
     """Queue the registration of this worker; it may be ready before its first heartbeat."""
     send_heartbeat()
     if settings.WORKER.takes_runs:

@@ -22,7 +22,7 @@ def open_hosts() -> list[str]:
 
 
 @register(Tags.security)
-def debug_is_for_this_machine(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def debug_is_for_this_machine(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Report debug mode on a reachable host: its error pages show settings and local variables."""
     if not settings.DEBUG or not open_hosts():
         return []
@@ -31,7 +31,7 @@ def debug_is_for_this_machine(app_configs: Sequence[Any] | None, **_: Any) -> li
 
 
 @register(Tags.security)
-def remote_hosts_use_https(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def remote_hosts_use_https(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Warn of cookies that are sent without HTTPS, from which a session can be stolen."""
     if settings.SESSION_COOKIE_SECURE or not open_hosts():
         return []
@@ -41,7 +41,7 @@ def remote_hosts_use_https(app_configs: Sequence[Any] | None, **_: Any) -> list[
 
 
 @register(Tags.security)
-def hosts_are_named(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def hosts_are_named(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Warn of `*` in ALLOWED_HOSTS, which allows host header attacks."""
     if "*" not in settings.ALLOWED_HOSTS:
         return []
@@ -50,7 +50,7 @@ def hosts_are_named(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMe
 
 
 @register(Tags.security)
-def keys_can_seal(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def keys_can_seal(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Report invalid keys; without this check the first password to be stored would fail."""
     faults = []
     for number, key in enumerate(settings.POOLDECK_KEYS, start=1):
@@ -63,7 +63,7 @@ def keys_can_seal(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMess
 
 
 @register(Tags.staticfiles, deploy=True)
-def page_files_are_collected(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def page_files_are_collected(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Warn where collectstatic has not run: pages find their styles in the manifest that it writes."""
     if (settings.STATIC_ROOT / "staticfiles.json").exists() or settings.DEBUG:
         return []
@@ -73,7 +73,7 @@ def page_files_are_collected(app_configs: Sequence[Any] | None, **_: Any) -> lis
 
 
 @register(Tags.compatibility)
-def pgbench_is_there(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def pgbench_is_there(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Warn where pgbench is missing: workers need it, a machine with only the web process does not."""
     try:
         engine(DEFAULT_ENGINE).find()
@@ -84,7 +84,7 @@ def pgbench_is_there(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckM
 
 
 @register(Tags.database)
-def generators_share_a_database(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def generators_share_a_database(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Warn of a named generator with SQLite, which several machines can't share."""
     if settings.GENERATOR == "local" or "sqlite" not in settings.DATABASES["default"]["ENGINE"]:
         return []
@@ -94,7 +94,7 @@ def generators_share_a_database(app_configs: Sequence[Any] | None, **_: Any) -> 
 
 
 @register(Tags.security)
-def webhooks_are_signed(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def webhooks_are_signed(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Warn of an unsigned webhook, to which anybody could send forged events."""
     if not settings.WEBHOOK_URL or settings.WEBHOOK_SECRET:
         return []
@@ -103,7 +103,7 @@ def webhooks_are_signed(app_configs: Sequence[Any] | None, **_: Any) -> list[Che
 
 
 @register(Tags.compatibility)
-def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def mail_has_receivers(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Warn where either the mail server or the recipients are missing, so that no mail is sent."""
     if bool(settings.EMAIL_TO) == (settings.EMAIL_HOST != ""):
         return []
@@ -112,7 +112,7 @@ def mail_has_receivers(app_configs: Sequence[Any] | None, **_: Any) -> list[Chec
 
 
 @register(Tags.compatibility)
-def commands_of_clusters_are_valid(app_configs: Sequence[Any] | None, **_: Any) -> list[CheckMessage]:
+def commands_of_clusters_are_valid(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Report a file of create commands that can't be read or has faults: no cluster could be created by it."""
     try:
         create_file.entries()
@@ -124,7 +124,7 @@ def commands_of_clusters_are_valid(app_configs: Sequence[Any] | None, **_: Any) 
 
 @register(Tags.database)
 def stored_secrets_open(
-    app_configs: Sequence[Any] | None, databases: Sequence[str] | None = None, **_: Any
+    app_configs: Sequence[Any] | None, databases: Sequence[str] | None = None, **_: object
 ) -> list[CheckMessage]:
     """Warn of stored secrets that no key decrypts; runs with `check --database default` only."""
     if not databases:

@@ -78,12 +78,12 @@ class Api:
         self.login = login
         self.context = ssl.create_default_context(cafile=login.cacert or None)
 
-    def get(self, path: str, **query: object) -> Any:
+    def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 (JSON; who asks knows its record)
         """GET; `query` becomes the query string, without what is empty."""
         given = {name: value for name, value in query.items() if value not in ("", None)}
         return self._send("GET", f"{path}?{urllib.parse.urlencode(given)}" if given else path)
 
-    def waited_for(self, path: str) -> Any:
+    def waited_for(self, path: str) -> Any:  # noqa: ANN401 (as `get`)
         """GET once it has settled, or after `WAIT_S`; poll instead while the panel has no place for one who waits."""
         try:
             return self.get(path, wait=WAIT_S)
@@ -93,7 +93,7 @@ class Api:
             time.sleep(error.retry_after_s)
             return self.get(path)
 
-    def post(self, path: str, body: Record) -> Any:
+    def post(self, path: str, body: Record) -> Any:  # noqa: ANN401 (as `get`)
         """Send JSON by POST and return the answer."""
         return self._send("POST", path, json.dumps(body).encode())
 
@@ -107,7 +107,7 @@ class Api:
                 return
             page += 1
 
-    def _send(self, method: str, path: str, body: bytes | None = None) -> Any:
+    def _send(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ANN401 (as `get`)
         headers = {"Authorization": f"Bearer {self.login.token}", "Content-Type": "application/json"}
         url = f"{self.login.url.rstrip('/')}/api/v1/{path}"
         try:
@@ -259,7 +259,7 @@ def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> Reco
     }
 
 
-def _option(text: str) -> tuple[str, Any]:
+def _option(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals:
         raise click.UsageError(f"{text!r} is not an option: use NAME=JSON, such as rate=500")
@@ -395,7 +395,7 @@ def _print_table(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-def _print_json(found: Any) -> None:
+def _print_json(found: object) -> None:
     click.echo(json.dumps(found, indent=2, ensure_ascii=False))
 
 

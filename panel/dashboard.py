@@ -76,9 +76,9 @@ def _first_pool() -> Pool | None:
 def dashboard_live(request: HttpRequest) -> HttpResponse:
     """Answer the part that is polled: the pools' figures from their consoles."""
     rows = pool_rows(_pools())
-    entries = entry_rows(_entries(len(rows)))
-    waiting = sum(row["figures"].cl_waiting for row in [*rows, *entries])
-    context = {"rows": rows, "entries": entries, "waiting": waiting}
+    others = entry_rows(_entries(len(rows)))
+    waiting = sum(row["figures"].cl_waiting for row in [*rows, *others])
+    context = {"rows": rows, "entries": others, "waiting": waiting}
     return render(request, "panel/includes/dashboard_live.html", context)
 
 
@@ -105,7 +105,7 @@ def _counts(rows: QuerySet[Any], field: str) -> Counter[str]:
     return Counter(dict(rows.order_by().values_list(field).annotate(Count("pk"))))
 
 
-def _clusters() -> list[dict[str, Any]]:
+def _clusters() -> list[dict[str, object]]:
     found = list(Cluster.objects.select_related("status").order_by("name")[:CLUSTERS_SHOWN])
     budgets = budget.of_clusters(found)
     return [{"cluster": cluster, "budget": budgets[cluster.pk]} for cluster in found]
@@ -120,7 +120,7 @@ def _entries(shown: int) -> QuerySet[Entry]:
     return unmanaged()[: max(POOLS_SHOWN - shown, LEAST_ENTRIES)]
 
 
-def _runs() -> list[dict[str, Any]]:
+def _runs() -> list[dict[str, object]]:
     """Return the latest runs with sparklines of their throughput."""
     found = list(_measurements().select_related("pool", "cluster")[:RUNS_SHOWN])
     courses = sparklines.of_runs(found)
@@ -132,11 +132,11 @@ def _measurements() -> QuerySet[Run]:
     return Run.objects.top_level().of_people().exclude(purpose=Purpose.PREPARE)
 
 
-def _course(points: list[float]) -> dict[str, Any]:
+def _course(points: list[float]) -> dict[str, object]:
     return {"path": sparklines.path(points), "top": max(points, default=None)}
 
 
-def _problems() -> dict[str, Any]:
+def _problems() -> dict[str, object]:
     """Return the first problems as `shown`, and the number of further ones as `more`."""
     clusters = Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status")
     poolers = Pooler.objects.exclude(error="")

@@ -2,10 +2,10 @@
 
 import logging
 from ipaddress import ip_address
-from typing import Any
 
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
+from core.lib.asgi import Application, Receive, Scope, Send
 from core.lib.env import Networks
 
 logger = logging.getLogger(__name__)
@@ -21,15 +21,17 @@ class TrustedProxies:
     request's own header, the sender chose it: such a request has no address.
     """
 
-    def __init__(self, app: Any, trusted: Networks) -> None:
+    def __init__(self, app: Application, trusted: Networks) -> None:
         self._app = app
-        self._trusting = ProxyHeadersMiddleware(app, [str(network) for network in trusted]) if trusted else app
+        self._trusting = app
+        if trusted:
+            self._trusting = ProxyHeadersMiddleware(app, [str(network) for network in trusted])
         self._trusts_loopback = any(ip_address(here) in network for here in LOOPBACK for network in trusted)
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with a verified client address."""
         if scope["type"] != "http":
-            return await self._app(scope, receive, send)  # type: ignore[no-any-return]
+            return await self._app(scope, receive, send)
         if not self._trusts_loopback and _was_claimed(scope):
             logger.warning(
                 "the web server took a client's address from X-Forwarded-For: start it with --no-proxy-headers, and "
@@ -39,7 +41,7 @@ class TrustedProxies:
         await self._trusting(scope, receive, send)
 
 
-def _was_claimed(scope: Any) -> bool:
+def _was_claimed(scope: Scope) -> bool:
     """Tell whether the client's address is one that the request's own header names."""
     claims = b",".join(value for name, value in scope["headers"] if name == FORWARDED_FOR).decode("latin-1")
     host = (scope.get("client") or ("",))[0]

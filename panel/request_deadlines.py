@@ -6,11 +6,12 @@ A request line or headers of more than `HEAD_BYTES` are answered with the status
 import asyncio
 import sys
 from http import HTTPStatus
-from typing import Any
 
 import h11
 from django.utils.translation import gettext as _
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from core.lib.asgi import Application, Message, Receive, Scope, Send
 
 HEADERS_WITHIN_S = 20.0
 HEAD_BYTES = 65536  # limit for a request line and its headers; h11's own limit is 16 KB
@@ -103,13 +104,13 @@ class HeaderDeadline(H11Protocol):
 class BodyDeadline:
     """ASGI middleware that answers 408 where a request's body does not arrive within `BODY_WITHIN_S`."""
 
-    def __init__(self, app: Any) -> None:
+    def __init__(self, app: Application) -> None:
         self._app = app
 
-    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on; to the application, a late body looks like a client that disconnected."""
         if scope["type"] != "http":
-            return await self._app(scope, receive, send)  # type: ignore[no-any-return]
+            return await self._app(scope, receive, send)
         body = _Body(receive)
         await self._app(scope, body.receive, send)
         if body.is_late:
@@ -123,12 +124,12 @@ class BodyDeadline:
 class _Body:
     """The ASGI messages of one request; the deadline holds for its body only, not for the wait for a disconnect."""
 
-    def __init__(self, receive: Any) -> None:
+    def __init__(self, receive: Receive) -> None:
         self._receive = receive
         self._is_whole = self.is_late = False
         self._ends = asyncio.get_running_loop().time() + BODY_WITHIN_S
 
-    async def receive(self) -> Any:
+    async def receive(self) -> Message:
         """Wait for the next message; return a disconnect where the body is late."""
         if self._is_whole:
             return await self._receive()

@@ -3,9 +3,9 @@
 import json
 import ssl
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypedDict
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -40,17 +40,17 @@ class Api:
     def __init__(self, url: str, token: str, context: ssl.SSLContext | None = None) -> None:
         self.url, self.token, self.context = url, token, context
 
-    def get(self, path: str) -> Any:
+    def get(self, path: str) -> Any:  # noqa: ANN401 (JSON; who asks says which record it is)
         """Send a GET and return the parsed JSON."""
         return self._answer(Request(f"{self.url}/api/v1/{path}"))  # noqa: S310 (our own address)
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
+    def post(self, path: str, body: Mapping[str, object]) -> Any:  # noqa: ANN401 (as `get`)
         """Send a POST and return the parsed JSON."""
         request = Request(f"{self.url}/api/v1/{path}", data=json.dumps(body).encode())  # noqa: S310 (our own address)
         request.add_header("Content-Type", "application/json")
         return self._answer(request)
 
-    def _answer(self, request: Request) -> Any:
+    def _answer(self, request: Request) -> Any:  # noqa: ANN401 (as `get`)
         request.add_header("Authorization", f"Bearer {self.token}")
         try:
             with urlopen(request, timeout=30, context=self.context) as answer:  # noqa: S310 (our own address)
@@ -58,6 +58,54 @@ class Api:
         except HTTPError as error:
             body = error.read().decode(errors="replace")
             raise ProgramFailed(f"{request.method} {request.full_url} answered {error.code}: {body}") from error
+
+
+class ArmRun(TypedDict):
+    """A run of an arm."""
+
+    number: int
+    outcome: str
+    outcome_words: str
+
+
+class Arm(TypedDict):
+    """An arm as the API returns it, as far as it is read here."""
+
+    key: str
+    label: str
+    values: dict[str, str]
+    baseline: str | None
+    skipped: str
+    runs: list[ArmRun]
+    n_valid: int
+    median: float | None
+    low: float | None
+    high: float | None
+    ratio: float | None
+    interval: tuple[float, float] | None
+    figures: dict[str, float | None]
+    published: dict[str, float]
+    verdict: str | None
+
+
+class Progress(TypedDict):
+    """How many runs have ended, out of how many."""
+
+    done: int
+    total: int
+
+
+class Experiment(TypedDict):
+    """An experiment as the API returns it, as far as it is read here."""
+
+    id: str
+    number: int
+    state: str
+    progress: Progress
+    arms: list[Arm]
+    reasons: list[str]
+    conclusion: str
+    notes: list[str]
 
 
 @dataclass(frozen=True)
@@ -73,11 +121,16 @@ class Part:
     seconds: int
     refused: tuple[str, ...] = ()
 
-    def request(self, cluster_id: str) -> dict[str, Any]:
+    def request(self, cluster_id: str) -> dict[str, object]:
         """Return the body of POST experiments/."""
-        options = {"duration": self.duration_s, "warm_up": None}  # a first look takes a minute and a half
-        form = {"seconds": self.seconds, "options": options, "dataset": {"scale": SCALE}}
-        return {"playbook": self.playbook, "cluster": cluster_id, "arms": list(self.arms), **form}
+        return {
+            "playbook": self.playbook,
+            "cluster": cluster_id,
+            "arms": list(self.arms),
+            "seconds": self.seconds,
+            "options": {"duration": self.duration_s, "warm_up": None},  # a first look takes a minute and a half
+            "dataset": {"scale": SCALE},
+        }
 
     @property
     def within_s(self) -> float:
@@ -98,7 +151,7 @@ class MeasuredPart:
 
     part: Part
     title: str
-    experiment: dict[str, Any] = field(repr=False)
+    experiment: Experiment = field(repr=False)
 
     @property
     def is_valid(self) -> bool:
@@ -113,9 +166,9 @@ class MeasuredPart:
         is_compared = any(arm["key"] in measured and arm["baseline"] in measured for arm in arms)
         return self.experiment["state"] == "succeeded" and is_whole and is_compared
 
-    def _counts(self, arm: dict[str, Any]) -> bool:
+    def _counts(self, arm: Arm) -> bool:
         refused = sum(run["outcome"] == "refused" for run in arm["runs"]) if arm["key"] in self.part.refused else 0
-        return bool(max(arm["n_valid"], refused) >= ENOUGH_REPEATS)
+        return max(arm["n_valid"], refused) >= ENOUGH_REPEATS
 
     def lost(self) -> Iterator[str]:
         """Yield a sentence for each arm that was not measured, and for each run that does not count."""
@@ -138,7 +191,7 @@ def _carried_out(api: Api, part: Part, cluster_id: str, supervisor: Supervisor, 
     title = str(api.get(f"playbooks/{part.playbook}/")["title"])
     blocks = f"blocks of {len(part.arms)} arms of {part.duration_s} s each"
     steps.report(f"running the playbook {part.playbook}: {blocks}, until all are decided or {part.seconds} s are over")
-    record = api.post("experiments/", part.request(cluster_id))
+    record: Experiment = api.post("experiments/", part.request(cluster_id))
     deadline = time.monotonic() + part.within_s
     while record["state"] not in ENDED:
         if time.monotonic() > deadline:
@@ -169,7 +222,7 @@ def _paragraph(one: MeasuredPart) -> Iterator[str]:
     yield from one.lost()
 
 
-def _table(arms: list[dict[str, Any]]) -> list[str]:
+def _table(arms: list[Arm]) -> list[str]:
     rows = [HEADINGS, *(_row(arm, arms) for arm in arms)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     lines = ["  ".join(_cells(row, widths)).rstrip() for row in rows]
@@ -182,14 +235,14 @@ def _cells(row: tuple[str, ...], widths: list[int]) -> list[str]:
     return [cell.ljust(widths[at]) if at in texts else cell.rjust(widths[at]) for at, cell in enumerate(row)]
 
 
-def _row(arm: dict[str, Any], arms: list[dict[str, Any]]) -> tuple[str, ...]:
+def _row(arm: Arm, arms: list[Arm]) -> tuple[str, ...]:
     interval = arm["interval"]
-    has_figures = arm["median"] is not None
+    median, low, high = arm["median"], arm["low"], arm["high"]
     return (
         arm["label"],
         "direct" if arm["values"]["endpoint"] in DIRECT else "pooled",
-        _rate(arm["median"]) if has_figures else "-",
-        f"{_rate(arm['low'])} to {_rate(arm['high'])}" if has_figures else "-",
+        "-" if median is None else _rate(median),
+        "-" if low is None or high is None else f"{_rate(low)} to {_rate(high)}",
         _number(arm["figures"].get("latency_avg_ms"), 3),
         _number(arm["figures"].get("average_connection_ms"), 3),
         _number(arm["ratio"], 2),

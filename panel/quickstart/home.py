@@ -27,7 +27,7 @@ class Home:
         self.log_folder = path / "log"
         self.quickstart_path = path / "quickstart.json"
         self._kept_path = path / "installation.json"
-        self._kept: dict[str, dict[str, Any]] = {}
+        self._kept: dict[str, dict[str, object]] = {}
         self.is_moved = False
 
     def open(self) -> None:
@@ -90,12 +90,12 @@ class Home:
         """Return the file that asks the supervisor to start a program again whose end is on purpose."""
         return self.path / f"restart-{program}"
 
-    def keep(self, group: str, name: str, value: Any) -> None:
+    def keep(self, group: str, name: str, value: object) -> None:
         """Remember a value for the next start."""
         self._kept.setdefault(group, {})[name] = value
         private_files.replace(self._kept_path, json.dumps(self._kept, indent=2) + "\n")
 
-    def kept(self, group: str, name: str) -> Any:
+    def kept(self, group: str, name: str) -> Any:  # noqa: ANN401 (JSON; who asks has kept it)
         """Return a value of an earlier start, or None."""
         return self._kept.get(group, {}).get(name)
 
@@ -118,7 +118,7 @@ class Home:
             if not (self.path / name).exists():
                 private_files.replace(self.path / name, text + "\n")
 
-    def read_quickstart(self) -> dict[str, Any]:
+    def read_quickstart(self) -> dict[str, str]:
         """Return `{url, username, password, token}` of the last start; empty before the first."""
         return read_json(self.quickstart_path)
 

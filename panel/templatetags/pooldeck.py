@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import cache
-from typing import Any, Literal, TypeGuard
+from typing import Literal, TypeGuard
 
 from django import template
 from django.forms import BoundField, CheckboxInput, RadioSelect, Select
@@ -84,7 +84,7 @@ def _icon(address: str, extra: str) -> SafeString:
 
 
 @register.inclusion_tag("includes/navigation.html", takes_context=True)
-def navigation(context: dict[str, Any]) -> dict[str, Any]:
+def navigation(context: dict[str, object]) -> dict[str, object]:
     """List the links of the sidebar; `active` marks the section of this page."""
     match = getattr(context.get("request"), "resolver_match", None)
     here = (match.url_name or "") if match else ""
@@ -163,7 +163,7 @@ def state_label(state: str) -> str | Promise:
 
 
 @register.filter
-def read_by(reason: str, user: Any) -> str:
+def read_by(reason: str, user: object) -> str:
     """Return the user's reading of a text that may have a private part; needed only where the text is then cut."""
     return private_text.for_admins(reason) if user_holds(user, Scope.ADMIN) else private_text.for_others(reason)
 
