@@ -1,6 +1,6 @@
 """The REST API of advice on a pool's mode: what clients must change, and what it would break."""
 
-from typing import Any
+from typing import TypedDict
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -49,7 +49,24 @@ class AdviceSerializer(serializers.Serializer[client_advice.Advice]):
     needed = serializers.BooleanField()
 
 
-class ClientsSerializer(serializers.Serializer[dict[str, Any]]):
+class ClientsAdvice(TypedDict):
+    """Advice for any client, and for each known one."""
+
+    keeps_prepared: bool
+    general: list[str]
+    clients: list[client_advice.Advice]
+
+
+def advice_of(now: Situation) -> ClientsAdvice:
+    """Return what clients have to change in this situation."""
+    return {
+        "keeps_prepared": now.keeps_prepared,
+        "general": client_advice.general(now),
+        "clients": client_advice.advise(now),
+    }
+
+
+class ClientsSerializer(serializers.Serializer[ClientsAdvice]):
     """Advice for any client, and for each known one."""
 
     keeps_prepared = serializers.BooleanField(help_text=_("Whether statements prepared by the protocol survive"))
@@ -68,7 +85,15 @@ class LoginSerializer(serializers.Serializer[login_cost.Login]):
     rest_ms = serializers.FloatField(help_text=_("The server and the network"))
 
 
-class LoginsSerializer(serializers.Serializer[dict[str, Any]]):
+class MeasuredLogins(TypedDict):
+    """The cost of logins by each way, and what lowers it."""
+
+    client_auth: str
+    logins: list[login_cost.Login]
+    remedies: list[str]
+
+
+class LoginsSerializer(serializers.Serializer[MeasuredLogins]):
     """The measured cost of logins."""
 
     client_auth = serializers.CharField(
@@ -87,11 +112,12 @@ class ModeAdvice(GenericViewSet[Pool]):
         """Log in several times through the pool and to its cluster, and report where the time went."""
         pool = self.get_object()
         found = login_cost.measure(pool)
-        advice = {
+        measured: MeasuredLogins = {
             "client_auth": login_cost.client_auth_note(pool),
+            "logins": found,
             "remedies": login_cost.remedies_of(pool.pooler, found[0]),
         }
-        return Response(LoginsSerializer({"logins": found, **advice}).data)
+        return Response(LoginsSerializer(measured).data)
 
     @extend_schema(parameters=[MODE], responses=ModeReportSerializer, filters=False)
     @action(detail=True, url_path="mode-check")
@@ -110,5 +136,4 @@ class ModeAdvice(GenericViewSet[Pool]):
         """Report what clients have to change for the pool's mode and its pooler's release."""
         pool = self.get_object()
         now = Situation(pool.mode, client_limits.of(pool.pooler))
-        found = {"general": client_advice.general(now), "clients": client_advice.advise(now)}
-        return Response(ClientsSerializer({"keeps_prepared": now.keeps_prepared, **found}).data)
+        return Response(ClientsSerializer(advice_of(now)).data)

@@ -1,7 +1,5 @@
 """The REST API of clusters, with their current databases and roles."""
 
-from typing import Any, cast
-
 from drf_spectacular.utils import extend_schema
 from rest_framework.decorators import action
 from rest_framework.request import Request
@@ -48,11 +46,9 @@ class ClusterViewSet(
 
     def perform_update(self, serializer: BaseSerializer[Cluster]) -> None:
         """Change a cluster unless it was edited since `version`; without `admin_password` the stored one stays."""
-        values: dict[str, Any] = {**serializer.validated_data}
-        version = expected_version(self.request, values)
-        serializer.instance, _ = clusters.change(
-            self.get_object(), cast(clusters.ClusterValues, values), version, author=person(self.request.user)
-        )
+        values = serializer.validated_data
+        version, author = expected_version(self.request, values), person(self.request.user)
+        serializer.instance, _ = clusters.change(self.get_object(), values, version, author=author)
 
     def perform_destroy(self, instance: Cluster) -> None:
         """Remove a cluster's record; 409 while it has pools."""

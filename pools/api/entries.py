@@ -14,20 +14,20 @@ from rest_framework.viewsets import GenericViewSet, ReadOnlyModelViewSet
 
 from core.lib.known_fields import KnownFields
 from pools import connection_strings
-from pools.advice import client_advice, client_limits, login_cost, mode_linter
+from pools.advice import client_limits, login_cost, mode_linter
 from pools.advice.client_advice import Situation
-from pools.api.client_advice import MODE, ClientsSerializer, LoginSerializer, ModeReportSerializer
+from pools.api.client_advice import MODE, ClientsSerializer, LoginSerializer, ModeReportSerializer, advice_of
 from pools.api.console import ConsoleVerbs
 from pools.api.filters import EntryFilter
 from pools.api.pool_serializers import ConnectionSerializer
 from pools.clusters import endpoints
 from pools.errors import IllegalTransition
-from pools.models import Entry, Mode, Pooler
+from pools.models import Entry, LineSource, Mode, Pooler
 
 FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="uri", description=_("For which client"))
 
 
-class SourceSerializer(serializers.Serializer[dict[str, Any]]):
+class SourceSerializer(serializers.Serializer[LineSource]):
     """Where the line of an entry stands."""
 
     file = serializers.CharField()
@@ -134,8 +134,7 @@ class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
         """Report what clients have to change for the entry's mode and its pooler's release."""
         entry = self.get_object()
         now = Situation(entry.mode, client_limits.of(entry.pooler))
-        found = {"general": client_advice.general(now), "clients": client_advice.advise(now)}
-        return Response(ClientsSerializer({"keeps_prepared": now.keeps_prepared, **found}).data)
+        return Response(ClientsSerializer(advice_of(now)).data)
 
     @extend_schema(request=EntryLoginSerializer, responses=EntryLoginsSerializer, filters=False)
     @action(detail=True, methods=["post"])

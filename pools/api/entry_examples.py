@@ -1,8 +1,8 @@
 """Values of entries' fields in examples."""
 
-from typing import Any
+from collections.abc import Mapping
 
-ENTRY: dict[str, Any] = {
+ENTRY: dict[str, object] = {
     "id": "6a1f0c3e-2b4d-4f58-9c7a-8e5d1b0f3a21",
     "name": "reports",
     "pool": None,
@@ -20,14 +20,14 @@ ENTRY: dict[str, Any] = {
     "kept_because": "",
 }
 SOURCE = {"file": "/etc/pgbouncer/databases.ini", "line": 12}
-WATCHED_LINE: dict[str, Any] = {
+WATCHED_LINE: dict[str, object] = {
     "text": "pgbouncer1.example.org",
     "name": "pgbouncer1.example.org",
     "server_version": "PgBouncer 1.24.1",
     "entries": 5,
     "error": "",
 }
-TAKE_OVER: dict[str, dict[str, Any]] = {
+TAKE_OVER: dict[str, Mapping[str, object]] = {
     "EntryCluster": {"id": "0b8f3c52-6f1d-4f0e-8f0a-3f6f1a2b7c10", "name": "orders"},
     "Place": SOURCE,
     "TriedLogin": {"role": "reports_app", "error": ""},

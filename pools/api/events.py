@@ -1,7 +1,5 @@
 """The REST API of events."""
 
-from typing import Any
-
 import django_filters
 from django.db.models import QuerySet
 from drf_spectacular.utils import extend_schema
@@ -65,7 +63,7 @@ class EventViewSet(ReadOnlyModelViewSet[Event]):
 
     @extend_schema(request=None, responses=EventSerializer)
     @action(detail=True, methods=["post"])
-    def acknowledge(self, request: Request, pk: Any) -> Response:
+    def acknowledge(self, request: Request, pk: str) -> Response:
         """Record who has seen it; the first one stays."""
         event = self.get_object()
         event.acknowledge(person(request.user))

@@ -1,6 +1,6 @@
 """Values of the fields of clusters, poolers and pools in examples, and the ids to which other examples refer."""
 
-from typing import Any
+from collections.abc import Mapping
 
 from pools.api.entry_examples import ENTRY, SOURCE, TAKE_OVER, WATCHED_LINE
 from pools.api.host_examples import HOSTS
@@ -12,7 +12,7 @@ HBA = "hostssl all all 10.20.0.0/16 scram-sha-256\n"
 DATABASES_INI = (
     "[databases]\norders = host=db1.example.org port=5432 dbname=orders pool_size=10 pool_mode=transaction\n"
 )
-REVISION: dict[str, Any] = {
+REVISION: dict[str, object] = {
     "id": "7e6f5d4c-3b2a-4190-8f7e-6d5c4b3a2f10",
     "number": 12,
     "state": "applied",
@@ -22,7 +22,7 @@ REVISION: dict[str, Any] = {
     "author": "admin",
     "finished_at": "2026-03-05T16:12:47Z",
 }
-ROLE: dict[str, Any] = {
+ROLE: dict[str, object] = {
     "name": "orders_app",
     "can_login": True,
     "connection_limit": -1,
@@ -32,7 +32,7 @@ ROLE: dict[str, Any] = {
     "connections": 8,
     "owns": [{"database": "orders", "kind": "object", "count": 14}],
 }
-EVENT: dict[str, Any] = {
+EVENT: dict[str, object] = {
     "id": "2c9e8d7f-6a5b-4c3d-8e2f-1a0b9c8d7e6f",
     "subject_type": "pool",
     "subject_id": POOL,
@@ -44,7 +44,7 @@ EVENT: dict[str, Any] = {
     "acknowledged_at": None,
     "acknowledged_by": "",
 }
-SHELF_ENTRY: dict[str, Any] = {
+SHELF_ENTRY: dict[str, object] = {
     "cluster": CLUSTER,
     "name": "",
     "size": "db-s-2vcpu-4gb",
@@ -58,7 +58,7 @@ SHELF_ENTRY: dict[str, Any] = {
 SERVER = {"host": "db1.example.org", "port": 5432}
 STATES = {"active": 3, "idle": 9}
 
-COMPONENTS: dict[str, dict[str, Any]] = {
+COMPONENTS: dict[str, Mapping[str, object]] = {
     **HOSTS,
     **TAKE_OVER,
     "Address": SERVER,

@@ -1,15 +1,13 @@
 """Examples of the operations on clusters, poolers and pools."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 
-from core.rest.examples import Examples
+from core.rest.examples import Examples, Requests
 from pools.api.entry_examples import ENTRY
 from pools.api.example_values import CLUSTER, COMPONENTS, SERVER, STATES
 from pools.api.pooler_examples import POOLER
 
-CLUSTERS: dict[str, Any] = {
+CLUSTERS: Requests = {
     "clusters_create": [
         (
             _("A server with its memory, on which runs that write have to be confirmed"),
@@ -52,7 +50,7 @@ CLUSTERS: dict[str, Any] = {
     ],
     "clusters_users_partial_update": [(_("No further logins"), {"can_login": False})],
 }
-POOLERS: dict[str, Any] = {
+POOLERS: Requests = {
     "poolers_create": [
         (
             _("A PgBouncer whose configuration the panel writes"),
@@ -127,7 +125,7 @@ POOLERS: dict[str, Any] = {
         (_("Take over, and make pools of two entries"), {"entries": ["orders", "reports"]}),
     ],
 }
-HOSTS: dict[str, Any] = {
+HOSTS: Requests = {
     "hosts_create": [
         (
             _("A host, by the account that owns the pooler's files"),
@@ -136,7 +134,7 @@ HOSTS: dict[str, Any] = {
     ],
     "hosts_partial_update": [(_("Another port"), {"version": 2, "port": 2222})],
 }
-POOLS: dict[str, Any] = {
+POOLS: Requests = {
     "pools_create": [
         (
             _("A pool for one role in transaction mode"),
@@ -166,7 +164,7 @@ POOLS: dict[str, Any] = {
     ],
     "pools_partial_update": [(_("Another size, unless it was changed in the meantime"), {"version": 2, "size": 20})],
 }
-EVENTS_AND_SHELF: dict[str, Any] = {
+EVENTS_AND_SHELF: Requests = {
     "events_thresholds_partial_update": [
         (_("Only if many clients wait for a minute"), {"opens_at": 10, "closes_at": 2, "for_s": 60})
     ],
@@ -178,7 +176,7 @@ EVENTS_AND_SHELF: dict[str, Any] = {
     ],
     "shelf_partial_update": [(_("Keep the databases when it is returned"), {"drop_on_return": False})],
 }
-SHOWN: dict[str, Any] = {
+SHOWN: dict[str, object] = {
     "count": 1,
     "next": None,
     "previous": None,

@@ -1,13 +1,13 @@
 """The filters of the lists of clusters and pools, and the flag that shows what experiments made for themselves."""
 
-from typing import Any
-
 import django_filters
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
 from pools.models import Cluster, ClusterState, Entry, Management, Pool, Pooler
+from pools.models.poolers import PoolerQuerySet
+from pools.models.pools import PoolQuerySet
 
 EXPERIMENTS_HELP = _("Also those that experiments made for themselves")
 EXPERIMENTS = OpenApiParameter("experiments", OpenApiTypes.BOOL, default=False, description=EXPERIMENTS_HELP)
@@ -32,7 +32,7 @@ class PoolerFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-fi
         model = Pooler
         fields = ["name", "kind", "host", "state", "generator", "management"]
 
-    def managed(self, poolers: Any, name: str, value: str) -> Any:
+    def managed(self, poolers: PoolerQuerySet, name: str, value: str) -> PoolerQuerySet:
         """Keep the poolers of one management: watched, or managed."""
         return poolers.watched() if value == Management.WATCHED else poolers.managed()
 
@@ -56,11 +56,11 @@ class PoolFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filt
         model = Pool
         fields = ["name", "pooler", "cluster", "database", "user", "mode", "state"]
 
-    def filter_queryset(self, queryset: Any) -> Any:
+    def filter_queryset(self, queryset: PoolQuerySet) -> PoolQuerySet:
         """Leave out what nobody asked for."""
-        found = super().filter_queryset(queryset)
+        found: PoolQuerySet = super().filter_queryset(queryset)
         return found if self.form.cleaned_data.get("experiments") else found.of_people()
 
-    def shown(self, pools: Any, name: str, value: bool) -> Any:
+    def shown(self, pools: PoolQuerySet, name: str, value: bool) -> PoolQuerySet:
         """Filter nothing: `filter_queryset` does, where the parameter is not given too."""
         return pools

@@ -1,6 +1,6 @@
 """The REST API of recorded figures: minutes of pools and poolers, aggregated for an hour, a day or a week."""
 
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 from django.utils.translation import gettext
@@ -19,7 +19,14 @@ from pools.monitoring.history import RANGES, History, Point, Range
 from pools.monitoring.rates import FIGURES
 
 
-class FigureSerializer(serializers.Serializer[dict[str, Any]]):
+class Figure(TypedDict):
+    """The average and the maximum of a figure over one step."""
+
+    avg: float | None
+    max: float | None
+
+
+class FigureSerializer(serializers.Serializer[Figure]):
     """A figure over one step; null where nothing ended, or where the kind of pooler does not count it."""
 
     avg = serializers.FloatField(allow_null=True)
@@ -36,9 +43,11 @@ class PointSerializer(serializers.Serializer[Point]):
         """Add each figure by its name."""
         return {**super().get_fields(), **{name: FigureSerializer() for name in FIGURES}}
 
-    def to_representation(self, instance: Point) -> dict[str, Any]:
+    def to_representation(self, instance: Point) -> dict[str, object]:
         """Return the figures as `{avg, max}`."""
-        figures = {name: {"avg": instance.average[name], "max": instance.maximum[name]} for name in FIGURES}
+        figures: dict[str, Figure] = {
+            name: {"avg": instance.average[name], "max": instance.maximum[name]} for name in FIGURES
+        }
         return {"at": instance.time.isoformat(), "looks": instance.snapshots, **figures}
 
 

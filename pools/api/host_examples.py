@@ -1,19 +1,23 @@
 """Values of hosts' fields in examples."""
 
-from typing import Any
+from collections.abc import Mapping
 
-FOUND_POOLER: dict[str, Any] = {
+PROCESS = {"pid": 812, "user": "postgres", "main_file": "/etc/pgbouncer/pgbouncer.ini"}
+FOUND_POOLER: dict[str, object] = {
     "kind": "pgbouncer",
     "main_file": "/etc/pgbouncer/pgbouncer.ini",
     "ports": [6432],
     "addresses": ["127.0.0.1"],
     "socket_folders": ["/var/run/postgresql"],
     "control_sockets": [],
-    "processes": [{"pid": 812, "user": "postgres", "main_file": "/etc/pgbouncer/pgbouncer.ini"}],
+    "processes": [PROCESS],
     "version": "PgBouncer 1.24.1",
     "unit": "pgbouncer.service",
 }
-HOST: dict[str, Any] = {
+FINGERPRINT = "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"
+HOST_KEY = {"type": "ssh-ed25519", "fingerprint": FINGERPRINT}
+PROGRAM = {"path": "/usr/sbin/pgbouncer", "version": "PgBouncer 1.24.1"}
+HOST: dict[str, object] = {
     "id": "6a1d9c3e-2f4b-4e57-9b80-1c2d3e4f5a60",
     "version": 2,
     "name": "db-1",
@@ -27,18 +31,18 @@ HOST: dict[str, Any] = {
         'permitopen="[/var/run/postgresql/.s.PGSQL.6432]:*" '
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKl0… pooldeck-6a1d9c3e-2f4b-4e57-9b80-1c2d3e4f5a60"
     ),
-    "host_key": {"type": "ssh-ed25519", "fingerprint": "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"},
+    "host_key": HOST_KEY,
     "offered_host_key": None,
     "state": "online",
     "error": "",
-    "programs": {"pgbouncer": {"path": "/usr/sbin/pgbouncer", "version": "PgBouncer 1.24.1"}},
+    "programs": {"pgbouncer": PROGRAM},
     "found": [FOUND_POOLER],
 }
-HOSTS: dict[str, dict[str, Any]] = {
-    "ConfirmedKey": {"fingerprint": "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU"},
+HOSTS: dict[str, Mapping[str, object]] = {
+    "ConfirmedKey": {"fingerprint": FINGERPRINT},
     "FoundPooler": FOUND_POOLER,
-    "FoundProcess": FOUND_POOLER["processes"][0],
+    "FoundProcess": PROCESS,
     "Host": HOST,
-    "HostKey": HOST["host_key"],
-    "InstalledProgram": HOST["programs"]["pgbouncer"] | {"fault": ""},
+    "HostKey": HOST_KEY,
+    "InstalledProgram": PROGRAM | {"fault": ""},
 }

@@ -1,6 +1,6 @@
 """The REST API of hosts that are reached by SSH; all of it needs the scope `admin`."""
 
-from typing import Any, cast
+from typing import TypedDict
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema, extend_schema_field
@@ -15,10 +15,17 @@ from core.lib.known_fields import KnownFields
 from pools.api.versions import expected_version
 from pools.hosts import keys
 from pools.inventory import hosts
-from pools.models import Host, PoolerKind
+from pools.models import FoundPooler, FoundProcess, Host, PoolerKind
 
 
-class HostKeySerializer(serializers.Serializer[dict[str, str]]):
+class ShownKey(TypedDict):
+    """A key of the host's own."""
+
+    type: str
+    fingerprint: str
+
+
+class HostKeySerializer(serializers.Serializer[ShownKey]):
     """A key of the host's own, by which the panel knows it."""
 
     type = serializers.CharField()
@@ -33,7 +40,7 @@ class InstalledProgramSerializer(serializers.Serializer[dict[str, str]]):
     fault = serializers.CharField(required=False, help_text=_("Why it does not work there (bwrap, by a trial)"))
 
 
-class FoundProcessSerializer(serializers.Serializer[dict[str, Any]]):
+class FoundProcessSerializer(serializers.Serializer[FoundProcess]):
     """A process of a pooler."""
 
     pid = serializers.IntegerField()
@@ -41,7 +48,7 @@ class FoundProcessSerializer(serializers.Serializer[dict[str, Any]]):
     main_file = serializers.CharField(allow_blank=True)
 
 
-class FoundPoolerSerializer(serializers.Serializer[dict[str, Any]]):
+class FoundPoolerSerializer(serializers.Serializer[FoundPooler]):
     """A pooler that runs on a host; those of one kind that share their ports are one."""
 
     kind = serializers.ChoiceField(PoolerKind.choices)
@@ -61,7 +68,7 @@ class FoundPoolerSerializer(serializers.Serializer[dict[str, Any]]):
     unit = serializers.CharField(allow_blank=True, help_text=_("Of systemd"))
 
 
-class FoundPoolersSerializer(serializers.Serializer[dict[str, Any]]):
+class FoundPoolersSerializer(serializers.Serializer[dict[str, list[FoundPooler]]]):
     """The poolers that run on a host."""
 
     results = FoundPoolerSerializer(many=True)
@@ -107,24 +114,24 @@ class HostSerializer(KnownFields, serializers.ModelSerializer[Host]):
             "updated_at",
         ]
         read_only_fields = ["public_key", "state", "error", "discovered_at", "checked_at"]
-        extra_kwargs: dict[str, Any] = {"name": {"validators": []}}  # pools.inventory.hosts says which names are taken
+        extra_kwargs: dict[str, object] = {"name": {"validators": []}}  # pools.inventory.hosts refuses taken names
 
     def get_authorized_keys_line(self, host: Host) -> str:
         """Return the line that lets the panel in, for ~/.ssh/authorized_keys of the account."""
         return keys.authorized_keys_line(host)
 
     @extend_schema_field(HostKeySerializer(allow_null=True))
-    def get_host_key(self, host: Host) -> Any:
+    def get_host_key(self, host: Host) -> ShownKey | None:
         """Return the key that a person has confirmed; null before."""
         return _host_key(host.host_key)
 
     @extend_schema_field(HostKeySerializer(allow_null=True))
-    def get_offered_host_key(self, host: Host) -> Any:
+    def get_offered_host_key(self, host: Host) -> ShownKey | None:
         """Return the other key that the host showed at the last check, which may be confirmed; null for none."""
         return _host_key(host.offered_host_key)
 
 
-def _host_key(key: str) -> dict[str, str] | None:
+def _host_key(key: str) -> ShownKey | None:
     return {"type": keys.type_of(key), "fingerprint": keys.fingerprint(key)} if key else None
 
 
@@ -145,11 +152,9 @@ class HostViewSet(ModelViewSet[Host]):
 
     def perform_update(self, serializer: serializers.BaseSerializer[Host]) -> None:
         """Change a host unless it was edited since `version`; its confirmed key stays the only one accepted."""
-        values: dict[str, Any] = {**serializer.validated_data}
+        values = serializer.validated_data
         version = expected_version(self.request, values)
-        serializer.instance = hosts.change(
-            self.get_object(), cast(hosts.HostValues, values), version, person(self.request.user)
-        )
+        serializer.instance = hosts.change(self.get_object(), values, version, person(self.request.user))
 
     def perform_destroy(self, instance: Host) -> None:
         """Remove a host's record, and the panel's key with it; 409 while something needs it."""
@@ -176,5 +181,4 @@ class HostViewSet(ModelViewSet[Host]):
     @action(detail=True, methods=["post"])
     def discover(self, request: Request, pk: str) -> Response:
         """Find the poolers that run there; 502 where the host can't be reached."""
-        results: Any = hosts.discover(self.get_object())
-        return Response(FoundPoolersSerializer({"results": results}).data)
+        return Response(FoundPoolersSerializer({"results": hosts.discover(self.get_object())}).data)

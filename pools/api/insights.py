@@ -1,7 +1,5 @@
 """The REST API of the current activity on a cluster's server."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema, extend_schema_field
 from rest_framework import serializers
@@ -12,17 +10,17 @@ from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.models import Scope
 from core.accounts.permissions import holds
-from pools.api.serializers import AddressSerializer
+from pools.api.serializers import Address, AddressSerializer
 from pools.clusters import activity as cluster_activity
 from pools.clusters import topology
-from pools.clusters.activity import Bar, IdleMemory, Insights
-from pools.clusters.memory_budget import MemoryBudget
+from pools.clusters.activity import Bar, IdleMemory, Insights, OwnSetting, StateTotal, Transaction, Wait
+from pools.clusters.memory_budget import Change, MemoryBudget, Term
 from pools.models import Cluster
 
 NODE = OpenApiParameter("node", description=_("A node's id, or `own`: the cluster's own address; default: the primary"))
 
 
-class StateTotalSerializer(serializers.Serializer[Any]):
+class StateTotalSerializer(serializers.Serializer[StateTotal]):
     """The connections in one state."""
 
     state = serializers.CharField(help_text=_("As PostgreSQL names it; `hidden` where the panel's role may not see it"))
@@ -43,7 +41,7 @@ class GroupSerializer(serializers.Serializer[Bar]):
         return {part.state: part.connections for part in bar.parts}
 
 
-class TransactionSerializer(serializers.Serializer[dict[str, Any]]):
+class TransactionSerializer(serializers.Serializer[Transaction]):
     """An open transaction; the query is truncated, and omitted where it mentions a password."""
 
     pid = serializers.IntegerField()
@@ -59,12 +57,12 @@ class TransactionSerializer(serializers.Serializer[dict[str, Any]]):
     query = serializers.CharField(allow_blank=True, help_text=_("With `$n` for literals, as in pg_stat_statements"))
     text = serializers.SerializerMethodField()
 
-    def get_text(self, transaction: dict[str, Any]) -> str | None:
+    def get_text(self, transaction: Transaction) -> str | None:
         """Return the query with its literals to the scope `admin`, else null."""
-        return str(transaction["text"]) if self.context["is_admin"] else None
+        return transaction["text"] if self.context["is_admin"] else None
 
 
-class WaitSerializer(serializers.Serializer[dict[str, Any]]):
+class WaitSerializer(serializers.Serializer[Wait]):
     """What sessions that are not idle wait for; empty: nothing."""
 
     type = serializers.CharField(allow_blank=True)
@@ -88,7 +86,7 @@ class IdleMemorySerializer(serializers.Serializer[IdleMemory]):
         return idle.measured is not None
 
 
-class TermSerializer(serializers.Serializer[Any]):
+class TermSerializer(serializers.Serializer[Term]):
     """A summand of the memory budget."""
 
     name = serializers.CharField()
@@ -96,7 +94,7 @@ class TermSerializer(serializers.Serializer[Any]):
     bytes = serializers.IntegerField(source="size")
 
 
-class ChangeSerializer(serializers.Serializer[Any]):
+class ChangeSerializer(serializers.Serializer[Change]):
     """A setting that would satisfy the rule."""
 
     setting = serializers.CharField()
@@ -121,7 +119,7 @@ class MemorySerializer(serializers.Serializer[MemoryBudget]):
     changes = ChangeSerializer(many=True)
 
 
-class OwnSettingSerializer(serializers.Serializer[dict[str, Any]]):
+class OwnSettingSerializer(serializers.Serializer[OwnSetting]):
     """A memory setting of a database or a role."""
 
     database = serializers.CharField(allow_null=True)
@@ -147,7 +145,7 @@ class InsightsSerializer(serializers.Serializer[Insights]):
     own_settings = OwnSettingSerializer(many=True)
 
     @extend_schema_field(AddressSerializer())
-    def get_server(self, snapshot: Insights) -> Any:
+    def get_server(self, snapshot: Insights) -> Address:
         """Return the host and port of the server."""
         host, port = snapshot.place.address
         return {"host": host, "port": port}

@@ -117,7 +117,7 @@ async def _stream(
             yield f"event: figures\ndata: {text}\n\n".encode()
 
 
-def payload(snapshot: ConsoleSnapshot, kind: str, name: str | None) -> dict[str, Any]:
+def payload(snapshot: ConsoleSnapshot, kind: str, name: str | None) -> dict[str, object]:
     """Return `{t, error, …every figure}` of a pool, or of all pools without a name; an error replaces the figures.
 
     A figure that the kind of pooler does not count is None.

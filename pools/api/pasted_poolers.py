@@ -1,7 +1,5 @@
 """The REST API that registers many poolers at once, to be watched."""
 
-from typing import Any
-
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -49,7 +47,7 @@ class WatchedLineSerializer(serializers.Serializer[Outcome]):
     error = serializers.CharField(allow_blank=True)
 
 
-class WatchedSerializer(serializers.Serializer[dict[str, Any]]):
+class WatchedSerializer(serializers.Serializer[dict[str, list[Outcome]]]):
     """The outcome of each line, in order."""
 
     results = WatchedLineSerializer(many=True)

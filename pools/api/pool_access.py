@@ -1,6 +1,7 @@
 """The REST API of who may log in to the pools of a pooler."""
 
-from typing import Any
+from typing import TypedDict
+from uuid import UUID
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
@@ -30,7 +31,14 @@ class OpenPoolSerializer(serializers.Serializer[OpenPool]):
     connected = serializers.ListField(child=serializers.CharField(), help_text=_("Those of them in it now"))
 
 
-class PoolAccessSerializer(serializers.Serializer[dict[str, Any]]):
+class PoolAccess(TypedDict):
+    """The open pools of a pooler, and why rules are not in use there."""
+
+    open_pools: list[pool_access.OpenPool]
+    obstacle: str
+
+
+class PoolAccessSerializer(serializers.Serializer[PoolAccess]):
     """The open pools of a pooler; `obstacle` is why rules are not in use there."""
 
     open_pools = OpenPoolSerializer(many=True)
@@ -43,7 +51,7 @@ class RestrictPoolsSerializer(KnownFields):
     confirm = serializers.CharField(required=False, allow_blank=True, default="")
 
 
-class RestrictedSerializer(serializers.Serializer[dict[str, Any]]):
+class RestrictedSerializer(serializers.Serializer[dict[str, list[UUID]]]):
     """The pools that let in only their own user from the next apply on."""
 
     pools = serializers.ListField(child=serializers.UUIDField())
@@ -57,7 +65,7 @@ class AccessActions(GenericViewSet[Pooler]):
     def access(self, request: Request, pk: str) -> Response:
         """List the pools that are open to every user that the pooler knows, and whom they would refuse."""
         pooler = self.get_object()
-        found = {"open_pools": pool_access.review(pooler), "obstacle": pool_access.obstacle(pooler)}
+        found: PoolAccess = {"open_pools": pool_access.review(pooler), "obstacle": pool_access.obstacle(pooler)}
         return Response(PoolAccessSerializer(found).data)
 
     @extend_schema(request=RestrictPoolsSerializer, responses={202: RestrictedSerializer}, filters=False)

@@ -1,5 +1,6 @@
 """Pools and where their clients log in as JSON; passwords are write-only. The rules are in `pools.inventory`."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -39,7 +40,7 @@ class UsersField(serializers.ListField):
 
     child = serializers.CharField(max_length=63)
 
-    def to_representation(self, data: Any) -> list[Any]:
+    def to_representation(self, data: Any) -> list[str]:  # noqa: ANN401 (DRF says a list, and a pool has a text)
         """Return the list of a pool's text."""
         return data.split("\n") if data else []
 
@@ -94,7 +95,7 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
             "updated_at",
         ]
         read_only_fields = ["over_budget_by", "state", "state_reason", "paused_until"]
-        extra_kwargs: dict[str, Any] = {
+        extra_kwargs: dict[str, object] = {
             "name": {"required": False, "help_text": _("Of a Pgpool-II or HAProxy: the database's, if left out")},
             "size": {
                 "required": False,
@@ -108,7 +109,7 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
         return budget.most_connections(pool)
 
     @extend_schema_field(EndpointSerializer())
-    def get_connection(self, pool: Pool) -> Any:
+    def get_connection(self, pool: Pool) -> Mapping[str, object]:
         """Return the address for clients; `uri` is empty where the pool was refused before it was ever live."""
         address = EndpointSerializer(endpoints.address_of_pool(pool)).data
         return address | {"uri": ""} if pool.was_never_live else address

@@ -1,9 +1,7 @@
 """Values of poolers' fields in examples."""
 
-from typing import Any
-
 POOLER = "4d2a7b96-1c3e-4a58-b7d9-90e1f2a3b4c5"
-POOLER_FIELDS: dict[str, Any] = {
+POOLER_FIELDS: dict[str, object] = {
     "id": POOLER,
     "version": 3,
     "name": "pgbouncer-1",

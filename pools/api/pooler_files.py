@@ -206,7 +206,7 @@ def _answer(wanted: WantedFiles, kind: str) -> HttpResponse:
     return HttpResponse(body, content_type=content_type, headers=headers)
 
 
-def given_file_row(given: GivenFile) -> dict[str, Any]:
+def given_file_row(given: GivenFile) -> dict[str, object]:
     """Return a given file as `GivenFileSerializer` shows it."""
     certificate, file = given.certificate, given.file
     return {

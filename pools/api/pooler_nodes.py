@@ -68,6 +68,6 @@ class NodeActions(GenericViewSet[Pooler]):
         backends.change(pooler, asked.validated_data["number"], verb, person(request.user))
         return self._listed(backends.list_after_change(pooler))
 
-    def _listed(self, nodes: Any) -> Response:
+    def _listed(self, nodes: list[Node]) -> Response:
         page: Any = self.paginate_queryset(nodes)
         return self.get_paginated_response(PoolerNodeSerializer(page, many=True).data)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from django.db import transaction
 from django.utils.translation import gettext
@@ -24,11 +24,42 @@ from pools.models import Pooler
 from pools.poolers import KINDS, live_settings, settings_schema, shown_secrets
 from pools.poolers.settings_schema import Scope, Setting, Type
 
-DESIRED = ("settings", "user_settings")
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
+
 TOO_EARLY = _("register it first: its settings depend on its release")
 
 
-class SettingSerializer(serializers.Serializer[Any]):
+class DesiredSettings(TypedDict, total=False):
+    """What an edit of a pooler says of its settings; None removes one."""
+
+    settings: dict[str, object]
+    user_settings: dict[str, dict[str, object]]
+
+
+class SettingRow(TypedDict):
+    """A setting as `SettingSerializer` shows it."""
+
+    name: str
+    scope: str
+    type: str
+    group: str
+    label: str
+    help: "StrOrPromise"
+    manual_url: str
+    default: str
+    unit: str
+    minimum: float | None
+    maximum: float | None
+    choices: list[str]
+    may_be_empty: bool
+    restart: bool
+    only_shown: "StrOrPromise"
+    value: object
+    live: str | None
+
+
+class SettingSerializer(serializers.Serializer[SettingRow]):
     """A setting of this release: what it accepts, its given value, and its live one (null: unknown)."""
 
     name = serializers.CharField()
@@ -68,10 +99,11 @@ class SettingsActions(GenericViewSet[Pooler]):
                 KINDS[pooler.kind].catalog, scope, pooler_settings_validation.release_of(pooler)
             )
         ]
-        return self.get_paginated_response(SettingSerializer(self.paginate_queryset(found), many=True).data)
+        page: Any = self.paginate_queryset(found)
+        return self.get_paginated_response(SettingSerializer(page, many=True).data)
 
 
-def setting_row(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> dict[str, Any]:
+def setting_row(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> SettingRow:
     """Return a setting as `SettingSerializer` shows it; those of pools and users have their values there."""
     of_program = setting.scope == Scope.PROGRAM
     return {
@@ -95,12 +127,17 @@ def setting_row(setting: Setting, pooler: Pooler, live: Mapping[str, str]) -> di
     }
 
 
-def specs_of(values: dict[str, Any]) -> dict[str, Any]:
-    """Remove `settings` and `user_settings` from the values of an edit, and return them."""
-    return {name: values.pop(name) for name in DESIRED if name in values}
+def specs_of(values: DesiredSettings) -> DesiredSettings:
+    """Return `settings` and `user_settings` of an edit's validated values, as far as they are given."""
+    specs: DesiredSettings = {}
+    if "settings" in values:
+        specs["settings"] = values["settings"]
+    if "user_settings" in values:
+        specs["user_settings"] = values["user_settings"]
+    return specs
 
 
-def refuse_unsound(pooler: Pooler, specs: Mapping[str, Any]) -> None:
+def refuse_unsound(pooler: Pooler, specs: DesiredSettings) -> None:
     """Raise `InvalidValues` for what its release does not accept, before anything of an edit is saved."""
     known, given = pooler_settings_validation.offered(pooler, Scope.PROGRAM), specs.get("settings", {})
     sound = {
@@ -113,7 +150,7 @@ def refuse_unsound(pooler: Pooler, specs: Mapping[str, Any]) -> None:
             InvalidSettings.refuse(pooler_settings_validation.user_problems(pooler, user))
 
 
-def change(pooler: Pooler, specs: Mapping[str, Any], whole: bool, version: int | None, request: Request) -> Pooler:
+def change(pooler: Pooler, specs: DesiredSettings, whole: bool, version: int | None, request: Request) -> Pooler:
     """Save `settings` and `user_settings` as pending; raises `InvalidValues` or `Stale`, and then saves nothing.
 
     Names that are left out stay, unless `whole` (PUT): then they are removed. So are the limits of an empty user.

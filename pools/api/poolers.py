@@ -1,6 +1,6 @@
 """The REST API of poolers: their configuration, its revisions, and their console."""
 
-from typing import Any, cast
+from typing import Any
 
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
@@ -64,21 +64,20 @@ class PoolerViewSet(
 
     def perform_create(self, serializer: BaseSerializer[Pooler]) -> None:
         """Register a pooler; an unreachable one is saved too, with the reason in `error`."""
-        values: dict[str, Any] = {**serializer.validated_data}
-        specs = pooler_settings.specs_of(values)
+        specs = pooler_settings.specs_of(serializer.validated_data)
         if any(specs.values()):
             raise InvalidValues({name: [str(pooler_settings.TOO_EARLY)] for name in specs})
-        serializer.instance, _ = poolers.register(cast(poolers.PoolerValues, values), person(self.request.user))
+        serializer.instance, _ = poolers.register(serializer.validated_data, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
         """Change a pooler unless it was edited since `version`; without `admin_password` the stored one stays."""
-        values: dict[str, Any] = {**serializer.validated_data}
+        values = serializer.validated_data
         version = expected_version(self.request, values)
         pooler, author = self.get_object(), person(self.request.user)
         if specs := pooler_settings.specs_of(values):
             pooler_settings.refuse_unsound(pooler, specs)
-        if values:
-            pooler, _ = poolers.change(pooler, cast(poolers.PoolerValues, values), version, author)
+        if values.keys() - {"version", *specs}:
+            pooler, _ = poolers.change(pooler, values, version, author)
             version = None
         if specs:
             pooler_settings.change(pooler, specs, self.request.method == "PUT", version, self.request)

@@ -1,7 +1,6 @@
 """The REST API of pools."""
 
 import logging
-from typing import Any, cast
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -77,11 +76,11 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
 
     def perform_update(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Change a pool in place, unless it was edited since `version`."""
-        values: dict[str, Any] = {**serializer.validated_data}
+        values = serializer.validated_data
         version = expected_version(self.request, values)
         author, right = person(self.request.user), sql_right(self.request)
         with wait_param.waiting(self.request) as seconds:
-            changed = pools.change(self.get_object(), cast(pools.PoolValues, values), version, author, right)
+            changed = pools.change(self.get_object(), values, version, author, right)
             serializer.instance = self._settled(changed, seconds)
 
     def perform_destroy(self, instance: Pool) -> None:

@@ -1,15 +1,18 @@
 """Clusters, poolers and revisions as JSON; passwords are write-only. The rules are in `pools.inventory`."""
 
+from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 from uuid import UUID
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from core.lib.known_fields import KnownFields
 from pools.clusters import topology
+from pools.deployment.live_files import LiveFiles, ShownFile
 from pools.inventory import budget, settlement
 from pools.models import (
     Cluster,
@@ -19,14 +22,18 @@ from pools.models import (
     Management,
     NodeRole,
     Pooler,
+    ProcessRow,
     ProcessState,
     Revision,
+    Step,
+    WaitingSetting,
 )
 from pools.poolers import KINDS
 from pools.poolers.advisory import Advisory
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+    from rest_framework.utils.serializer_helpers import ReturnDict
 
 
 def password_field(help_text: "StrOrPromise" = "") -> serializers.CharField:
@@ -75,14 +82,41 @@ class NodeSerializer(serializers.ModelSerializer[ClusterNode]):
         read_only_fields = fields
 
 
-class AddressSerializer(serializers.Serializer[dict[str, Any]]):
+class Address(TypedDict):
+    """Where a server listens."""
+
+    host: str
+    port: int
+
+
+class AddressSerializer(serializers.Serializer[Address]):
     """Where a server listens."""
 
     host = serializers.CharField()
     port = serializers.IntegerField()
 
 
-class ClusterStatusSerializer(serializers.Serializer[dict[str, Any]]):
+class ShownStatus(TypedDict):
+    """What `ClusterStatusSerializer` shows, whose fields describe each."""
+
+    state: str
+    server_version: str
+    max_connections: int | None
+    reserved_connections: int | None
+    available_connections: int | None
+    allocated_connections: int
+    experiment_connections: int
+    unmanaged_connections: int
+    unlimited_entries: int
+    used_connections: int | None
+    in_recovery: bool | None
+    primary: Address
+    nodes: QuerySet[ClusterNode]
+    checked_at: datetime | None
+    error: str
+
+
+class ClusterStatusSerializer(serializers.Serializer[ShownStatus]):
     """What the last check found, and the connections that pools may take."""
 
     state = serializers.ChoiceField(ClusterState.choices)
@@ -104,10 +138,11 @@ class ClusterStatusSerializer(serializers.Serializer[dict[str, Any]]):
     error = serializers.CharField(allow_blank=True)
 
 
-def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
+def status_of(cluster: Cluster, given: budget.Budget) -> ShownStatus:
     """Return the status of a cluster and its budget, as `ClusterStatusSerializer` shows them."""
-    found = getattr(cluster, "status", None) or ClusterStatus(cluster=cluster)
+    found: ClusterStatus = getattr(cluster, "status", None) or ClusterStatus(cluster=cluster)
     reserves = [found.superuser_reserved_connections, found.reserved_connections]
+    host, port = topology.primary(cluster).address
     return {
         "state": found.state,
         "server_version": found.server_version,
@@ -120,7 +155,7 @@ def status_of(cluster: Cluster, given: budget.Budget) -> dict[str, Any]:
         "unlimited_entries": given.unmanaged.unlimited,
         "used_connections": found.used_connections,
         "in_recovery": found.in_recovery,
-        "primary": dict(zip(("host", "port"), topology.primary(cluster).address, strict=True)),
+        "primary": {"host": host, "port": port},
         "nodes": cluster.nodes.all(),
         "checked_at": found.checked_at,
         "error": found.error,
@@ -156,7 +191,7 @@ class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
             "created_at",
             "updated_at",
         ]
-        extra_kwargs: dict[str, Any] = {
+        extra_kwargs: dict[str, object] = {
             "name": {"validators": []}
         }  # pools.inventory.clusters says which names are taken
 
@@ -167,12 +202,12 @@ class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
         return budget.of_clusters(rows)
 
     @extend_schema_field(ClusterStatusSerializer())
-    def get_status(self, cluster: Cluster) -> Any:
+    def get_status(self, cluster: Cluster) -> "ReturnDict[str, object]":
         """Return the last check, and the budget."""
         return ClusterStatusSerializer(status_of(cluster, self.budgets[cluster.pk])).data
 
 
-class WaitingSettingSerializer(serializers.Serializer[dict[str, str]]):
+class WaitingSettingSerializer(serializers.Serializer[WaitingSetting]):
     """A setting whose new value in the file is read only when the program starts."""
 
     name = serializers.CharField()
@@ -190,7 +225,7 @@ class AdvisorySerializer(serializers.Serializer[Advisory]):
     packages = serializers.ListField(child=serializers.CharField(), help_text=_("Older packages that have the fix"))
 
 
-class ProcessSerializer(serializers.Serializer[dict[str, object]]):
+class ProcessSerializer(serializers.Serializer[ProcessRow]):
     """One of the processes that take a pooler's clients, as the last check found it."""
 
     name = serializers.CharField(help_text=_("The name of the main file that it was started with"))
@@ -273,11 +308,11 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "files_looked_at",
             "error",
         ]
-        extra_kwargs: dict[str, Any] = {
+        extra_kwargs: dict[str, object] = {
             "name": {"validators": []}
         }  # pools.inventory.poolers says which names are taken
 
-    def to_representation(self, instance: Pooler) -> dict[str, Any]:
+    def to_representation(self, instance: Pooler) -> dict[str, object]:
         """Return the usual path of the main file where none was given."""
         representation = super().to_representation(instance)
         return representation | {"config_file": KINDS[instance.kind].main_path(instance)}
@@ -289,20 +324,19 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
         return settlement.pending_among(rows)
 
     @extend_schema_field(serializers.BooleanField())
-    def get_pending(self, pooler: Pooler) -> Any:
+    def get_pending(self, pooler: Pooler) -> bool:
         """Return whether anything of it waits to be verified as live."""
         return pooler.pk in self._pending or bool(KINDS[pooler.kind].processes_awaited(pooler))
 
     @extend_schema_field(serializers.CharField())
-    def get_processes_awaited(self, pooler: Pooler) -> Any:
+    def get_processes_awaited(self, pooler: Pooler) -> str:
         """Return what an apply still waits for, until it has read back all `desired_processes`."""
         return KINDS[pooler.kind].processes_awaited(pooler)
 
     @extend_schema_field(AdvisorySerializer(many=True))
-    def get_advisories(self, pooler: Pooler) -> Any:
+    def get_advisories(self, pooler: Pooler) -> "list[ReturnDict[str, object]]":
         """Return the known vulnerabilities of its release; a distribution may have fixed some in its package."""
-        found: Any = KINDS[pooler.kind].advisories(pooler.server_version)
-        return AdvisorySerializer(found, many=True).data
+        return [AdvisorySerializer(one).data for one in KINDS[pooler.kind].advisories(pooler.server_version)]
 
 
 class AskedApplySerializer(KnownFields):
@@ -311,14 +345,14 @@ class AskedApplySerializer(KnownFields):
     drift = serializers.ChoiceField(["adopt", "overwrite"], required=False)
 
 
-class FileSerializer(serializers.Serializer[dict[str, str]]):
+class FileSerializer(serializers.Serializer[ShownFile]):
     """A configuration file with masked secrets."""
 
     name = serializers.CharField()
     content = serializers.CharField(allow_blank=True)
 
 
-class ConfigSerializer(serializers.Serializer[dict[str, Any]]):
+class ConfigSerializer(serializers.Serializer[LiveFiles]):
     """What is live on a pooler: the revision's number and its files."""
 
     state = serializers.CharField(
@@ -336,7 +370,7 @@ class ConfigSerializer(serializers.Serializer[dict[str, Any]]):
     looked_at = serializers.DateTimeField(required=False, help_text=_("When its worker last inspected them"))
 
 
-class StepSerializer(serializers.Serializer[dict[str, str]]):
+class StepSerializer(serializers.Serializer[Step]):
     """A step of an apply."""
 
     at = serializers.DateTimeField()

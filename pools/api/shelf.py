@@ -1,7 +1,5 @@
 """The REST API of the shelf."""
 
-from typing import Any, cast
-
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers
@@ -26,9 +24,9 @@ class ShelfEntrySerializer(KnownFields, serializers.ModelSerializer[ShelfEntry])
         model = ShelfEntry
         fields = ["cluster", "name", "size", "region", "pooler", "drop_on_return", "claimed_at", "claimed_by", "tags"]
         read_only_fields = ["name", "claimed_at", "tags"]
-        extra_kwargs: dict[str, Any] = {"cluster": {"validators": []}}  # pools.inventory.shelf says which are taken
+        extra_kwargs: dict[str, object] = {"cluster": {"validators": []}}  # pools.inventory.shelf says which are taken
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, given: dict[str, object]) -> dict[str, object]:
         """Refuse another cluster for an existing entry."""
         if self.instance and given.get("cluster", self.instance.cluster) != self.instance.cluster:
             text = _("an entry stays with its cluster %(cluster)s: put the other one on the shelf")
@@ -48,10 +46,8 @@ class ShelfViewSet(ModelViewSet[ShelfEntry]):
 
     def perform_create(self, serializer: serializers.BaseSerializer[ShelfEntry]) -> None:
         """Put a registered cluster without pools on the shelf."""
-        values: dict[str, Any] = {**serializer.validated_data}
-        serializer.instance = shelf.put(
-            values.pop("cluster"), cast(shelf.ShelfValues, values), person(self.request.user)
-        )
+        values = serializer.validated_data
+        serializer.instance = shelf.put(values["cluster"], values, person(self.request.user))
 
     def perform_update(self, serializer: serializers.BaseSerializer[ShelfEntry]) -> None:
         """Change what clients ask for, the pooler, or what a return drops."""

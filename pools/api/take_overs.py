@@ -158,7 +158,7 @@ class TakeOverActions(GenericViewSet[Pooler]):
         return Response(self.get_serializer(pooler).data | {"detail": taken.reason}, status=status.HTTP_202_ACCEPTED)
 
 
-def _refuse_fetched(values: dict[str, Any]) -> None:
+def _refuse_fetched(values: dict[str, object]) -> None:
     if values.get("delivery") == Delivery.PULL:
         text = gettext(
             "a take-over reads and rewrites the files of the running PgBouncer, which can't be read where its host "

@@ -1,6 +1,7 @@
 """The REST API of the thresholds at which events open and close."""
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypedDict
 
 from django.http import Http404
 from django.utils.translation import gettext
@@ -20,6 +21,21 @@ from pools.monitoring.thresholds import Bound
 
 MOST = 1e12  # beyond any count or time; keeps out what JSON has no number for
 NO_CHOICE = _("this event has no thresholds: change `enabled` or `for_s`")
+
+
+class ChangedRule(TypedDict, total=False):
+    """The given ones of the fields of `Rule`."""
+
+    opens_at: float
+    closes_at: float
+    for_s: int
+
+
+class ChangedBound(TypedDict, total=False):
+    """What `BoundSerializer` accepts, validated."""
+
+    enabled: bool
+    rule: ChangedRule
 
 
 class RuleSerializer(serializers.Serializer[Rule]):
@@ -47,11 +63,10 @@ class BoundSerializer(KnownFields):
     for_s = serializers.IntegerField(source="rule.for_s", min_value=0, max_value=thresholds.MOST_S)
     usual = RuleSerializer(source="watch.rule", read_only=True)
 
-    def validate(self, given: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, given: ChangedBound) -> ChangedBound:
         """Refuse thresholds of an event that has none."""
-        bound: Any = self.instance
         chosen = {name for name in given.get("rule", {}) if name != "for_s"}
-        if chosen and not bound.watch.counts:
+        if chosen and isinstance(self.instance, Bound) and not self.instance.watch.counts:
             raise ValidationError({name: [str(NO_CHOICE)] for name in sorted(chosen)})
         return given
 
@@ -90,8 +105,5 @@ def _bound(kind: str) -> Bound:
     return found[kind]
 
 
-def _changed(bound: Bound, asked: dict[str, Any]) -> tuple[Rule, bool]:
-    rule = asked.get("rule", {})
-    names = ("opens_at", "closes_at", "for_s")
-    values = {name: rule.get(name, getattr(bound.rule, name)) for name in names}
-    return Rule(**values), asked.get("enabled", bound.enabled)
+def _changed(bound: Bound, asked: ChangedBound) -> tuple[Rule, bool]:
+    return replace(bound.rule, **asked.get("rule", {})), asked.get("enabled", bound.enabled)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict, cast
 
 import psycopg
 from django.utils import timezone
@@ -22,7 +22,8 @@ from pools.clusters.topology import Place
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 
-Cursor = psycopg.Cursor[dict[str, Any]]
+Row = dict[str, Any]  # as psycopg types it; a query's own columns have a type where they are read
+Cursor = psycopg.Cursor[Row]
 
 NAMES_SHOWN = 8
 TRANSACTIONS_SHOWN = 10
@@ -207,6 +208,50 @@ class IdleMemory:
         return Range(*(size * self.connections for size in self.each))
 
 
+class Transaction(TypedDict):
+    """An open transaction; `query` without the literals that `text` has, for admins alone."""
+
+    pid: int
+    database: str
+    role: str
+    application: str
+    client: str | None
+    state: str
+    transaction_s: float
+    in_state_s: float | None
+    wait_event_type: str | None
+    wait_event: str | None
+    query: str
+    text: str
+
+
+class Wait(TypedDict):
+    """What some sessions that are not idle wait for."""
+
+    type: str
+    event: str
+    sessions: int
+
+
+class OwnSetting(TypedDict):
+    """A memory setting, `name=value`, of a database, of a role, or of a role in a database."""
+
+    database: str | None
+    role: str | None
+    setting: str
+
+
+class BarRow(TypedDict):
+    """The connections in one state of one database, role or application (`dimension`); `name` is None for others."""
+
+    dimension: str
+    place: int
+    name: str | None
+    others: int
+    state: str
+    connections: int
+
+
 @dataclass(frozen=True)
 class Insights:
     """The activity of one server at one moment; `own_settings` are memory settings of single databases and roles."""
@@ -218,11 +263,11 @@ class Insights:
     by_database: tuple[Bar, ...]
     by_role: tuple[Bar, ...]
     by_application: tuple[Bar, ...]
-    transactions: list[dict[str, Any]]
-    waits: list[dict[str, Any]]
+    transactions: list[Transaction]
+    waits: list[Wait]
     idle: IdleMemory
     memory: MemoryBudget
-    own_settings: list[dict[str, Any]]
+    own_settings: list[OwnSetting]
 
     @property
     def connections(self) -> int:
@@ -257,7 +302,7 @@ def own_session(cursor: Cursor) -> tuple[Session, bool]:
 def _query(place: Place, cursor: Cursor) -> Insights:
     session, sees_all = own_session(cursor)
     states = _states(cursor.execute(TOTALS).fetchall())
-    bars = _bars(cursor.execute(CONNECTIONS, {"shown": NAMES_SHOWN}).fetchall())
+    bars = _bars(cast(list[BarRow], cursor.execute(CONNECTIONS, {"shown": NAMES_SHOWN}).fetchall()))
     return Insights(
         place=place,
         taken_at=timezone.now(),
@@ -267,26 +312,28 @@ def _query(place: Place, cursor: Cursor) -> Insights:
         by_role=bars.get("role", ()),
         by_application=bars.get("application", ()),
         transactions=[transaction(row) for row in cursor.execute(TRANSACTIONS, {"shown": TRANSACTIONS_SHOWN})],
-        waits=cursor.execute(WAITS, {"shown": WAITS_SHOWN}).fetchall(),
+        waits=cast(list[Wait], cursor.execute(WAITS, {"shown": WAITS_SHOWN}).fetchall()),
         idle=_idle(cursor, session, states),
         memory=_memory(cursor, place.cluster, session),
-        own_settings=cursor.execute(OWN_SETTINGS).fetchall(),
+        own_settings=cast(list[OwnSetting], cursor.execute(OWN_SETTINGS).fetchall()),
     )
 
 
-def transaction(row: dict[str, Any]) -> dict[str, Any]:
-    """Return an open transaction: `query` without the literals that `text` has, for admins alone."""
+def transaction(row: Row) -> Transaction:
+    """Return an open transaction of its row, whose query is None where it mentions a password."""
     query = row["query"]
     if query is None:
-        return row | dict.fromkeys(("query", "text"), _("(not shown: it mentions a password)"))
-    return row | {"query": literals.without(query), "text": query}
+        query = text = _("(not shown: it mentions a password)")
+    else:
+        query, text = literals.without(query), query
+    return cast(Transaction, {**row, "query": query, "text": text})
 
 
-def _states(rows: Iterable[dict[str, Any]]) -> tuple[StateTotal, ...]:
+def _states(rows: Iterable[Row]) -> tuple[StateTotal, ...]:
     return tuple(sorted((StateTotal(**row) for row in rows), key=lambda total: _order(total.state)))
 
 
-def _bars(rows: list[dict[str, Any]]) -> dict[str, tuple[Bar, ...]]:
+def _bars(rows: list[BarRow]) -> dict[str, tuple[Bar, ...]]:
     """Build the bars of each dimension, scaled by its longest."""
     bars = {}
     for dimension, of_it in groupby(rows, key=lambda row: str(row["dimension"])):
@@ -296,7 +343,7 @@ def _bars(rows: list[dict[str, Any]]) -> dict[str, tuple[Bar, ...]]:
     return bars
 
 
-def _bar(rows: list[dict[str, Any]], longest: int) -> Bar:
+def _bar(rows: list[BarRow], longest: int) -> Bar:
     parts, x = [], 0.0
     for row in sorted(rows, key=lambda row: _order(row["state"])):
         width = 100 * row["connections"] / longest

@@ -1,6 +1,8 @@
 """Reads the files in a pooler's folder, and compares them with the revision that was applied last."""
 
 from collections.abc import Mapping
+from datetime import datetime
+from typing import NotRequired, TypedDict
 
 from django.utils.translation import gettext as _
 
@@ -26,55 +28,79 @@ def on_disk(pooler: Pooler) -> dict[str, str]:
     return {name: content.decode(errors="replace") for name, content in contents.items() if content is not None}
 
 
-def live_files(pooler: Pooler) -> dict[str, object]:
-    """Return `{state, revision, files: [{name, content}]}` of the files in config_dir, secrets masked.
+class ShownFile(TypedDict):
+    """A file with its secrets masked."""
+
+    name: str
+    content: str
+
+
+class LiveFiles(TypedDict):
+    """The files in the folder of a pooler, and how they compare with the last applied revision.
 
     `state` is `in sync`, `drifted`, `not applied yet`, `unreadable`, `not looked at` for another generator's files
     that no worker checks now, and `unverified` while the panel is paused; these three come with `error`. It is
     `watched` where the panel writes none.
-    `revision` is the number of the last applied one or None.
     """
+
+    state: str
+    revision: int | None  # the number of the last applied one
+    files: list[ShownFile]
+    error: NotRequired[str]
+    is_overridden: NotRequired[bool]  # whether somebody edited the panel's part
+    generator: NotRequired[str]  # the other one that has the files
+    looked_at: NotRequired[datetime | None]  # when the worker there did last
+
+
+def live_files(pooler: Pooler) -> LiveFiles:
+    """Return the files in config_dir, secrets masked."""
     if pooler.is_watched:
         return {"state": "watched", "revision": None, "files": []}
     last, owner = Revision.objects.live_on(pooler), folder_owner.of(pooler)
     if pausing.is_paused():
         shown = _masked(pooler, last.files) if last else []
-        return {"state": "unverified", "error": str(pausing.PAUSED), "revision": last and last.number, "files": shown}
+        return {
+            "state": "unverified",
+            "error": str(pausing.PAUSED),
+            "revision": last.number if last else None,
+            "files": shown,
+        }
     if not owner.is_here:
         return _as_found_there(pooler, last, owner)
     try:
         texts = on_disk(pooler)
     except (UnsafeFolder, HostUnreachable) as error:
-        return {"state": "unreadable", "error": str(error), "revision": last and last.number, "files": []}
+        return {"state": "unreadable", "error": str(error), "revision": last.number if last else None, "files": []}
     is_overridden = bool(manually_edited(pooler, texts))
     is_adrift = is_overridden or file_findings(pooler)
     state = "not applied yet" if last is None else "drifted" if is_adrift else "in sync"
     return {
         "state": state,
         "is_overridden": is_overridden,
-        "revision": last and last.number,
+        "revision": last.number if last else None,
         "files": _masked(pooler, texts),
     }
 
 
-def _as_found_there(pooler: Pooler, last: Revision | None, owner: folder_owner.FolderOwner) -> dict[str, object]:
+def _as_found_there(pooler: Pooler, last: Revision | None, owner: folder_owner.FolderOwner) -> LiveFiles:
     """Return the applied files, and the last findings of the worker that owns them: this process can't read them."""
-    found: dict[str, object] = {
+    found: LiveFiles = {
+        "state": "not applied yet",
+        "revision": last.number if last else None,
+        "files": _masked(pooler, last.files) if last else [],
         "generator": owner.generator,
         "looked_at": owner.last_seen_at,
-        "revision": last and last.number,
     }
     if last is None:
-        return {"state": "not applied yet", "files": [], **found}
-    found["files"] = _masked(pooler, last.files)
+        return found
     if owner.is_silent:
-        return {"state": "not looked at", "error": owner.reason, **found}
+        return {**found, "state": "not looked at", "error": owner.reason}
     files = file_findings(pooler)
     overridden = any(not one.get("by") for one in files)
-    return {"state": "drifted" if files else "in sync", "is_overridden": overridden, **found}
+    return {**found, "state": "drifted" if files else "in sync", "is_overridden": overridden}
 
 
-def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[dict[str, str]]:
+def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[ShownFile]:
     shown = KINDS[pooler.kind].masked(texts).items()
     return [{"name": name, "content": content} for name, content in shown]
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, TypedDict
 
 from django.db import IntegrityError, connections, transaction
-from django.db.models import ProtectedError
+from django.db.models import Model, ProtectedError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -16,7 +16,7 @@ from core.lib import addresses
 from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
 from pools.hosts import keys, ssh, ssh_client
 from pools.hosts.base import HostConnection, HostRefused
-from pools.models import Host, HostState, identifiers
+from pools.models import FoundPooler, Host, HostCheck, HostState, identifiers
 from pools.poolers import running
 
 logger = logging.getLogger(__name__)
@@ -31,7 +31,6 @@ SHOWN = ("pgbouncer", "pgpool", "haproxy", "pgbench", "psql", "bwrap")
 # bubblewrap needs user namespaces, which many containers and some systems forbid to accounts
 SANDBOX_TRIAL = ("bwrap", "--unshare-all", "--share-net", "--cap-drop", "ALL", "--ro-bind", "/", "/", "true")
 CHECKS_AT_ONCE = 8
-Checked = dict[str, Any]  # the arguments of `Host.mark`
 
 
 class InvalidHost(InvalidValues):
@@ -48,7 +47,7 @@ class HostValues(TypedDict, total=False):
     jump: Host | None  # the host over which the login goes
 
 
-def register(values: HostValues, author: Any = None) -> Host:
+def register(values: HostValues, author: Model | None = None) -> Host:
     """Save a new host with a key of its own, and see which key it offers. Raises `InvalidHost`."""
     fields = _validated(Host(), values)
     host = Host(**fields)
@@ -60,7 +59,7 @@ def register(values: HostValues, author: Any = None) -> Host:
     return host
 
 
-def change(host: Host, values: HostValues, expected_version: int | None = None, author: Any = None) -> Host:
+def change(host: Host, values: HostValues, expected_version: int | None = None, author: Model | None = None) -> Host:
     """Change some fields, then check the host; its key stays pinned. Raises `InvalidHost`, `Stale`."""
     fields = _validated(host, values)
     moved = any(fields[name] != getattr(host, name) for name in PLACE)
@@ -82,7 +81,7 @@ def remove(host: Host) -> None:
         raise IllegalTransition(text % {"host": host, "needed": needed}) from error
 
 
-def confirm_host_key(host: Host, fingerprint: str, author: Any = None) -> Host:
+def confirm_host_key(host: Host, fingerprint: str, author: Model | None = None) -> Host:
     """Pin the key that the host offered, if this is its fingerprint; then check the host. Raises `InvalidHost`."""
     offered = keys.fingerprint(host.offered_host_key)
     if not offered:
@@ -110,22 +109,22 @@ def check_again() -> None:
             host.mark(**found)
 
 
-def discover(host: Host) -> list[running.FoundPooler]:
+def discover(host: Host) -> list[FoundPooler]:
     """Find the poolers that run there, and record them. Raises `HostUnreachable`, `HostRefused`."""
     with ssh.connected(host) as connection:
         found = running.on_host(connection)
-    host.record_found([dict(one) for one in found], timezone.now())
+    host.record_found(found, timezone.now())
     return found
 
 
-def _checked_in_thread(host: Host) -> Checked:
+def _checked_in_thread(host: Host) -> HostCheck:
     try:
         return _checked(host)
     finally:
         connections.close_all()
 
 
-def _checked(host: Host) -> Checked:
+def _checked(host: Host) -> HostCheck:
     try:
         if not host.is_confirmed:
             offered = ssh_client.offered_key(ssh_client.hops_to(host))
@@ -133,24 +132,30 @@ def _checked(host: Host) -> Checked:
         with ssh.connected(host) as connection:
             programs = _programs(connection)
     except ssh_client.KeyNotConfirmed as error:
-        return {"state": HostState.UNREACHABLE, "error": str(error)} | _other_key(host, error)
+        unreachable: HostCheck = {"state": HostState.UNREACHABLE, "error": str(error)}
+        offered = _other_key(host, error)
+        return {**unreachable, "offered_host_key": offered} if offered else unreachable
     except (HostUnreachable, HostRefused) as error:
         return {"state": HostState.UNREACHABLE, "error": str(error)}
     missing = [name for name in NEEDED if name not in programs]
     reason = _("%(programs)s: not installed there, so nothing can be written") % {"programs": ", ".join(missing)}
     shown = {name: programs[name] for name in SHOWN if name in programs}
-    found = {"error": reason if missing else "", "programs": shown, "offered_host_key": ""}
-    return {"state": HostState.ONLINE} | found
+    return {
+        "state": HostState.ONLINE,
+        "error": reason if missing else "",
+        "programs": shown,
+        "offered_host_key": "",
+    }
 
 
-def _other_key(host: Host, error: ssh_client.KeyNotConfirmed) -> Checked:
+def _other_key(host: Host, error: ssh_client.KeyNotConfirmed) -> str:
     """Return the new key of the host where its own key differs, and not that of a host on the way."""
     if error.alias == ssh_client.alias_of(host):
         try:
-            return {"offered_host_key": ssh_client.offered_key(ssh_client.hops_to(host))}
+            return ssh_client.offered_key(ssh_client.hops_to(host))
         except HostUnreachable:
             logger.info("host %s did not show its other key", host.pk)
-    return {}
+    return ""
 
 
 def _programs(connection: HostConnection) -> dict[str, dict[str, str]]:

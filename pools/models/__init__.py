@@ -2,7 +2,7 @@
 
 from pools.models.clusters import Cluster, ClusterNode, ClusterStatus, RolePassword, SslMode
 from pools.models.creations import ClusterCreation, CreationState
-from pools.models.entries import Entry
+from pools.models.entries import Entry, LineSource
 from pools.models.events import (
     Channel,
     Event,
@@ -14,8 +14,8 @@ from pools.models.events import (
     Threshold,
 )
 from pools.models.fetches import FileFetch
-from pools.models.findings import Difference, ProcessRow, Step, WaitingSetting
-from pools.models.hosts import Host, HostState
+from pools.models.findings import Difference, FoundPooler, FoundProcess, ProcessRow, Step, WaitingSetting
+from pools.models.hosts import Host, HostCheck, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import (
@@ -56,8 +56,12 @@ __all__ = [
     "Event",
     "EventKind",
     "FileFetch",
+    "FoundPooler",
+    "FoundProcess",
     "Host",
+    "HostCheck",
     "HostState",
+    "LineSource",
     "Management",
     "Mode",
     "Moment",

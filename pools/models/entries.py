@@ -1,6 +1,7 @@
 """Entries of running poolers: what clients can name as a database, whoever wrote it."""
 
 import uuid
+from typing import TypedDict
 
 from django.db import models
 from django.db.models import Q
@@ -10,6 +11,13 @@ from core.lib import addresses
 from pools.models.clusters import Cluster
 from pools.models.poolers import Pooler
 from pools.models.pools import Mode, Pool
+
+
+class LineSource(TypedDict):
+    """Where the line of an entry stands."""
+
+    file: str
+    line: int
 
 
 class EntryQuerySet(models.QuerySet["Entry"]):
@@ -84,7 +92,7 @@ class Entry(models.Model):
         return gettext("any other database") if self.is_fallback else self.name
 
     @property
-    def source(self) -> dict[str, str | int] | None:
+    def source(self) -> LineSource | None:
         """Where its line stands, as `{file, line}`; None where no file was read."""
         return {"file": self.source_file, "line": self.source_line or 0} if self.source_file else None
 

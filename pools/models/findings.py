@@ -1,4 +1,4 @@
-"""What checks and applies write down of a pooler: the JSON in columns of `Pooler` and `Revision`."""
+"""What checks and applies write down: the JSON in columns of `Pooler`, `Revision` and `Host`."""
 
 from typing import NotRequired, TypedDict
 
@@ -37,3 +37,25 @@ class Step(TypedDict):
     at: str  # ISO 8601
     step: str  # a word of the API
     detail: str  # a sentence
+
+
+class FoundProcess(TypedDict):
+    """A process of a pooler that runs on a host."""
+
+    pid: int
+    user: str
+    main_file: str
+
+
+class FoundPooler(TypedDict):
+    """A pooler that runs on a host: those of one kind that share their ports are one (so_reuseport)."""
+
+    kind: str
+    main_file: str
+    ports: list[int]
+    addresses: NotRequired[list[str]]  # records from before the panel looked for them have none
+    socket_folders: list[str]
+    control_sockets: NotRequired[list[str]]  # as `addresses`
+    processes: list[FoundProcess]
+    version: str
+    unit: str

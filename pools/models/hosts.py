@@ -1,7 +1,7 @@
 """Hosts: machines that the panel reaches by SSH, each with a key of its own."""
 
 from datetime import datetime
-from typing import Any
+from typing import NotRequired, TypedDict, Unpack
 
 from django.core.serializers.json import DjangoJSONEncoder
 from django.db import models
@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.lib import crypto
 from pools.models.base import VersionedModel
+from pools.models.findings import FoundPooler
 
 
 class HostState(models.TextChoices):
@@ -19,6 +20,15 @@ class HostState(models.TextChoices):
     UNCONFIRMED = "unconfirmed", _("its key is not confirmed")
     ONLINE = "online", _("online")
     UNREACHABLE = "unreachable", _("unreachable")
+
+
+class HostCheck(TypedDict):
+    """What a check found; fields that it says nothing of stay."""
+
+    state: HostState
+    error: NotRequired[str]  # left out: none
+    programs: NotRequired[dict[str, dict[str, str]]]  # path and version by name
+    offered_host_key: NotRequired[str]
 
 
 class Host(VersionedModel):
@@ -48,7 +58,7 @@ class Host(VersionedModel):
     error = models.TextField(default="", editable=False)
     programs = models.JSONField(default=dict, editable=False)  # {"pgbouncer": {"path", "version"}}
     checked_at = models.DateTimeField(null=True, editable=False)
-    found = models.JSONField(
+    found: "models.JSONField[list[FoundPooler], list[FoundPooler]]" = models.JSONField(
         default=list, editable=False, encoder=DjangoJSONEncoder
     )  # the poolers that run there, see pools.poolers.running
     discovered_at = models.DateTimeField(null=True, editable=False)
@@ -84,14 +94,14 @@ class Host(VersionedModel):
         at_port = "" if self.port == 22 else f":{self.port}"
         return f"{self.user}@{self.address}{at_port}"
 
-    def mark(self, state: HostState, error: str = "", **found: Any) -> None:
+    def mark(self, **found: Unpack[HostCheck]) -> None:
         """Save the result of a check, unless the host was edited or removed in the meantime."""
-        values: dict[str, Any] = {"state": state, "error": error, "checked_at": timezone.now(), **found}
+        values = {"error": "", "checked_at": timezone.now(), **found}
         for name, value in values.items():
             setattr(self, name, value)
         type(self).objects.filter(pk=self.pk, version=self.version).update(**values)
 
-    def record_found(self, poolers: list[dict[str, Any]], at: datetime) -> None:
+    def record_found(self, poolers: list[FoundPooler], at: datetime) -> None:
         """Save which poolers run there."""
         self.found, self.discovered_at = poolers, at
         type(self).objects.filter(pk=self.pk, version=self.version).update(found=poolers, discovered_at=at)

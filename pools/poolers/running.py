@@ -2,35 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import TypedDict
 
 from pools.hosts import processes
 from pools.hosts.base import HostConnection, HostRefused
 from pools.hosts.processes import ProcessFacts
+from pools.models import FoundPooler
 from pools.poolers import KINDS
 from pools.poolers.base import Driver
-
-
-class FoundProcess(TypedDict):
-    """A process of a pooler."""
-
-    pid: int
-    user: str
-    main_file: str
-
-
-class FoundPooler(TypedDict):
-    """A pooler that runs there: those of one kind that share their ports are one (so_reuseport)."""
-
-    kind: str
-    main_file: str
-    ports: list[int]
-    addresses: list[str]
-    socket_folders: list[str]
-    control_sockets: list[str]
-    processes: list[FoundProcess]
-    version: str
-    unit: str
 
 
 def on_host(host: HostConnection) -> list[FoundPooler]:
