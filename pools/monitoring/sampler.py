@@ -16,7 +16,7 @@ from pools.monitoring import rates, redis_store
 from pools.monitoring.rates import Rates, Reading
 from pools.monitoring.redis_store import SharingDown
 from pools.poolers import KINDS
-from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures, ProcessFigures
 
 FRESH_S = 0.9  # a little less than the viewers' second, so that each of them gets a new one
 ROWS_A_S = 3000  # the most rows requested of a console: one with thousands of pools is polled less often
@@ -43,7 +43,7 @@ class ConsoleSnapshot:
     counters: dict[str, Counters] = field(default_factory=dict)
     rates: dict[str, Rates] = field(default_factory=dict)
     rows: dict[str, Rows] = field(default_factory=dict)
-    processes: list[dict[str, Any]] = field(default_factory=list)  # see ConsoleSample.processes
+    processes: list[ProcessFigures] = field(default_factory=list)  # see ConsoleSample.processes
     error: str = ""
     serves_s: float = FRESH_S
 
@@ -152,7 +152,7 @@ def _ask(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
         counters=sample.counters,
         rates=_rates(before, sample, at + took / 2),
         rows=sample.rows,
-        processes=[asdict(one) for one in sample.processes],
+        processes=sample.processes,
         serves_s=max(FRESH_S, sum(map(len, sample.rows.values())) / ROWS_A_S),
     )
 
@@ -172,9 +172,10 @@ def _unanswered(pooler: Pooler, after_s: float = WAIT_S) -> ConsoleSnapshot:
     return ConsoleSnapshot(at=time.time(), error=text % {"pooler": pooler, "seconds": f"{after_s:g}"})
 
 
-def _decoded(kept: Any) -> ConsoleSnapshot | None:
+def _decoded(kept: Any) -> ConsoleSnapshot | None:  # noqa: ANN401 (JSON that `asdict` made of a snapshot)
     if not kept:
         return None
     by_name = {"figures": PoolFigures, "counters": Counters, "rates": Rates}
     typed = {word: {name: make(**one) for name, one in kept[word].items()} for word, make in by_name.items()}
-    return ConsoleSnapshot(**kept | typed)
+    processes = [ProcessFigures(**one) for one in kept["processes"]]
+    return ConsoleSnapshot(**kept | typed | {"processes": processes})

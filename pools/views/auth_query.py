@@ -1,6 +1,5 @@
 """Page of a cluster's `auth_query` look-up of inbound users: its state in each database, its set-up and removal."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -36,7 +35,7 @@ def cluster_auth_query(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _page(request, cluster, {})
 
 
-def _page(request: HttpRequest, cluster: Cluster, context: dict[str, Any], status: int = 200) -> HttpResponse:
+def _page(request: HttpRequest, cluster: Cluster, context: dict[str, object], status: int = 200) -> HttpResponse:
     context = {
         "cluster": cluster,
         "usual_role": auth_query.usual_role(cluster),

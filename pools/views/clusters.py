@@ -1,7 +1,6 @@
 """Pages of clusters."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -96,13 +95,14 @@ def cluster_create(request: HttpRequest) -> HttpResponse:
     """
     given = {name: request.GET[name] for name in ("host", "port") if name in request.GET}
     form, waived = ClusterForm(request.POST or None, initial=given), "save_anyway" in request.POST
-    context: dict[str, Any] = {"form": form, "back": _return_address(request)}
+    back = _return_address(request)
+    context: dict[str, object] = {"form": form, "back": back}
     if request.method == "POST" and form.is_valid():
         verb = partial(clusters.register, form.values(), author=person(request.user), must_log_in=not waived)
         tried = attempt(form, verb)
         if tried.saved:
             answer = _saved(request, *tried.saved)
-            return redirect(context["back"]) if context["back"] else answer
+            return redirect(back) if back else answer
         context |= tried.context
     return render(request, "pools/cluster_form.html", context)
 
@@ -120,7 +120,7 @@ def cluster_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing cluster; a stale edit answers 409 with both values."""
     cluster, waived = _get(pk), "save_anyway" in request.POST
     form = ClusterForm(request.POST or None, instance=_get(pk))  # a copy, because a form writes into its instance
-    context: dict[str, Any] = {"form": form, "cluster": cluster}
+    context: dict[str, object] = {"form": form, "cluster": cluster}
     status = 200
     if request.method == "POST" and form.is_valid():
         values, version = form.values(), form.cleaned_data["version"]
@@ -159,7 +159,11 @@ def cluster_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 def cluster_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a cluster after its name was typed."""
     cluster = _get(pk)
-    context: dict[str, Any] = {"cluster": cluster, "pools": cluster.pools.wanted(), "typed": request.POST.get("name")}
+    context: dict[str, object] = {
+        "cluster": cluster,
+        "pools": cluster.pools.wanted(),
+        "typed": request.POST.get("name"),
+    }
     if request.method == "POST" and context["typed"] == cluster.name:
         try:
             clusters.remove(cluster, author=person(request.user))

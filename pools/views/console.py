@@ -1,17 +1,17 @@
 """Pages of a pooler's console: results of SHOW as tables that can be sorted and filtered and that poll."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TypedDict
 from uuid import UUID
 
-from django.core.paginator import Paginator
+from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from pools.console import show_cache, tables
-from pools.console.tables import Head, Row
+from pools.console.tables import Cell, Head, Row
 from pools.models import Pool, Pooler
 from pools.poolers import KINDS
 
@@ -31,16 +31,41 @@ def pooler_console(request: HttpRequest, pk: UUID, word: str = "") -> HttpRespon
     if word and word not in words:
         raise Http404(f"SHOW {word} is not offered for this pooler")
     word = word or next(iter(words), "")
-    context: dict[str, Any] = {"pooler": pooler, "words": words, "word": word}
+    context: dict[str, object] = {"pooler": pooler, "words": words, "word": word}
     if word:
-        context |= _table(request, pooler, word)
-    if word and request.GET.get("as") == "csv" and not context["error"]:
-        return _csv(f"{pooler.name}-{word}.csv", context["found"])
+        table = _table(request, pooler, word)
+        if request.GET.get("as") == "csv" and not table["error"]:
+            return _csv(f"{pooler.name}-{word}.csv", table["found"])
+        context |= table
     is_refresh = request.htmx and request.htmx.target == TABLE  # type: ignore[attr-defined]  # the middleware adds it
     return render(request, "pools/includes/console_table.html" if is_refresh else "pools/pooler_console.html", context)
 
 
-def _table(request: HttpRequest, pooler: Pooler, word: str) -> dict[str, Any]:
+class _TableRow(TypedDict):
+    """A row of the table, the pool that it names, and whether that is paused or disabled."""
+
+    cells: list[Cell]
+    pool: Pool | None
+    paused: bool
+    disabled: bool
+
+
+class _Table(TypedDict):
+    """The context of the table."""
+
+    error: str
+    heads: list[Head]
+    rows: list[_TableRow]
+    has_actions: bool
+    found: list[Row]
+    all_count: int
+    page: Page[Row]
+    query: str
+    sort: str
+    is_live: bool
+
+
+def _table(request: HttpRequest, pooler: Pooler, word: str) -> _Table:
     sort, query = request.GET.get("sort", ""), request.GET.get("q", "").strip()
     shown = show_cache.rows(pooler, word)
     heads = tables.heads(shown.rows, KINDS[pooler.kind].columns, sort)
@@ -61,16 +86,18 @@ def _table(request: HttpRequest, pooler: Pooler, word: str) -> dict[str, Any]:
     }
 
 
-def _pools_of(pooler: Pooler, rows: Any) -> dict[str, Pool]:
+def _pools_of(pooler: Pooler, rows: Iterable[Row]) -> dict[str, Pool]:
     names = [str(row["name"]) for row in rows if "name" in row]
     return {pool.name: pool for pool in pooler.pools.wanted().filter(name__in=names)}
 
 
-def _shown(row: Row, heads: list[Head], pools: Mapping[str, Pool]) -> dict[str, Any]:
-    """Return the cells of a row, the pool that it names, and whether that is paused or disabled."""
-    pool = pools.get(str(row.get("name"))) if pools else None
-    state = {name: bool(row.get(name)) for name in ("paused", "disabled")}
-    return {"cells": tables.cells(row, heads), "pool": pool, **state}
+def _shown(row: Row, heads: list[Head], pools: Mapping[str, Pool]) -> _TableRow:
+    return {
+        "cells": tables.cells(row, heads),
+        "pool": pools.get(str(row.get("name"))) if pools else None,
+        "paused": bool(row.get("paused")),
+        "disabled": bool(row.get("disabled")),
+    }
 
 
 def _csv(name: str, rows: list[Row]) -> HttpResponse:

@@ -1,7 +1,6 @@
 """Pages of a cluster's databases; `?name=` selects one, since a name may hold any character."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -24,7 +23,7 @@ from pools.views.provisioning import Droppable, asks_server, choices_of, cluster
 def database_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the databases that the cluster has now, filtered by name (`q`)."""
     cluster = cluster_of(pk)
-    context: dict[str, Any] = {"cluster": cluster, "query": request.GET.get("q", "")}
+    context: dict[str, object] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
         context |= page_of(request, databases.list_all(cluster))
     except PoolsError as error:
@@ -58,7 +57,7 @@ def database_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     cluster = cluster_of(pk)
     database = databases.find(cluster, request.GET.get("name", ""))
     form = DatabaseChangeForm(request.POST or None, database=database, choices=databases.choices(cluster))
-    context: dict[str, Any] = {"cluster": cluster, "form": form, "database": database}
+    context: dict[str, object] = {"cluster": cluster, "form": form, "database": database}
     if request.method == "POST" and form.is_valid():
         verb = partial(databases.change, cluster, database.name, form.values(), person(request.user))
         tried = attempt(form, verb)
@@ -76,12 +75,9 @@ def database_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a database after its name was typed; show its blockers instead if there are any."""
     cluster = cluster_of(pk)
     database = databases.find(cluster, request.GET.get("name", ""))
-    context: dict[str, Any] = {
-        "cluster": cluster,
-        "database": database,
-        "guarded": databases.protection_of(cluster, database),
-    }
+    context: dict[str, object] = {"database": database, "guarded": databases.protection_of(cluster, database)}
     thing = Droppable(
+        cluster,
         database.name,
         dropped=_("Database %(database)s was dropped.") % {"database": database.name},
         blocking=partial(databases.blocking, cluster, database.name),

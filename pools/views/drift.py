@@ -1,6 +1,5 @@
 """Page of a pooler's drift, with its two remedies: adopt the changes or overwrite them."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -25,7 +24,7 @@ from pools.views.managed import managed_only
 def pooler_drift(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show how files and live settings differ from the live revision; a POST adopts or overwrites (`drift`)."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    context: dict[str, Any] = {"pooler": pooler}
+    context: dict[str, object] = {"pooler": pooler}
     if request.method == "POST":
         if not request.user.is_staff:
             return HttpResponseForbidden(_("only staff may change things here"))
@@ -52,11 +51,16 @@ def _resolve(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     return redirect("pooler-detail", pooler.pk)
 
 
-def _found(pooler: Pooler) -> dict[str, Any]:
+def _found(pooler: Pooler) -> dict[str, object]:
     last = Revision.objects.live_on(pooler)
     live = [one["what"] for one in pooler.drift if one["where"] == drift.LIVE]
     owner = folder_owner.of(pooler)
-    context = {"last": last, "live_differences": live, "seen_at": pooler.drift_seen_at, "owner": owner}
+    context: dict[str, object] = {
+        "last": last,
+        "live_differences": live,
+        "seen_at": pooler.drift_seen_at,
+        "owner": owner,
+    }
     if last is None:
         return context
     if not owner.is_here:

@@ -1,6 +1,5 @@
 """Pages of entries: what clients can name on the poolers and no pool of the panel stands for."""
 
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -41,22 +40,22 @@ def entry_list(request: HttpRequest) -> HttpResponse:
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         on_pooler = request.GET.get("pooler")
         return render(request, "pools/includes/entry_rows.html", {"entries": entry_rows(page), "on_pooler": on_pooler})
-    context: dict[str, Any] = {"page": page, "chosen": request.GET, "entries": [{"entry": one} for one in page]}
+    context: dict[str, object] = {"page": page, "chosen": request.GET, "entries": [{"entry": one} for one in page]}
     context |= {"poolers": Pooler.objects.all(), "clusters": Cluster.objects.all()}
     return render(request, "pools/entry_list.html", context)
 
 
-def card(request: HttpRequest) -> dict[str, Any]:
+def card(request: HttpRequest) -> dict[str, object]:
     """Return the context of the card of the first entries that are not managed here, filtered as the page is."""
     return _card(found(request), {name: request.GET.get(name, "") for name in ("q", "pooler", "cluster")})
 
 
-def card_of(pooler: Pooler) -> dict[str, Any]:
+def card_of(pooler: Pooler) -> dict[str, object]:
     """Return the context of the card on a pooler's own page."""
     return _card(entries.unmanaged().filter(pooler=pooler), {"pooler": pooler.name}) | {"on_pooler": True}
 
 
-def _card(rows: EntryQuerySet, given: dict[str, str]) -> dict[str, Any]:
+def _card(rows: EntryQuerySet, given: dict[str, str]) -> dict[str, object]:
     query = urlencode({name: value for name, value in given.items() if value})
     here = reverse("entry-list")
     return {
@@ -105,7 +104,7 @@ def _detail(request: HttpRequest, entry: Entry, shown: BoxChoices) -> HttpRespon
     return render(request, "pools/entry_detail.html", context)
 
 
-def _figures(entry: Entry) -> dict[str, Any]:
+def _figures(entry: Entry) -> dict[str, object]:
     snapshot = snapshot_of(entry.pooler)
     return {
         "entry": entry,
@@ -168,7 +167,7 @@ def entry_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     entry = _get(pk)
     asked = request.GET.get("mode", entry.mode)
     mode = Mode(asked) if asked in Mode.values else Mode(entry.mode)
-    context: dict[str, Any] = {"entry": entry, "mode": mode, "modes": Mode, "words": modes.of(mode)}
+    context: dict[str, object] = {"entry": entry, "mode": mode, "modes": Mode, "words": modes.of(mode)}
     if entry.cluster:
         spec = entry.as_pool()
         spec.mode = mode

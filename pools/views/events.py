@@ -1,6 +1,5 @@
 """Pages of events and their thresholds, and the test message of the notification channels."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -69,7 +68,7 @@ def _is_ours(address: str | None) -> bool:
 def event_thresholds(request: HttpRequest) -> HttpResponse:
     """Render and accept the thresholds at which events open and close."""
     form = ThresholdsForm(request.POST or None)
-    context: dict[str, Any] = {"form": form, "channels": _channels()}
+    context: dict[str, object] = {"form": form, "channels": _channels()}
     if request.method == "POST" and form.is_valid():
         try:
             thresholds.change(form.rules())
@@ -98,6 +97,6 @@ def event_test(request: HttpRequest) -> HttpResponse:
     return redirect("event-thresholds")
 
 
-def _channels() -> list[dict[str, Any]]:
+def _channels() -> list[dict[str, object]]:
     named = set(channels.configured())
     return [{"label": channel.label, "is_configured": channel in named} for channel in Channel]

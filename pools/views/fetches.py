@@ -5,7 +5,6 @@ import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -46,7 +45,9 @@ EXAMPLES: Mapping[str, Example] = {
 }
 
 
-def card_of(request: HttpRequest, pooler: Pooler, form: FilesTokenForm | None = None, made: str = "") -> dict[str, Any]:
+def card_of(
+    request: HttpRequest, pooler: Pooler, form: FilesTokenForm | None = None, made: str = ""
+) -> dict[str, object]:
     """Return the context of the card; nothing where the panel writes the files. `made`: a new token, shown once."""
     if pooler.is_watched or deliveries.of(pooler).writes:
         return {}
@@ -56,7 +57,7 @@ def card_of(request: HttpRequest, pooler: Pooler, form: FilesTokenForm | None = 
     return {"fetch_card": card, "files_token_form": form, **_progress(request, pooler)}
 
 
-def _progress(request: HttpRequest, pooler: Pooler) -> dict[str, Any]:
+def _progress(request: HttpRequest, pooler: Pooler) -> dict[str, object]:
     """Return the revision to have, and to staff, who alone may see tokens, those that fetch."""
     wanted = Revision.objects.wanted_on(pooler)
     if not request.user.is_staff:

@@ -5,9 +5,8 @@ Settings may run SQL: unusual SQL needs the user's own password, asked for on de
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypedDict, TypeVar
 
-from django.db.models import Model
 from django.forms import BaseForm
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
@@ -16,6 +15,10 @@ from core.accounts import confirmation
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues, PoolerUnreachable, Stale
 from pools.forms.base import PanelForm
 from pools.inventory.sql_settings import NotAllowed, SqlRight
+from pools.models.base import VersionedModel
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 Saved = TypeVar("Saved")
 OWN_PASSWORD = "own_password"  # noqa: S105 (the name of a field)
@@ -27,10 +30,10 @@ class Attempt(Generic[Saved]):
 
     saved: Saved | None = None
     status: int = 200
-    context: dict[str, Any] = field(default_factory=dict)
+    context: dict[str, object] = field(default_factory=dict)
 
 
-def attempt(form: PanelForm, verb: Callable[[], Saved], current: Model | None = None) -> Attempt[Saved]:
+def attempt(form: PanelForm, verb: Callable[[], Saved], current: VersionedModel | None = None) -> Attempt[Saved]:
     """Call the verb; show its errors beside the fields, and the current values beside a stale edit (409)."""
     try:
         return Attempt(verb())
@@ -51,17 +54,17 @@ def attempt(form: PanelForm, verb: Callable[[], Saved], current: Model | None = 
 
 
 def attempt_with_sql(
-    request: HttpRequest, form: PanelForm, verb: Callable[[SqlRight], Any], current: Model | None = None
-) -> Attempt[Any]:
+    request: HttpRequest, form: PanelForm, verb: Callable[[SqlRight], Saved], current: VersionedModel | None = None
+) -> Attempt[Saved]:
     """Call `attempt` with the user's right to set SQL, which depends on a recently confirmed password.
 
     If the verb needs that password, nothing is saved and the context has the message `asks_password`.
     """
     given = request.POST.get(OWN_PASSWORD, "")
     confirmed = confirmation.confirm(request, given) if given else confirmation.is_recent(request)
-    asks: dict[str, Any] = {}
+    asks: dict[str, object] = {}
 
-    def tried() -> Any:
+    def tried() -> Saved:
         try:
             return verb(SqlRight.ANY if confirmed else SqlRight.ORDINARY)
         except NotAllowed:
@@ -75,9 +78,17 @@ def attempt_with_sql(
     return found
 
 
-def differences(form: BaseForm, current: Model) -> list[dict[str, Any]]:
-    """Return the typed values that differ from the saved ones: `label`, `yours`, `theirs`; never passwords."""
-    found = []
+class StaleValue(TypedDict):
+    """A field whose typed value differs from the current one."""
+
+    label: "StrOrPromise"
+    yours: object
+    theirs: object
+
+
+def differences(form: BaseForm, current: VersionedModel) -> list[StaleValue]:
+    """Return where the typed values differ from the current ones; never passwords."""
+    found: list[StaleValue] = []
     for bound in form:
         name = bound.name
         if name == "version" or name.endswith("password") or not hasattr(current, name):
@@ -88,6 +99,6 @@ def differences(form: BaseForm, current: Model) -> list[dict[str, Any]]:
     return found
 
 
-def _rebase(form: PanelForm, current: Any) -> None:
+def _rebase(form: PanelForm, current: VersionedModel) -> None:
     """Set the form's version to the current one, so that its next submit is not stale."""
     form.data = dict(form.data.items()) | {"version": str(current.version)}

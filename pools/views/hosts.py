@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
+from typing import TypedDict
 from urllib.parse import urlencode
 from uuid import UUID
 
@@ -25,7 +25,7 @@ from pools.forms.hosts import HostForm
 from pools.hosts import keys
 from pools.hosts.base import HostRefused
 from pools.inventory import hosts
-from pools.models import Delivery, Host, HostState, Pooler, PoolerKind
+from pools.models import Delivery, FoundPooler, Host, HostState, Pooler, PoolerKind
 from pools.poolers import KINDS
 from pools.views.form_submit import attempt
 
@@ -80,7 +80,7 @@ def host_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing host; a stale edit answers 409 with both values."""
     host = _get(pk)
     form = HostForm(request.POST or None, instance=_get(pk))  # it writes into its instance
-    context: dict[str, Any] = {"form": form, "host": host}
+    context: dict[str, object] = {"form": form, "host": host}
     status = 200
     if request.method == "POST" and form.is_valid():
         verb = partial(hosts.change, host, form.values(), form.cleaned_data["version"], person(request.user))
@@ -138,7 +138,7 @@ def host_discover(request: HttpRequest, pk: UUID) -> HttpResponse:
 def host_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a host after its name was typed."""
     host = _get(pk)
-    context: dict[str, Any] = {"host": host, "typed": request.POST.get("name")}
+    context: dict[str, object] = {"host": host, "typed": request.POST.get("name")}
     if request.method == "POST" and context["typed"] == host.name:
         try:
             hosts.remove(host)
@@ -155,7 +155,14 @@ def _get(pk: UUID) -> Host:
     return get_object_or_404(Host.objects.select_related("jump"), pk=pk)
 
 
-def _described(host: Host) -> Iterator[dict[str, Any]]:
+class _Links(TypedDict):
+    """Where the buttons of a found pooler lead; empty for none."""
+
+    watch: str
+    take_over: str
+
+
+def _described(host: Host) -> Iterator[dict[str, object]]:
     """Yield each found pooler with its label, who has registered it already, and where its buttons lead."""
     is_there = Q(ssh_host=host) | Q(host=host.address, ssh_host=None)
     # the last of a port counts: the one that is reached by this host, whichever way a database sorts NULL
@@ -164,16 +171,16 @@ def _described(host: Host) -> Iterator[dict[str, Any]]:
     for found in host.found:
         registered = next((known[key] for port in found["ports"] if (key := (found["kind"], port)) in known), None)
         label = PoolerKind(found["kind"]).label
-        yield found | {"label": label, "registered": registered, **_links(host, found, registered)}
+        yield {**found, "label": label, "registered": registered, **_links(host, found, registered)}
 
 
-def _links(host: Host, found: dict[str, Any], registered: Pooler | None) -> dict[str, str]:
-    """Return the addresses of the form that watches a found pooler, and of what takes it over; empty for neither."""
+def _links(host: Host, found: FoundPooler, registered: Pooler | None) -> _Links:
+    """Return the addresses of the form that watches a found pooler, and of what takes it over."""
     taking = {"config_file": found["main_file"], "host": host.pk}
     if registered:
         can_be_taken = registered.is_watched and not KINDS[registered.kind].take_over_obstacle(registered)
         preview = f"{reverse('pooler-take-over', args=[registered.pk])}?{urlencode(taking)}"
-        return {"take_over": preview if can_be_taken else ""}
+        return {"watch": "", "take_over": preview if can_be_taken else ""}
     port = next(iter(found["ports"]), "")
     name = host.name if len(host.found) == 1 else f"{host.name}-{port or found['kind']}"
     filled = {"name": name, "kind": found["kind"], "port": port, **_address_of(host, found), **_control(found)}
@@ -185,7 +192,7 @@ def _links(host: Host, found: dict[str, Any], registered: Pooler | None) -> dict
     }
 
 
-def _address_of(host: Host, found: dict[str, Any]) -> dict[str, Any]:
+def _address_of(host: Host, found: FoundPooler) -> dict[str, object]:
     """Return the address at which the panel reaches a found pooler, and the host that leads there."""
     by_ssh = {"delivery": Delivery.SSH.value, "ssh_host": host.pk}
     addresses = found.get("addresses")
@@ -197,8 +204,12 @@ def _address_of(host: Host, found: dict[str, Any]) -> dict[str, Any]:
     return {**by_ssh, "host": min(addresses, key=is_local)}
 
 
-def _control(found: dict[str, Any]) -> dict[str, Any]:
+def _control(found: FoundPooler) -> dict[str, object]:
     """Return by what else than the port of its clients a found pooler is asked."""
     kind, sockets, ports = KINDS[found["kind"]], found.get("control_sockets", []), found["ports"]
-    filled = {"stats_address": sockets[0]} if sockets and not kind.has_console_login else {}
-    return filled | ({"pcp_port": ports[1]} if kind.control_port and len(ports) == 2 else {})
+    filled: dict[str, object] = {}
+    if sockets and not kind.has_console_login:
+        filled["stats_address"] = sockets[0]
+    if kind.control_port and len(ports) == 2:
+        filled["pcp_port"] = ports[1]
+    return filled

@@ -1,6 +1,5 @@
 """Page of a cluster's live activity: connections, transactions, waits and memory."""
 
-from typing import Any
 from uuid import UUID
 
 from django.http import Http404, HttpRequest, HttpResponse
@@ -23,7 +22,7 @@ def cluster_insights(request: HttpRequest, pk: UUID) -> HttpResponse:
         place = topology.chosen(cluster, request.GET.get("node", ""))
     except NotThere as error:
         raise Http404(str(error)) from error
-    context: dict[str, Any] = {"cluster": cluster, "place": place, "places": topology.of_cluster(cluster)}
+    context: dict[str, object] = {"cluster": cluster, "place": place, "places": topology.of_cluster(cluster)}
     try:
         context["insights"] = activity.of_place(place)
     except ClusterUnreachable as error:

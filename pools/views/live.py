@@ -1,7 +1,7 @@
 """Parts of pages that poll: the latest figures of the poolers' consoles, and the progress of an apply."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -14,16 +14,53 @@ from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retar
 from pools import connection_strings
 from pools.clusters import endpoints
 from pools.deployment import live_files
-from pools.models import Entry, Pool, Pooler, PoolerState, PoolState, ProcessState
+from pools.models import Entry, Pool, Pooler, PoolerState, PoolState, ProcessRow, ProcessState
 from pools.monitoring import sampler
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS, driver
-from pools.poolers.console_sample import ConsoleSample, PoolFigures
+from pools.poolers.console_sample import ConsoleSample, PoolFigures, ProcessFigures
 
 PAGE_WAITS_S = 3.0  # longest wait for consoles; figures that arrive later are shown at the next poll
 
 
-def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
+class _Figures(TypedDict):
+    """What a row of a list shows of a pool or an entry beside its record."""
+
+    figures: PoolFigures
+    error: str  # of its pooler
+    uncounted: frozenset[str]  # figures that its kind of pooler does not count
+
+
+class PoolRow(_Figures):
+    """A row of a list of pools."""
+
+    pool: Pool
+
+
+class EntryRow(_Figures):
+    """A row of a list of entries."""
+
+    entry: Entry
+    uri: str
+
+
+class ProcessCells(TypedDict):
+    """A process that shares a pooler's port: what the last check found, and what it does now, None if unknown."""
+
+    name: str
+    main_file: str
+    pid: int | None
+    socket: str
+    peer_id: int | None
+    version: str
+    state: str
+    cl_active: int | None
+    cl_waiting: int | None
+    servers: int | None
+    error: str
+
+
+def pool_rows(pools: Iterable[Pool]) -> list[PoolRow]:
     """Return each pool with its figures, from one console query per pooler, or with the `error` of its pooler."""
     listed = list(pools)
     snapshots = sampler.snapshots_of((pool.pooler for pool in listed), PAGE_WAITS_S)
@@ -38,7 +75,7 @@ def pool_rows(pools: Iterable[Pool]) -> list[dict[str, Any]]:
     ]
 
 
-def entry_rows(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+def entry_rows(entries: Iterable[Entry]) -> list[EntryRow]:
     """Return each entry with its figures and its connection string, as `pool_rows` does."""
     listed = list(entries)
     snapshots = sampler.snapshots_of((entry.pooler for entry in listed), PAGE_WAITS_S)
@@ -61,7 +98,7 @@ def snapshot_of(pooler: Pooler) -> ConsoleSnapshot:
     return ConsoleSnapshot(error=pooler.error or _("it has not been checked yet"))
 
 
-def pool_state(pool: Pool) -> dict[str, Any]:
+def pool_state(pool: Pool) -> dict[str, object]:
     """Return the context of a pool's live card: its state, the revision that applies it, its figures."""
     snapshot = snapshot_of(pool.pooler)
     revision = pool.pooler.revisions.first()
@@ -77,7 +114,7 @@ def pool_state(pool: Pool) -> dict[str, Any]:
     }
 
 
-def console_rows(pooler: Pooler) -> dict[str, Any]:
+def console_rows(pooler: Pooler) -> dict[str, object]:
     """Return the context of a pooler's live table: column names and rows, or the error instead."""
     snapshot = snapshot_of(pooler)
     table = driver(pooler).live_table(ConsoleSample(snapshot.figures, snapshot.counters, snapshot.rows))
@@ -87,18 +124,23 @@ def console_rows(pooler: Pooler) -> dict[str, Any]:
     return {"pooler": pooler, **shown, **vars(table)}
 
 
-def _process_rows(pooler: Pooler, snapshot: ConsoleSnapshot) -> list[dict[str, Any]]:
-    """Return each process that shares the port, as the last check found it, with what it does now."""
-    figures = {one["name"]: one for one in snapshot.processes}
-    rows = []
-    for one in pooler.processes if pooler.shares_its_port else ():
-        now = figures.get(one["name"], {})
-        shown = now if now and not now["error"] else {}
-        servers = shown["sv_active"] + shown["sv_idle"] if shown else None
-        state = ProcessState.UNREACHABLE if now.get("error") else one["state"]
-        clients = {column: shown.get(column) for column in ("cl_active", "cl_waiting")}
-        rows.append({**one, **clients, "servers": servers, "state": state, "error": now.get("error", "")})
-    return rows
+def _process_rows(pooler: Pooler, snapshot: ConsoleSnapshot) -> list[ProcessCells]:
+    figures = {one.name: one for one in snapshot.processes}
+    listed = pooler.processes if pooler.shares_its_port else []
+    return [_process_row(one, figures.get(one["name"])) for one in listed]
+
+
+def _process_row(process: ProcessRow, now: ProcessFigures | None) -> ProcessCells:
+    error = now.error if now else ""
+    shown = None if error else now
+    return {
+        **process,
+        "cl_active": shown.cl_active if shown else None,
+        "cl_waiting": shown.cl_waiting if shown else None,
+        "servers": shown.sv_active + shown.sv_idle if shown else None,
+        "state": ProcessState.UNREACHABLE if error else process["state"],
+        "error": error,
+    }
 
 
 @require_safe

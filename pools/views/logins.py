@@ -1,6 +1,5 @@
 """Pages that measure how long a login to a pool or an entry takes, and where the time goes."""
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -21,7 +20,7 @@ from pools.models import Entry, Pool
 def pool_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show how clients authenticate; a POST measures `login_cost.LOGINS` logins and breaks their time down."""
     pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
-    context: dict[str, Any] = {"pool": pool, "client_auth": login_cost.client_auth_note(pool)}
+    context: dict[str, object] = {"pool": pool, "client_auth": login_cost.client_auth_note(pool)}
     context["count"] = login_cost.LOGINS
     if request.method == "POST":
         try:
@@ -39,7 +38,7 @@ def entry_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for a login that the pooler lets in; a POST measures `login_cost.LOGINS` of it, and keeps nothing of it."""
     entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster", "pool"), pk=pk)
     form = PassingLoginForm(request.POST or None, entry=entry)
-    context: dict[str, Any] = {"entry": entry, "form": form, "count": login_cost.LOGINS}
+    context: dict[str, object] = {"entry": entry, "form": form, "count": login_cost.LOGINS}
     if request.method == "POST" and form.is_valid():
         try:
             found, context["note"] = login_cost.measure_entry(entry, **form.cleaned_data)

@@ -1,11 +1,10 @@
 """Page on which many poolers that were taken over are let go: chosen, previewed in one table, agreed to once."""
 
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -34,7 +33,7 @@ def poolers_let_go(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _asked(request)
     chosen = list(Pooler.objects.filter(pk__in=chosen_ids(request.GET)).order_by("name"))
-    context: dict[str, Any] = {"chosen": chosen, "query": request.GET.urlencode()}
+    context: dict[str, object] = {"chosen": chosen, "query": request.GET.urlencode()}
     if not chosen:
         context["taken"] = _taken_over()
     elif "whole" in request.GET:
@@ -51,14 +50,14 @@ def pooler_let_go_row(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/includes/let_go_row.html", context)
 
 
-def _taken_over() -> Any:
+def _taken_over() -> QuerySet[Pooler]:
     """Return the poolers that may be let go, with the number of their pools."""
     rows = Pooler.objects.filter(take_overs__in=TakeOver.objects.holding())
     wanted = Q(pools__removal_requested_at=None)
     return rows.annotate(total=Count("pools", filter=wanted, distinct=True)).order_by("name")[:MOST]
 
 
-def _row(pooler: Pooler) -> dict[str, Any]:
+def _row(pooler: Pooler) -> dict[str, object]:
     row = progress(pooler)
     if row["waiting"] or pooler.is_watched:
         return row

@@ -1,11 +1,10 @@
 """Page on which many watched poolers are taken over in one go: chosen, previewed in one table, agreed to once."""
 
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import Count
+from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -35,7 +34,7 @@ def poolers_take_over(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _asked(request)
     chosen = list(Pooler.objects.filter(pk__in=chosen_ids(request.GET)).order_by("name"))
-    context: dict[str, Any] = {"chosen": chosen, "query": request.GET.urlencode(), "back": request.get_full_path()}
+    context: dict[str, object] = {"chosen": chosen, "query": request.GET.urlencode(), "back": request.get_full_path()}
     if not chosen:
         context["watched"] = _watched()
     elif "whole" in request.GET:
@@ -53,7 +52,7 @@ def pooler_take_over_row(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/includes/take_over_row.html", context)
 
 
-def _watched() -> Any:
+def _watched() -> QuerySet[Pooler]:
     """Return the poolers that may be taken over, with the number of their entries."""
     rows = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over"))
     return rows.annotate(total=Count("entries")).order_by("name")[:MOST]
@@ -70,7 +69,7 @@ def chosen_ids(given: QueryDict) -> list[UUID]:
     return found
 
 
-def _row(pooler: Pooler) -> dict[str, Any]:
+def _row(pooler: Pooler) -> dict[str, object]:
     row = progress(pooler)
     if row["waiting"] or not pooler.is_watched:
         return row

@@ -1,6 +1,5 @@
 """Reports on what a pool mode would break in the pool's database: a page of each pool, and a part of its form."""
 
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -59,6 +58,6 @@ def refusal(pooler: Pooler, mode: str) -> str:
     return next((message for field, message in KINDS[pooler.kind].problems(spec) if field == "mode"), "")
 
 
-def _chosen(pk: Any) -> Pooler:
+def _chosen(pk: object) -> Pooler:
     """Return the pooler with that id, or an unsaved one without any facts."""
     return next((one for one in Pooler.objects.all() if str(one.pk) == str(pk)), Pooler())

@@ -1,7 +1,6 @@
 """Monitoring pages of pools and poolers: live, and over an hour, a day or a week."""
 
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
@@ -98,7 +97,7 @@ def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/pooler_monitoring.html", context | choice(chosen, found, snapshot))
 
 
-def live_part(subject: Pool | Pooler) -> dict[str, Any]:
+def live_part(subject: Pool | Pooler) -> dict[str, object]:
     """Return the context of the live charts and events on a pool's or pooler's own page."""
     is_pool = isinstance(subject, Pool)
     noun, name = ("pool", subject.name) if is_pool else ("pooler", None)
@@ -108,7 +107,7 @@ def live_part(subject: Pool | Pooler) -> dict[str, Any]:
     return context | counting(pooler)
 
 
-def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, Any]:
+def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> dict[str, object]:
     """Return the tiles of the figures that this kind of pooler counts; their values are None after a console error."""
     sources = driver(pooler).figure_sources
     listed = [replace(tile, source=sources[tile.name]) for tile in TILES if tile.name in sources] if sources else TILES
@@ -116,13 +115,13 @@ def figures_of(pooler: Pooler, snapshot: ConsoleSnapshot, reading: Reading) -> d
     return {"tiles": tiles, **counting(pooler)}
 
 
-def counting(pooler: Pooler) -> dict[str, Any]:
+def counting(pooler: Pooler) -> dict[str, object]:
     """Return the figures that this kind does not count, and the source of its connection figures."""
     kind = driver(pooler)
     return {"uncounted": kind.uncounted, "connections_source": kind.connections_source}
 
 
-def course(found: History, chosen: str) -> dict[str, Any]:
+def course(found: History, chosen: str) -> dict[str, object]:
     """Return the charts' data over a range: time, averages and maxima per step; missing steps are left out."""
     columns = ["t", *FIGURES, *(f"{name}_max" for name in FIGURES)]
     rows = [[point.at, *_rounded(point.average), *_rounded(point.maximum)] for point in found.points]
@@ -130,7 +129,7 @@ def course(found: History, chosen: str) -> dict[str, Any]:
     return {"range": chosen, "columns": columns, "rows": rows, "zone": timezone.get_current_timezone_name(), **span}
 
 
-def recent(pooler: Pooler, name: str | None = None) -> dict[str, Any]:
+def recent(pooler: Pooler, name: str | None = None) -> dict[str, object]:
     """Return the charts' data of the last minutes of one pool or entry, or of all together without a name.
 
     They are the recorder's samples; live figures are appended to them.
@@ -154,7 +153,7 @@ def chosen_range(request: HttpRequest) -> str:
     return asked if asked in RANGES else LIVE
 
 
-def choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str, Any]:
+def choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str, object]:
     """Return the context for the choice of a time range."""
     return {"chosen": chosen, "choices": CHOICES, "history": found, "look_error": snapshot.error}
 

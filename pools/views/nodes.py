@@ -1,7 +1,6 @@
 """Pages of a cluster's nodes: which one is the primary, and how far the standbys are behind."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -44,7 +43,7 @@ def node_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of a further node; the panel must be able to log in there."""
     cluster = _cluster(pk)
     form = NodeForm(request.POST or None, cluster=cluster)
-    context: dict[str, Any] = {"cluster": cluster, "form": form}
+    context: dict[str, object] = {"cluster": cluster, "form": form}
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(nodes.add, cluster, form.values(), person(request.user)))
         if tried.saved:

@@ -1,7 +1,5 @@
 """Page on which many poolers are registered at once from a pasted list, to be watched."""
 
-from typing import Any
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -22,7 +20,7 @@ def pooler_paste(request: HttpRequest) -> HttpResponse:
     A browser with JavaScript gets rows that each ask for their own line, so that they fill in as consoles answer.
     """
     form = PastedPoolersForm(request.POST or None)
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, object] = {"form": form}
     if request.method == "POST" and form.is_valid():
         try:
             lines = pasted_poolers.read(form.cleaned_data["lines"])

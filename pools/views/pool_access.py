@@ -1,6 +1,5 @@
 """The page of who may log in to the pools of a PgBouncer."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -24,7 +23,7 @@ from pools.views.managed import managed_only
 def pooler_access(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the open pools and whom they would refuse; on POST, restrict them to their own users."""
     pooler = get_object_or_404(Pooler, pk=pk, kind__in=kinds_that("admits_others"))
-    context: dict[str, Any] = {"pooler": pooler, "obstacle": pool_access.obstacle(pooler)}
+    context: dict[str, object] = {"pooler": pooler, "obstacle": pool_access.obstacle(pooler)}
     try:
         if request.method == "POST":
             restricted = pool_access.restrict(pooler, pooler.name, person(request.user))  # the page has shown the list

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -25,6 +24,7 @@ from pools.forms.console import KillForm, PauseForm, VerbForm
 from pools.models import Entry, Mode, Pool
 from pools.monitoring import sampler
 from pools.poolers import KINDS
+from pools.poolers.admin_commands import Condition
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,13 @@ def _verb_page(request: HttpRequest, pool: Target, word: str, pages: Mapping[str
     if verb is None:
         raise Http404(f"{word} is not a command of a console")
     form = verb.form(request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"pool": pool, "verb": verb, "word": word, "form": form, **condition_context(pool, pages)}
+    context: dict[str, object] = {
+        "pool": pool,
+        "verb": verb,
+        "word": word,
+        "form": form,
+        **condition_context(pool, pages),
+    }
     context["question"] = str(verb.question) % {"pool": pool}
     context |= {"is_session": pool.mode == Mode.SESSION, "figures": sampler.latest(pool.pooler).figures.get(pool.name)}
     status = 200
@@ -161,7 +167,7 @@ def entry_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/includes/pool_condition.html", context)
 
 
-def condition_context(pool: Target, pages: Mapping[str, str] = POOL_PAGES) -> dict[str, Any]:
+def condition_context(pool: Target, pages: Mapping[str, str] = POOL_PAGES) -> dict[str, object]:
     """Return the card's context: the condition, the seconds until it resumes, the verbs that apply now and `pages`."""
     has_console = bool(KINDS[pool.pooler.kind].verbs)
     condition = show_cache.condition(pool) if has_console else None
@@ -175,7 +181,7 @@ def condition_context(pool: Target, pages: Mapping[str, str] = POOL_PAGES) -> di
     }
 
 
-def _applicable(condition: Any) -> list[str]:
+def _applicable(condition: Condition | None) -> list[str]:
     if condition is None:
         return []
     paused = "resume" if condition.paused else "pause"

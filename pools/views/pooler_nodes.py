@@ -1,6 +1,6 @@
 """Pages of the backends of a kind that has its own, each with the templates of that kind."""
 
-from typing import Any
+from typing import TypedDict
 from uuid import UUID
 
 from django.contrib import messages
@@ -15,13 +15,14 @@ from core.lib.access import staff_only
 from pools.errors import ApplyFailed, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers import kinds_that, node_admin
+from pools.poolers.nodes import Node
 
 
 @require_safe
 def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the backends as the pooler reports them; if it does not answer, those last applied and the reason."""
     pooler = _with_backends(pk)
-    return _page(request, "nodes.html", {"pooler": pooler, **_found(pooler)})
+    return _page(request, pooler, "nodes.html", {"pooler": pooler, **_found(pooler)})
 
 
 @never_cache
@@ -33,21 +34,23 @@ def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpR
     node = next((node for node in found["nodes"] if node.number == number), None)
     if node is None:
         raise Http404(f"pooler {pooler} has no backend {number}")
-    context = {"pooler": pooler, "node": node, "number": number, "verb": verb, **found}
+    context: dict[str, object] = {"pooler": pooler, "node": node, "number": number, "verb": verb, **found}
     if verb == "detach" and not found["error"]:
         context["risk"] = node_admin(pooler).risk_of_detaching(found["nodes"], number)
     if request.method == "POST":
         try:
             node_admin(pooler).change(pooler, number, verb, person(request.user))
         except (ApplyFailed, PoolerUnreachable) as error:
-            return _page(request, "node_change.html", context | {"error": str(error)}, error.status)
+            return _page(request, pooler, "node_change.html", context | {"error": str(error)}, error.status)
         messages.success(request, _requested(pooler, verb, number))
         return redirect("pooler-nodes", pk)
-    return _page(request, "node_change.html", context)
+    return _page(request, pooler, "node_change.html", context)
 
 
-def _page(request: HttpRequest, name: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    return render(request, f"pools/poolers/{context['pooler'].kind}/{name}", context, status=status)
+def _page(
+    request: HttpRequest, pooler: Pooler, name: str, context: dict[str, object], status: int = 200
+) -> HttpResponse:
+    return render(request, f"pools/poolers/{pooler.kind}/{name}", context, status=status)
 
 
 def _requested(pooler: Pooler, verb: str, number: int) -> str:
@@ -62,7 +65,14 @@ def _with_backends(pk: UUID) -> Pooler:
     return get_object_or_404(Pooler, pk=pk, kind__in=kinds_that("node_admin"))
 
 
-def _found(pooler: Pooler) -> dict[str, Any]:
+class _Found(TypedDict):
+    """The backends that a page shows, and why they are those last applied."""
+
+    nodes: list[Node]
+    error: str
+
+
+def _found(pooler: Pooler) -> _Found:
     try:
         return {"nodes": node_admin(pooler).of_pooler(pooler), "error": ""}
     except PoolerUnreachable as error:

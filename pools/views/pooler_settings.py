@@ -1,7 +1,6 @@
 """Pages of a pooler's own settings: of the program, of users, and its certificates and rule files."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -35,7 +34,7 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the settings of the program, beside their live values; a stale edit answers 409."""
     pooler = get_object_or_404(Pooler, pk=pk)
     form = ProgramSettingsForm(request.POST or None, pooler=pooler, may_change=request.user.is_staff)
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, object] = {"form": form}
     status = 200
     if request.method == "POST" and form.is_valid():
         version, author = form.cleaned_data["version"], person(request.user)
@@ -58,7 +57,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     pooler = get_object_or_404(Pooler, pk=pk)
     given = request.POST if request.method == "POST" else request.GET
     form = UserSettingsForm(request.POST or None, pooler=pooler, user=given.get("user", "").strip())
-    context: dict[str, Any] = {"form": form, "users": settings_context.users(pooler)}
+    context: dict[str, object] = {"form": form, "users": settings_context.users(pooler)}
     status = 200
     if request.method == "POST" and form.is_valid():
         user, version, author = form.cleaned_data["user"], form.cleaned_data["version"], person(request.user)
@@ -93,7 +92,7 @@ def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the files that the settings refer to; files sent together are validated together."""
     pooler = get_object_or_404(Pooler, pk=pk)
     form = FilesForm(request.POST or None, request.FILES or None, pooler=pooler)
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, object] = {"form": form}
     status = 200
     if request.method == "POST" and form.is_valid():
         contents, version, author = form.values(), form.cleaned_data["version"], person(request.user)
@@ -142,7 +141,7 @@ def _with_differences(form: ValuesForm, tried: Attempt[Pooler], pooler: Pooler, 
     return tried
 
 
-def _shared(pooler: Pooler) -> dict[str, Any]:
+def _shared(pooler: Pooler) -> dict[str, object]:
     return {
         "pooler": pooler,
         "is_moving": pooler.settings_state == PoolState.PENDING,

@@ -1,13 +1,13 @@
 """Pages of poolers."""
 
 from functools import partial
-from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, OuterRef, Q, Subquery, Sum
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -58,13 +58,13 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
     if state in PoolerState.values:
         rows = rows.filter(state=state)
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    context: dict[str, Any] = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
+    context: dict[str, object] = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
     context["has_taken_over"] = TakeOver.objects.holding().exists()
     context["has_watched"] = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over")).exists()
     return render(request, "pools/pooler_list.html", context)
 
 
-def _entry_count() -> Any:
+def _entry_count() -> Combinable:
     """Return the number of a pooler's entries that are not managed here, as a subquery: two joins would multiply."""
     own = Entry.objects.unmanaged().filter(pooler=OuterRef("pk")).order_by().values("pooler")
     return Coalesce(Subquery(own.annotate(count=Count("pk")).values("count")), 0)
@@ -95,7 +95,7 @@ def pooler_files_token(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _detail(
-    request: HttpRequest, pooler: Pooler, fetch_card: dict[str, Any] | None = None, status: int = 200
+    request: HttpRequest, pooler: Pooler, fetch_card: dict[str, object] | None = None, status: int = 200
 ) -> HttpResponse:
     pools = list(pooler.pools.wanted().select_related("cluster"))
     context = {
@@ -125,7 +125,7 @@ def pooler_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new pooler; an unreachable one is saved too, with the reason."""
     filled = {name: request.GET[name] for name in PREFILLED if request.GET.get(name)}
     form = PoolerForm(request.POST or None, initial=filled)
-    context: dict[str, Any] = {"form": form}
+    context: dict[str, object] = {"form": form}
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(poolers.register, form.values(), person(request.user)))
         if tried.saved:
@@ -149,7 +149,7 @@ def pooler_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing pooler; a stale edit answers 409 with both values."""
     pooler = get_object_or_404(Pooler, pk=pk)
     form = PoolerForm(request.POST or None, instance=get_object_or_404(Pooler, pk=pk))  # it writes into its instance
-    context: dict[str, Any] = {"form": form, "pooler": pooler}
+    context: dict[str, object] = {"form": form, "pooler": pooler}
     status = 200
     if request.method == "POST" and form.is_valid():
         version = form.cleaned_data["version"]
@@ -217,7 +217,7 @@ def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
 def pooler_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a pooler after its name was typed."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    context: dict[str, Any] = {"pooler": pooler, "pools": pooler.pools.all(), "typed": request.POST.get("name")}
+    context: dict[str, object] = {"pooler": pooler, "pools": pooler.pools.all(), "typed": request.POST.get("name")}
     if request.method == "POST" and context["typed"] == pooler.name:
         try:
             poolers.remove(pooler)

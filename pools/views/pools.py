@@ -1,7 +1,6 @@
 """The pages of pools."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -45,7 +44,7 @@ def pool_list(request: HttpRequest) -> HttpResponse:
     found, shows_experiments = _found(request), is_set(request.GET.get("experiments"))
     listed = found if shows_experiments else found.of_people()
     page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
-    context: dict[str, Any] = {"page": page, "chosen": request.GET, "states": PoolState.choices}
+    context: dict[str, object] = {"page": page, "chosen": request.GET, "states": PoolState.choices}
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return render(request, "pools/includes/pool_rows.html", context | {"rows": pool_rows(page)})
     context |= {"rows": [{"pool": pool} for pool in page]}
@@ -115,9 +114,9 @@ def pool_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 def pool_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new pool; `?cluster=`, `?pooler=` and `?database=` prefill it."""
-    context: dict[str, Any] = {"refilled": "refill" in request.POST}
+    context: dict[str, object] = {"refilled": "refill" in request.POST}
     if request.method == "POST" and not context["refilled"]:
-        context["form"] = form = PoolForm(request.POST)
+        form = PoolForm(request.POST)
         if form.is_valid():
             verb = partial(pools.create, form.values(), person(request.user))
             tried = attempt_with_sql(request, form, verb)
@@ -125,10 +124,10 @@ def pool_create(request: HttpRequest) -> HttpResponse:
                 return redirect("pool-detail", tried.saved.pk)
             context |= tried.context
     else:
-        context["form"] = form = _prefilled(request)
+        form = _prefilled(request)
         if request.POST.get("refill") == "mode":
             context["mode_report"] = mode_check.of_form(form)
-    return render(request, "pools/pool_form.html", context | _form_context(context["form"]))
+    return render(request, "pools/pool_form.html", {"form": form, **context, **_form_context(form)})
 
 
 @never_cache
@@ -137,7 +136,7 @@ def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing pool; a stale edit answers 409 with both values."""
     pool, status = _get(pk), 200
     form = PoolForm(request.POST or None, pool=pool)
-    context: dict[str, Any] = {"form": form, "pool": pool}
+    context: dict[str, object] = {"form": form, "pool": pool}
     if request.method == "POST" and form.is_valid():
         verb = partial(pools.change, pool, form.values(), form.cleaned_data["version"], person(request.user))
         tried = attempt_with_sql(request, form, verb, current=pool)
@@ -167,7 +166,7 @@ def _prefilled(request: HttpRequest) -> PoolForm:
     return PoolForm(pool=pool, initial={name: given[name] for name in names})
 
 
-def _form_context(form: PoolForm) -> dict[str, Any]:
+def _form_context(form: PoolForm) -> dict[str, object]:
     cluster, target = form.chosen_cluster, form["target"].value() or NodeRole.PRIMARY
     figures = budget.of_cluster(cluster, target=target, without=form.pool) if cluster else None
     return {
@@ -181,7 +180,7 @@ def _form_context(form: PoolForm) -> dict[str, Any]:
     }
 
 
-def _mode_card(form: PoolForm, radio: BoundWidget) -> dict[str, Any]:
+def _mode_card(form: PoolForm, radio: BoundWidget) -> dict[str, object]:
     mode, pooler = radio.data["value"], form.chosen_pooler
     refusal = mode_check.refusal(pooler, mode) if pooler else ""
     return {"radio": radio, "words": modes.of(mode), "refusal": refusal}

@@ -28,6 +28,7 @@ Row = TypeVar("Row", Database, Role)
 class Droppable:
     """A database or role to drop: its name, its verbs, the message after the drop, and the URL name of its list."""
 
+    cluster: Cluster
     name: str
     dropped: str
     blocking: Callable[[], Sequence[Obstacle]]
@@ -40,7 +41,7 @@ def cluster_of(pk: UUID) -> Cluster:
     return get_object_or_404(Cluster.objects.select_related("status"), pk=pk)
 
 
-def page_of(request: HttpRequest, rows: Iterable[Row]) -> dict[str, Any]:
+def page_of(request: HttpRequest, rows: Iterable[Row]) -> dict[str, object]:
     """Return the requested `page` of the rows whose name contains `q`, whatever the case, and how many are `hidden`.
 
     What experiments made for themselves is listed with `?experiments=true` only.
@@ -52,7 +53,7 @@ def page_of(request: HttpRequest, rows: Iterable[Row]) -> dict[str, Any]:
     return {"page": page, "shows_experiments": shows_experiments, "hidden": len(found) - len(listed)}
 
 
-def choices_of(cluster: Cluster) -> tuple[Choices, dict[str, Any]]:
+def choices_of(cluster: Cluster) -> tuple[Choices, dict[str, object]]:
     """Return the choices of a form and its context: no choices, and the reason, if the cluster does not answer."""
     try:
         return databases.choices(cluster), {}
@@ -60,9 +61,10 @@ def choices_of(cluster: Cluster) -> tuple[Choices, dict[str, Any]]:
         return Choices(), {"unreachable": str(error)}
 
 
-def drop_answer(request: HttpRequest, template: str, context: dict[str, Any], thing: Droppable) -> HttpResponse:
+def drop_answer(request: HttpRequest, template: str, context: dict[str, object], thing: Droppable) -> HttpResponse:
     """Render the confirmation page, or drop and redirect to the list; a refusal answers 409 with the blockers."""
-    typed = context["typed"] = request.POST.get("name")
+    typed = request.POST.get("name")
+    context |= {"cluster": thing.cluster, "typed": typed}
     if request.method != "POST" or typed != thing.name:
         return render(request, template, context | {"obstacles": thing.blocking()})
     try:
@@ -72,7 +74,7 @@ def drop_answer(request: HttpRequest, template: str, context: dict[str, Any], th
     except IllegalTransition as error:
         return render(request, template, context | {"refused": str(error)}, status=409)
     messages.success(request, thing.dropped)
-    return redirect(thing.list_name, context["cluster"].pk)
+    return redirect(thing.list_name, thing.cluster.pk)
 
 
 def asks_server(list_name: str) -> Callable[[View], View]:

@@ -1,6 +1,5 @@
 """Pages of a pooler's revisions: the list, the changes of one, and the rollback to one."""
 
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -67,7 +66,7 @@ def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
     """Preview what a rollback to a revision would change; on POST, request the rollback."""
     revision = _revision(pk, number)
     pooler, live = revision.pooler, Revision.objects.live_on(revision.pooler)
-    context: dict[str, Any] = {"pooler": pooler, "revision": revision, "live": live}
+    context: dict[str, object] = {"pooler": pooler, "revision": revision, "live": live}
     if request.method == "POST":
         try:
             rollback.roll_back(pooler, revision, person(request.user))

@@ -1,7 +1,6 @@
 """Pages of a cluster's roles; `?name=` selects one, since a name may hold any character."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -25,7 +24,7 @@ from pools.views.provisioning import Droppable, asks_server, choices_of, cluster
 def role_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the roles that the cluster has now, filtered by name (`q`)."""
     cluster = cluster_of(pk)
-    context: dict[str, Any] = {"cluster": cluster, "query": request.GET.get("q", "")}
+    context: dict[str, object] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
         context |= page_of(request, roles.list_all(cluster))
     except PoolsError as error:
@@ -66,7 +65,7 @@ def role_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
     form = RoleChangeForm(request.POST or None, role=role)
-    context: dict[str, Any] = {
+    context: dict[str, object] = {
         "cluster": cluster,
         "form": form,
         "role": role,
@@ -88,7 +87,11 @@ def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Explain the effects of a new password; on POST, make one and show it once."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
-    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.password_protection_of(cluster, role)}
+    context: dict[str, object] = {
+        "cluster": cluster,
+        "role": role,
+        "guarded": roles.password_protection_of(cluster, role),
+    }
     if request.method != "POST":
         return render(request, "pools/role_reset.html", context)
     try:
@@ -106,8 +109,9 @@ def role_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a role after its name was typed; show its blockers instead if there are any."""
     cluster = cluster_of(pk)
     role = roles.find(cluster, request.GET.get("name", ""))
-    context: dict[str, Any] = {"cluster": cluster, "role": role, "guarded": roles.protection_of(cluster, role)}
+    context: dict[str, object] = {"role": role, "guarded": roles.protection_of(cluster, role)}
     thing = Droppable(
+        cluster,
         role.name,
         dropped=_("Role %(role)s was dropped.") % {"role": role.name},
         blocking=partial(roles.blocking, cluster, role.name),

@@ -92,7 +92,7 @@ def _since(pooler: Pooler, setting: Setting) -> str:
     return ".".join(map(str, first)) if first > kind.version_of("") else ""
 
 
-def users(pooler: Pooler) -> list[dict[str, Any]]:
+def users(pooler: Pooler) -> list[dict[str, object]]:
     """Return the users with limits: `name`, and `limits` as (setting or None, name, value)."""
     known = pooler_settings_validation.offered(pooler, Scope.USER)
     return [

@@ -1,7 +1,6 @@
 """Pages of the shelf: clusters that clients of /v2/ can claim."""
 
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -28,7 +27,7 @@ PAGE_SIZE = 50
 def shelf_list(request: HttpRequest) -> HttpResponse:
     """List the clusters on the shelf, claimed ones too, and those that the operator's commands create."""
     entries = ShelfEntry.objects.select_related("cluster__status", "cluster__creation", "pooler", "claimed_by")
-    context: dict[str, Any] = {"page": Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))}
+    context: dict[str, object] = {"page": Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))}
     unfinished = ClusterCreation.objects.unfinished().select_related("author").order_by("-created_at")
     context["creations"] = unfinished[:PAGE_SIZE]
     try:
@@ -60,7 +59,7 @@ def shelf_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an entry."""
     entry = _get(pk)
     form = ShelfEntryForm(request.POST or None, entry=_get(pk))
-    context: dict[str, Any] = {"form": form, "entry": entry}
+    context: dict[str, object] = {"form": form, "entry": entry}
     if request.method == "POST" and form.is_valid() and attempt(form, partial(_change, entry, form, request)).saved:
         messages.success(request, _("The entry of cluster %(cluster)s was saved.") % {"cluster": entry.cluster})
         return redirect("shelf-list")
@@ -99,12 +98,12 @@ def shelf_return(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Give a claimed cluster back in its client's place, after the cluster's name was typed."""
     entry = _get(pk)
     cluster, typed = entry.cluster, request.POST.get("name")
-    context: dict[str, Any] = {"entry": entry, "pools": cluster.pools.wanted(), "typed": typed}
+    context: dict[str, object] = {"entry": entry, "pools": cluster.pools.wanted(), "typed": typed}
     try:
-        context["deletes"] = creations.deletes(cluster)
+        context["deletes"] = deletes = creations.deletes(cluster)
         if request.method == "POST" and typed == cluster.name:
             returning.give_back(cluster, person(request.user))
-            messages.success(request, _returned(cluster, is_deleted=context["deletes"]))
+            messages.success(request, _returned(cluster, is_deleted=deletes))
             return redirect("shelf-list")
     except PoolsError as error:
         context["refused"] = str(error)

@@ -83,7 +83,7 @@ def _take_over(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     return redirect("pooler-take-over", pooler.pk)
 
 
-def progress(pooler: Pooler) -> dict[str, Any]:
+def progress(pooler: Pooler) -> dict[str, object]:
     """Return the latest take-over with the steps of its revision, and the path of the main file to begin with."""
     last = pooler.take_overs.first()
     return {
@@ -105,7 +105,7 @@ def _place_of(pooler: Pooler, given: Mapping[str, Any]) -> poolers.Place:
     return poolers.checked_place(pooler, Delivery.SSH if chosen else Delivery.WORKER, chosen)
 
 
-def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, Any]:
+def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, object]:
     """Return the context of a preview, or why there is none."""
     config_file = str(given["config_file"]).strip()
     try:
