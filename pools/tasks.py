@@ -3,8 +3,7 @@
 from uuid import UUID
 
 from celery import Task, shared_task
-from django.contrib.auth import get_user_model
-from django.db import models
+from django.contrib.auth.models import User
 
 from pools import deployment, task_queue
 from pools.clusters import health_check
@@ -141,9 +140,9 @@ def _carry_on(pooler: Pooler) -> None:
     pooler.refresh_from_db()
 
 
-def _user(user_id: int | None) -> models.Model | None:
+def _user(user_id: int | None) -> User | None:
     """Return None for beat, and for a user who has been deleted."""
-    return get_user_model().objects.filter(pk=user_id).first() if user_id is not None else None
+    return User.objects.filter(pk=user_id).first() if user_id is not None else None
 
 
 @shared_task

@@ -37,7 +37,7 @@ class CeilingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
             "scale": _("Of datasets"),
         }
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # Django's own, passed on
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Django's own, passed on
         super().__init__(*args, **kwargs)
         cluster: Any = self.fields["cluster"]
         cluster.queryset, cluster.empty_label = Cluster.objects.all(), _("Every cluster")

@@ -64,7 +64,7 @@ class ExperimentForm(forms.Form):
         help_text=_("Type it to agree to the changes below; not asked for on an unprotected cluster."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401  # Django's own, passed on
+    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Django's own, passed on
         super().__init__(*args, **kwargs)
         known = [one for one in registry.known_or_remembered()[0] if one.alive is not False]
         names = [(one.name, f"{one.name} ({one.host})" if one.host else one.name) for one in known]

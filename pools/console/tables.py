@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
 
 from pools.poolers.admin_commands import Column
 
@@ -128,7 +127,7 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | Decimal) or (isinstance(value, str) and NUMBER.fullmatch(value) is not None)
 
 
-def _rank(value: Any) -> tuple[int, Any]:
+def _rank(value: object) -> tuple[int, Decimal | str]:
     """Return a sort key that puts numbers before texts, so that a column of both can be sorted."""
     return (0, Decimal(str(value))) if _is_number(value) else (1, str(value).casefold())
 

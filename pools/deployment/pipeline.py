@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from pools.config_files import deliveries, pooler_files
@@ -44,7 +45,7 @@ class Drifted(PoolsError):
     """The panel's part of the files was edited by hand."""
 
 
-def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False) -> Revision | None:
+def apply_pooler(pooler: Pooler, author: User | None = None, *, overwrite: bool = False) -> Revision | None:
     """Apply what is unsettled; return the last revision made, or None where nothing could be done.
 
     Nothing happens to a watched pooler, nor while another worker applies, or while the pooler is down (the changes
@@ -62,7 +63,7 @@ def apply_pooler(pooler: Pooler, author: Any = None, *, overwrite: bool = False)
     return None
 
 
-def _apply_under_lock(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
+def _apply_under_lock(pooler: Pooler, author: User | None, *, overwrite: bool) -> Revision | None:
     try:
         with _infrequent_garbage_collection():
             last = _apply_all(pooler, author, overwrite=overwrite)
@@ -95,7 +96,7 @@ def _infrequent_garbage_collection() -> Iterator[None]:
         gc.set_threshold(*usual)
 
 
-def _apply_all(pooler: Pooler, author: Any, *, overwrite: bool) -> Revision | None:
+def _apply_all(pooler: Pooler, author: User | None, *, overwrite: bool) -> Revision | None:
     dead, last = list(pooler.revisions.cut_short().select_related("author")), None
     died, author = bool(dead) or _was_interrupted(pooler), author or next((one.author for one in dead), None)
     busy: set[Route] = set()
@@ -138,7 +139,9 @@ def _given_up(last: Revision | None) -> str:
     ) % {"attempts": MOST_ATTEMPTS, "reason": last.reason if last else ""}
 
 
-def _attempt(asked: DesiredState, session: Session, author: Any, *, overwrite: bool, trust_disk: bool) -> Revision:
+def _attempt(
+    asked: DesiredState, session: Session, author: User | None, *, overwrite: bool, trust_disk: bool
+) -> Revision:
     """Carry one revision to its end."""
     pooler, fields = asked.pooler, _revision_fields(asked, overwrite=overwrite)
     try:
@@ -234,7 +237,7 @@ def _revision_fields(asked: DesiredState, *, overwrite: bool) -> dict[str, Any]:
     return {"specs": specs, "given": uploaded, "summary": summary, "cause": cause}
 
 
-def _refuse_unrendered(asked: DesiredState, author: Any, fault: Exception, fields: dict[str, Any]) -> Revision:
+def _refuse_unrendered(asked: DesiredState, author: User | None, fault: Exception, fields: dict[str, Any]) -> Revision:
     revision = Revision.objects.draft(asked.pooler, {}, author, **fields)
     refuse(revision, fault, asked)
     return revision

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
+from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
 from pools.deployment import diff
@@ -76,13 +77,13 @@ class TakeOverSteps(ABC):
 
     @abstractmethod
     def request(
-        self, pooler: Pooler, config_file: str = "", names: Collection[str] | None = None, author: Any = None
+        self, pooler: Pooler, config_file: str = "", names: Collection[str] | None = None, author: User | None = None
     ) -> TakeOver:
         """Queue a take-over that has nothing against it. Raises `IllegalTransition`, `PoolerUnreachable`."""
 
     @abstractmethod
     def queue(
-        self, pooler: Pooler, config_file: str, names: Collection[str] | None = None, author: Any = None
+        self, pooler: Pooler, config_file: str, names: Collection[str] | None = None, author: User | None = None
     ) -> TakeOver:
         """Queue a take-over that was previewed. Raises `IllegalTransition`."""
 
@@ -95,7 +96,7 @@ class TakeOverSteps(ABC):
         """Return what letting go would do. Raises `IllegalTransition` for a pooler that was not taken over."""
 
     @abstractmethod
-    def request_release(self, pooler: Pooler, author: Any = None) -> TakeOver:
+    def request_release(self, pooler: Pooler, author: User | None = None) -> TakeOver:
         """Queue the release. Raises `IllegalTransition` with what has to be done before."""
 
     @abstractmethod

@@ -1,7 +1,8 @@
 """Take-overs and releases of running poolers, each by the steps of its kind."""
 
 from importlib import import_module
-from typing import Any
+
+from django.contrib.auth.models import User
 
 from pools.deployment.take_over_steps import Release, TakeOverSteps, active_take_over
 from pools.errors import IllegalTransition
@@ -32,6 +33,6 @@ def preview_release(pooler: Pooler) -> Release:
     return STEPS[active_take_over(pooler).pooler.kind].preview_release(pooler)
 
 
-def request_release(pooler: Pooler, author: Any = None) -> TakeOver:
+def request_release(pooler: Pooler, author: User | None = None) -> TakeOver:
     """Queue the release. Raises `IllegalTransition` with what has to be done before."""
     return STEPS[active_take_over(pooler).pooler.kind].request_release(pooler, author)

@@ -1,6 +1,6 @@
 """What all forms share: messages that name the field and the value, and errors of verbs beside their fields."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -42,7 +42,7 @@ def _messages_of(field: forms.Field, label: str) -> dict[str, str]:
     return found
 
 
-def _with_remedy(validator: Any) -> Any:
+def _with_remedy(validator: Callable[[Any], None]) -> Callable[[Any], None]:
     """Return the same bound with a message that names the value and the limit."""
     if type(validator) is MinValueValidator:
         too_little = gettext("%(show_value)s is too little: use at least %(limit_value)s")

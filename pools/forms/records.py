@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from typing import Any, cast
+from uuid import UUID
 
 from django import forms
 from django.conf import settings
@@ -366,10 +367,12 @@ class PoolForm(PanelForm):
         return cast(PoolValues, own | {"settings": kept | given})
 
 
-def _pooler_of(chosen: Any) -> Pooler | None:
+def _pooler_of(chosen: Pooler | UUID | str | None) -> Pooler | None:
     """Return the pooler that a field holds, or the one with the submitted id; None if there is none."""
-    if isinstance(chosen, Pooler) or not chosen:
-        return chosen or None
+    if isinstance(chosen, Pooler):
+        return chosen
+    if not chosen:
+        return None
     try:
         return Pooler.objects.filter(pk=chosen).first()
     except (ValueError, forms.ValidationError):  # The value is not a UUID: the field reports it itself.
@@ -384,7 +387,7 @@ def edited_pool(given: Mapping[str, Any]) -> Pool | None:
         return None
 
 
-def _picker(chosen: Any, choices: list[tuple[str, str]]) -> forms.Select:
+def _picker(chosen: str | None, choices: list[tuple[str, str]]) -> forms.Select:
     """Return a select that also offers the chosen value if it is not among the choices; the verb validates it."""
     if chosen and chosen not in dict(choices):
         unknown = gettext("%(name)s (not found at the last check)") % {"name": chosen}

@@ -1,7 +1,5 @@
 """Form fields of the settings in a pooler's catalog; their values are validated in `pools.inventory`."""
 
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext as _
 
@@ -18,7 +16,7 @@ def field_of(setting: Setting) -> forms.CharField:
     )
 
 
-def written(value: Any) -> str:
+def written(value: object) -> str:
     """Return a stored value as its field shows it: a boolean as `1` or `0`, None as an empty text."""
     return str(int(value)) if isinstance(value, bool) else "" if value is None else str(value)
 

@@ -4,10 +4,10 @@ POOLDECK_CREATE_FILE names a TOML file of tables `[[create]]`. Nothing that a cl
 reads the request as JSON from its standard input.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NotRequired, TypedDict, cast
 
 from django.conf import settings
 from django.utils.translation import gettext as _
@@ -46,6 +46,19 @@ SCHEMA = {
         }
     },
 }
+
+
+class CreateTable(TypedDict):
+    """A table of the file, as `SCHEMA` allows it."""
+
+    size: str
+    region: str
+    versions: NotRequired[list[str]]
+    command: list[str]
+    delete: NotRequired[list[str]]
+    pooler: NotRequired[str]
+    drop_on_return: NotRequired[bool]
+    timeout_s: NotRequired[int]
 
 
 class InvalidCreateFile(PoolsError):
@@ -104,30 +117,44 @@ def parse(text: str) -> list[CreateEntry]:
         raw = toml_lines.read(text)
     except toml_lines.NotToml as error:
         raise InvalidCreateFile(_("POOLDECK_CREATE_FILE is not TOML: %(error)s") % {"error": error}) from None
-    if faults := list(_faults(text, raw)) or list(_contradictions(text, raw["create"])):
-        raise InvalidCreateFile(_("POOLDECK_CREATE_FILE: %(faults)s") % {"faults": "; ".join(faults)})
-    return [_read(table) for table in raw["create"]]
+    if faults := list(_faults(text, raw)):
+        raise _invalid(faults)
+    listed = [_read(table) for table in cast("list[CreateTable]", raw["create"])]
+    if faults := list(_contradictions(text, listed)):
+        raise _invalid(faults)
+    return listed
 
 
-def _read(table: dict[str, Any]) -> CreateEntry:
-    values: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in table.items()}
-    return CreateEntry(**values)
+def _invalid(faults: list[str]) -> InvalidCreateFile:
+    return InvalidCreateFile(_("POOLDECK_CREATE_FILE: %(faults)s") % {"faults": "; ".join(faults)})
 
 
-def _faults(text: str, raw: dict[str, Any]) -> Iterator[str]:
+def _read(table: CreateTable) -> CreateEntry:
+    return CreateEntry(
+        size=table["size"],
+        region=table["region"],
+        command=tuple(table["command"]),
+        delete=tuple(table.get("delete", ())),
+        versions=tuple(table.get("versions", ())),
+        pooler=table.get("pooler", ""),
+        drop_on_return=table.get("drop_on_return", False),
+        timeout_s=table.get("timeout_s", TIMEOUT_S),
+    )
+
+
+def _faults(text: str, raw: Mapping[str, object]) -> Iterator[str]:
     for error in schema_faults(raw, SCHEMA):
         yield _named(text, list(error.absolute_path), error.message)
 
 
-def _contradictions(text: str, tables: list[dict[str, Any]]) -> Iterator[str]:
-    for number, table in enumerate(tables):
-        for key in ("command", "delete"):
-            program = table.get(key, ["/"])[0]
+def _contradictions(text: str, listed: list[CreateEntry]) -> Iterator[str]:
+    for number, entry in enumerate(listed):
+        for key, command in (("command", entry.command), ("delete", entry.delete)):
+            program = command[0] if command else ""
             if "/" in program and not program.startswith("/"):
                 fault = _("%(program)s is a relative path: write it from / on") % {"program": program}
                 yield _named(text, ["create", number, key], fault)
-        entry = _read(table)
-        if any(_overlap(entry, _read(earlier)) for earlier in tables[:number]):
+        if any(_overlap(entry, earlier) for earlier in listed[:number]):
             fault = _("size %(size)s in region %(region)s is offered by an earlier table: leave one of them out")
             yield _named(text, ["create", number, "size"], fault % {"size": entry.size, "region": entry.region})
 

@@ -2,8 +2,8 @@
 
 import logging
 import re
-from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import Model
 from django.utils import timezone
@@ -23,7 +23,7 @@ logger = logging.getLogger(__name__)
 MAJOR = re.compile("[1-9][0-9]?")
 
 
-def request(wanted: ClusterRequest, author: Any = None) -> ClusterCreation | None:
+def request(wanted: ClusterRequest, author: User | None = None) -> ClusterCreation | None:
     """Queue the command that creates such a cluster; None where there is no POOLDECK_CREATE_FILE.
 
     Raises `NoneFits` where the file does not offer it, `NameTaken`, `InvalidCluster` for an impossible name,

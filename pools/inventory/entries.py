@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from copy import copy
 from dataclasses import fields
 from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 from django.db import transaction
@@ -90,14 +89,14 @@ def _live_pools(pooler: Pooler) -> dict[str, tuple[UUID, UUID]]:
 def _entry(
     pooler: Pooler, found: FoundEntry, pools: Mapping[str, tuple[UUID, UUID]], index: ClusterIndex, now: datetime
 ) -> Entry:
-    values: dict[str, Any] = {name: _fitting(getattr(found, name)) for name in SHOWN}
+    values = {name: _fitting(getattr(found, name)) for name in SHOWN}
     pool_id, cluster_id = pools.get(found.name) or (None, None)
     if pool_id is None and (there := index.find(pooler, found.host, found.port, found.addresses)):
         cluster_id = there.pk
     return Entry(pooler=pooler, pool_id=pool_id, cluster_id=cluster_id, seen_at=now, **values)
 
 
-def _fitting(value: Any) -> Any:
+def _fitting(value: object) -> object:
     """Cut what no column takes: a number without a limit, and a list of hosts that is longer than any."""
     if isinstance(value, str):
         return value[:LONGEST]

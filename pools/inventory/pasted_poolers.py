@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
+from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from pools.clusters.cluster_index import ClusterIndex
@@ -72,7 +73,7 @@ def read(text: str) -> list[Line]:
     return lines
 
 
-def watch(lines: list[Line], login: Mapping[str, Any], author: Any = None) -> Iterator[Outcome]:
+def watch(lines: list[Line], login: Mapping[str, Any], author: Model | None = None) -> Iterator[Outcome]:
     """Check the consoles of the lines in parallel and register those that answer; the others are not saved.
 
     `login` has `admin_user`, `admin_password` and perhaps the `kind`; a URI's own login counts for its line.
@@ -145,7 +146,7 @@ def _draft(line: Line, login: Mapping[str, Any]) -> Pooler | Outcome:
         return Outcome(line, error=str(error))
 
 
-def _admitted(line: Line, pooler: Pooler, found: PoolerCheck, index: ClusterIndex, author: Any) -> Outcome:
+def _admitted(line: Line, pooler: Pooler, found: PoolerCheck, index: ClusterIndex, author: Model | None) -> Outcome:
     if not found.version:
         return Outcome(line, error=found.reason or _("its console did not answer"))
     if known := Pooler.objects.filter(host=line.host, port=line.port).first():  # the list has it twice

@@ -146,7 +146,7 @@ def _target_problems(spec: Pool) -> Problems:
         yield "target", text % {"cluster": spec.cluster}
 
 
-def written_users(given: Any) -> str:
+def written_users(given: str | list[str] | None) -> str:
     """Return role names as a pool keeps them, sorted and one a line; `given` is a list of them, or such a text."""
     names = given.split("\n") if isinstance(given, str) else given or []
     return "\n".join(sorted({str(name).strip() for name in names} - {""}))
@@ -164,7 +164,7 @@ def _allowed_users_problems(spec: Pool) -> Problems:
             yield "allowed_users", message
 
 
-def _size_problem(size: Any) -> str:
+def _size_problem(size: object) -> str:
     if not isinstance(size, int) or isinstance(size, bool):
         return _("a whole number of server connections is needed: at least 1")
     if not 1 <= size <= LARGEST_SIZE:

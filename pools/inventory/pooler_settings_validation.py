@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePath
-from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -13,7 +12,7 @@ from pools.poolers import KINDS, pem, settings_schema
 from pools.poolers.settings_schema import Scope, Setting, Type, Version
 
 Problems = Iterator[tuple[str, str]]
-Values = Mapping[str, Any]
+Values = Mapping[str, object]
 LARGEST_FILE = 256 * 1024  # characters
 GIVEN_PREFIX = "pooldeck_"  # prefix of the files that the panel writes into a pooler's folder
 NO_VALUE = "-"
@@ -58,13 +57,13 @@ def files_offered(pooler: Pooler) -> dict[str, Setting]:
     return {name: setting for name, setting in offered(pooler, Scope.PROGRAM).items() if setting.type == Type.FILE}
 
 
-def removes(setting: Setting | None, value: Any) -> bool:
+def removes(setting: Setting | None, value: object) -> bool:
     """Return whether a value removes its setting: null does, and an empty text where it can't be a value."""
     meant = setting is not None and setting.may_be_empty
     return value is None or (isinstance(value, str) and not value.strip() and not meant)
 
 
-def typed(setting: Setting, value: Any) -> Any:
+def typed(setting: Setting, value: object) -> object:
     """Return a valid value as it is stored: whole numbers, 0 or 1 for off and on, and trimmed text."""
     text = str(int(value)) if isinstance(value, bool) else str(value).strip()
     if setting.type in (Type.NUMBER, Type.BOOLEAN):

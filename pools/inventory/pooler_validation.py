@@ -79,7 +79,7 @@ def _processes_problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterator[t
         yield from budget.processes_problems(pooler, count)
 
 
-def count_problem(fields: Mapping[str, Any], count: Any) -> str:
+def count_problem(fields: Mapping[str, Any], count: object) -> str:
     """Return why no pooler with these fields can have so many processes, whatever the budget; an empty text is none."""
     kind, delivery = fields["kind"], fields["delivery"]
     if not isinstance(count, int) or not 1 <= count <= MOST_PROCESSES:
@@ -122,17 +122,17 @@ def _kind_problem(kind: str) -> str:
     return _("%(kind)r is not one of %(kinds)s") % {"kind": kind, "kinds": ", ".join(PoolerKind.values)}
 
 
-def _port_problem(port: Any) -> str:
+def _port_problem(port: object) -> str:
     if isinstance(port, int) and 1 <= port <= 65535:
         return ""
     return _("%(port)r is not a port: enter a number from 1 to 65535") % {"port": port}
 
 
-def _address_problem(host: str, port: Any) -> str:
+def _address_problem(host: str, port: object) -> str:
     return addresses.refusal(host, port) if isinstance(port, int) and 1 <= port <= 65535 else ""
 
 
-def _pcp_port_problem(port: Any, kind: str) -> str:
+def _pcp_port_problem(port: object, kind: str) -> str:
     if port is None:
         return ""
     if kind in KINDS and not KINDS[kind].control_port:

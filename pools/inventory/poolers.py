@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypedDict
 
 from django.db import IntegrityError, transaction
+from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -81,7 +82,7 @@ class PoolerValues(TypedDict, total=False):
     desired_processes: int
 
 
-def register(values: PoolerValues, author: Any = None) -> tuple[Pooler, str]:
+def register(values: PoolerValues, author: Model | None = None) -> tuple[Pooler, str]:
     """Save a new pooler and return it with the reason it can't be reached, or an empty text. Raises `InvalidPooler`."""
     pooler = new(values)
     admit(pooler, _check(pooler, folder_owner.FolderOwner(pooler.generator)), ClusterIndex.read(), author)
@@ -107,7 +108,7 @@ def inspect_all(poolers: Iterable[Pooler]) -> list[PoolerCheck]:
         return list(threads.map(lambda pooler: _check(pooler, folder_owner.FolderOwner()), poolers))
 
 
-def admit(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex, author: Any = None) -> None:
+def admit(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex, author: Model | None = None) -> None:
     """Save a new pooler with what its check found. Raises `InvalidPooler` where its name was taken meanwhile."""
     with _unique_name(pooler.name):
         pooler.save(force_insert=True)
@@ -116,7 +117,7 @@ def admit(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex, auth
 
 
 def change(
-    pooler: Pooler, values: PoolerValues, expected_version: int | None = None, author: Any = None
+    pooler: Pooler, values: PoolerValues, expected_version: int | None = None, author: Model | None = None
 ) -> tuple[Pooler, str]:
     """Change some fields, then check the pooler; return as `register` does.
 

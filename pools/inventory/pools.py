@@ -187,7 +187,7 @@ def _unsaved(values: PoolValues) -> Pool:
     )
 
 
-def _chosen_through(given: Any) -> Pooler | None:
+def _chosen_through(given: object) -> Pooler | None:
     """Return the Pgpool-II of a chain. Raises `InvalidPool` where it does not exist."""
     if not given:
         return None
@@ -202,10 +202,12 @@ def _typed_password(spec: Pool, values: PoolValues) -> str:
     return (values.get("user_password") or "") if spec.user else ""
 
 
-def _found(model: type[Record], given: Any) -> Record | None:
+def _found(model: type[Record], given: object) -> Record | None:
     """Return the given record, or the one with that id."""
     if isinstance(given, model):
         return given
+    if not isinstance(given, UUID | str):
+        return None
     try:
         return model._default_manager.filter(pk=given).first()
     except ValidationError:  # The value is not a UUID.

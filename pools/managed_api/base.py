@@ -53,7 +53,7 @@ class ManagedView(APIView):
         own = self.get_exception_handler()(self._with_challenge(exc), self.get_exception_handler_context())
         return errors.answer(exc, own, self.request_id)
 
-    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+    def finalize_response(self, request: Request, response: Response, *args: Any, **kwargs: Any) -> Response:
         """Add the request's id and the quota to the headers."""
         answer = super().finalize_response(request, response, *args, **kwargs)
         answer["x-request-id"] = self.request_id

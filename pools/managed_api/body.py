@@ -26,7 +26,7 @@ class Body:
 
     def text(self, name: str, *, required: bool = False) -> str:
         """Return a text; empty where the key is absent."""
-        value = self._value(name, required=required, missing="")
+        value = _value(self._given, name, required=required, missing="")
         if not isinstance(value, str):
             raise _no(name, value, _("%(value)s is not a text: correct it"))
         if required and not value:
@@ -35,22 +35,23 @@ class Body:
 
     def number(self, name: str, *, required: bool = False) -> int | None:
         """Return a whole number; None where the key is absent."""
-        value = self._value(name, required=required, missing=None)
-        is_number = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= LARGEST
-        if value is not None and not is_number:
+        value = _value(self._given, name, required=required, missing=None)
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST:
             raise _no(name, value, _("%(value)s is not a whole number: correct it"))
-        return value  # type: ignore[no-any-return]
+        return value
 
     def texts(self, name: str) -> list[str]:
         """Return a list of texts; empty where the key is absent."""
-        value = self._value(name, required=False, missing=[])
+        value = _value(self._given, name, required=False, missing=[])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise _no(name, value, _("%(value)s is not a list of texts: correct it"))
         return value
 
     def object(self, name: str) -> dict[str, Any]:
         """Return an object; empty where the key is absent."""
-        value = self._value(name, required=False, missing={})
+        value = _value(self._given, name, required=False, missing={})
         if not isinstance(value, dict):
             raise _no(name, value, _("%(value)s is not an object: correct it"))
         return value
@@ -63,15 +64,16 @@ class Body:
         """Return those keys that ask for something: neither absent nor empty, 0 or false."""
         return [name for name in names if self._given.get(name)]
 
-    def _value(self, name: str, *, required: bool, missing: Any) -> Any:
-        if required and name not in self._given:
-            raise _missing(name)
-        return self._given.get(name, missing)
+
+def _value(given: Mapping[str, object], name: str, *, required: bool, missing: object) -> object:
+    if required and name not in given:
+        raise _missing(name)
+    return given.get(name, missing)
 
 
 def _missing(name: str) -> ValidationError:
     return ValidationError({name: [_("this is required: send it")]})
 
 
-def _no(name: str, value: Any, text: str) -> ValidationError:
+def _no(name: str, value: object, text: str) -> ValidationError:
     return ValidationError({name: [text % {"value": repr(value)[:100]}]})

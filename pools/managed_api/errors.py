@@ -3,7 +3,6 @@
 import logging
 import uuid
 from collections.abc import Mapping
-from typing import Any
 
 from django.http import JsonResponse
 from django.utils.translation import gettext as _
@@ -65,7 +64,7 @@ def response(status: int, message: str) -> JsonResponse:
     return JsonResponse(body(status, message, request_id), status=status, headers={"x-request-id": request_id})
 
 
-def _sentence(data: Any, *, by_field: bool) -> str:
+def _sentence(data: object, *, by_field: bool) -> str:
     """Join the messages of `{detail}` or `{field: [messages]}`."""
     if isinstance(data, Mapping) and set(data) == {"detail"}:
         return str(data["detail"])
@@ -75,5 +74,5 @@ def _sentence(data: Any, *, by_field: bool) -> str:
     return "; ".join(_listed(data))
 
 
-def _listed(messages: Any) -> list[str]:
+def _listed(messages: object) -> list[str]:
     return [str(one) for one in messages] if isinstance(messages, list | tuple) else [str(messages)]

@@ -2,7 +2,7 @@
 
 import uuid
 from functools import cached_property
-from typing import Any, Self
+from typing import Self
 
 from django.db import models
 from django.utils import timezone
@@ -28,7 +28,7 @@ class VersionedModel(models.Model):
         """Its id as text, which files and revisions use, and which compares faster than a UUID."""
         return str(self.pk)
 
-    def edit(self, expected_version: int | None, **values: Any) -> Self:
+    def edit(self, expected_version: int | None, **values: object) -> Self:
         """Write `values` unless the record was edited since `expected_version` (None: not checked). Raises `Stale`."""
         rows = type(self)._default_manager.filter(pk=self.pk)
         if expected_version is not None:

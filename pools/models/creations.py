@@ -1,12 +1,12 @@
 """Clusters that a command of the operator's creates and deletes; the id is the cluster's from the start."""
 
 import uuid
-from datetime import timedelta
-from typing import Any
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.expressions import Combinable
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -107,7 +107,7 @@ class ClusterCreation(models.Model):
         """Whether its client has deleted it, and its server may still be there."""
         return self.state in HIDDEN
 
-    def lease(self, token: uuid.UUID, until: Any) -> bool:
+    def lease(self, token: uuid.UUID, until: datetime | Combinable) -> bool:
         """Take the command for a worker; return False where another one has it, or it is not due any more."""
         rows = ClusterCreation.objects.filter(pk=self.pk, state__in=DUE, token=None)
         if not rows.update(token=token, leased_until=until):

@@ -1,8 +1,8 @@
 """Events (values beyond their threshold), their notices, and the thresholds that people changed."""
 
 import uuid
-from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
@@ -111,7 +111,7 @@ class Event(models.Model):
     def is_open(self) -> bool:
         return self.opened_at is not None and self.closed_at is None
 
-    def acknowledge(self, person: Any) -> bool:
+    def acknowledge(self, person: User) -> bool:
         """Record who has seen it, unless someone has before; return whether this call did."""
         values = {"acknowledged_at": timezone.now(), "acknowledged_by": str(person)}
         return bool(Event.objects.filter(pk=self.pk, acknowledged_at=None).update(**values))

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Self
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models, transaction
 from django.db.models import Max
 from django.utils import timezone
@@ -90,7 +91,7 @@ class Specs(Mapping[str, Any]):
             self._read[pk] = json.loads(self.lines[pk])
         return self._read[pk]
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 (as deep and as varied as a spec)
         if self._others is None:
             raise KeyError(name)
         return [self.pool(pk) for pk in self.lines] if name == POOLS else self._others[name]
@@ -125,7 +126,7 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Return the revision whose files the pooler shall have: the one that is offered, else the live one."""
         return self.offered_on(pooler) or self.live_on(pooler)
 
-    def draft(self, pooler: Pooler, files: dict[str, str], author: Any = None, **fields: Any) -> "Revision":
+    def draft(self, pooler: Pooler, files: dict[str, str], author: User | None = None, **fields: Any) -> "Revision":
         """Create the next revision, its files sealed (they hold secrets); `fields`: specs, cause, summary, given."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
         specs, given = fields.pop("specs", {}), fields.pop("given", {})

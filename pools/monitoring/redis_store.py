@@ -88,13 +88,13 @@ def _while_owned(step: Callable[[], object]) -> None:
         step()
 
 
-def keep(key: str, value: Any, for_s: int) -> None:
+def keep(key: str, value: object, for_s: int) -> None:
     """Store a value that JSON can represent. Raises `SharingDown`."""
     text = json.dumps(value, default=str)
     _ask(lambda client: client.set(PREFIX + key, text, ex=for_s))
 
 
-def read(key: str) -> Any:
+def read(key: str) -> Any:  # noqa: ANN401 (JSON; who asks knows what was kept)
     """Return the stored value, None where there is none. Raises `SharingDown`."""
     text: Any = _ask(lambda client: client.get(PREFIX + key))
     return json.loads(text) if text else None

@@ -113,7 +113,7 @@ def started_on_folder(pooler: Pooler, name: str) -> list[psutil.Process]:
 
 def listens(process: psutil.Process) -> bool:
     """Return whether a process listens at an address now. Raises `psutil.Error`."""
-    return any(map(_is_listening, process.net_connections("tcp")))
+    return any(_is_listening(one.status) for one in process.net_connections("tcp"))
 
 
 def listens_here(pooler: Pooler) -> bool:
@@ -239,12 +239,12 @@ def _listeners(process: psutil.Process, kind: str) -> list[Any]:
     """
     known = _listeners_of.setdefault(process, {})
     if not known.get(kind):
-        known[kind] = [one for one in process.net_connections(kind) if kind == "unix" or _is_listening(one)]
+        known[kind] = [one for one in process.net_connections(kind) if kind == "unix" or _is_listening(one.status)]
     return known[kind]
 
 
-def _is_listening(connection: Any) -> bool:
-    return bool(connection.status == psutil.CONN_LISTEN)
+def _is_listening(status: str) -> bool:
+    return bool(status == psutil.CONN_LISTEN)
 
 
 def _listening(pooler: Pooler) -> tuple[str, Callable[[Any], bool]]:
@@ -254,19 +254,19 @@ def _listening(pooler: Pooler) -> tuple[str, Callable[[Any], bool]]:
         return "unix", lambda one: bool(one.laddr == path)
     own = _own_addresses(pooler)
 
-    def matches(one: Any) -> bool:
-        return bool(own) and _is_listening(one) and one.laddr.port == pooler.port and _takes(one, own)
+    def matches(one: Any) -> bool:  # noqa: ANN401 (psutil's own type is private)
+        return bool(own) and _is_listening(one.status) and one.laddr.port == pooler.port and _takes(one.laddr.ip, own)
 
     return "tcp", matches
 
 
-def _takes(listener: Any, own: set[Ip]) -> bool:
-    """Return whether a TCP socket that listens takes clients of one of these addresses."""
-    ip = _ip(listener.laddr.ip)
+def _takes(listening: str, own: set[Ip]) -> bool:
+    """Return whether a TCP socket that listens at an address takes clients of one of these."""
+    ip = _ip(listening)
     return ip.is_unspecified or ip in own
 
 
-def _ends(connection: Any) -> tuple[tuple[str, int], tuple[str, int]]:
+def _ends(connection: Any) -> tuple[tuple[str, int], tuple[str, int]]:  # noqa: ANN401 (as above)
     return tuple(connection.laddr), tuple(connection.raddr)
 
 

@@ -1,7 +1,9 @@
 """The backends that a pooler has of its own, and what lets queries go to one of them or keeps them away."""
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
+
+from django.db.models import Model
 
 from pools.models import Pooler
 
@@ -41,7 +43,7 @@ class NodeAdmin(Protocol):
     def applied(self, pooler: Pooler) -> list[Node]:
         """List its backends as the last apply wrote them, for when it refuses logins: all may be detached."""
 
-    def change(self, pooler: Pooler, number: int, verb: str, author: Any = None) -> None:
+    def change(self, pooler: Pooler, number: int, verb: str, author: Model | None = None) -> None:
         """`attach` or `detach` a backend; raises `Rejected` with the program's words, `PoolerUnreachable`."""
 
     def list_after_change(self, pooler: Pooler) -> list[Node]:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, TypedDict
+from typing import LiteralString, TypedDict
 
 from django.db.models import Model
 from django.utils.functional import Promise
@@ -282,7 +282,7 @@ def _too_low(connection: connect.Connection, database: Database, values: Databas
         yield from connection_limits.pools_above(held, limit)
 
 
-def _exists(connection: connect.Connection, query: Any, name: str) -> bool:
+def _exists(connection: connect.Connection, query: LiteralString, name: str) -> bool:
     return "\0" not in name and bool(connection.execute(sql.SQL(query).format(sql.Literal(name))).fetchall())
 
 

@@ -149,7 +149,7 @@ def _without_password(line: str, printed: bytes) -> str:
     return line
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     if not isinstance(value, str):
         return False
     try:

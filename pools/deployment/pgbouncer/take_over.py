@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -56,7 +56,7 @@ Contents = Mapping[str, bytes | None]
 
 
 def request(
-    pooler: Pooler, config_file: str = "", names: Collection[str] | None = None, author: Any = None
+    pooler: Pooler, config_file: str = "", names: Collection[str] | None = None, author: User | None = None
 ) -> TakeOver:
     """Queue a take-over that has nothing against it. Raises `IllegalTransition` with what has, `PoolerUnreachable`."""
     with take_over_plan.planned(pooler, config_file, names) as plan:
@@ -66,7 +66,9 @@ def request(
     return queue(pooler, config_file, names, author)
 
 
-def queue(pooler: Pooler, config_file: str, names: Collection[str] | None = None, author: Any = None) -> TakeOver:
+def queue(
+    pooler: Pooler, config_file: str, names: Collection[str] | None = None, author: User | None = None
+) -> TakeOver:
     """Queue a take-over that was previewed; what stands against it since is found by the worker, which refuses it then.
 
     Raises `IllegalTransition` for a pooler that can't be taken over whatever its files are.

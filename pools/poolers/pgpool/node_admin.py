@@ -3,8 +3,8 @@
 import logging
 import time
 from collections.abc import Callable
-from typing import Any
 
+from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from pools.errors import PoolerUnreachable
@@ -31,7 +31,7 @@ def applied(pooler: Pooler) -> list[Node]:
     return [Node(one.number, one.host, one.port, "unknown", "", "", "", "", "", "") for one in backends.read(text)]
 
 
-def change(pooler: Pooler, number: int, verb: str, author: Any = None) -> None:
+def change(pooler: Pooler, number: int, verb: str, author: Model | None = None) -> None:
     """`attach` or `detach` a backend; raises `Rejected` with Pgpool-II's words, `PoolerUnreachable`."""
     VERBS[verb](pooler, number)
     logger.info("pooler %s: backend %s %sed by %s", pooler.pk, number, verb, author)

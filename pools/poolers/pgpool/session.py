@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import psycopg
@@ -232,7 +232,7 @@ class PgpoolSession:
             ) from None
 
 
-def open(pooler: Pooler, version_of: Any) -> PgpoolSession:
+def open(pooler: Pooler, version_of: Callable[[str], Version]) -> PgpoolSession:
     """Open a session for an apply; raises `PoolerUnreachable`."""
     with sql.open(pooler) as session:
         version_text, live = sql.version(session), sql.settings(session)
