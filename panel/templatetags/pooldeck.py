@@ -5,6 +5,7 @@ from functools import cache
 from typing import Literal, TypeGuard
 
 from django import template
+from django.db.models import Model
 from django.forms import BoundField, CheckboxInput, RadioSelect, Select
 from django.template.loader import render_to_string
 from django.templatetags.static import static
@@ -98,13 +99,13 @@ def navigation(context: dict[str, object]) -> dict[str, object]:
 
 
 @register.inclusion_tag("includes/breadcrumbs.html")
-def breadcrumbs(page: str, *here: Any, of: Any = None) -> dict[str, Any]:
+def breadcrumbs(page: str, *here: object, of: Model | None = None) -> dict[str, object]:
     """Render the links that lead to this URL name, for the record `of`, then the texts in `here`."""
     labels = {name: label for label, name, _icon_name, _prefix in NAVIGATION}
-    links: list[tuple[str, Any]] = []
+    links: list[tuple[str, object]] = []
     while page:
         above, label = ABOVE[page] if page in ABOVE else ("", labels[page])
-        address = reverse(page) if page.endswith("-list") else reverse(page, args=[of.pk])
+        address = reverse(page) if page.endswith("-list") else reverse(page, args=[getattr(of, "pk", None)])
         links.insert(0, (address, label or getattr(of, "label", of)))
         page = above
     return {"links": links, "here": here}
@@ -129,7 +130,7 @@ def form_end(
     verb: str,
     page: str = "",
     *,
-    of: Any = None,
+    of: Model | None = None,
     back: str = "",
     keep: str = "",
     level: str = "primary",
