@@ -156,7 +156,7 @@ def test_a_pool_that_one_process_alone_has_paused_is_not_failing(
     with further[0].console() as console:
         console.execute(b"PAUSE orders")
     there = {"host": str(further[0].socket_folder), "port": pooler.port}
-    monkeypatch.setattr(verify, "address_of", lambda _pooler: there)
+    monkeypatch.setattr(verify, "connected", lambda _pooler, log_in: log_in(there))
     monkeypatch.setattr(first_query, "WITHIN_S", 1)
     for _number in range(5):
         with pytest.raises(Unproved, match="app into orders, which is paused: its query waits"):
