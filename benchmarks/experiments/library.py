@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.utils.translation import gettext as _
 
+from benchmarks.engines import ENGINES
 from benchmarks.errors import BenchmarksError
 from benchmarks.experiments import poolers
 from benchmarks.experiments.playbook import ArmSpec, InvalidPlaybook, PlaybookSpec, parse
@@ -28,8 +29,14 @@ class UnknownPlaybook(BenchmarksError):
 
 @cache
 def built_in() -> dict[str, PlaybookSpec]:
-    """Return the playbooks that come with the panel, by name."""
-    return {name: parse((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in BUILT_IN}
+    """Return the playbooks that come with the panel, by name; only those whose engine and poolers are registered."""
+    found = {name: parse((FOLDER / f"{name}.toml").read_text(encoding="utf-8")) for name in BUILT_IN}
+    return {name: spec for name, spec in found.items() if _is_possible(spec)}
+
+
+def _is_possible(spec: PlaybookSpec) -> bool:
+    kinds = {arm.endpoint.kind for arm in spec.arms(quick=False) if arm.endpoint.is_pooled}
+    return spec.engine in ENGINES and kinds <= set(KINDS)
 
 
 def listed() -> list[PlaybookSpec]:

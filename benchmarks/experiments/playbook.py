@@ -214,7 +214,7 @@ class PlaybookSpec:
             label=", ".join(str(value.label) for value in cell),
             values=values,
             endpoint=EndpointSpec(**sets["endpoint"]) if "endpoint" in sets else EndpointSpec(),
-            options=ENGINES[self.engine].fitted(cast("RunOptions", arm_options)),
+            options=_fitted(self.engine, cast("RunOptions", arm_options)),
             profile=sets.get("profile", {}),
             auth=sets.get("auth", ""),
             other_host=sets.get("host") == "other",
@@ -362,3 +362,8 @@ def _referred(spec: PlaybookSpec) -> Iterator[tuple[str, list[str]]]:
     yield from ((name, [key]) for name, key in spec.baseline.items())
     for scale in (spec.quick, spec.published_scale):
         yield from ((name, list(keys)) for name, keys in scale.axes.items())
+
+
+def _fitted(engine: str, options: RunOptions) -> RunOptions:
+    """Return the options as the engine fits them; as they are where it is not registered."""
+    return ENGINES[engine].fitted(options) if engine in ENGINES else options

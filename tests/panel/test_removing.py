@@ -27,9 +27,12 @@ def page(address):
     assert answer.status_code == 200, (address, answer.status_code)
     return answer.content.decode()
 for address in ("/", "/poolers/", "/poolers/new/", "/poolers/paste/", "/pools/", "/pools/new/", "/clusters/",
-                "/hosts/", "/runs/", "/runs/new/", "/datasets/", "/experiments/", "/playbooks/burst/",
+                "/hosts/", "/runs/", "/runs/new/", "/datasets/", "/experiments/",
                 "/playbooks/new/", "/scripts/", "/scripts/new/", "/generators/"):
     page(address)
+from benchmarks.experiments import library
+for spec in library.listed():
+    page(f"/playbooks/{spec.name}/")
 schemas = client.get("/api/schema/?format=json").json()["components"]["schemas"]
 """
 
