@@ -22,7 +22,7 @@ from pools.poolers.nodes import Node
 def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the backends as the pooler reports them; if it does not answer, those last applied and the reason."""
     pooler = _with_backends(pk)
-    return _page(request, pooler, "nodes.html", {"pooler": pooler, **_found(pooler)})
+    return _page(request, pooler, "nodes.html", {"pooler": pooler, **_backends(pooler)})
 
 
 @never_cache
@@ -30,7 +30,7 @@ def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpResponse:
     """Explain the effects of attaching or detaching a backend; on POST, do it."""
     pooler = _with_backends(pk)
-    found = _found(pooler)
+    found = _backends(pooler)
     node = next((node for node in found["nodes"] if node.number == number), None)
     if node is None:
         raise Http404(f"pooler {pooler} has no backend {number}")
@@ -65,14 +65,14 @@ def _with_backends(pk: UUID) -> Pooler:
     return get_object_or_404(Pooler, pk=pk, kind__in=kinds_that("node_admin"))
 
 
-class _Found(TypedDict):
+class _Backends(TypedDict):
     """The backends that a page shows, and why they are those last applied."""
 
     nodes: list[Node]
     error: str
 
 
-def _found(pooler: Pooler) -> _Found:
+def _backends(pooler: Pooler) -> _Backends:
     try:
         return {"nodes": node_admin(pooler).of_pooler(pooler), "error": ""}
     except PoolerUnreachable as error:

@@ -133,7 +133,7 @@ def test_only_staff_sees_which_tokens_fetch(staff, reader, pulled):
 def test_no_token_is_made_for_files_that_nobody_fetches_any_more(staff, pulled):
     pulled.edit(None, delivery="worker")
     refused = staff.post(url_of(pulled, "files-token/"), {"lifetime_days": "0"}, follow=True)
-    assert "No token was created: the files of front are written for it now" in page_of(refused)
+    assert "No token was created: the files of front are now written for it instead of" in page_of(refused)
     assert not ApiToken.objects.exists()
 
 
