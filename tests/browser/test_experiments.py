@@ -20,7 +20,7 @@ from tests.browser.visiting import forget_pool, log_in, make_pool
 from tests.installation import Installation
 
 ENDED_MS = 120_000
-ENOUGH_VALID = re.compile(r"\b[345] of 5 valid")
+ENOUGH_VALID = re.compile(r"\b[3-7] of 7 valid")
 # two arms whose loads take a moment each, at a rate that leaves the processors to the tests beside it
 SMALL = """\
 name = "{name}"
@@ -47,13 +47,13 @@ key = "pool"
 label = "pool of four"
 endpoint = {{ kind = "pgbouncer", mode = "transaction", size = 4 }}
 
-# two more than a verdict needs: others at work on the host may make a run suspect
+# four more than a verdict needs: others at work on the host may make a run suspect
 [quick]
-repeats = 5
+repeats = 7
 dataset = {{ scale = 1 }}
 
 [published_scale]
-repeats = 5
+repeats = 7
 dataset = {{ scale = 1 }}
 """
 
@@ -104,7 +104,7 @@ def test_a_playbook_is_started_watched_and_its_reports_are_taken_away(
     page.get_by_role("button", name="Start the experiment").click()
     expect(page).to_have_url(re.compile("/experiments/[0-9a-f-]{36}/$"))
     page.evaluate("window.notReloaded = true")
-    expect(page.locator("#experiment-live")).to_contain_text("Measuring: 1 of 10 runs")
+    expect(page.locator("#experiment-live")).to_contain_text("Measuring: 1 of 14 runs")
     expect(
         arm(page, "straight to the server").or_(arm(page, "pool of four")).filter(has_text="1 of 1 valid")
     ).to_be_visible()
@@ -258,7 +258,7 @@ def wait_for_runs(installation: Installation, experiment: str, count: int) -> No
 def test_a_bad_playbook_is_refused_with_key_and_line_and_stays_as_it_was_typed(refused: Page) -> None:
     bad = (
         SMALL.format(name="bad")
-        .replace("repeats = 5", "repeats = 0")
+        .replace("repeats = 7", "repeats = 0")
         .replace('endpoint = "direct"', 'place = "direct"')
     )
     add_playbook(refused, bad)
