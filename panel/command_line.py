@@ -14,7 +14,6 @@ import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -314,16 +313,6 @@ def _interval_fault(gate: Gate, arm: Record) -> str:
     fault = gate.judge(low if gate.bound == "at_least" else high)
     end = "lower" if gate.bound == "at_least" else "upper"
     return f"{fault}, the {end} end of the 95 % interval of {arm['ratio']:g}" if fault else ""
-
-
-@pooldeck.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
-@click.argument("words", nargs=-1, type=click.UNPROCESSED)
-def demo(words: tuple[str, ...]) -> None:
-    """Start a panel of its own with demo servers on this host: `pooldeck demo --help`."""
-    if find_spec("panel") is None:
-        raise click.UsageError("no panel is installed beside this file: run script/up in a checkout, or use the wheel")
-    os.environ["DJANGO_SETTINGS_MODULE"] = "panel.settings"
-    os.execv(sys.executable, [sys.executable, "-m", "panel.quickstart", *words])  # noqa: S606 (this very Python)
 
 
 @pooldeck.command()

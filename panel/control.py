@@ -1,12 +1,23 @@
-"""`pooldeckctl`: Django's command line, as manage.py is in a checkout."""
+"""The programs of an installed wheel: `pooldeckctl` is manage.py; `pooldeck` is the client, and its demo script/up."""
 
 import os
 import sys
 
+import click
 from django.core.management import execute_from_command_line
 
+from panel.command_line import pooldeck
 
-def main() -> None:
-    """Run the command that the arguments name."""
+
+def manage() -> None:
+    """Run the command of Django's that the arguments name."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
     execute_from_command_line(sys.argv)
+
+
+@pooldeck.command(context_settings={"ignore_unknown_options": True, "help_option_names": []})
+@click.argument("words", nargs=-1, type=click.UNPROCESSED)
+def demo(words: tuple[str, ...]) -> None:
+    """Start a panel of its own with demo servers on this host: `pooldeck demo --help`."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "panel.settings"
+    os.execv(sys.executable, [sys.executable, "-m", "panel.quickstart", *words])  # noqa: S606 (this very Python)
