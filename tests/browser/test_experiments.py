@@ -35,7 +35,7 @@ connect = true
 clients = 4
 threads = 1
 duration = 2
-rate = 30
+rate = 10
 
 [[axes.endpoint]]
 key = "direct"
