@@ -103,5 +103,6 @@ def test_the_fallback_is_proved_by_what_it_made_once_nobody_uses_it(
     assert "any other database" in fallback
     assert "The console lists no entry <code>*</code>" in fallback
     assert f"/entries/{pooler.entries.get(name='postgres').pk}/" in fallback
-    forgotten = poll(lambda: ("*" not in (found := listed(pooler)), found), WITHIN_S)
-    assert forgotten == {"named": False}
+    forgotten = poll(lambda: ("postgres" not in (found := listed(pooler)), found), WITHIN_S)
+    assert forgotten == {"*": False, "named": False}  # what it made is gone, and nothing says that it is
+    assert "Last proved" in page_of(browser.get(f"/entries/{pooler.entries.get(name='*').pk}/"))
