@@ -18,6 +18,7 @@ from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError
 from core.installation import pausing
 from core.lib import queues, redis_client
+from core.lib.figures import signed
 from panel import health
 
 CLOCKS_APART_S = 2.0  # leases and heartbeats are compared over machines
@@ -94,7 +95,9 @@ def _clocks() -> Iterator[Answer]:
             continue  # its own answer says so
         remedy = "set both clocks by NTP (timedatectl set-ntp true): leases and heartbeats compare them"
         is_well = abs(apart_s) <= CLOCKS_APART_S
-        yield Answer(f"clock of {name}", f"{apart_s:+.1f} s from this machine's", is_well, "" if is_well else remedy)
+        yield Answer(
+            f"clock of {name}", f"{signed(apart_s, 1)} s from this machine's", is_well, "" if is_well else remedy
+        )
 
 
 def _time_of_database() -> float:

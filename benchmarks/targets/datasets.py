@@ -121,7 +121,7 @@ def _with_tables(
     )
 
 
-def _one(connection: connect.Connection, query: str, *parameters: object) -> Any:  # noqa: ANN401  # as psycopg has it
+def _one(connection: connect.Connection, query: str, *parameters: object) -> Any:  # noqa: ANN401 (psycopg types columns so)
     row = connection.execute(query.encode(), parameters).fetchone()
     return row[0] if row else None
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from core.lib import env
 
 READ_BYTES = 65536
+LEAST_READ_BYTES = 4096  # else a read brings as much less as is left over, so that both are one write of READ_BYTES
 LONGEST_LINE_BYTES = 65536
 PIPE_BYTES = 1024 * 1024  # programs print on for a while if this process is suspended (Ctrl-Z)
 LAST_LINES_WITHIN_S = 2.0
@@ -62,7 +63,7 @@ class RotatedLog:
         """Write whole lines; what a program printed without an end of line follows when it has ended."""
         incomplete_line = b""
         with os.fdopen(read_fd, "rb", buffering=0) as pipe:
-            while chunk := pipe.read(READ_BYTES):
+            while chunk := pipe.read(max(READ_BYTES - len(incomplete_line), LEAST_READ_BYTES)):
                 lines, newline, incomplete_line = (incomplete_line + chunk).rpartition(b"\n")
                 self._write(lines + newline)
                 if len(incomplete_line) > LONGEST_LINE_BYTES:

@@ -12,6 +12,7 @@ import pytest
 from django.core.management import call_command
 
 from core.installation import pausing
+from core.lib.figures import signed
 from panel import diagnosis, health
 
 pytestmark = pytest.mark.django_db
@@ -58,7 +59,7 @@ def test_a_clock_that_differs_is_named(monkeypatch: pytest.MonkeyPatch, apart_s:
     monkeypatch.setattr(diagnosis, "_time_of_redis", lambda: time.time() + apart_s)
     found = wrong()
     assert ("clock of redis" not in found) is is_well
-    assert is_well or found["clock of redis"].text == f"{apart_s:+.1f} s from this machine's"
+    assert is_well or found["clock of redis"].text == f"{signed(apart_s, 1)} s from this machine's"
 
 
 def test_a_paused_installation_is_named() -> None:

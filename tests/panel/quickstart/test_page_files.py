@@ -50,6 +50,7 @@ def test_a_changed_source_changes_the_stamp(tmp_path: Path, monkeypatch: pytest.
     for name in ("panel/staticfiles.py", "static/package-lock.json", "static/css/own.css"):
         (tmp_path / name).write_text("one")
     monkeypatch.setattr(page_files, "BASE_DIR", tmp_path)
+    monkeypatch.setattr(page_files, "SHARE_DIR", tmp_path)
     before = page_files.stamp()
     assert page_files.stamp() == before
     (tmp_path / "static" / "css" / "own.css").write_text("two")
