@@ -26,6 +26,7 @@ from tests.live.pools.deployment.test_apply_killed import APPLY_STEPS, Killing
 __all__ = ["managed"]
 pytestmark = pytest.mark.django_db(transaction=True)
 ENDED_WITHIN_S = 40  # what a script there may take at most
+PREFLIGHT_WITHIN_S = 30
 Running = tuple[tuple[str, ...], ...]
 
 
@@ -172,7 +173,21 @@ def left_over(own: OperatorsPgBouncer) -> list[str]:
     folders = Path(tempfile.gettempdir()).glob(f"{ssh_client.PREFIX}*")
     dead = [str(path) for path in folders if not psutil.pid_exists(int(path.name.split("-")[2]))]
     there = [str(path) for path in Path(own.config_dir).glob(".pooldeck*")]
-    return [*orphans, *dead, *there, *map(str, Path("/tmp").glob(".pooldeck-preflight-*"))]
+    return [*orphans, *dead, *there, *_kept_preflights()]
+
+
+def _kept_preflights() -> list[str]:
+    """Folders of trial instances that stay: those of a test beside this one are gone in a moment."""
+    until = time.monotonic() + PREFLIGHT_WITHIN_S
+    left = _preflights()
+    while left and time.monotonic() < until:
+        time.sleep(0.1)
+        left &= _preflights()
+    return sorted(left)
+
+
+def _preflights() -> set[str]:
+    return set(map(str, Path("/tmp").glob(".pooldeck-preflight-*")))
 
 
 def _orphans() -> list[str]:
