@@ -19,5 +19,5 @@ def manage() -> None:
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def demo(words: tuple[str, ...]) -> None:
     """Start a panel of its own with demo servers on this host: `pooldeck demo --help`."""
-    os.environ["DJANGO_SETTINGS_MODULE"] = "panel.settings"
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
     os.execv(sys.executable, [sys.executable, "-m", "panel.quickstart", *words])  # noqa: S606 (this very Python)
