@@ -1,12 +1,12 @@
-"""The contract of engines: their options, samples, parsed lines and transaction logs, and the context of a run."""
+"""The contract of engines: their options, samples and parsed lines, and the context of a run."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from django.db.models import TextChoices
 from django.utils.functional import Promise
@@ -14,6 +14,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.binaries import Program, ProgramMissing
+from benchmarks.engines.log_files import LogFiles
 from benchmarks.engines.prepared_statements import PreparingOption
 from benchmarks.engines.sentences import CLIENTS, MISSING_FILE, TRANSACTIONS, UnitSentences, WorkerSentences
 from benchmarks.errors import BenchmarksError
@@ -241,35 +242,6 @@ class Tables:
     def of_size(self, size: int | None) -> str:
         """Return a size in words: `scale 10`, `2 × 10,000 rows`."""
         return str(self.sized) % {"size": f"{size or 0:,}", "sets": f"{self.sets:,}"}
-
-
-class LoggedTransaction(NamedTuple):
-    """One transaction that ended at `at_us` (Unix time in microseconds).
-
-    Under a rate its latency counts from the scheduled start, and `lag_us` of it passed before the transaction began.
-    """
-
-    at_us: int
-    latency_us: int
-    lag_us: int = 0
-
-
-class LogReader(Protocol):
-    """Reads one log file as it grows."""
-
-    def feed(self, chunk: bytes) -> list[LoggedTransaction]:
-        """Return the transactions whose lines this chunk completes; never raise."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogFiles:
-    """The logs that a program writes into its private home: a pattern of their names, and a reader for each."""
-
-    pattern: str
-    reader: Callable[[], LogReader]
-    scheduled: bool = False  # The lines carry the lag behind the scheduled start.
-    sampling_rate: float = 1.0  # the share of the transactions that is logged
-    statements: float = 1.0  # lower bound of the statements of a transaction; each is a round trip
 
 
 class Engine(ABC, Generic[OptionsT]):

@@ -5,7 +5,8 @@ import math
 import re
 from typing import cast
 
-from benchmarks.engines.base import LogFiles, LoggedTransaction, Output, ParsedLine, ProgramTerms, Progress
+from benchmarks.engines.base import Output, ParsedLine, ProgramTerms, Progress
+from benchmarks.engines.log_files import LogFiles, LoggedTransaction
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Summary
 from benchmarks.processes.process import LineReader

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TypedDict, cast
 
 from benchmarks.analysis.latency.histogram import Histogram, percentile
-from benchmarks.engines.base import LoggedTransaction
+from benchmarks.engines.log_files import LoggedTransaction
 from benchmarks.models.metrics import with_enough_behind
 
 KEPT = 400_000  # latencies of the newest intervals held for late lines; the histogram has all of them

@@ -8,7 +8,7 @@ from math import sqrt
 from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency.intervals import Figures, Intervals
-from benchmarks.engines.base import LogFiles, LogReader
+from benchmarks.engines.log_files import LogFiles, LogReader
 from benchmarks.processes.logs import LogSource
 
 log = logging.getLogger(__name__)

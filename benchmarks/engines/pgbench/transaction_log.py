@@ -7,7 +7,7 @@ scripts are logged with a time of 0, which pgbench counts in its own average too
 
 import re
 
-from benchmarks.engines.base import LogFiles, LoggedTransaction
+from benchmarks.engines.log_files import LogFiles, LoggedTransaction
 from benchmarks.engines.pgbench import scripts
 from benchmarks.engines.pgbench.typed_options import PgbenchOptions
 

@@ -4,8 +4,9 @@ import random
 
 import pytest
 
-from benchmarks.engines.base import LoggedTransaction, ParsedLine, ProgramTerms, Progress
+from benchmarks.engines.base import ParsedLine, ProgramTerms, Progress
 from benchmarks.engines.load_output import LogReader, log_files, parse_line, read_output
+from benchmarks.engines.log_files import LoggedTransaction
 from benchmarks.engines.sentences import REQUESTS, WORKERS
 
 WORDS = ProgramTerms("it", units=REQUESTS, workers=WORKERS)

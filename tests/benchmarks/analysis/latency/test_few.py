@@ -7,7 +7,7 @@ import pytest
 from benchmarks.analysis.latency.histogram import Histogram, merged
 from benchmarks.analysis.latency.intervals import Intervals
 from benchmarks.analysis.latency.report import of_run
-from benchmarks.engines.base import LoggedTransaction
+from benchmarks.engines.log_files import LoggedTransaction
 from benchmarks.models import LatencyHistogram
 from benchmarks.results.import_output import import_output
 from benchmarks.runs.execution import latency_exchange

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from benchmarks.analysis.latency import intervals as module
 from benchmarks.analysis.latency.intervals import Intervals
-from benchmarks.engines.base import LoggedTransaction
+from benchmarks.engines.log_files import LoggedTransaction
 
 pytestmark = pytest.mark.usefixtures("few_are_enough")
 

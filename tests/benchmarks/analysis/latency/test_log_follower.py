@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.analysis.latency.log_follower import Follower
-from benchmarks.engines.base import LogFiles
+from benchmarks.engines.log_files import LogFiles
 from benchmarks.engines.pgbench.transaction_log import TransactionLog
 from benchmarks.processes.logs import LogsHere, can_punch_holes
 

@@ -8,7 +8,7 @@ import pytest
 from benchmarks.analysis.latency import store
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.analysis.latency.log_follower import Follower
-from benchmarks.engines.base import LoggedTransaction
+from benchmarks.engines.log_files import LoggedTransaction
 from benchmarks.errors import Fenced
 from benchmarks.models import LatencyHistogram, Run, Sample, Status
 from benchmarks.processes import logs

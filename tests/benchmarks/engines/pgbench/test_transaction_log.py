@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from benchmarks.engines.base import LoggedTransaction
+from benchmarks.engines.log_files import LoggedTransaction
 from benchmarks.engines.pgbench.transaction_log import TransactionLog, log_files
 from tests.benchmarks.engines.pgbench.captured import OUTPUTS
 from tests.drawing import examples

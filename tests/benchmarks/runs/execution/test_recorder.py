@@ -5,7 +5,8 @@ import time
 import pytest
 
 from benchmarks.analysis.latency.log_follower import Follower
-from benchmarks.engines.base import LogFiles, Progress
+from benchmarks.engines.base import Progress
+from benchmarks.engines.log_files import LogFiles
 from benchmarks.engines.pgbench.transaction_log import TransactionLog
 from benchmarks.errors import Fenced
 from benchmarks.models import Observation, ObservationKind, PoolSample, Run, RunOutput, Sample, Status
