@@ -20,7 +20,7 @@ from benchmarks.experiments import (
     sequential,
     server_settings,
 )
-from benchmarks.experiments.advice import sweep
+from benchmarks.experiments.advice import answers, sweep
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.resources import RequiredResource
 from benchmarks.experiments.start import arms_of
@@ -212,7 +212,7 @@ def _repeats_blocks(experiment: Experiment) -> bool:
 
 
 def _final_recommendation(experiment: Experiment) -> RecommendedSize | None:
-    return sweep.answer(experiment) if experiment.advice else None
+    return answers.of(experiment) if experiment.advice else None
 
 
 def _has_waited(experiment: Experiment, within: timedelta) -> bool:

@@ -3,29 +3,27 @@
 import uuid
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from statistics import fmean
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments import dispatch, order, playbook, resources, results, start
-from benchmarks.experiments.advice import definition, grid, pooling, recommendation, recorded, through_entry, workload
+from benchmarks.experiments.advice import definition, grid, pooling, through_entry, workload
 from benchmarks.experiments.advice.grid import Cell, Grid
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.advice.workload import EXISTING
 from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.experiments.start import InvalidExperiment
-from benchmarks.models import Experiment, ExperimentState, ResourceKind
-from benchmarks.models.advice import AdviceRecord, CellFigures, ExistingTables, RecommendedSize
+from benchmarks.models import Experiment
+from benchmarks.models.advice import AdviceRecord, ExistingTables
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Summary
 from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
 from benchmarks.targets import external
 from pools.inventory import budget
-from pools.models import Pool, Pooler
+from pools.models import Pooler
 from pools.poolers import driver
 
 CANDIDATES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
@@ -176,7 +174,7 @@ def _has_time(experiment: Experiment, runs: int) -> bool:
 def _cells_of_round(experiment: Experiment) -> dict[Cell, list[float]]:
     """Return the valid throughputs of the cells of this round."""
     kept = [tuple(cell) for cell in experiment.advice.get("cells", [])]
-    return {cell: _tps(runs) for cell, runs in measured_cells(experiment).items() if not kept or cell in kept}
+    return {cell: tps_of(runs) for cell, runs in measured_cells(experiment).items() if not kept or cell in kept}
 
 
 def planned_cells(experiment: Experiment) -> list[Cell]:
@@ -185,7 +183,8 @@ def planned_cells(experiment: Experiment) -> list[Cell]:
     return [_cell(arm) for arm in start.arms_of(experiment)] if is_swept else []
 
 
-def _tps(runs: Sequence[Summary]) -> list[float]:
+def tps_of(runs: Sequence[Summary]) -> list[float]:
+    """Return the throughputs of runs, without those that have none."""
     return [tps for run in runs if (tps := run.get("tps"))]
 
 
@@ -197,105 +196,12 @@ def measured_cells(experiment: Experiment) -> dict[Cell, list[Summary]]:
 
 def measured(experiment: Experiment) -> dict[int, list[float]]:
     """Return the valid throughputs by size with the expected number of clients."""
-    return _by_size(measured_cells(experiment), expected_clients(experiment))
+    return by_size(measured_cells(experiment), expected_clients(experiment))
 
 
-def _by_size(cells: Mapping[Cell, Sequence[Summary]], expected: int | None) -> dict[int, list[float]]:
-    return {size: _tps(runs) for (size, clients), runs in cells.items() if clients == expected}
-
-
-def answer(experiment: Experiment) -> RecommendedSize | None:
-    """Return the recommendation as the API answers it; None where nothing was measured, or no size was asked for."""
-    expected = expected_clients(experiment)
-    if expected is None:
-        return None
-    cells = measured_cells(experiment)
-    recommended = recommendation.recommend(_by_size(cells, expected), settings.TIE_BAND_PERCENT / 100, experiment.seed)
-    if recommended is None:
-        return None
-    law = recommended.law
-    return {
-        "size": recommended.size,
-        "reserve": recommended.reserve,
-        "interval": list(recommended.interval),
-        "knee": recommended.knee,
-        "best": {"size": recommended.best[0], "tps": recommended.best[1]},
-        "law": {"rate": law.rate, "contention": law.contention, "coherency": law.coherency} if law else None,
-        "clients": expected,
-        "cells": [_cell_figures(cell, runs) for cell, runs in sorted(cells.items()) if _tps(runs)],
-        "left_of_budget": _left_of_budget(experiment, recommended.size + recommended.reserve),
-        "not_seen": unseen(experiment),
-    }
-
-
-def _cell_figures(cell: Cell, runs: Sequence[Summary]) -> CellFigures:
-    """Return a cell as the API answers it: means over its valid runs."""
-    latencies = [latency_ms for run in runs if (latency_ms := run.get("latency_avg_ms"))]
-    return {
-        "size": cell[0],
-        "clients": cell[1],
-        "tps": fmean(_tps(runs)),
-        "latency_avg_ms": fmean(latencies) if latencies else None,
-        "runs": len(runs),
-    }
-
-
-def unseen(experiment: Experiment) -> list[str]:
-    """Return the limits of the answer, a sentence each: loads that the sweep did not measure."""
-    return [
-        *(through_entry.unseen(experiment.advice) if is_of_entry(experiment) else _other_clients(experiment)),
-        *_blocks_left(experiment),
-        _("The load of other pools and programs on this server while they are busy."),
-        *_of_tables(experiment),
-    ]
-
-
-def _of_tables(experiment: Experiment) -> list[str]:
-    """Return sentences on how the measured tables and transactions may differ from the application's own."""
-    if kept := experiment.advice.get("recorded"):
-        return list(recorded.in_words(kept))
-    if scale := experiment.dataset.get("scale"):
-        larger = _("Tables larger than those of the sweep (scale %(scale)s): production's may not fit its memory.")
-        own = _("Your application's own transactions, unless the workload was a script of them.")
-        return [larger % {"scale": scale}, own]
-    return [_("Transactions of your application that the scripts do not have, or have in another proportion.")]
-
-
-def _blocks_left(experiment: Experiment) -> list[str]:
-    """Return a sentence on the blocks of two arms for which the minutes did not suffice."""
-    block = len(experiment.plan[0])
-    done, planned = experiment.step // block, len(experiment.plan)
-    is_compared = experiment.state == ExperimentState.SUCCEEDED and expected_clients(experiment) is None
-    if not is_compared or done == planned:
-        return []
-    text = _("%(done)s of %(planned)s blocks fitted the minutes: with more, the interval becomes narrower.")
-    return [text % {"done": done, "planned": planned}]
-
-
-def _other_clients(experiment: Experiment) -> list[str]:
-    """Return a sentence on the numbers of clients for which the minutes did not suffice."""
-    expected, rows = expected_clients(experiment), {clients for _size, clients in planned_cells(experiment)}
-    if expected is None or max(rows) > expected:
-        return []
-    if len(rows) > 1:
-        return [_("More clients than expected: the minutes were too few to measure them.")]
-    return [_("Fewer and more clients than expected: the minutes were too few to measure them.")]
-
-
-def _left_of_budget(experiment: Experiment, taken: int) -> int | None:
-    """Return the connections left of the budget once the pool takes `taken` and the sweep's own pools are gone.
-
-    None where the cluster was removed, its budget is unknown, or an entry was measured.
-    """
-    if experiment.cluster is None or is_of_entry(experiment):
-        return None
-    pool_id = experiment.advice.get("pool")
-    pool = Pool.objects.filter(pk=pool_id).first() if pool_id else None
-    free = budget.of_cluster(experiment.cluster, without=pool).free
-    names = experiment.resources.filter(kind=ResourceKind.POOL).values("name")
-    own = Pool.objects.wanted().select_related("pooler").filter(cluster=experiment.cluster, name__in=names)
-    in_all = taken * (experiment.pooler.process_count if experiment.pooler else 1)
-    return None if free is None else free + sum(map(budget.needed_by, own)) - in_all
+def by_size(cells: Mapping[Cell, Sequence[Summary]], expected: int | None) -> dict[int, list[float]]:
+    """Return the valid throughputs by size, of the cells with that number of clients."""
+    return {size: tps_of(runs) for (size, clients), runs in cells.items() if clients == expected}
 
 
 def _made_scale(request: AdviceRequest) -> int:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from benchmarks.analysis.arms import Verdict
-from benchmarks.experiments.advice import sweep, through_entry
+from benchmarks.experiments.advice import answers, sweep, through_entry
 from benchmarks.experiments.advice.scalability import ScalabilityLaw
 from benchmarks.experiments.report import heat_map, knee, pooling
 from benchmarks.experiments.report.heat_map import HeatMap
@@ -74,7 +74,7 @@ def show(experiment: Experiment, result: Result) -> Advice | None:
         pool=pool_of(experiment),
         found=recommended,
         sentences=tuple(_sentences(question, recommended, result)),
-        not_seen=tuple(sweep.unseen(experiment)),
+        not_seen=tuple(answers.limits(experiment)),
         chart=_chart(experiment, recommended),
         heat=_heat(experiment, recommended),
         is_final=experiment.has_ended and "recommendation" in experiment.advice,
@@ -92,7 +92,7 @@ def recommendation(experiment: Experiment) -> RecommendedSize | None:
     stored = experiment.advice.get("recommendation")
     expected = sweep.expected_clients(experiment)
     if stored is None or expected is None:
-        return sweep.answer(experiment)
+        return answers.of(experiment)
     old: RecommendedSize = {**stored, "clients": expected, "cells": []}
     return {**old, **stored}
 

@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks.errors import InvalidFields, InvalidOptions, Refused
 from benchmarks.experiments import resources, start
-from benchmarks.experiments.advice import recorded, sweep, workload
+from benchmarks.experiments.advice import answers, recorded, sweep, workload
 from benchmarks.experiments.advice.recorded import RecordedMix
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.advice.workload import EXISTING
@@ -106,7 +106,7 @@ def test_existing_tables_are_loaded_as_the_pools_user_and_nothing_is_made_but_po
     assert (resources.database_of(experiment), resources.role_of(experiment, "")) == ("shop", "app")
     needs = resources.needs(experiment, start.arms_of(experiment))
     assert [(need.kind, need.values["user"]) for need in needs] == [(ResourceKind.POOL, "app")] * 2
-    assert not any("scale" in sentence for sentence in sweep.unseen(experiment))
+    assert not any("scale" in sentence for sentence in answers.limits(experiment))
     conditions = presentation.conditions(experiment)
     assert conditions["Tables"] == "those of database shop, as role app"
     assert conditions["Workload"].startswith("script 1 [SELECT 1 FROM orders;…")
@@ -163,7 +163,7 @@ def test_the_recorded_mix_loads_the_pools_tables_and_is_kept(monkeypatch: pytest
     options = start.arms_of(experiment)[0].options
     assert options["scripts"] == [{"text": "SELECT 1 FROM orders;", "weight": 7, "name": "SELECT"}]
     assert (experiment.dataset, experiment.advice["existing"]["user"]) == ({}, pool.user)
-    first, second, *_values = sweep.unseen(experiment)[-4:]
+    first, second, *_values = answers.limits(experiment)[-4:]
     assert first.endswith("1 queries, 50 % of the calls of queries and changes that pg_stat_statements counted.")
     assert second == "2 statements that write or lock rows are left out."
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from benchmarks.api.experiments import ExperimentSerializer
 from benchmarks.experiments import results, start
-from benchmarks.experiments.advice import grid, sweep
+from benchmarks.experiments.advice import answers, grid, sweep
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.report import advice, files, heat_map, knee, presentation
 from benchmarks.experiments.report.heat_map import HeatCell
@@ -66,7 +66,7 @@ def an_advice(pool: Pool) -> Experiment:
     for arm, tps in OTHERS.items():
         a_measured_cell(experiment, arm, {"tps": tps, "latency_avg_ms": 10.0})
     ended = {"state": ExperimentState.SUCCEEDED, "outcome": ExperimentState.SUCCEEDED, "phase": Phase.TEARDOWN}
-    experiment.write(advice=experiment.advice | {"recommendation": sweep.answer(experiment)}, **ended)
+    experiment.write(advice=experiment.advice | {"recommendation": answers.of(experiment)}, **ended)
     return experiment
 
 
@@ -150,14 +150,14 @@ def test_the_pools_of_the_sweep_itself_take_nothing_of_the_budget(staff, queued:
     pool = a_pool(size=10)
     checked(pool.cluster, max_connections=100)
     experiment = an_advice(pool)
-    left = sweep.answer(experiment)["left_of_budget"]
+    left = answers.of(experiment)["left_of_budget"]
     swept = records.a_pool(name="pooldeck_experiment_1_p1", cluster=pool.cluster, pooler=pool.pooler, size=8)
     experiment.resources.create(kind=ResourceKind.POOL, key="pgbouncer-transaction-8-scram", name=swept.name)
-    assert sweep.answer(experiment)["left_of_budget"] == left == 97 - 4 - 1
+    assert answers.of(experiment)["left_of_budget"] == left == 97 - 4 - 1
 
 
 def test_cells_of_all_clients_are_answered_and_the_size_is_for_the_expected_ones(staff, queued: None) -> None:
-    found = sweep.answer(an_advice(a_pool(size=10)))
+    found = answers.of(an_advice(a_pool(size=10)))
     assert (found["clients"], found["size"]) == (8, 4)
     cells = {(one["size"], one["clients"]): one["tps"] for one in found["cells"]}
     swept = {(size, 8): sum(values) / 2 for size, values in FIGURES.items()}
@@ -223,9 +223,9 @@ def test_two_arms_that_the_minutes_cut_short_say_so(queued: None, db: None) -> N
     pool = a_pool(size=4)
     experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, question="mode", minutes=2))
     experiment.write(step=8, state=ExperimentState.SUCCEEDED)
-    assert sweep.unseen(experiment)[0].startswith("4 of 6 blocks fitted the minutes")
+    assert answers.limits(experiment)[0].startswith("4 of 6 blocks fitted the minutes")
     experiment.write(step=12)
-    assert "blocks" not in sweep.unseen(experiment)[0]
+    assert "blocks" not in answers.limits(experiment)[0]
 
 
 def test_both_modes_are_measured_with_pools_of_one_size(queued: None, db: None) -> None:
@@ -387,7 +387,9 @@ def test_a_sweep_of_the_expected_clients_alone_says_so_instead_of_a_map(queued: 
     workload = {"clients": 8, "scale": 1}
     experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, workload=workload, minutes=1))
     assert {clients for _size, clients in sweep.planned_cells(experiment)} == {8}
-    assert "Fewer and more clients than expected: the minutes were too few to measure them." in sweep.unseen(experiment)
+    assert "Fewer and more clients than expected: the minutes were too few to measure them." in answers.limits(
+        experiment
+    )
     assert heat_map.draw([], sweep.planned_cells(experiment), 8, 4) is None
 
 
@@ -395,7 +397,7 @@ def test_a_sweep_without_more_clients_says_so(queued: None, db: None) -> None:
     pool = a_pool(size=4)
     experiment = sweep.ask(AdviceRequest(cluster=pool.cluster, pool=pool, author=None, minutes=3))
     assert {clients for _size, clients in sweep.planned_cells(experiment)} == {8, 32}
-    assert "More clients than expected: the minutes were too few to measure them." in sweep.unseen(experiment)
+    assert "More clients than expected: the minutes were too few to measure them." in answers.limits(experiment)
 
 
 def test_the_knee_chart_marks_the_size_within_the_chart() -> None:

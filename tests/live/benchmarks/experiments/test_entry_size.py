@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from benchmarks.experiments import results
-from benchmarks.experiments.advice import grid, sweep
+from benchmarks.experiments.advice import answers, grid, sweep
 from benchmarks.experiments.report import presentation
 from benchmarks.models import Experiment, ExperimentState, ExternalEndpoint, Purpose
 from panel.quickstart import account
@@ -88,7 +88,7 @@ def test_sizes_are_measured_through_the_entry_up_to_its_own_and_nothing_of_it_is
     assert {cell["size"] for cell in found["cells"]} <= {1, 2, 4}
     conclusion = presentation.conclusion(results.of(experiment))
     assert f"put pool_size={found['size']} into its line" in conclusion
-    assert any("up to 4" in one for one in sweep.unseen(experiment))
+    assert any("up to 4" in one for one in answers.limits(experiment))
     assert not experiment.resources.exists()
     assert not Pool.objects.exists()
     assert {path.name: path.read_bytes() for path in operated.config_dir.iterdir()} == before

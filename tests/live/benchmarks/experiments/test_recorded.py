@@ -7,7 +7,7 @@ import psycopg
 import pytest
 from django.test import Client
 
-from benchmarks.experiments.advice import grid, recorded, sweep
+from benchmarks.experiments.advice import answers, grid, recorded, sweep
 from benchmarks.experiments.advice.recorded import RecordedMix
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.start import InvalidExperiment
@@ -106,7 +106,7 @@ def test_what_clients_queried_is_measured_and_nothing_is_written(
     assert {len(run.options["scripts"]) for run in runs} == {4}
     assert any("WHERE city = " in one["statement"] for one in runs[0].statements)
     no_reader_sees_the_values(experiment, runs[0])
-    words = " ".join(sweep.unseen(experiment))
+    words = " ".join(answers.limits(experiment))
     assert f"the recorded mix of role {APP_ROLE} in database {APP_DATABASE}: 4 queries, 83 % of the calls" in words
     assert (
         "3 statements that write or lock rows are left out. 1 query is left out: a function in it could write" in words
