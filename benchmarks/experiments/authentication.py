@@ -7,6 +7,7 @@ wrong without a sign of it.
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -16,7 +17,9 @@ from benchmarks.experiments.playbook import ArmSpec
 from benchmarks.models import Experiment, ResourceKind
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import REQUIRE_AUTH_SINCE, Endpoint
-from pools.errors import ClusterUnreachable
+from pools.errors import ClusterUnreachable, PoolerUnreachable
+from pools.models import Pool
+from pools.poolers import pooler_login
 
 WITHIN_S = 5
 MISMATCH = re.compile(r"authentication method requirement \S+ failed: (.+)")
@@ -27,40 +30,40 @@ def mismatches(experiment: Experiment, arms: Iterable[ArmSpec]) -> dict[str, str
 
     A login that fails for another reason says nothing here: the arm's run does.
     """
-    found: dict[tuple[str, str], str] = {}
     demanding = [arm for arm in arms if arm.auth] if psycopg.pq.version() >= REQUIRE_AUTH_SINCE else []
-    for arm in demanding:
-        at = (resources.pool_key(arm), arm.auth)
-        if at not in found:
-            found[at] = _mismatch(experiment, arm)
-    reasons = {arm.key: found[resources.pool_key(arm), arm.auth] for arm in demanding}
-    return {key: reason for key, reason in reasons.items() if reason}
+    one_of_each = {(resources.pool_key(arm), arm.auth): arm for arm in demanding}
+    reasons = {login: _mismatch(experiment, arm) for login, arm in one_of_each.items()}
+    return {arm.key: reason for arm in demanding if (reason := reasons[resources.pool_key(arm), arm.auth])}
 
 
 def _mismatch(experiment: Experiment, arm: ArmSpec) -> str:
-    cluster, role, method = (
-        resources.cluster_of(experiment),
-        resources.role_of(experiment, arm.auth),
-        resources.AUTH_METHODS[arm.auth],
+    method = resources.AUTH_METHODS[arm.auth]
+    if arm.endpoint.is_pooled:
+        row = experiment.resources.filter(kind=ResourceKind.POOL, key=resources.pool_key(arm)).first()
+        pool = resources.pool_of(row) if row else None
+        return _of_pool(pool, method) if pool else ""
+    cluster, role = resources.cluster_of(experiment), resources.role_of(experiment, arm.auth)
+    direct = endpoints.of_cluster(cluster, resources.database_of(experiment))
+    text = _(
+        "%(cluster)s does not let %(role)s log in by %(method)s: %(reason)s. Allow %(method)s for this role in "
+        "pg_hba.conf, or leave the arm out"
     )
-    if not arm.endpoint.is_pooled:
-        direct = endpoints.of_cluster(cluster, resources.database_of(experiment))
-        if fault := _fault(endpoints.as_role(direct, cluster, role), method):
-            text = _(
-                "%(cluster)s does not let %(role)s log in by %(method)s: %(reason)s. Allow %(method)s for this role "
-                "in pg_hba.conf, or leave the arm out"
-            )
-            return text % {"cluster": cluster, "role": role, "method": method, "reason": fault}
+    reason = _fault(endpoints.as_role(direct, cluster, role), method)
+    return text % {"cluster": cluster, "role": role, "method": method, "reason": reason} if reason else ""
+
+
+def _of_pool(pool: Pool, method: str) -> str:
+    """Return why the clients of a pool log in by another method; a pooler behind SSH is reached by its tunnel."""
+    try:
+        endpoint = replace(endpoints.for_panel(pool), **pooler_login.address_of(pool.pooler))
+    except PoolerUnreachable:
         return ""
-    row = experiment.resources.filter(kind=ResourceKind.POOL, key=resources.pool_key(arm)).first()
-    pool = resources.pool_of(row) if row else None
-    if pool and (fault := _fault(endpoints.for_panel(pool), method)):
-        text = _(
-            "%(pooler)s does not let %(role)s log in by %(method)s: %(reason)s. Allow %(method)s for this role by the "
-            "auth_type or the HBA rules of the pooler, or leave the arm out"
-        )
-        return text % {"pooler": pool.pooler, "role": role, "method": method, "reason": fault}
-    return ""
+    text = _(
+        "%(pooler)s does not let %(role)s log in by %(method)s: %(reason)s. Allow %(method)s for this role by the "
+        "auth_type or the HBA rules of the pooler, or leave the arm out"
+    )
+    reason = _fault(endpoint, method)
+    return text % {"pooler": pool.pooler, "role": endpoint.user, "method": method, "reason": reason} if reason else ""
 
 
 def _fault(endpoint: Endpoint, method: str) -> str:
