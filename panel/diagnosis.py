@@ -1,4 +1,4 @@
-"""What a support person would ask about an installation: each answer with whether it is well, and the remedy if not."""
+"""What a support person would ask about an installation: each answer with whether it is well, and the remedy."""
 
 import os
 import shutil
@@ -31,11 +31,11 @@ REMEDIES = {"database": "start PostgreSQL, or correct DATABASE_URL", "redis": "s
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer; `remedy` says what to do where it `is_well` not."""
+    """An answer; `remedy` says what to do where it is not `is_ok`."""
 
     subject: str
     text: str
-    is_well: bool = True
+    is_ok: bool = True
     remedy: str = ""
 
 
@@ -67,9 +67,9 @@ def _parts() -> Iterator[Answer]:
             check()
         except health.Down as down:
             cause = f" ({down.__cause__})" if down.__cause__ else ""
-            yield Answer(name, f"{down}{cause}", is_well=False, remedy=REMEDIES.get(name, ""))
+            yield Answer(name, f"{down}{cause}", is_ok=False, remedy=REMEDIES.get(name, ""))
         else:
-            yield Answer(name, SERVERS[name]() if name in SERVERS else "well")
+            yield Answer(name, SERVERS[name]() if name in SERVERS else "ok")
 
 
 def _database_version() -> str:
@@ -94,10 +94,8 @@ def _clocks() -> Iterator[Answer]:
         except (DatabaseError, *redis_client.ERRORS):
             continue  # its own answer says so
         remedy = "set both clocks by NTP (timedatectl set-ntp true): leases and heartbeats compare them"
-        is_well = abs(apart_s) <= CLOCKS_APART_S
-        yield Answer(
-            f"clock of {name}", f"{signed(apart_s, 1)} s from this machine's", is_well, "" if is_well else remedy
-        )
+        is_ok = abs(apart_s) <= CLOCKS_APART_S
+        yield Answer(f"clock of {name}", f"{signed(apart_s, 1)} s from this machine's", is_ok, "" if is_ok else remedy)
 
 
 def _time_of_database() -> float:
@@ -121,16 +119,20 @@ def _queues() -> Iterator[Answer]:
     except redis_client.ERRORS:
         return
     for name, length in lengths.items():
-        is_well = name == queues.RUNS or length <= WAITING_TASKS
+        is_ok = name == queues.RUNS or length <= WAITING_TASKS
         remedy = "start more workers (POOLDECK_WORKER=tasks celery -A panel worker), or see what their logs say"
-        yield Answer(f"queue {name}", f"{length} waiting", is_well, "" if is_well else remedy)
+        yield Answer(f"queue {name}", f"{length} waiting", is_ok, "" if is_ok else remedy)
 
 
 def _disk() -> Iterator[Answer]:
-    usage = shutil.disk_usage(settings.HOME)
-    is_well = usage.free >= LEAST_FREE_BYTES and usage.free >= LEAST_FREE_SHARE * usage.total
+    try:
+        usage = shutil.disk_usage(settings.HOME)
+    except OSError as error:
+        yield Answer("disk", str(error), is_ok=False, remedy="make the folder, or correct POOLDECK_HOME")
+        return
+    is_ok = usage.free >= LEAST_FREE_BYTES and usage.free >= LEAST_FREE_SHARE * usage.total
     text = f"{usage.free / 1e9:.1f} GB of {usage.total / 1e9:.1f} GB free at {settings.HOME}"
-    yield Answer("disk", text, is_well, "" if is_well else "free space: a full disk stops logs, runs and applies")
+    yield Answer("disk", text, is_ok, "" if is_ok else "free space: a full disk stops logs, runs and applies")
 
 
 def _permissions() -> Iterator[Answer]:

@@ -10,7 +10,7 @@ from panel import diagnosis
 
 
 class Command(BaseCommand):
-    """Prints a line for each answer; exit code 1 where one of them is not well."""
+    """Prints a line for each answer; exit code 1 where one of them is wrong."""
 
     help = "Show versions, parts, clocks, queues, disk, permissions and settings, with a remedy for what is wrong."
     requires_system_checks = []  # it reports their messages itself
@@ -26,11 +26,11 @@ class Command(BaseCommand):
         else:
             for one in found:
                 self._print(one)
-        if not all(one.is_well for one in found):
+        if not all(one.is_ok for one in found):
             raise SystemExit(1)
 
     def _print(self, one: diagnosis.Answer) -> None:
-        style = self.style.SUCCESS if one.is_well else self.style.ERROR
-        self.stdout.write(f"{style('well ' if one.is_well else 'wrong')} {one.subject}: {one.text}")
+        style = self.style.SUCCESS if one.is_ok else self.style.ERROR
+        self.stdout.write(f"{style('ok  ' if one.is_ok else 'FAIL')} {one.subject}: {one.text}")
         if one.remedy:
-            self.stdout.write(f"      {one.remedy}")
+            self.stdout.write(f"     {one.remedy}")

@@ -60,7 +60,7 @@ def test_the_doctor_finds_nothing_wrong(installation: Installation) -> None:
     argv = [sys.executable, "manage.py", "doctor", "--json"]
     done = subprocess.run(argv, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     found = {one["subject"]: one for one in json.loads(done.stdout)}
-    assert [one for one in found.values() if not one["is_well"]] == []
+    assert [one for one in found.values() if not one["is_ok"]] == []
     assert done.returncode == 0
     assert {"database", "redis", "worker", "beat", "clock of redis", "queue runs", "disk"} <= set(found)
 
