@@ -14,7 +14,8 @@ from django.utils.translation import gettext as _
 
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
-from pools.errors import ClusterUnreachable
+from pools.config_files import deliveries
+from pools.errors import ClusterUnreachable, PoolerUnreachable
 from pools.models import Entry, Pool, Pooler, Revision
 from pools.poolers import driver, local_process
 
@@ -59,7 +60,11 @@ def remedies_of(pooler: Pooler, login: Login, *, is_managed: bool = True) -> lis
 
 
 def measure(pool: Pool) -> list[Login]:
-    """Log in through the pool and to its cluster as the same role. Raises `ClusterUnreachable`."""
+    """Log in through the pool and to its cluster as the same role.
+
+    Raises `ClusterUnreachable`, and `PoolerUnreachable` for a pooler that only its own host reaches.
+    """
+    _refuse_tunneled(pool.pooler)
     through = endpoints.for_panel(pool)
     direct = endpoints.as_role(
         endpoints.of_cluster(pool.cluster, pool.database), pool.cluster, through.user, through.password
@@ -71,8 +76,9 @@ def measure_entry(entry: Entry, user: str, password: str, database: str = "") ->
     """Log in through an entry with a login that somebody gave, and to its cluster by the same one.
 
     Return also why there is no figure of the cluster; empty where there is one. `database` is what clients name where
-    the entry leads to any database. Raises `ClusterUnreachable`.
+    the entry leads to any database. Raises what `measure` raises.
     """
+    _refuse_tunneled(entry.pooler)
     through = endpoints.for_run(entry, user, password, database)
     logins = [_measured(_("through the entry"), through, _pids(entry.pooler))]
     if entry.cluster is None:
@@ -83,6 +89,19 @@ def measure_entry(entry: Entry, user: str, password: str, database: str = "") ->
     except ClusterUnreachable as error:
         return logins, _("the same login does not work on the server itself: %(error)s") % {"error": error}
     return logins, ""
+
+
+def _refuse_tunneled(pooler: Pooler) -> None:
+    """Raise `PoolerUnreachable` where a login would be measured with the SSH tunnel before it.
+
+    The pooler's address is one of its own host; on the panel's machine another program may listen there.
+    """
+    if deliveries.of(pooler).is_tunneled(pooler):
+        text = _(
+            "%(pooler)s listens on its own host alone, and through SSH a login takes longer than that of a client: run "
+            "a load with a new connection for each transaction from that host, which shows what connecting takes"
+        )
+        raise PoolerUnreachable(text % {"pooler": pooler})
 
 
 def _pids(pooler: Pooler) -> tuple[int, ...]:

@@ -34,6 +34,10 @@ class FileDelivery(ABC):
         """
         return pooler.host, port
 
+    def is_tunneled(self, pooler: Pooler) -> bool:
+        """Return whether the pooler is reached through the login to its host alone."""
+        return False
+
     def has_reconnected(self, pooler: Pooler, port: int, since: float) -> bool:
         """Return whether another try may succeed after one came to no answer: the way is newer than `since`.
 

@@ -32,13 +32,16 @@ class SshDelivery(ByHost):
 
     def address_of(self, pooler: Pooler, port: int) -> tuple[str, int]:
         """Lead through the login where the pooler's address is one that only its own host knows."""
-        if is_local(pooler.host):
+        if self.is_tunneled(pooler):
             return kept.tunnel(_host(pooler), pooler.host, port)
         return pooler.host, port
 
+    def is_tunneled(self, pooler: Pooler) -> bool:
+        return is_local(pooler.host)
+
     def has_reconnected(self, pooler: Pooler, port: int, since: float) -> bool:
         """Return whether its host refused the tunnel, and is logged in to anew."""
-        if not is_local(pooler.host):
+        if not self.is_tunneled(pooler):
             return False
         host = _host(pooler)
         words, is_renewed = kept.refusal(host, pooler.host, port, since)

@@ -8,7 +8,9 @@ import pytest
 from pools.advice import login_cost
 from pools.advice.login_cost import Login
 from pools.clusters.endpoints import Endpoint
-from tests.pools.records import a_cluster, a_pooler, an_entry, know_password
+from pools.errors import PoolerUnreachable
+from pools.models import Delivery
+from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry, know_password
 
 ENDPOINT = Endpoint(host="localhost", port=5432, database="app", user="app")
 
@@ -49,3 +51,15 @@ def test_where_no_pool_is_managed_no_remedy_speaks_of_an_apply(db: None) -> None
     _keep, hashing = login_cost.remedies_of(pooler, login, is_managed=False)
     assert hashing == "This PgBouncer hashes the password at every login: use 1.25 or later, which caches the result."
     assert any("apply the pool again" in one for one in login_cost.remedies_of(pooler, login))
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "/run/postgresql"])
+def test_a_pooler_that_its_own_host_alone_reaches_is_not_looked_for_on_this_machine(
+    db: None, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.setattr(login_cost, "_log_in", lambda _endpoint: pytest.fail("a login was sent somewhere"))
+    pooler = a_pooler(host=host, delivery=Delivery.SSH)
+    with pytest.raises(PoolerUnreachable, match="listens on its own host alone, and through SSH a login takes longer"):
+        login_cost.measure(a_pool(pooler=pooler))
+    with pytest.raises(PoolerUnreachable, match="listens on its own host alone"):
+        login_cost.measure_entry(an_entry(pooler=pooler, cluster=a_cluster()), "app", "app-password")
