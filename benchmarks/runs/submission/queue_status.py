@@ -100,16 +100,17 @@ def _before(
         yield from ((one, SharedResource.GROUP, "") for one in _first(group))
     if run.alongside:
         return
-    active = Run.objects.top_level().filter(status__in=ACTIVE)
+    # without the run itself, which a worker may have claimed since its row was read
+    active = Run.objects.top_level().filter(status__in=ACTIVE).exclude(pk=run.pk)
     if run.cluster_id:
         for one in _first(active.filter(cluster=run.cluster_id)):
             yield one, SharedResource.CLUSTER, str(one.cluster)
     for name in run.wanted_generators:
-        carried = next((one.runs for one in known if one.name == name), ())
+        carried = [one for status in known if status.name == name for one in status.runs if one != run]
         yield from ((one, SharedResource.GENERATOR, name) for one in carried[:1])
     need = host_files.needed(run.engine, run.options)
     able = [one for one in known if one.alive and not one.ssh_host and host_files.can_carry(one, run.engine, need)]
-    if not run.wanted_generators and able and all(one.runs for one in able):
+    if not run.wanted_generators and able and all(one.runs and run not in one.runs for one in able):
         soonest = min((one for one in able), key=lambda one: left_s(one.runs[0]) or float("inf"))
         yield soonest.runs[0], SharedResource.SOONEST if len(able) > 1 else SharedResource.GENERATOR, soonest.name
     for one in _first(earlier):

@@ -46,6 +46,14 @@ def test_nothing_stands_before_a_lone_run(demo):
     assert queue_status.waits_for(Run.objects.enqueue(cluster=demo)) is None
 
 
+@pytest.mark.parametrize("bound", [{"wanted_generators": ["east"]}, {}])
+def test_a_run_that_was_claimed_since_it_was_read_does_not_wait_for_itself(demo, seen, bound):
+    seen("east")
+    run = Run.objects.enqueue(cluster=demo, **bound)
+    Run.objects.filter(pk=run.pk).update(status=Status.STARTING, generator="east")
+    assert queue_status.waits_for(run) is None
+
+
 def test_a_run_waits_for_the_one_on_its_generator(demo, seen):
     seen("east")
     active = Run.objects.enqueue(status=Status.RUNNING, generator="east", options={"duration": 30})
