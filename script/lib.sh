@@ -103,13 +103,14 @@ need_tools() {
   stamp_of "$ROOT/docker/tools.txt" > "$TOOLS/stamp"
 }
 
-# `--inexact`: what script/test put there may stay. A stamp of script/test serves script/up too.
-need_python_packages() { # need_python_packages [dev]
+# `--inexact`: what script/test put there may stay. A stamp of script/test serves script/up and script/docs too.
+need_python_packages() { # need_python_packages [dev|docs]
   local stamp=$VENV/stamp${1:+-$1}
-  is_stamped "$stamp" "$ROOT/uv.lock" || { [ -z "${1:-}" ] && is_stamped "$stamp-dev" "$ROOT/uv.lock"; } && return
+  is_stamped "$stamp" "$ROOT/uv.lock" || is_stamped "$VENV/stamp-dev" "$ROOT/uv.lock" && return
   need_tools
   local words=(sync --frozen --inexact --quiet --project "$ROOT")
   [ "${1:-}" = dev ] || words+=(--no-dev)
+  [ "${1:-}" != docs ] || words+=(--group docs)
   step "installing the locked Python packages" "is the package index reachable? (uv's settings apply)" \
     "$TOOLS/bin/uv" "${words[@]}"
   stamp_of "$ROOT/uv.lock" > "$stamp"

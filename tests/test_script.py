@@ -27,7 +27,9 @@ def test_scripts_are_sound_bash(script: Path) -> None:
     assert subprocess.run(["bash", "-n", script], capture_output=True, text=True, check=True).stderr == ""
 
 
-@pytest.mark.parametrize("name", ["script/up", "script/test", "script/check", "script/install-packages", ".ci/run"])
+@pytest.mark.parametrize(
+    "name", ["script/up", "script/test", "script/check", "script/docs", "script/install-packages", ".ci/run"]
+)
 def test_commands_can_be_run(name: str) -> None:
     assert os.access(ROOT / name, os.X_OK)
 
