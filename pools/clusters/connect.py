@@ -109,7 +109,13 @@ def connect_endpoint(
     ) from None
 
 
-def _pinned(endpoint: Endpoint) -> list[dict[str, Any]]:
+class Pinned(TypedDict, total=False):
+    """The checked address that libpq uses for a host."""
+
+    hostaddr: str
+
+
+def _pinned(endpoint: Endpoint) -> list[Pinned]:
     """Resolve the host once, into libpq's `hostaddr` for each address, so that only checked addresses are used.
 
     Raises `ClusterUnreachable` for a forbidden address. A name that is not found is left to libpq to report.

@@ -4,7 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from typing import Any
+from typing import Any, cast
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -12,13 +12,13 @@ from psycopg.rows import dict_row
 
 from core.lib import private_text
 from pools.clusters import connect, endpoints, failover, replication, session_deadline, topology
+from pools.clusters.replication import Finding
 from pools.clusters.topology import Place
 from pools.errors import ClusterUnreachable
-from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus
+from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, ListedDatabase, ListedRole
 
 logger = logging.getLogger(__name__)
 Cursor = psycopg.Cursor[dict[str, Any]]
-Finding = dict[str, Any]  # fields of ClusterStatus, or of ClusterNode, by name
 
 AT_ONCE = 32
 STATEMENT_TIMEOUT_MS = 10_000
@@ -113,7 +113,7 @@ def record_node(node: ClusterNode, finding: Finding) -> None:
     """Write what `inspect_node` found on the node, and the figures, if it is the primary, on its cluster's status."""
     part = replication.part_in(finding)
     if problem := replication.identity_problem(node.cluster, part):
-        part = replication.nothing_known(problem) | {"in_recovery": None, "timeline": None}
+        part = {**replication.nothing_known(problem), "in_recovery": None, "timeline": None}
     if node.state != part["state"]:
         logger.info("node %s of cluster %s is %s now %s", node, node.cluster_id, part["state"], part["error"])
     node.record(**part)
@@ -146,7 +146,7 @@ def _answer(place: Place, ask: Callable[[Cursor], Finding]) -> Finding:
         with connect.connect(place.cluster, at=place.address) as connection:
             connection.execute(f"SET statement_timeout = {STATEMENT_TIMEOUT_MS}")
             with connection.cursor(row_factory=dict_row) as cursor:
-                finding = ask(cursor) | {"ip_address": connection.info.hostaddr}
+                finding: Finding = {**ask(cursor), "ip_address": connection.info.hostaddr}
         _query_as_a_client(place)
     except ClusterUnreachable as error:
         return replication.nothing_known(_with_remedy(error))
@@ -188,17 +188,21 @@ def _with_remedy(error: ClusterUnreachable) -> str:
 
 def _part_and_figures_of_primary(cursor: Cursor) -> Finding:
     part = replication.part_of(cursor)
-    return part if part["in_recovery"] else part | _figures(cursor)
+    return part if part["in_recovery"] else {**part, **_figures(cursor)}
 
 
 def _figures(cursor: Cursor) -> Finding:
-    figures = cursor.execute(FIGURES).fetchone() or {}
-    objects = {"databases": _databases(cursor), "roles": _roles(cursor)}
-    return {**figures, **objects, "replication": replication.receivers(cursor)}
+    figures = cast(Finding, cursor.execute(FIGURES).fetchone() or {})
+    return {
+        **figures,
+        "databases": _databases(cursor),
+        "roles": _roles(cursor),
+        "replication": replication.receivers(cursor),
+    }
 
 
-def _roles(cursor: Cursor) -> list[dict[str, Any]]:
-    roles = cursor.execute(ROLES).fetchall()
+def _roles(cursor: Cursor) -> list[ListedRole]:
+    roles = cast(list[ListedRole], cursor.execute(ROLES).fetchall())
     allowed = cursor.execute(MAY_READ_DIGESTS).fetchone()
     if not (allowed and allowed["may"]):
         return roles
@@ -206,12 +210,13 @@ def _roles(cursor: Cursor) -> list[dict[str, Any]]:
         digests = {row["rolname"]: row["encode"] for row in cursor.execute(DIGESTS)}
     except psycopg.errors.UndefinedFunction:  # sha256() is there since 11
         return roles
-    return [role | {"password_digest": digests.get(role["name"], "")} for role in roles]
+    return [{**role, "password_digest": digests.get(role["name"], "")} for role in roles]
 
 
-def _databases(cursor: Cursor) -> list[dict[str, Any]]:
+def _databases(cursor: Cursor) -> list[ListedDatabase]:
     try:
-        return cursor.execute(DATABASES).fetchall()
+        found = cursor.execute(DATABASES).fetchall()
     except (psycopg.errors.QueryCanceled, psycopg.errors.InvalidCatalogName, psycopg.errors.UndefinedFile):
         # very many files to count, or one dropped while it was counted
-        return cursor.execute(DATABASES_WITHOUT_SIZES).fetchall()
+        found = cursor.execute(DATABASES_WITHOUT_SIZES).fetchall()
+    return cast(list[ListedDatabase], found)

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django.db import IntegrityError, transaction
 from django.db.models import Count, Model
@@ -15,6 +15,7 @@ from core.lib.addresses import refusal
 from core.lib.crypto import SealBroken
 from pools import task_queue
 from pools.clusters import failover, health_check, replication, topology
+from pools.clusters.replication import Finding
 from pools.clusters.topology import Place, addresses
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
 from pools.models import Cluster, ClusterNode, ClusterState, ClusterStatus, NodeRole, Pool, identifiers
@@ -130,7 +131,7 @@ def _password_problems(node: ClusterNode, password: str) -> Iterator[tuple[str, 
         )
 
 
-def _stranger_problems(cluster: Cluster, finding: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def _stranger_problems(cluster: Cluster, finding: Finding) -> Iterator[tuple[str, str]]:
     if problem := replication.identity_problem(cluster, finding):
         yield "host", problem
     elif finding["in_recovery"] is False and _leads_already(cluster) and not _same_system(cluster, finding):
@@ -149,7 +150,7 @@ def _leads_already(cluster: Cluster) -> bool:
     return leading.role == NodeRole.PRIMARY and leading.found.state == ClusterState.ONLINE
 
 
-def _same_system(cluster: Cluster, finding: dict[str, Any]) -> bool:
+def _same_system(cluster: Cluster, finding: Finding) -> bool:
     """Whether both identifiers are known, and so equal: `identity_problem` refused others."""
     return bool(finding["system_identifier"] and topology.identifier_of(cluster))
 

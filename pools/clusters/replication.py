@@ -1,15 +1,48 @@
 """Reads a server's part in replication: primary or standby, of which system, and how far behind."""
 
-from typing import Any
+from datetime import datetime
+from typing import Any, TypedDict, cast
 
 import psycopg
 from django.utils.translation import gettext as _
 
 from pools.clusters import topology
-from pools.models import Cluster, ClusterState
+from pools.models import Cluster, ClusterState, ListedDatabase, ListedRole
 from pools.models.check_result import CheckResult
 
 Cursor = psycopg.Cursor[dict[str, Any]]
+
+
+class Part(TypedDict, total=False):
+    """What a check finds of one server, by the fields of `pools.models.check_result.CheckResult`."""
+
+    state: str
+    error: str
+    system_identifier: str  # empty where it is not permitted to ask
+    ip_address: str
+    in_recovery: bool | None
+    timeline: int | None
+    wal_position: int | None
+    replayed_at: datetime | None
+    streaming: bool | None
+    lag_bytes: int | None
+    lag_s: float | None
+
+
+class Finding(Part, total=False):
+    """What a check finds of a server, and of the cluster where the server is its primary: see `ClusterStatus`."""
+
+    server_version: str
+    server_version_num: int
+    max_connections: int
+    superuser_reserved_connections: int
+    reserved_connections: int
+    used_connections: int
+    databases: list[ListedDatabase]
+    roles: list[ListedRole]
+    replication: list[dict[str, object]]
+
+
 MOST_RECEIVERS = 100
 
 # latest_end_lsn is where the primary's WAL ended when it last sent something (walreceiver.c, ProcessWalSndrMessage);
@@ -53,35 +86,32 @@ RECEIVERS = """
      ORDER BY replay_lsn, application_name LIMIT %s
 """
 
-LAG_FIELDS = ("streaming", "lag_bytes", "lag_s")
-OF_SERVER = ("system_identifier", "ip_address", "in_recovery", "timeline", "wal_position", "replayed_at")
-FIELDS = ("state", "error", *OF_SERVER, *LAG_FIELDS)
 
-
-def part_of(cursor: Cursor) -> dict[str, Any]:
+def part_of(cursor: Cursor) -> Finding:
     """Query the server's identifier ('' where that is not permitted), role, timeline, position and lag."""
     row = cursor.execute(PART).fetchone() or {}
     allowed = (cursor.execute(MAY_ASK_IDENTIFIER).fetchone() or {}).get("allowed")
     identifier = cursor.execute(IDENTIFIER).fetchone() if allowed else None
-    return {**row, "system_identifier": "", **(identifier or {})}
+    return cast(Finding, {**row, "system_identifier": "", **(identifier or {})})
 
 
-def receivers(cursor: Cursor) -> list[dict[str, Any]]:
+def receivers(cursor: Cursor) -> list[dict[str, object]]:
     """List the receivers of this server's WAL and their lag, in bytes and seconds; the farthest behind first."""
     return cursor.execute(RECEIVERS, [MOST_RECEIVERS]).fetchall()
 
 
-def part_in(finding: dict[str, Any]) -> dict[str, Any]:
+def part_in(finding: Finding) -> Finding:
     """Return the fields of a finding that describe the server itself, not the cluster as a whole."""
-    return {name: value for name, value in finding.items() if name in FIELDS}
+    return cast(Finding, {name: value for name, value in finding.items() if name in Part.__annotations__})
 
 
-def nothing_known(error: str) -> dict[str, Any]:
+def nothing_known(error: str) -> Finding:
     """Return the finding of a server that could not be queried: its role stays, its lag is unknown."""
-    return {"state": ClusterState.UNREACHABLE, "error": error, **dict.fromkeys(LAG_FIELDS)}
+    unreachable = ClusterState.UNREACHABLE
+    return {"state": unreachable, "error": error, "streaming": None, "lag_bytes": None, "lag_s": None}
 
 
-def identity_problem(cluster: Cluster, part: dict[str, Any]) -> str:
+def identity_problem(cluster: Cluster, part: Finding) -> str:
     """Return why the server can't be one of this cluster's; empty where it is one, or where that is unknown.
 
     initdb gives each system an identifier of its own, which its base backups keep (PostgreSQL's manual, initdb).

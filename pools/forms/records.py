@@ -17,7 +17,7 @@ from pools.forms.setting_fields import field_of, written
 from pools.inventory import clusters, pool_validation, pooler_settings_validation
 from pools.inventory.poolers import PoolerValues
 from pools.inventory.pools import PoolValues
-from pools.models import Cluster, Delivery, Mode, NodeRole, Pool, Pooler
+from pools.models import Cluster, Delivery, ListedRole, Mode, NodeRole, Pool, Pooler
 from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
 
@@ -248,7 +248,7 @@ class PoolForm(PanelForm):
             self.fields[FURTHER + name] = field_of(setting)
             self.initial.setdefault(FURTHER + name, written(pool.settings.get(name)) if pool else "")
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Validate the further settings here, so that each message appears beside its field."""
         pooler: Pooler | None = self.cleaned_data.get("pooler")
         typed = {name: value for name in self.further if (value := self.cleaned_data.get(FURTHER + name))}
@@ -395,6 +395,6 @@ def _picker(chosen: str | None, choices: list[tuple[str, str]]) -> forms.Select:
     return forms.Select(choices=choices)
 
 
-def _role_label(role: dict[str, Any]) -> str:
+def _role_label(role: ListedRole) -> str:
     name = str(role["name"])
     return gettext("%(role)s (superuser)") % {"role": name} if role.get("superuser") else name

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain
-from typing import Any, TypedDict
+from typing import TypedDict
 from uuid import UUID
 
 from django.conf import settings
@@ -16,6 +16,7 @@ from django.utils.translation import ngettext
 from core.lib import addresses
 from pools import task_queue
 from pools.clusters import ca_files, connect, health_check
+from pools.clusters.replication import Finding
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
 from pools.inventory import entries
 from pools.models import Cluster, ClusterCreation, ClusterState, ClusterStatus, Pool, SslMode, identifiers
@@ -81,7 +82,7 @@ def register(
 
 def new(values: ClusterValues, key: UUID | None = None) -> Cluster:
     """Return an unsaved cluster of these values, with that id where one is given; raises `InvalidCluster`."""
-    given: dict[str, Any] = {name: value for name, value in values.items() if name in FIELDS}
+    given: dict[str, object] = {name: value for name, value in values.items() if name in FIELDS}
     given |= {"id": key} if key else {}
     cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | given))
     InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
@@ -89,7 +90,7 @@ def new(values: ClusterValues, key: UUID | None = None) -> Cluster:
     return cluster
 
 
-def save_new(cluster: Cluster, found: dict[str, Any], author: Model | None = None) -> ClusterStatus:
+def save_new(cluster: Cluster, found: Finding, author: Model | None = None) -> ClusterStatus:
     """Save the cluster with what its inspection found; raises `InvalidCluster` where its name is taken."""
     with transaction.atomic():
         InvalidCluster.refuse(_name_taken(cluster))
@@ -135,7 +136,7 @@ def change(
     return cluster, status
 
 
-def _refuse_unreachable(cluster: Cluster, found: dict[str, Any], must_log_in: bool) -> None:
+def _refuse_unreachable(cluster: Cluster, found: Finding, must_log_in: bool) -> None:
     if must_log_in and found["state"] == ClusterState.UNREACHABLE:
         # its own error has details that must not be stored
         connect.connect(cluster, at=(cluster.host, cluster.port)).close()

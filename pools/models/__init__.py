@@ -14,7 +14,16 @@ from pools.models.events import (
     Threshold,
 )
 from pools.models.fetches import FileFetch
-from pools.models.findings import Difference, FoundPooler, FoundProcess, ProcessRow, Step, WaitingSetting
+from pools.models.findings import (
+    Difference,
+    FoundPooler,
+    FoundProcess,
+    ListedDatabase,
+    ListedRole,
+    ProcessRow,
+    Step,
+    WaitingSetting,
+)
 from pools.models.hosts import Host, HostCheck, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
@@ -62,6 +71,8 @@ __all__ = [
     "HostCheck",
     "HostState",
     "LineSource",
+    "ListedDatabase",
+    "ListedRole",
     "Management",
     "Mode",
     "Moment",

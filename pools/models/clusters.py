@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy as _
 from core.lib import crypto
 from pools.models.base import Server
 from pools.models.check_result import CheckResult
+from pools.models.findings import ListedDatabase, ListedRole
 
 
 class SslMode(models.TextChoices):
@@ -61,10 +62,8 @@ class ClusterStatus(CheckResult):
     superuser_reserved_connections = models.PositiveIntegerField(null=True)
     reserved_connections = models.PositiveIntegerField(null=True, help_text=_("PostgreSQL 16 and later; else 0"))
     used_connections = models.PositiveIntegerField(null=True)
-    # [{"name", "owner", "allow_connections", "connection_limit", "size_bytes" or null}]
-    databases = models.JSONField(default=list)
-    # [{"name", "can_login", "superuser", "connection_limit", "password_expired", "password_digest"}]
-    roles = models.JSONField(default=list)
+    databases: "models.JSONField[list[ListedDatabase], list[ListedDatabase]]" = models.JSONField(default=list)
+    roles: "models.JSONField[list[ListedRole], list[ListedRole]]" = models.JSONField(default=list)
     replication = models.JSONField(
         default=list
     )  # pg_stat_replication of the primary; see pools.clusters.replication.RECEIVERS

@@ -1,4 +1,4 @@
-"""What checks and applies write down: the JSON in columns of `Pooler`, `Revision` and `Host`."""
+"""What checks and applies write down: the JSON in columns of `ClusterStatus`, `Pooler`, `Revision` and `Host`."""
 
 from typing import NotRequired, TypedDict
 
@@ -37,6 +37,27 @@ class Step(TypedDict):
     at: str  # ISO 8601
     step: str  # a word of the API
     detail: str  # a sentence
+
+
+class ListedDatabase(TypedDict):
+    """A database of a cluster; records from earlier releases lack some fields."""
+
+    name: str
+    owner: str
+    allow_connections: NotRequired[bool]
+    connection_limit: NotRequired[int]
+    size_bytes: int | None  # None where the panel's role may not see it
+
+
+class ListedRole(TypedDict):
+    """A role of a cluster; records from earlier releases lack some fields."""
+
+    name: str
+    can_login: bool
+    superuser: NotRequired[bool]
+    connection_limit: NotRequired[int]
+    password_expired: NotRequired[bool]
+    password_digest: NotRequired[str]  # of roles that log in by a password, where the panel's role may read it
 
 
 class FoundProcess(TypedDict):

@@ -80,7 +80,7 @@ class Catalog:
             yield from () if role["superuser"] else connection_limits.faults(pool, limits)
 
 
-def _refusals(database: Mapping[str, Any], role: Mapping[str, Any], words: dict[str, Any]) -> Iterator[str]:
+def _refusals(database: Mapping[str, Any], role: Mapping[str, Any], words: dict[str, object]) -> Iterator[str]:
     if database.get("allow_connections") is False:
         yield _("database %(database)s takes no connections: ALTER DATABASE … ALLOW_CONNECTIONS true") % words
     if not role["can_login"]:
