@@ -4,7 +4,6 @@ import gc
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
@@ -23,7 +22,7 @@ from pools.deployment.attempt import (
 )
 from pools.errors import ApplyFailed, HostUnreachable, LockLost, PoolerUnreachable, PoolsError
 from pools.hosts.base import HostRefused, UnsafeFolder
-from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionState, Specs
+from pools.models import Pooler, PoolerState, PoolState, Revision, RevisionFields, RevisionState, Specs
 from pools.poolers import KINDS, smart_shutdown
 from pools.poolers.base import Rejected, Route
 from pools.poolers.session import Session
@@ -226,7 +225,7 @@ def _roll_back(attempt: Attempt, fault: Exception) -> None:
         refuse(attempt.revision, fault, asked)
 
 
-def _revision_fields(asked: DesiredState, *, overwrite: bool) -> dict[str, Any]:
+def _revision_fields(asked: DesiredState, *, overwrite: bool) -> RevisionFields:
     """Build the fields of a revision that describe the spec it is rendered from."""
     pooler = asked.pooler
     live = asked.live.specs if asked.live else Specs()
@@ -237,7 +236,7 @@ def _revision_fields(asked: DesiredState, *, overwrite: bool) -> dict[str, Any]:
     return {"specs": specs, "given": uploaded, "summary": summary, "cause": cause}
 
 
-def _refuse_unrendered(asked: DesiredState, author: User | None, fault: Exception, fields: dict[str, Any]) -> Revision:
+def _refuse_unrendered(asked: DesiredState, author: User | None, fault: Exception, fields: RevisionFields) -> Revision:
     revision = Revision.objects.draft(asked.pooler, {}, author, **fields)
     refuse(revision, fault, asked)
     return revision

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
 from uuid import UUID
 
 from django.db import models, transaction
@@ -24,6 +23,7 @@ from pools.models import (
     Pool,
     Pooler,
     PoolerFile,
+    PoolSpec,
     PoolState,
     Revision,
     RevisionState,
@@ -111,14 +111,14 @@ def _obstacles(pooler: Pooler, revision: Revision) -> Iterator[str]:
         yield _("%(revision)s dates from a release that did not store its spec: choose a later one") % params
 
 
-def _lost_clusters(records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Iterator[str]:
+def _lost_clusters(records: Collection[PoolSpec], clusters: Mapping[UUID, Cluster]) -> Iterator[str]:
     for record in records:
         if UUID(record["cluster_id"]) not in clusters:
             params = {"pool": record["name"], "cluster": record["cluster_name"]}
             yield _("pool %(pool)s routed to cluster %(cluster)s, which is no longer registered") % params
 
 
-def _plan(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapping[UUID, Cluster]) -> Plan:
+def _plan(pooler: Pooler, records: Collection[PoolSpec], clusters: Mapping[UUID, Cluster]) -> Plan:
     pools_by_id = {str(pool.pk): pool for pool in pooler.pools.select_related("cluster")}
     changed, again = [], []
     for record in records:
@@ -130,16 +130,17 @@ def _plan(pooler: Pooler, records: Collection[Mapping[str, Any]], clusters: Mapp
     return Plan(changed, again, list(pools_by_id.values()))
 
 
-def _is_live_as(pool: Pool, record: Mapping[str, Any]) -> bool:
+def _is_live_as(pool: Pool, record: PoolSpec) -> bool:
     settled = pool.state in AS_APPLIED and pool.removal_requested_at is None
-    return settled and snapshots.of_pool(pool) | {"cluster_name": ""} == {**record, "cluster_name": ""}
+    return settled and {**snapshots.of_pool(pool), "cluster_name": ""} == {**record, "cluster_name": ""}
 
 
-def _restored(pool: Pool, record: Mapping[str, Any], clusters: Mapping[UUID, Cluster]) -> Pool:
+def _restored(pool: Pool, record: PoolSpec, clusters: Mapping[UUID, Cluster]) -> Pool:
     """Set the record's fields on the pool; a field added by a later release keeps its value."""
+    columns: Mapping[str, object] = record
     for field in snapshots.DESIRED:
-        if field.attname in record:
-            setattr(pool, field.attname, field.to_python(record[field.attname]))
+        if field.attname in columns:
+            setattr(pool, field.attname, field.to_python(columns[field.attname]))
     pool.cluster, pool.updated_at = clusters[UUID(record["cluster_id"])], timezone.now()
     pool.state, pool.state_reason, pool.removal_requested_at = PoolState.PENDING, "", None
     pool.version += 1

@@ -5,12 +5,12 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import islice
 from operator import attrgetter
-from typing import Any
+from typing import Any, cast
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pools.models import Pool, Pooler, PoolSet, PoolState, RevisionContent, RevisionState, Specs
+from pools.models import Pool, Pooler, PoolSet, PoolSpec, PoolState, RevisionContent, RevisionState, Specs
 
 # the panel's own records about a pool, not part of its spec
 BOOKKEEPING = frozenset(
@@ -59,13 +59,13 @@ def live_specs(pooler: Pooler) -> Specs:
     return last.specs if last else Specs()
 
 
-def of_pool(pool: Pool) -> dict[str, Any]:
+def of_pool(pool: Pool) -> PoolSpec:
     """Return the spec fields of one pool by column, with its id and, for readers, its cluster's name."""
     read = pool.__dict__  # faster than a descriptor for each field
     values = {name: read[name] if name in read else getattr(pool, name) for name in COLUMNS}
     cluster, through = pool.cluster, values["through_id"]
     values |= {"cluster_id": cluster.key, "through_id": str(through) if through else None}
-    return {"id": pool.key, "name": values.pop("name"), "cluster_name": cluster.name, **values}
+    return cast(PoolSpec, {"id": pool.key, "name": values.pop("name"), "cluster_name": cluster.name, **values})
 
 
 class SpecWriter:
@@ -133,7 +133,7 @@ def _and_more(changes: str, more: int) -> str:
     return text % {"changes": changes, "more": more}
 
 
-def _of_pooler(pooler: Pooler) -> dict[str, Any]:
+def _of_pooler(pooler: Pooler) -> dict[str, object]:
     return {
         "settings": pooler.settings,
         "user_settings": pooler.user_settings,

@@ -39,7 +39,7 @@ from pools.models.poolers import (
     usual_kind,
 )
 from pools.models.pools import EVERYONE, AuthMethod, Mode, Pool, PoolFinding
-from pools.models.revisions import Revision, RevisionContent, RevisionState, Specs
+from pools.models.revisions import PoolSpec, Revision, RevisionContent, RevisionFields, RevisionState, Specs
 from pools.models.shelf import ShelfEntry
 from pools.models.states import AS_APPLIED, LIVE_STATES, REFUSED_STATES, ClusterState, NodeRole, PoolState
 from pools.models.take_overs import Original, TakeOver, TakeOverState
@@ -83,6 +83,7 @@ __all__ = [
     "PoolFinding",
     "PoolMinute",
     "PoolSet",
+    "PoolSpec",
     "PoolState",
     "Pooler",
     "PoolerFile",
@@ -93,6 +94,7 @@ __all__ = [
     "ProcessState",
     "Revision",
     "RevisionContent",
+    "RevisionFields",
     "RevisionState",
     "RolePassword",
     "Severity",

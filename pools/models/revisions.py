@@ -7,7 +7,7 @@ import zlib
 from base64 import b64decode, b64encode, b85decode
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NotRequired, Self, TypedDict, Unpack
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -46,16 +46,36 @@ PACKED, PACKED_BEFORE = "packed:", "zlib:"  # older data has neither: JSON ("{")
 FINAL = {RevisionState.APPLIED, RevisionState.ROLLED_BACK, RevisionState.FAILED}
 
 
+class PoolSpec(TypedDict):
+    """The fields of a pool as a spec keeps them; records from earlier releases lack some columns."""
+
+    id: str
+    name: str
+    cluster_name: str  # for readers
+    cluster_id: str
+    database: str
+    user: str
+    mode: str
+    size: int
+    settings: dict[str, Any]
+    through_id: NotRequired[str | None]
+    target: NotRequired[str]
+    allowed_users: NotRequired[str]
+    over_budget_by: NotRequired[str]
+    auth_method: NotRequired[str]
+    made_for: NotRequired[str]
+
+
 class Specs(Mapping[str, Any]):
     """The spec that a revision was rendered from, kept as text: only the pools that are used are parsed.
 
-    `{"pools": [fields of a pool], "settings": {}, "user_settings": {}, "files": {setting: time}}`; empty for a revision
+    `{"pools": [PoolSpec], "settings": {}, "user_settings": {}, "files": {setting: time}}`; empty for a revision
     from before the panel kept them. `lines` holds each pool's JSON by its id; equal lines mean equal pools.
     """
 
     def __init__(self, others: Mapping[str, Any] | None = None, lines: Mapping[str, str] | None = None) -> None:
         self._others, self.lines = others, dict(lines or {})
-        self._read: dict[str, dict[str, Any]] = {}
+        self._read: dict[str, PoolSpec] = {}
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> "Specs":
@@ -80,12 +100,12 @@ class Specs(Mapping[str, Any]):
         """A line of JSON for everything except the pools, then one for each pool."""
         return "\n".join([json.dumps(self._others), *self.lines.values()]) if self else ""
 
-    def add(self, fields: dict[str, Any]) -> None:
+    def add(self, fields: PoolSpec) -> None:
         """Add a pool by its `id`."""
         pk = fields["id"]
         self.lines[pk], self._read[pk] = json.dumps({"id": pk, **fields}), fields
 
-    def pool(self, pk: str) -> dict[str, Any]:
+    def pool(self, pk: str) -> PoolSpec:
         """Return the fields of one pool. Raises `KeyError`."""
         if pk not in self._read:
             self._read[pk] = json.loads(self.lines[pk])
@@ -101,6 +121,15 @@ class Specs(Mapping[str, Any]):
 
     def __len__(self) -> int:
         return 0 if self._others is None else 1 + len(self._others)
+
+
+class RevisionFields(TypedDict, total=False):
+    """What a revision is rendered from, and why."""
+
+    specs: Mapping[str, Any]  # of its pools and settings: see `Specs`
+    given: Mapping[str, str]  # uploaded files in clear, by setting
+    summary: str  # the change in one line, without secrets
+    cause: str
 
 
 class RevisionQuerySet(models.QuerySet["Revision"]):
@@ -126,8 +155,10 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
         """Return the revision whose files the pooler shall have: the one that is offered, else the live one."""
         return self.offered_on(pooler) or self.live_on(pooler)
 
-    def draft(self, pooler: Pooler, files: dict[str, str], author: User | None = None, **fields: Any) -> "Revision":
-        """Create the next revision, its files sealed (they hold secrets); `fields`: specs, cause, summary, given."""
+    def draft(
+        self, pooler: Pooler, files: dict[str, str], author: User | None = None, **fields: Unpack[RevisionFields]
+    ) -> "Revision":
+        """Create the next revision, its files sealed (they hold secrets)."""
         number = (self.filter(pooler=pooler).aggregate(last=Max("number"))["last"] or 0) + 1
         specs, given = fields.pop("specs", {}), fields.pop("given", {})
         revision = Revision(pooler=pooler, number=number, author=author, generator=settings.GENERATOR, **fields)
@@ -230,7 +261,7 @@ class RevisionContent(models.Model):
 
     @classmethod
     def of(
-        cls, revision: Revision, files: dict[str, str], given: dict[str, str], specs: Mapping[str, Any]
+        cls, revision: Revision, files: dict[str, str], given: Mapping[str, str], specs: Mapping[str, Any]
     ) -> "RevisionContent":
         """Return the content of a revision: rendered and given files, and the specs that it was rendered from."""
         return cls(
@@ -265,7 +296,7 @@ class RevisionContent(models.Model):
         return found
 
 
-def _packed(texts: dict[str, str]) -> str:
+def _packed(texts: Mapping[str, str]) -> str:
     return PACKED + b64encode(packed(json.dumps(texts))).decode()
 
 

@@ -137,8 +137,8 @@ def _write(taken: TakeOver, contents: take_over.Contents) -> None:
 def _revision(release: Release) -> Revision:
     taken = release.taken
     texts = {Path(path).name: _text(after) or "" for path, (_now, after) in release.files.items() if after}
-    fields = {"cause": _("let go"), "summary": _("the operator's files, as before the take-over")}
-    return Revision.objects.draft(taken.pooler, texts, taken.author, **fields)
+    summary = _("the operator's files, as before the take-over")
+    return Revision.objects.draft(taken.pooler, texts, taken.author, cause=_("let go"), summary=summary)
 
 
 def _watch(pooler: Pooler) -> None:

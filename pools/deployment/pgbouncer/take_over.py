@@ -31,6 +31,7 @@ from pools.models import (
     Pool,
     Pooler,
     Revision,
+    RevisionFields,
     RevisionState,
     RolePassword,
     Specs,
@@ -150,7 +151,7 @@ class _TakeOverRun:
         for pool in self.plan.pools:
             specs.add(snapshots.of_pool(pool))
         texts = {name: self._text(path) for name, path in self._named.items() if path in self.plan.contents}
-        fields = {"specs": specs, "cause": _("taken over"), "summary": snapshots.summary({}, specs)}
+        fields: RevisionFields = {"specs": specs, "cause": _("taken over"), "summary": snapshots.summary({}, specs)}
         return Revision.objects.draft(self.asked.pooler, texts, self.asked.author, **fields)
 
     @property
