@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from email.message import Message
 from http.client import HTTPException
 from smtplib import SMTPException
-from typing import IO, Any
+from typing import IO, TypedDict
 from uuid import UUID
 
 from django.conf import settings
@@ -30,12 +30,36 @@ class DeliveryFailed(Exception):
     """A message was not delivered; the text gives the reason, without address and secret."""
 
 
+class Subject(TypedDict):
+    """What an event is about."""
+
+    type: str
+    id: str
+    name: str
+
+
+class EventMessage(TypedDict):
+    """An event as webhooks receive it; times are ISO 8601 with zone."""
+
+    id: str
+    moment: str
+    kind: str
+    title: str
+    severity: str
+    subject: Subject
+    value: float | None
+    message: str
+    opened_at: str | None
+    closed_at: str | None
+    url: str
+
+
 @dataclass(frozen=True)
 class Letter:
     """One message: a JSON object for each event, newest last; `id` is the same at every attempt."""
 
     id: UUID
-    events: list[dict[str, Any]]
+    events: list[EventMessage]
     is_test: bool = False
 
     @property
@@ -125,12 +149,12 @@ def _mail(letter: Letter) -> None:
         raise DeliveryFailed(_("the mail server did not accept it: %(error)s") % {"error": error}) from None
 
 
-def _line(one: dict[str, Any]) -> str:
+def _line(one: EventMessage) -> str:
     head = _("%(moment)s at %(at)s, %(severity)s: %(title)s: %(type)s %(name)s") % _params(one)
     return f"{head}\n{one['message']}\n{one['url']}"
 
 
-def _params(one: Mapping[str, Any]) -> dict[str, Any]:
+def _params(one: EventMessage) -> dict[str, object]:
     """Return the placeholders of an event's sentences, its codes as their labels."""
     return {
         "moment": Moment(one["moment"]).label,

@@ -3,7 +3,6 @@
 import logging
 import uuid
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -14,7 +13,7 @@ from django.utils import timezone
 from core.lib import private_text
 from pools.models import Channel, Event, Moment, Notice
 from pools.monitoring import channels
-from pools.monitoring.channels import DeliveryFailed, Letter
+from pools.monitoring.channels import DeliveryFailed, EventMessage, Letter
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +70,7 @@ def _send(channel: Channel, batch: uuid.UUID) -> None:
         logger.info("%d events sent by %s", len(notices), channel)
 
 
-def as_json(event: Event, moment: Moment) -> dict[str, Any]:
+def as_json(event: Event, moment: Moment) -> EventMessage:
     """Return an event as webhooks receive it; times are ISO 8601 with zone."""
     closed_at = event.closed_at if moment == Moment.CLOSED else None
     return {

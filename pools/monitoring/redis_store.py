@@ -3,7 +3,7 @@
 import json
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from threading import Event, Thread
 from typing import Any, TypeVar
@@ -100,7 +100,7 @@ def read(key: str) -> Any:  # noqa: ANN401 (JSON; who asks knows what was kept)
     return json.loads(text) if text else None
 
 
-def append(values: dict[str, Any], for_s: int) -> None:
+def append(values: Mapping[str, object], for_s: int) -> None:
     """Append one value to each list named. Raises `SharingDown`."""
 
     def write(client: "redis.Redis") -> None:
