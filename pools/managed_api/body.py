@@ -49,7 +49,7 @@ class Body:
             raise _no(name, value, _("%(value)s is not a list of texts: correct it"))
         return value
 
-    def object(self, name: str) -> dict[str, Any]:
+    def object(self, name: str) -> dict[str, object]:
         """Return an object; empty where the key is absent."""
         value = _value(self._given, name, required=False, missing={})
         if not isinstance(value, dict):

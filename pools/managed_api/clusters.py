@@ -90,9 +90,9 @@ class ResizeView(ClusterView):
     def put(self, request: Request, pk: str) -> Response:
         """Accept the current size; refuse another."""
         given, now = Body.of(request), shapes.cluster(self.cluster, reveals=False)
-        asked = {"size": given.text("size") or now["size"], "num_nodes": given.number("num_nodes") or now["num_nodes"]}
-        asked["storage_size_mib"] = given.number("storage_size_mib") or now["storage_size_mib"]
-        if any(now[name] != value for name, value in asked.items()):
+        size, num_nodes = given.text("size") or now["size"], given.number("num_nodes") or now["num_nodes"]
+        mib = given.number("storage_size_mib") or now["storage_size_mib"]
+        if (size, num_nodes, mib) != (now["size"], now["num_nodes"], now["storage_size_mib"]):
             text = _("the panel can't resize the servers of cluster %(cluster)s: it stays at size %(size)s")
             raise Unsupported(text % {"cluster": self.cluster, "size": now["size"]})
         return Response(status=202)

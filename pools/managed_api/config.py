@@ -1,7 +1,5 @@
 """`/v2/databases/ID/config`: settings of the PgBouncer that has the cluster's pools."""
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
@@ -56,7 +54,7 @@ def _has_section(pooler: Pooler) -> bool:
     return driver(pooler).managed_section == SECTION
 
 
-def _shown(pooler: Pooler) -> dict[str, Any]:
+def _shown(pooler: Pooler) -> dict[str, object]:
     found = {name: value for name, value in pooler.settings.items() if name in OFFERED}
     if SWITCH in found:
         found[SWITCH] = str(found[SWITCH]).lower() in ("1", "true", "yes", "on")
@@ -65,9 +63,9 @@ def _shown(pooler: Pooler) -> dict[str, Any]:
     return found
 
 
-def _values(section: dict[str, Any]) -> dict[str, Any]:
+def _values(section: dict[str, object]) -> dict[str, object]:
     given = Body(section)
-    values: dict[str, Any] = {}
+    values: dict[str, object] = {}
     if others := sorted(given.truthy(*set(section) - set(OFFERED))):  # Terraform sends 0 for what is not set
         text = _("%(names)s can't be set here: use %(offered)s")
         raise ValidationError({SECTION: [text % {"names": ", ".join(others), "offered": ", ".join(OFFERED)}]})

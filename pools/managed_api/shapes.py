@@ -4,7 +4,8 @@ No `connection` or `private_connection` is ever null: the provider's command-lin
 """
 
 from dataclasses import replace
-from typing import Any
+from datetime import datetime
+from typing import NotRequired, TypedDict
 
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
@@ -27,10 +28,97 @@ REGION = "local"  # the region of a cluster that was never on the shelf
 MIB_PER_GB = 1024
 VERSION_NUM = 10_000  # PostgreSQL 15.4 is 150004
 ENCRYPTED = (SslMode.REQUIRE, SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
-NO_WINDOW = {"day": "", "hour": "", "pending": False, "description": []}
-NO_AUTOSCALE = {"enabled": False, "threshold_percent": 0, "increment_gib": 0}
+Passwords = dict[str, str]
 
-NO_CONNECTION = {
+
+class Window(TypedDict):
+    """When the provider would maintain a cluster."""
+
+    day: str
+    hour: str
+    pending: bool
+    description: list[str]
+
+
+class Connection(TypedDict):
+    """Where to log in; `ssl` is whether TLS is certain to be used."""
+
+    protocol: str
+    uri: str
+    database: str
+    host: str
+    port: int
+    user: str
+    password: str
+    ssl: bool
+
+
+class PoolShape(TypedDict):
+    """A pool; only one that clients can't use has `state` and `state_reason`."""
+
+    name: str
+    user: str
+    db: str
+    mode: str
+    size: int
+    connection: Connection
+    private_connection: Connection
+    state: NotRequired[str]
+    state_reason: NotRequired[str]
+
+
+class UserShape(TypedDict):
+    """A role."""
+
+    name: str
+    role: str
+    password: str
+    settings: NotRequired[dict[str, object]]
+
+
+class Standby(TypedDict, total=False):
+    """Where to log in to a standby; nothing where there is none."""
+
+    standby_connection: Connection
+    standby_private_connection: Connection
+
+
+class OfTheProvider(Standby):
+    """What this panel has no such thing as."""
+
+    maintenance_window: Window
+    private_network_uuid: str
+    project_id: str
+    rules: list[object]
+    metrics_endpoints: list[object]
+    storage_autoscale: dict[str, object]
+
+
+class ClusterShape(OfTheProvider):
+    """A cluster, or one that is being created."""
+
+    id: str
+    name: str
+    engine: str
+    version: str
+    semantic_version: str
+    num_nodes: int
+    size: str
+    region: str
+    status: str
+    created_at: datetime
+    connection: Connection
+    private_connection: Connection
+    users: list[UserShape]
+    db_names: list[str]
+    tags: list[str]
+    storage_size_mib: int
+
+
+NO_WINDOW: Window = {"day": "", "hour": "", "pending": False, "description": []}
+NO_AUTOSCALE: dict[str, object] = {"enabled": False, "threshold_percent": 0, "increment_gib": 0}
+
+NO_CONNECTION: Connection = {
     "protocol": "postgresql",
     "uri": "postgresql://",
     "database": "",
@@ -41,9 +129,6 @@ NO_CONNECTION = {
     "ssl": False,
 }
 
-Shape = dict[str, Any]
-Passwords = dict[str, str]
-
 
 def passwords_of(cluster: Cluster, *, reveals: bool) -> Passwords:
     """Return the passwords that the panel knows, by role; none for a caller who may not see them."""
@@ -53,8 +138,8 @@ def passwords_of(cluster: Cluster, *, reveals: bool) -> Passwords:
     return known | ({cluster.admin_user: cluster.admin_password} if cluster.admin_password else {})
 
 
-def connection(endpoint: Endpoint) -> Shape:
-    """Describe where to log in; `ssl` is whether TLS is certain to be used."""
+def connection(endpoint: Endpoint) -> Connection:
+    """Describe where to log in."""
     return {
         "protocol": "postgresql",
         "uri": uri.render(endpoint),
@@ -67,13 +152,13 @@ def connection(endpoint: Endpoint) -> Shape:
     }
 
 
-def pool(pool: Pool, passwords: Passwords) -> Shape:
+def pool(pool: Pool, passwords: Passwords) -> PoolShape:
     """Describe a pool; a pool of the inbound user has an empty `user`, and no password.
 
     The protocol has no word for a pool that clients can't use: only such a pool has `state` and `state_reason`.
     """
     endpoint = replace(endpoints.address_of_pool(pool), password=passwords.get(pool.user))
-    return {
+    shape: PoolShape = {
         "name": pool.name,
         "user": pool.user,
         "db": pool.database,
@@ -81,28 +166,32 @@ def pool(pool: Pool, passwords: Passwords) -> Shape:
         "size": pool.size,
         "connection": connection(endpoint),
         "private_connection": connection(endpoint),
-        **({"state": pool.state, "state_reason": pool.state_reason} if pool.state == PoolState.FAILING else {}),
     }
+    if pool.state == PoolState.FAILING:
+        shape["state"], shape["state_reason"] = pool.state, pool.state_reason
+    return shape
 
 
-def user(cluster: Cluster, name: str, passwords: Passwords, settings: Shape | None = None) -> Shape:
+def user(cluster: Cluster, name: str, passwords: Passwords, settings: dict[str, object] | None = None) -> UserShape:
     """Describe a role; the panel's own login has the role `primary`.
 
     It has `settings` where the client just sent an (empty) object: Terraform takes one for a block, and plans for ever
     to remove one that its configuration lacks, and to add one that the answer lacks.
     """
     role = "primary" if name == cluster.admin_user else "normal"
-    shown = {"name": name, "role": role, "password": passwords.get(name, "")}
-    return shown if settings is None else shown | {"settings": settings}
+    shape: UserShape = {"name": name, "role": role, "password": passwords.get(name, "")}
+    if settings is not None:
+        shape["settings"] = settings
+    return shape
 
 
-def cluster(cluster: Cluster, *, reveals: bool) -> Shape:
+def cluster(cluster: Cluster, *, reveals: bool) -> ClusterShape:
     """Describe a cluster as its last check found it."""
     passwords = passwords_of(cluster, reveals=reveals)
     status = getattr(cluster, "status", None) or ClusterStatus(cluster=cluster)
     entry: ShelfEntry | None = getattr(cluster, "shelf_entry", None)
     direct = connection(_with_known_password(endpoints.of_cluster(cluster), passwords))
-    return {
+    shape: ClusterShape = {
         "id": str(cluster.pk),
         "name": cluster.name,
         "engine": ENGINE,
@@ -115,17 +204,19 @@ def cluster(cluster: Cluster, *, reveals: bool) -> Shape:
         "created_at": (entry and entry.claimed_at) or cluster.created_at,
         "connection": direct,
         "private_connection": direct,
-        **_standby(cluster, passwords),
         "users": [user(cluster, role["name"], passwords) for role in status.roles if role["can_login"]],
         "db_names": [database["name"] for database in status.databases],
         "tags": entry.tags if entry else [],
         "storage_size_mib": (cluster.disk_gb or 0) * MIB_PER_GB,
         **_of_the_provider(),
-        "maintenance_window": NO_WINDOW | cluster.maintenance_window,
+        "maintenance_window": {**NO_WINDOW, **cluster.maintenance_window},
     }
+    if standby := _standby(cluster, passwords):
+        shape["standby_connection"] = shape["standby_private_connection"] = standby
+    return shape
 
 
-def creation(creation: ClusterCreation) -> Shape:
+def creation(creation: ClusterCreation) -> ClusterShape:
     """Describe a cluster that is being created, as far as it is known: as its client asked for it."""
     return {
         "id": creation.key,
@@ -148,7 +239,7 @@ def creation(creation: ClusterCreation) -> Shape:
     }
 
 
-def _of_the_provider() -> Shape:
+def _of_the_provider() -> OfTheProvider:
     """Return empty values for features that the panel lacks and that clients read."""
     return {
         "maintenance_window": NO_WINDOW,
@@ -160,13 +251,12 @@ def _of_the_provider() -> Shape:
     }
 
 
-def _standby(cluster: Cluster, passwords: Passwords) -> Shape:
+def _standby(cluster: Cluster, passwords: Passwords) -> Connection | None:
     try:
         endpoint = endpoints.of_cluster(cluster, role=NodeRole.STANDBY)
     except NoStandby:
-        return {}
-    standby = connection(_with_known_password(endpoint, passwords))
-    return {"standby_connection": standby, "standby_private_connection": standby}
+        return None
+    return connection(_with_known_password(endpoint, passwords))
 
 
 def _with_known_password(endpoint: Endpoint, passwords: Passwords) -> Endpoint:

@@ -28,7 +28,7 @@ REFUSALS: dict[str, Promise] = {
     "upgrade": gettext_lazy("the panel upgrades no servers: use pg_upgrade"),
     "autoscale": gettext_lazy("the panel changes no disks, so nothing scales by itself"),
 }
-READS: dict[str, dict[str, Any]] = {
+READS: dict[str, dict[str, object]] = {
     "autoscale": {"autoscale": {"storage": NO_AUTOSCALE}, "storage": NO_AUTOSCALE},
     "backups": {"backups": []},
     "events": {"events": []},

@@ -1,7 +1,5 @@
 """`/v2/databases/ID/users`: roles that can log in."""
 
-from typing import Any
-
 from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -72,11 +70,11 @@ class ResetAuthView(ClusterView):
         return Response({"user": _shown(self, name, password)})
 
 
-def _shown(view: ClusterView, name: str, password: str, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+def _shown(view: ClusterView, name: str, password: str, settings: dict[str, object] | None = None) -> shapes.UserShape:
     return shapes.user(view.cluster, name, {name: password} if view.reveals else {}, settings)
 
 
-def _settings(given: Body) -> dict[str, Any] | None:
+def _settings(given: Body) -> dict[str, object] | None:
     """Return the settings to answer with: empty ones where the client sent such, else none."""
     return {} if given.has("settings") else None
 
