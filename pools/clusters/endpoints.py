@@ -1,6 +1,7 @@
 """Endpoints: what a client needs to log in to a cluster or through a pool."""
 
 from dataclasses import dataclass, field, replace
+from typing import TypedDict
 
 import psycopg
 from django.conf import settings
@@ -60,7 +61,13 @@ class Endpoint:
         return replace(self, password=None)
 
 
-def refusing_cleartext(is_chosen: bool) -> dict[str, str]:
+class RequireAuth(TypedDict, total=False):
+    """libpq's `require_auth`; left out where libpq lacks it, or where any method may be used."""
+
+    require_auth: str
+
+
+def refusing_cleartext(is_chosen: bool) -> RequireAuth:
     """Build libpq's `require_auth` (from 16 on): never send a clear-text password, unless that was chosen."""
     if is_chosen or settings.CLEARTEXT_PASSWORDS or psycopg.pq.version() < REQUIRE_AUTH_SINCE:
         return {}

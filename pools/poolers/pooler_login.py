@@ -3,7 +3,7 @@
 import copy
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypedDict, TypeVar
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -29,7 +29,14 @@ def refuse_forbidden(pooler: Pooler, port: int) -> None:
         raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason})
 
 
-def address_of(pooler: Pooler, other_host: str = "", port: int | None = None) -> dict[str, Any]:
+class LoginAddress(TypedDict):
+    """libpq's host and port of a pooler."""
+
+    host: str
+    port: int
+
+
+def address_of(pooler: Pooler, other_host: str = "", port: int | None = None) -> LoginAddress:
     """Return libpq's host and port of a pooler, or of another address of it: its own, or those of a tunnel there.
 
     Raises `PoolerUnreachable`, also where its host resolves to a forbidden address.
@@ -42,7 +49,7 @@ def address_of(pooler: Pooler, other_host: str = "", port: int | None = None) ->
 
 
 def connected(
-    pooler: Pooler, connect: Callable[[dict[str, Any]], Connection], other_host: str = "", port: int | None = None
+    pooler: Pooler, connect: Callable[[LoginAddress], Connection], other_host: str = "", port: int | None = None
 ) -> Connection:
     """Connect to `address_of`; once more where the way to the pooler is another one now.
 
@@ -80,7 +87,7 @@ def at_address(pooler: Pooler, other_host: str) -> Pooler:
     return other
 
 
-def refusing_cleartext(pooler: Pooler) -> dict[str, Any]:
+def refusing_cleartext(pooler: Pooler) -> endpoints.RequireAuth:
     """Refuse clear-text passwords, since no TLS proves the pooler, unless its own settings ask for them."""
     chosen = pooler.settings.get("auth_type") in CLEARTEXT or pooler.settings.get("allow_clear_text_frontend_auth")
     return endpoints.refusing_cleartext(bool(chosen))

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -318,7 +317,6 @@ def _session(pool: Pool, at: Address) -> psycopg.Connection:
 
 
 def _open(pool: Pool, at: Address, role: str, password: str) -> psycopg.Connection:
-    refusing: dict[str, Any] = endpoints.refusing_cleartext(is_chosen=False)
     return psycopg.connect(
         host=at[0],
         port=at[1],
@@ -330,7 +328,7 @@ def _open(pool: Pool, at: Address, role: str, password: str) -> psycopg.Connecti
         gssencmode="disable",
         autocommit=True,
         prepare_threshold=None,
-        **refusing,
+        **endpoints.refusing_cleartext(is_chosen=False),
     )
 
 

@@ -9,7 +9,6 @@ import os
 import re
 import socket
 from collections.abc import Mapping
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -20,7 +19,7 @@ from pools.hosts.base import UnsafeFolder
 from pools.hosts.keys import socket_path
 from pools.models import Pooler, identifiers
 from pools.poolers.haproxy import stats_page
-from pools.poolers.pooler_login import connected
+from pools.poolers.pooler_login import LoginAddress, connected
 
 MAIN = "haproxy.cfg"
 DIGEST = "POOLDECK_DIGEST"  # the environment variable that identifies the file that a worker has read
@@ -83,7 +82,7 @@ def _answer(pooler: Pooler, path: str, command: str) -> str:
     """
     place = _place(path)
 
-    def ask_there(address: dict[str, Any]) -> str:
+    def ask_there(address: LoginAddress) -> str:
         way = (address["host"], address["port"])
         answer = _sent(_connected(path, place) if way == place else _by_socket(socket_path(*way)), command)
         if way != place and not answer:

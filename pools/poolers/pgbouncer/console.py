@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -16,7 +16,7 @@ from pools.clusters import session_deadline
 from pools.errors import ConsoleRefused, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
-from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
 ANSWER_TIMEOUT_S = 15
@@ -79,7 +79,7 @@ def open(pooler: Pooler, application_name: str = "pooldeck", host: str = "") -> 
     protocol only: no transaction, no parameters (PgBouncer usage manual).
     """
 
-    def log_in(address: dict[str, Any]) -> Console:
+    def log_in(address: LoginAddress) -> Console:
         return psycopg.connect(
             **address,
             user=pooler.admin_user,

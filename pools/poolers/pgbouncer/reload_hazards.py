@@ -5,7 +5,6 @@
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -16,7 +15,7 @@ from pools.poolers.pgbouncer import console, database_entries, global_settings, 
 from pools.poolers.pgbouncer.config_builder import ConfigBuilder
 from pools.poolers.pgbouncer.database_entries import Entry
 from pools.poolers.pgbouncer.render import DATABASES, USERLIST, text_of
-from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext
 from pools.poolers.session import Files
 
 TIMEOUT_S = 10
@@ -152,7 +151,7 @@ class Hazards:
             if entry.role == user
         )
 
-        def log_in(address: dict[str, Any]) -> psycopg.Connection[tuple[object, ...]]:
+        def log_in(address: LoginAddress) -> psycopg.Connection[tuple[object, ...]]:
             return psycopg.connect(
                 **address,
                 user=user,

@@ -8,7 +8,6 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import PurePosixPath
-from typing import Any
 
 import psycopg
 from django.utils.translation import gettext as _
@@ -23,7 +22,7 @@ from pools.poolers.pgbouncer.operators_config import ANY, CONSOLE
 from pools.poolers.pgbouncer.processes import Process
 from pools.poolers.pgbouncer.read_files import ConfigLine, FileSet, Unreadable
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
-from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext
 
 MARKER = "; taken over by Pooldeck: "  # marks a line whose entry became a pool; the rest of the line is the operator's
 VOLATILE = ("current_connections", "current_client_connections")
@@ -313,7 +312,7 @@ def _answer(pooler: Pooler, name: str, role: EntryLogin) -> EntryLogin:
 
 
 def _connect(pooler: Pooler, name: str, role: EntryLogin) -> psycopg.Connection[tuple[object, ...]]:
-    def log_in(address: dict[str, Any]) -> psycopg.Connection[tuple[object, ...]]:
+    def log_in(address: LoginAddress) -> psycopg.Connection[tuple[object, ...]]:
         return psycopg.connect(
             **address,
             user=role.role,

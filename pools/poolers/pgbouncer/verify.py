@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping
 from contextlib import closing
 from functools import partial
 from operator import attrgetter
-from typing import Any
 from uuid import UUID
 
 import psycopg
@@ -17,7 +16,7 @@ from pools.poolers import first_query
 from pools.poolers.base import Rejected, Unproved
 from pools.poolers.pgbouncer import console, database_entries, processes, stats, taken_entries
 from pools.poolers.pgbouncer.database_entries import Entry
-from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext
 
 # longer than PgBouncer's server_login_retry of 15 s, within which it does not try a server again
 LOGIN_TIMEOUT_S = 20
@@ -153,7 +152,7 @@ def _connect(
 ) -> psycopg.Connection[tuple[object, ...]]:
     """Open a client's session; close it without `with`, whose commit waits behind an unanswered query."""
 
-    def log_in(address: dict[str, Any]) -> psycopg.Connection[tuple[object, ...]]:
+    def log_in(address: LoginAddress) -> psycopg.Connection[tuple[object, ...]]:
         return psycopg.connect(
             **address,
             user=role,

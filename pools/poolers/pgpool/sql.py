@@ -1,7 +1,5 @@
 """Pgpool-II's SQL side: SHOW with columns by name, answered by the program itself and not by a server."""
 
-from typing import Any
-
 import psycopg
 from django.utils.translation import gettext as _
 from psycopg.rows import DictRow, dict_row
@@ -11,7 +9,7 @@ from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.base import Rejected
 from pools.poolers.console_sample import FoundEntry, PoolFigures
-from pools.poolers.pooler_login import connected, reason_of, refusing_cleartext
+from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext
 
 CONNECT_TIMEOUT_S = 5
 DATABASE = "postgres"
@@ -55,7 +53,7 @@ def open(pooler: Pooler) -> Session:
 def connect(pooler: Pooler, database: str, user: str, password: str) -> Session:
     """Open a client's session through the program; raises what psycopg raises, and `PoolerUnreachable`."""
 
-    def log_in(address: dict[str, Any]) -> Session:
+    def log_in(address: LoginAddress) -> Session:
         return psycopg.connect(
             **address,
             user=user,
