@@ -120,7 +120,7 @@ class Home:
 
     def read_quickstart(self) -> dict[str, str]:
         """Return `{url, username, password, token}` of the last start; empty before the first."""
-        return read_json(self.quickstart_path)
+        return {name: str(value) for name, value in read_json(self.quickstart_path).items()}
 
     def write_quickstart(self, values: dict[str, str]) -> None:
         """Write quickstart.json with mode 0600."""

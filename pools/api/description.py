@@ -12,7 +12,7 @@ waiting clients. With an `error`, the reason why the console gave no answer, the
 history and no event ids."""
 
 
-def describe_live(result: dict[str, Any], **_: Any) -> dict[str, Any]:
+def describe_live(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Add `live/` of pools, entries and poolers; a hook of drf-spectacular."""
     for noun in ("pools", "entries", "poolers"):
         one = dict(result["paths"][f"/api/v1/{noun}/{{id}}/"]["get"])

@@ -87,7 +87,7 @@ class EntryLoginSerializer(KnownFields):
     database = serializers.CharField(max_length=63, default="", allow_blank=True, help_text=_("Of a HAProxy"))
 
 
-class EntryLoginsSerializer(serializers.Serializer[dict[str, Any]]):
+class EntryLoginsSerializer(serializers.Serializer[dict[str, object]]):
     """The measured cost of logins through an entry, beside that of the same login to its cluster."""
 
     note = serializers.CharField(

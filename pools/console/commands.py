@@ -68,7 +68,7 @@ class NotPaused(PoolsError):
         super().__init__(message)
         self.blockers = blockers
 
-    def response_body(self) -> dict[str, Any]:
+    def response_body(self) -> dict[str, object]:
         """Return the message as `detail`, and the fields of each of the `blockers`."""
         return {"detail": str(self), "blockers": [vars(blocker) for blocker in self.blockers]}
 

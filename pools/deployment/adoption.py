@@ -114,7 +114,7 @@ def _ambiguous(name: str, address: str, *, is_known: bool) -> str:
     return message % {"pool": name, "address": address}
 
 
-def _typed(pooler: Pooler, fields: Mapping[str, Any]) -> dict[str, Any]:
+def _typed(pooler: Pooler, fields: Mapping[str, Any]) -> dict[str, object]:
     """Convert the texts of an entry to the types of a pool's fields."""
     typed = dict(fields)
     if str(typed.get("size", "")).isdecimal():
@@ -124,7 +124,7 @@ def _typed(pooler: Pooler, fields: Mapping[str, Any]) -> dict[str, Any]:
     return typed
 
 
-def _typed_settings(pooler: Pooler, scope: Scope, texts: Mapping[str, str]) -> dict[str, Any]:
+def _typed_settings(pooler: Pooler, scope: Scope, texts: Mapping[str, str]) -> dict[str, object]:
     _refuse(message for _, message in pooler_settings_validation.value_problems(pooler, scope, texts))
     known = pooler_settings_validation.offered(pooler, scope)
     return {name: pooler_settings_validation.typed(known[name], value) for name, value in texts.items()}
@@ -177,7 +177,7 @@ def _adopt_passwords(pooler: Pooler, passwords: Mapping[str, str]) -> None:
 
 
 def _adopt_program(pooler: Pooler, adoption: Adoption, author: models.Model | None) -> None:
-    written: dict[str, Any] = {}
+    written: dict[str, object] = {}
     if adoption.settings is not None:
         written["settings"] = _typed_settings(pooler, Scope.PROGRAM, adoption.settings)
     if adoption.changed_settings:

@@ -1,7 +1,5 @@
 """Forms that ask for the arguments of a console verb before it is sent."""
 
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -11,7 +9,7 @@ from pools.console.commands import DEADLINE_S, HOLD_S, LONGEST_DEADLINE_S, LONGE
 class VerbForm(forms.Form):
     """Form of a verb without arguments."""
 
-    def values(self) -> dict[str, Any]:
+    def values(self) -> dict[str, object]:
         """Return the keyword arguments of the verb."""
         return dict(self.cleaned_data)
 

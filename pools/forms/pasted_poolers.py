@@ -1,7 +1,5 @@
 """The form of a pasted list of poolers, with one login for all."""
 
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -33,6 +31,6 @@ class PastedPoolersForm(PanelForm):
     )
     admin_password = password_field(_("Console password"), ENCRYPTED)
 
-    def login(self) -> dict[str, Any]:
+    def login(self) -> dict[str, object]:
         """Return the console login that is used for all lines."""
         return {name: self.cleaned_data[name] for name in ("kind", "admin_user", "admin_password")}

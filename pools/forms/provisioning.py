@@ -40,7 +40,7 @@ def picker(names: list[str], empty: str | Promise) -> forms.Select:
 class ConnectionLimitForm(PanelForm):
     """Base of the forms whose empty fields are left out; an empty connection limit means no limit."""
 
-    def given(self) -> dict[str, Any]:
+    def given(self) -> dict[str, object]:
         """Return the values of the fields that are filled in."""
         given = {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
         return {"connection_limit": NO_LIMIT} | given

@@ -34,7 +34,7 @@ class ValuesForm(PanelForm):
                 self.fields[EMPTY + name] = forms.BooleanField(label=_("Empty on purpose"), required=False)
                 self.initial[EMPTY + name] = current.get(name) == ""
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Refuse a value together with a checked `empty on purpose`."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for name in self.settings:
@@ -116,7 +116,7 @@ class FilesForm(PanelForm):
                 label=gettext("File for %(setting)s") % {"setting": name}, required=False, allow_empty_file=True
             )
 
-    def clean(self) -> dict[str, Any]:
+    def clean(self) -> dict[str, object]:
         """Replace pasted text by an upload, in the form's data too, so that a later error keeps the upload."""
         cleaned: dict[str, Any] = super().clean() or self.cleaned_data
         for name in self.settings:

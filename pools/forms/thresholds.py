@@ -22,7 +22,7 @@ class ThresholdsForm(forms.Form):
         for kind, bound in self.bounds.items():
             self.fields |= _fields(kind, bound)
 
-    def rows(self) -> Iterator[dict[str, Any]]:
+    def rows(self) -> Iterator[dict[str, object]]:
         """Yield the fields of each kind, with its `watch` and `title`."""
         for kind, bound in self.bounds.items():
             names = ("enabled", "opens_at", "closes_at", "for_s")

@@ -155,7 +155,7 @@ def _keep(pooler: Pooler, setting: str, content: str, author: models.Model | Non
     PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=values)
 
 
-def _merged(pooler: Pooler, scope: Scope, stored: Values, values: Values) -> dict[str, Any]:
+def _merged(pooler: Pooler, scope: Scope, stored: Values, values: Values) -> dict[str, object]:
     """Return the stored values with the given ones over them, typed. Raises `InvalidSettings` for invalid ones."""
     known = pooler_settings_validation.offered(pooler, scope)
     kept = {

@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any, TypedDict, TypeVar, cast
+from typing import TypedDict, TypeVar, cast
 from uuid import UUID
 
 from django.core.exceptions import ValidationError
@@ -59,7 +59,7 @@ class PoolValues(TypedDict, total=False):
     mode: str
     size: int | None
     allowed_users: str | list[str] | None  # a list, or one a line
-    settings: dict[str, Any] | None
+    settings: dict[str, object] | None
     user_password: str | None  # needed where the panel does not know it
     over_budget_confirm: str | None  # the cluster's name, where the pool may exceed the budget
 

@@ -4,7 +4,7 @@ import logging
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypedDict
+from typing import TypedDict
 
 from django.db import transaction
 from django.db.models import Model, Q
@@ -84,7 +84,7 @@ def change(entry: ShelfEntry, values: ShelfValues, author: Model | None = None) 
     return entry
 
 
-def _fields(values: ShelfValues) -> dict[str, Any]:
+def _fields(values: ShelfValues) -> dict[str, object]:
     return {name: value for name, value in values.items() if name in FIELDS}
 
 

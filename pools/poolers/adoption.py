@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -31,8 +30,8 @@ class Adoption:
     of it may be adopted.
     """
 
-    changed: dict[UUID, dict[str, Any]] = field(default_factory=dict)
-    fresh: list[dict[str, Any]] = field(default_factory=list)
+    changed: dict[UUID, dict[str, object]] = field(default_factory=dict)
+    fresh: list[dict[str, object]] = field(default_factory=list)
     gone: set[UUID] = field(default_factory=set)
     settings: Mapping[str, str] | None = None
     changed_settings: Mapping[str, str | None] = field(default_factory=dict)

@@ -6,7 +6,6 @@ No command is run twice for one request: where its worker dies, the request is s
 import logging
 import time
 from datetime import timedelta
-from typing import Any
 from uuid import uuid4
 
 from django.conf import settings
@@ -138,7 +137,7 @@ def _started(creation: ClusterCreation) -> Command | None:
         return None
 
 
-def _request(creation: ClusterCreation) -> dict[str, Any]:
+def _request(creation: ClusterCreation) -> dict[str, object]:
     """Return the command's input: the client's request, and for a deletion the cluster's address."""
     asked = {name: getattr(creation, name) for name in ("name", "size", "region", "version", "tags")}
     asked |= {"id": creation.key, "num_nodes": creation.nodes}

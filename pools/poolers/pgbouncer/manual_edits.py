@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -111,7 +110,7 @@ def _entry(made: Adoption, number: int, line: str, pool_id: UUID | None) -> Line
     return Line(number, found[1], pairs, pool_id)
 
 
-def _changed(made: Adoption, old: Line, new: Line) -> dict[str, Any]:
+def _changed(made: Adoption, old: Line, new: Line) -> dict[str, object]:
     """Return the fields of a pool that were changed."""
     for key in (*OF_CLUSTER, *BY_THE_PANEL):
         if old.pairs.get(key) != new.pairs.get(key) and not _follows_the_user(key, old, new):
@@ -130,7 +129,7 @@ def _follows_the_user(key: str, old: Line, new: Line) -> bool:
     return key in BY_THE_PANEL and "user" in new.pairs and "user" not in old.pairs
 
 
-def _fields(made: Adoption, line: Line, before: Pairs) -> dict[str, Any]:
+def _fields(made: Adoption, line: Line, before: Pairs) -> dict[str, object]:
     """Convert an entry to fields of a pool; refuse keys without a field."""
     pairs, fields = line.pairs, {"name": line.name, "database": line.pairs.get("dbname", line.name), "user": ""}
     settings = {_name_of(key): value for key, value in pairs.items() if _name_of(key) in _of_pools()}
