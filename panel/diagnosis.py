@@ -6,7 +6,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 
@@ -16,10 +16,10 @@ from django.db import DatabaseError, connection
 
 from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError
-from core.installation import pausing
+from core.installation import pausing, schema
 from core.lib import queues, redis_client
 from core.lib.figures import signed
-from panel import health
+from panel import health, versions
 
 CLOCKS_APART_S = 2.0  # leases and heartbeats are compared over machines
 LEAST_FREE_BYTES, LEAST_FREE_SHARE = 1 << 30, 0.05
@@ -46,19 +46,12 @@ def answers() -> Iterator[Answer]:
 
 
 def _versions() -> Iterator[Answer]:
-    yield Answer("Pooldeck", _version("pooldeck") or f"the checkout {settings.BASE_DIR}")
+    yield Answer("Pooldeck", versions.installed())
     yield Answer("Python", f"{python_version()}, Django {version('django')}, Celery {version('celery')}")
     try:
         yield Answer(DEFAULT_ENGINE, engine(DEFAULT_ENGINE).find().version_text)
     except BenchmarksError as error:
         yield Answer(DEFAULT_ENGINE, f"{error}. Only workers that take runs need it")
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
 
 
 def _parts() -> Iterator[Answer]:
@@ -70,6 +63,19 @@ def _parts() -> Iterator[Answer]:
             yield Answer(name, f"{down}{cause}", is_ok=False, remedy=REMEDIES.get(name, ""))
         else:
             yield Answer(name, SERVERS[name]() if name in SERVERS else "ok")
+
+
+def _schema() -> Iterator[Answer]:
+    try:
+        unknown = schema.unknown_migrations()
+    except DatabaseError:
+        return  # its own answer says so
+    if unknown:
+        text = f"the metadata database is of a newer release: this one does not know {', '.join(unknown[:5])}"
+        remedy = "start the newer release, or restore a backup of this one"
+        yield Answer("schema", text, is_ok=False, remedy=remedy)
+    else:
+        yield Answer("schema", "every migration of the metadata database is known to this release")
 
 
 def _database_version() -> str:
@@ -173,6 +179,7 @@ def _checks() -> Iterator[Answer]:
 QUESTIONS: tuple[Callable[[], Iterator[Answer]], ...] = (
     _versions,
     _parts,
+    _schema,
     _clocks,
     _queues,
     _disk,

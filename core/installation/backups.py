@@ -4,21 +4,36 @@ A plain copy of the SQLite file misses what its write-ahead log still holds (htt
 """
 
 import os
+import re
+import shutil
 import sqlite3
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 
+from core.installation.backup_contents import BackupFailed
+from core.installation.manifests import FILE_NAME
+
 PROGRAMS_WITHIN_S = 3600
 SQLITE, POSTGRES = "metadata.sqlite3", "metadata.dump"
-
-
-class BackupFailed(Exception):
-    """The copy was not made or not brought back; the message is the reason."""
+DATED = "%Y%m%dT%H%M%SZ"
+# pg_restore's own --clean drops only what the copy has: tables and foreign keys of a newer release would be in its way.
+DROP_TABLES = """
+DO $$
+DECLARE found regclass;
+BEGIN
+    FOR found IN SELECT oid FROM pg_class WHERE relnamespace = current_schema()::regnamespace
+        AND relkind = 'r' AND split_part(relname, '_', 1) IN ({labels})
+    LOOP
+        EXECUTE 'DROP TABLE ' || found || ' CASCADE';
+    END LOOP;
+END $$;
+"""
 
 
 def save(database: Mapping[str, Any], folder: Path) -> Path:
@@ -39,15 +54,38 @@ def save(database: Mapping[str, Any], folder: Path) -> Path:
     return path
 
 
-def restore(database: Mapping[str, Any], folder: Path) -> None:
-    """Overwrite the database with the copy in a folder. Raises `BackupFailed`."""
+def copy_in(database: Mapping[str, Any], folder: Path) -> Path:
+    """Return the copy in a folder that fits the database. Raises `BackupFailed` where there is none."""
     path = folder / (SQLITE if _is_sqlite(database) else POSTGRES)
     if not path.exists():
         raise BackupFailed(_("there is no %(path)s: was it made from a database of another kind?") % {"path": path})
+    return path
+
+
+def restore(database: Mapping[str, Any], folder: Path, labels: Sequence[str] = ()) -> None:
+    """Overwrite the database with the copy in a folder, whole or not at all. Raises `BackupFailed`.
+
+    `labels`: the first words of the names of tables that are dropped before, also where the copy has none of them.
+    """
+    path = copy_in(database, folder)
     if _is_sqlite(database):
         _copy(path, Path(database["NAME"]))
-    else:
-        _run(database, "pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", str(path))
+        return
+    with tempfile.TemporaryDirectory(dir=folder if os.access(folder, os.W_OK) else None) as private:
+        before, tables = Path(private, "before.sql"), Path(private, "tables.sql")
+        before.write_text(DROP_TABLES.replace("{labels}", ", ".join(f"'{label}'" for label in labels or [""])))
+        _run(database, "pg_restore", "--no-owner", "--no-privileges", f"--file={tables}", str(path), connects=False)
+        files = [f"--file={before}", f"--file={tables}"]
+        _run(database, "psql", "--no-psqlrc", "--quiet", "--single-transaction", "--set=ON_ERROR_STOP=1", *files)
+
+
+def remove_oldest(parent: Path, keep: int) -> list[Path]:
+    """Remove whole backups from dated folders but the newest `keep`, and return those removed."""
+    dated = [path for path in parent.iterdir() if re.fullmatch(r"\d{8}T\d{6}Z", path.name)]
+    whole = sorted(path for path in dated if (path / FILE_NAME).exists())
+    for path in whole[:-keep]:
+        shutil.rmtree(path)
+    return whole[:-keep]
 
 
 def refuse_in_use(database: Mapping[str, Any]) -> None:
@@ -82,13 +120,13 @@ def _copy(source: Path, target: Path) -> None:
         raise BackupFailed(_("%(target)s is damaged: %(found)s") % {"target": target, "found": found})
 
 
-def _run(database: Mapping[str, Any], program: str, *words: str) -> None:
+def _run(database: Mapping[str, Any], program: str, *words: str, connects: bool = True) -> None:
     """Run a program of PostgreSQL on the database; the password stands in its environment only."""
     named = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
     login = {name: str(database.get(key) or "") for name, key in named.items()}
     options = {f"PG{name.upper()}": str(value) for name, value in database.get("OPTIONS", {}).items() if "ssl" in name}
     environment = os.environ | {name: value for name, value in (login | options).items() if value}
-    target = ["--dbname", login["PGDATABASE"]]
+    target = ["--dbname", login["PGDATABASE"]] if connects else []
     try:
         done = subprocess.run(
             [program, *target, *words], env=environment, capture_output=True, text=True, timeout=PROGRAMS_WITHIN_S

@@ -42,6 +42,15 @@ def recognize(home: Path, pooler_folders: Iterable[str] = ()) -> Installation:
     return installation
 
 
+def continue_with_restored(home: Path) -> None:
+    """Let the next start take the metadata database, restored to a moment ago, and its home as belonging together.
+
+    It reads one column by name, as the database may have the columns of another release.
+    """
+    if last := Installation.objects.filter(pk=1).values_list("last_start", flat=True).first():
+        _write_starts(home, [last])
+
+
 def _why_copied(found: Installation, home: Path, inode: int) -> str:
     if found.home != str(home):
         return _("its home was %(old)s and is now %(new)s") % {"old": found.home, "new": home}
