@@ -21,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("texts.js", login_not_required(catalog), name="javascript-catalog"),
     path("", include("panel.health")),
     path("", include("panel.metrics")),
+    path("", include("panel.help")),
     path("", include("panel.dashboard")),
     path("", include("panel.resume")),
     path("", include("core.accounts.urls")),

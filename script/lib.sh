@@ -116,6 +116,12 @@ need_python_packages() { # need_python_packages [dev|docs]
   stamp_of "$ROOT/uv.lock" > "$stamp"
 }
 
+# Whether what the documentation is built from changed since it was.
+are_docs_old() {
+  local built=$ROOT/build/docs/llms.txt sources=(docs core panel pools benchmarks CHANGELOG.md SECURITY.md uv.lock)
+  [ ! -f "$built" ] || [ -n "$(cd "$ROOT" && find "${sources[@]}" -type f ! -name '*.pyc' -newer "$built" -print -quit)" ]
+}
+
 # Puts node on the PATH: the machine's own, else that of a Python wheel.
 find_node() {
   ! command -v node npm > /dev/null || return 0

@@ -25,7 +25,8 @@ def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def build(folder: Path) -> Path:
-    """Build the wheel of this checkout."""
+    """Build the wheel of this checkout, which has its documentation."""
+    subprocess.run([ROOT / "script" / "docs"], check=True)
     subprocess.run([UV, "build", "--quiet", "--wheel", "--out-dir", folder], cwd=ROOT, check=True)
     (found,) = folder.glob("pooldeck-*.whl")
     return found
@@ -40,6 +41,7 @@ def test_it_holds_each_file_of_the_packages_and_of_their_pages(unpacked: Path) -
     code = of_git("core", "panel", "pools", "benchmarks")
     pages = of_git("templates", "static/css", "static/js", "static/img", "docs/pull")
     wanted = code | {f"panel/share/{path}" for path in pages}
+    wanted |= {"panel/share/build/docs/index.html", "panel/share/build/docs/llms.txt"}
     assert sorted(path for path in wanted if not (unpacked / path).is_file()) == []
 
 

@@ -13,6 +13,7 @@ from tests.callers import anonymous, bearer, person
 pytestmark = pytest.mark.django_db
 UNSAFE = ("post", "put", "patch", "delete")
 OPEN_TO_ALL = {"/login/", "/texts.js", "/healthz/live", "/healthz/ready"}
+DOCUMENTATION = {"/help/", "/help/word"}  # public, and 404 where it is not built, see test_help
 FOR_MACHINES = {"/metrics"}  # answers strangers as the API does, see test_metrics
 ONES_OWN = ("/logout/", "/tokens/")  # everybody ends their own session and holds their own tokens
 SAMPLES = {"uuid": str(uuid.uuid4()), "str": "word", "int": "1", "slug": "word", "path": "word"}
@@ -46,7 +47,7 @@ MANAGED = [address for address in ADDRESSES if address.startswith("/v2/")]
 PAGES = [
     address
     for address in ADDRESSES
-    if not address.startswith(("/api/", "/v2/")) and address not in OPEN_TO_ALL | FOR_MACHINES
+    if not address.startswith(("/api/", "/v2/")) and address not in OPEN_TO_ALL | FOR_MACHINES | DOCUMENTATION
 ]
 
 
