@@ -27,7 +27,7 @@ Connection = psycopg.Connection[tuple[Any, ...]]
 
 
 class SessionOptions(TypedDict):
-    """What callers say of a session beside its endpoint."""
+    """The options of a session beside its endpoint."""
 
     application_name: str
     connect_timeout: int
@@ -109,13 +109,13 @@ def connect_endpoint(
     ) from None
 
 
-class Pinned(TypedDict, total=False):
+class HostAddress(TypedDict, total=False):
     """The checked address that libpq uses for a host."""
 
     hostaddr: str
 
 
-def _pinned(endpoint: Endpoint) -> list[Pinned]:
+def _pinned(endpoint: Endpoint) -> list[HostAddress]:
     """Resolve the host once, into libpq's `hostaddr` for each address, so that only checked addresses are used.
 
     Raises `ClusterUnreachable` for a forbidden address. A name that is not found is left to libpq to report.
