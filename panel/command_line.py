@@ -37,7 +37,7 @@ class ApiError(click.ClickException):
 
 @dataclass(frozen=True)
 class Login:
-    """Where the panel is, the token, and the certificate authority to trust (empty: the system's)."""
+    """The panel's URL, the token, and the certificate authority to trust (empty: the system's)."""
 
     url: str
     token: str
@@ -156,7 +156,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--cluster", default="", help="Only the pools of this cluster (name).")
 @as_json
 def pools(cluster: str, as_json: bool) -> None:
-    """List the pools."""
+    """List the pools with database, user, mode, size and state."""
     api = Api(Login.read())
     query = {"cluster": _only("cluster", cluster, api.listed("clusters/"))["id"]} if cluster else {}
     found = list(api.listed("pools/", **query))

@@ -86,7 +86,7 @@ class HeaderDeadline(H11Protocol):
         return words[1].decode(errors="replace") if len(words) > 1 else ""
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Stop the deadline."""
+        """Stop the deadline's timer: a connection that is gone can't be late."""
         self._unwatch()
         super().connection_lost(exc)
 

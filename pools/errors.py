@@ -80,7 +80,7 @@ class HostUnreachable(PoolerUnreachable):
 
 
 class OutcomeUnknown(HostUnreachable):
-    """What ran there was ended, so that it may have been done or not; the connection itself is still there."""
+    """A command was ended before it answered, so that it may have taken effect; the connection is still there."""
 
 
 class ApplyFailed(PoolsError):

@@ -76,7 +76,7 @@ class Arm:
 
     @property
     def words(self) -> str:
-        """How many runs are valid, and the outcomes of the others: `2 of 3 valid; suspect: some clients hung`."""
+        """The number of valid runs and the outcomes of the others: `2 of 3 valid; suspect: some clients hung`."""
         others = dict.fromkeys(run.words for run in self.runs if not run.counts)
         valid = _("%(valid)s of %(all)s valid") % {"valid": self.n_valid, "all": len(self.runs)}
         return "; ".join([valid, *others])
@@ -131,7 +131,7 @@ class Comparison:
 
     @property
     def noise_words(self) -> str:
-        """How much repeats vary here, or that it is not known yet."""
+        """A sentence about how much repeats vary here, or that it is not known yet."""
         if self.noise is None:
             return _("How much runs vary here is not known yet: repeat one configuration to see.")
         text = _("Repeats of one configuration vary by ±%(share)s here (standard deviation).")

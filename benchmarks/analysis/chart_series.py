@@ -62,7 +62,7 @@ class Course(ProgressSeries):
 
 
 def course(run: Run) -> Course:
-    """Return the series of a run so far."""
+    """Return what a run's charts show so far; `after` is the last event in it, from which the stream goes on."""
     upto = max(_last_place(model, run) for model in (Sample, PoolSample, Observation))
     pool = _rows(PoolSample, POOL_COLUMNS, run, upto)
     uncounted = _uncounted(run, pool)

@@ -10,7 +10,7 @@ from benchmarks.analysis.confidence_intervals import Interval
 
 
 class Outcome(TextChoices):
-    """How a run or an arm ended."""
+    """The outcome of a run or an arm."""
 
     SUCCEEDED = "succeeded", gettext_lazy("succeeded")
     SUSPECT = "suspect", gettext_lazy("suspect")

@@ -26,7 +26,7 @@ BISECTIONS = 80
 
 @dataclass(frozen=True)
 class Rule:
-    """How verdicts are reached.
+    """The rule by which verdicts are reached.
 
     `tie_band` is the share within which two arms count as alike, `comparisons` how many intervals hold together with
     95 % (Bonferroni), `is_sequential` whether the figures are looked at again and again until they suffice.
@@ -60,12 +60,12 @@ class Interval:
     paired: bool
 
     def is_tie(self, rule: Rule) -> bool:
-        """Whether no difference is shown, or one so small that the rule takes it for none."""
+        """Return whether no difference is shown, or one so small that the rule takes it for none."""
         return not self.shows_difference or abs(log(self.ratio)) < log(1 + rule.tie_band)
 
     @property
     def shows_difference(self) -> bool:
-        """Whether 1 lies outside the interval as it is displayed: one that begins at ×1.00 shows no difference."""
+        """True if 1 lies outside the interval as it is displayed: one that begins at ×1.00 shows no difference."""
         return not round(self.low, SHOWN_DIGITS) <= 1 <= round(self.high, SHOWN_DIGITS)
 
 

@@ -40,7 +40,7 @@ class Subject:
 
     @property
     def counts(self) -> bool:
-        """Whether its figures may be compared."""
+        """True if its figures may be compared."""
         return self.outcome is Outcome.SUCCEEDED
 
     @property

@@ -34,7 +34,7 @@ class AskedExperiment(TypedDict, total=False):
 
 
 class AskedExperimentSerializer(KnownFields):
-    """What to carry out; `minutes` or `seconds` ask for the sequential mode, `options` replace the playbook's."""
+    """The experiment to start; `minutes` or `seconds` ask for the sequential mode, `options` replace the playbook's."""
 
     playbook = serializers.CharField(max_length=40)
     cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all())
@@ -52,7 +52,7 @@ class AskedExperimentSerializer(KnownFields):
 
 
 class AskedBlocksSerializer(KnownFields):
-    """How many blocks more; each measures every arm once."""
+    """The number of blocks to add; each measures every arm once."""
 
     blocks = serializers.IntegerField(min_value=1, max_value=MOST_REPEATS)
     confirm = serializers.CharField(default="", allow_blank=True, help_text="The name of a protected cluster")

@@ -49,7 +49,7 @@ class ProgressSerializer(serializers.Serializer[Any]):
 
 
 class ProgressAnswer(TypedDict):
-    """How far an experiment is, as the API answers it."""
+    """The progress of an experiment, as the API answers it."""
 
     done: int
     total: int
@@ -93,7 +93,7 @@ class LawSerializer(serializers.Serializer[Any]):
 
 
 class RecommendationSerializer(serializers.Serializer[Any]):
-    """What size a pool should have, and what that was derived from."""
+    """The recommended size of a pool, and the figures it was derived from."""
 
     size = serializers.IntegerField()
     reserve = serializers.IntegerField()

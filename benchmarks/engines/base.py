@@ -98,7 +98,7 @@ class RunContext(Protocol):
 
     @property
     def run(self) -> Run:
-        """The run of this load."""
+        """The record of the run whose load this is."""
 
     @property
     def endpoint(self) -> Endpoint:
@@ -110,7 +110,7 @@ class RunContext(Protocol):
 
     @property
     def is_here(self) -> bool:
-        """Whether its load runs on this machine."""
+        """True if its load runs on this machine."""
 
     def report(self, words: str) -> None:
         """Publish to live viewers what is being done."""
@@ -178,12 +178,12 @@ class Output:
 
     @property
     def has_summary(self) -> bool:
-        """Whether the program ended normally and printed its summary."""
+        """True if the program ended normally and printed its summary."""
         return "transactions" in self.summary
 
     @property
     def aborted(self) -> bool:
-        """Whether a client aborted, or the program reported the whole run as aborted."""
+        """True if a client aborted, or the program reported the whole run as aborted."""
         return self.run_aborted or bool(self.aborted_clients)
 
     @property
@@ -203,7 +203,7 @@ class Output:
 
     @property
     def is_preparation(self) -> bool:
-        """Whether it prepared a dataset instead of running a load."""
+        """True if it prepared a dataset instead of running a load."""
         return False
 
 
@@ -258,7 +258,7 @@ class Engine(ABC, Generic[OptionsT]):
     imports_output = False  # A printed output can be imported as a run, which needs `options_from_summary`.
     kind_schemas: Mapping[str, Mapping[str, object]] = MappingProxyType({})  # JSON schemas of its own kinds of `Field`
     prepared_statements: PreparingOption | None = None  # None where it prepares none by the protocol
-    missing_file = MISSING_FILE  # about the file that `file_needed` names
+    missing_file = MISSING_FILE  # the message about the file that `file_needed` names
     takes_library_scripts = False  # its option `scripts` takes those of the library
     host_program = ""  # the name of its program where a host without a worker can run it; see `find_on`
 

@@ -37,7 +37,7 @@ def read(
 
 
 def is_given(value: object) -> bool:
-    """Test whether a value was given at all."""
+    """Return whether a value is neither None nor an empty text."""
     return value is not None and value != ""
 
 

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from core.lib import block_comments
 
-PROTOCOLS = ("simple", "extended", "prepared")  # how its queries can be sent
+PROTOCOLS = ("simple", "extended", "prepared")  # the values of pgbench's --protocol
 
 
 class Kind(Enum):
-    """What a part of a script is to pgbench."""
+    """The kinds of parts that pgbench sees in a script."""
 
     SQL = "sql"
     COMMENT = "comment"

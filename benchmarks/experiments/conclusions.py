@@ -22,7 +22,7 @@ EXCLUDED = 0.1  # "costs nothing" and "gains nothing" need an interval that excl
 
 
 class Finding(StrEnum):
-    """Whether a published effect was found again; the verdict itself where nothing was published."""
+    """The replication of a published effect; the verdict itself where nothing was published."""
 
     REPRODUCED = "reproduced"
     NOT_REPRODUCED = "not reproduced"
@@ -45,7 +45,7 @@ class Claim:
 
     @property
     def sentence(self) -> str:
-        """The claim as one sentence."""
+        """The claim for the page: metric, direction and factor in one sentence."""
         return {
             Finding.REPRODUCED: _("Reproduced: %(text)s."),
             Finding.NOT_REPRODUCED: _("Not reproduced: %(text)s."),
@@ -174,7 +174,7 @@ def _judged(one: ArmResult, wanted: Verdict, published: str, ratios: tuple[float
 
 
 def _may_hide(one: ArmResult, wanted: Verdict) -> bool:
-    """Whether the interval of an arm leaves room for a change in this direction."""
+    """Return whether the interval of an arm leaves room for a change in this direction."""
     interval = one.figure.interval if one.figure else None
     if interval is None:
         return True

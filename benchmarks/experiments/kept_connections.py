@@ -51,6 +51,6 @@ def _sessions(experiment: Experiment, connection: connect.Connection) -> int:
 
 
 def _are_kept(experiment: Experiment) -> bool:
-    """Whether a pooler keeps sessions there: one that can't be told to close those of a pool holds on to them."""
+    """Return whether a pooler keeps sessions there, as one does that can't be told to close those of a pool."""
     keys = experiment.resources.filter(kind=ResourceKind.POOL, removed_at=None).values_list("key", flat=True)
     return any("reconnect" not in KINDS[resources.kind_of(key)].verbs for key in keys)

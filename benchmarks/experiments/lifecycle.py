@@ -158,7 +158,7 @@ def _skip(experiment: Experiment, reasons: dict[str, str]) -> None:
 
 
 def _dataset_is_ready(experiment: Experiment) -> bool:
-    """Whether the tables are there; submits the run that makes them, once more if it is lost with its generator.
+    """Return whether the tables are there; submits the run that makes them, once more if it is lost with its generator.
 
     Raises `BenchmarksError` where that failed.
     """
@@ -216,7 +216,7 @@ def _final_recommendation(experiment: Experiment) -> RecommendedSize | None:
 
 
 def _has_waited(experiment: Experiment, within: timedelta) -> bool:
-    """Whether what the last run left behind, or what its end waits for, has had its time."""
+    """Return whether what the last run left behind, or what its end waits for, has had its time."""
     last = experiment.runs.order_by("-number").values_list("finished_at", flat=True).first()
     return last is None or timezone.now() - last > within
 

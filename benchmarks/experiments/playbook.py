@@ -55,7 +55,7 @@ class EndpointTable(TypedDict):
 
 
 class AxisSets(TypedDict, total=False):
-    """What an axis value sets in its arms."""
+    """The options and settings that an axis value sets in its arms."""
 
     options: RunOptions
     profile: Mapping[str, str]
@@ -65,7 +65,7 @@ class AxisSets(TypedDict, total=False):
 
 
 class NeedsTable(TypedDict, total=False):
-    """What the server needs for all arms."""
+    """The requirements on the server that hold for all arms."""
 
     max_connections: int
     memory_mb: int
@@ -94,7 +94,7 @@ class PlaybookTable(TypedDict):
 
 @dataclass(frozen=True)
 class EndpointSpec:
-    """Where the load of an arm goes.
+    """The endpoint that the load of an arm goes to.
 
     `kind`: direct, pgbouncer or pgpool; pools have `size` (server connections; the rest of the cluster's budget where
     that is less) and `mode`.
@@ -106,7 +106,7 @@ class EndpointSpec:
 
     @property
     def is_pooled(self) -> bool:
-        """Whether a pooler stands before the server."""
+        """True if a pooler stands before the server."""
         return self.kind != "direct"
 
 
@@ -135,14 +135,14 @@ class ArmSpec:
     published: Mapping[str, float | str] = field(default_factory=dict)
 
     def published_figure(self, metric: str) -> float | None:
-        """Return what was published of a metric; None where that is no number."""
+        """Return the published figure of a metric; None where that is not a number."""
         figure = self.published.get(metric)
         return figure if isinstance(figure, int | float) else None
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a playbook is carried out: `quick` here in minutes, or as it was `published`.
+    """The scale of a playbook: `quick` here in minutes, or as it was `published`.
 
     With `seconds`, blocks go on for that long unless the arms are judged before; else their number is `repeats`.
     """

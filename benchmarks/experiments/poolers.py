@@ -31,7 +31,7 @@ def none_there(kind: str, cluster: Cluster) -> str:
 
 
 def needed(kind: str) -> str:
-    """Return what has to be registered for a playbook with pools of this kind."""
+    """Return a clause naming the poolers that a playbook with pools of this kind needs registered."""
     words = {"kind": PoolerKind(kind).label}
     if KINDS[kind].serves_one_cluster:
         return _("a %(kind)s that serves the cluster") % words

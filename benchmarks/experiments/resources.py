@@ -41,7 +41,7 @@ _SESSIONS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datnam
 
 
 class PoolTerms(TypedDict, total=False):
-    """What is asked of a pool: the kind of its pooler, its mode and size, its user, and how that logs in."""
+    """The requirements on a pool: the kind of its pooler, its mode and size, its user, and how that logs in."""
 
     kind: str
     mode: str
@@ -68,7 +68,7 @@ def name_of(experiment: Experiment, suffix: str = "") -> str:
 
 
 def loads_existing(experiment: Experiment) -> bool:
-    """Whether it loads tables that exist, so that role and database are not its own."""
+    """Return whether it loads tables that exist, so that role and database are not its own."""
     return "existing" in experiment.advice
 
 
@@ -274,7 +274,7 @@ def size_within_budget(cluster: Cluster, wanted: int, pooler: Pooler) -> int:
 
 
 def _exists(experiment: Experiment, need: RequiredResource) -> bool:
-    """Whether there is something of that name; of an earlier attempt it is ours."""
+    """Return whether there is something of that name; of an earlier attempt it is ours."""
     cluster = cluster_of(experiment)
     try:
         if need.kind == ResourceKind.ROLE:
@@ -319,7 +319,7 @@ def retry_refused_pools(experiment: Experiment, refused: Mapping[str, str]) -> b
 
 
 def is_being_applied(experiment: Experiment, arm: ArmSpec) -> bool:
-    """Whether an apply has yet to end of the pool that an arm goes through, if any: one of another cause, too."""
+    """Return whether an apply, of whatever cause, has yet to end of the pool that an arm goes through, if any."""
     row = experiment.resources.filter(kind=ResourceKind.POOL, key=pool_key(arm), removed_at=None).first()
     pool = pool_of(row) if row else None
     return pool is not None and pool.state == PoolState.PENDING

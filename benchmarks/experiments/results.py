@@ -42,7 +42,7 @@ class ArmResult:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What became of it; None before its first run has ended."""
+        """The outcome of the arm; None before its first run has ended."""
         return self.arm.outcome if self.arm else None
 
     @property
@@ -60,7 +60,7 @@ class ArmResult:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an experiment is: runs, and the seconds left (None: not known yet)."""
+    """The progress of an experiment: runs, and the seconds left (None: not known yet)."""
 
     done: int
     total: int

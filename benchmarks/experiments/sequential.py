@@ -16,7 +16,7 @@ MOST_BLOCKS_AHEAD = 50  # farther ahead than that, spread and ratio so far say l
 
 
 def is_settled(experiment: Experiment) -> bool:
-    """Whether all arms are judged or the time is spent; False where the number of blocks was given.
+    """Return whether all arms are judged or the time is spent; False where the number of blocks was given.
 
     Looking after every block costs no error rate: in this mode the intervals are always-valid.
     """
@@ -36,7 +36,7 @@ def undecided(result: Result) -> list[ArmResult]:
 
 
 def _is_decided(result: Result, one: ArmResult) -> bool:
-    """Whether more runs of this arm would change little.
+    """Return whether more runs of this arm would change little.
 
     It is refused, or carried its clients beside a refused baseline, shown to differ, or its interval excludes a
     difference that is worth while.

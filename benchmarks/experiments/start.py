@@ -31,12 +31,12 @@ SEQUENTIAL_REPEATS = 30  # the most blocks where a budget of minutes decides
 
 
 class InvalidExperiment(InvalidFields):
-    """What was asked for can't be carried out; `errors` are by field."""
+    """An experiment was requested that can't be carried out; `errors` are by field."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentRequest:
-    """What a page or a script asks for.
+    """The experiment that a page or a script asks for.
 
     `minutes` asks for the sequential mode: blocks go on until the intervals are narrow enough or the budget is spent;
     `seconds` for the same. Without either, and without `repeats`, a quick form takes the seconds of its playbook.

@@ -17,14 +17,14 @@ QUICK, PUBLISHED = "quick", "published"
 
 
 class MoreBlocksForm(forms.Form):
-    """How many blocks more an experiment measures; a protected cluster asks for its name."""
+    """Form that asks for the number of blocks to add; a protected cluster asks for its name."""
 
     blocks = forms.IntegerField(label=_("Blocks"), min_value=1, max_value=MOST_REPEATS, initial=USUAL_MORE)
     confirm = forms.CharField(required=False)
 
 
 class ExperimentForm(forms.Form):
-    """Where and how large a playbook is carried out."""
+    """Form that asks for the cluster, the poolers and the scale of a playbook."""
 
     cluster = forms.ModelChoiceField(Cluster.objects.all(), label=_("Cluster"), empty_label=None)
     pooler = forms.ModelChoiceField(

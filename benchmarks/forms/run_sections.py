@@ -54,7 +54,7 @@ class WithGenerators(forms.Form):
 
     @property
     def placing_is_open(self) -> bool:
-        """Whether a value is set or invalid, so that the section is unfolded."""
+        """True if a value is set or invalid, so that the section is unfolded."""
         return bool(self["generators"].value() or self["alongside"].value() or self["generators"].errors)
 
 
@@ -162,7 +162,7 @@ class WithThresholds(PanelForm):
 
     @property
     def thresholds_are_open(self) -> bool:
-        """Whether a threshold is set or invalid, so that the section is unfolded."""
+        """True if a threshold is set or invalid, so that the section is unfolded."""
         return any(field.value() not in (None, "") or field.errors for field, _ in self.threshold_fields)
 
 

@@ -138,7 +138,7 @@ class OptionsForm(PanelForm):
 
     @property
     def advanced_is_open(self) -> bool:
-        """Whether a folded option is set or invalid, so that they are unfolded."""
+        """True if a folded option is set or invalid, so that they are unfolded."""
         return any(field.errors or field.value() not in (one.default, None, "") for one, field in self.advanced)
 
 
@@ -237,7 +237,7 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
 
     @property
     def is_pair(self) -> bool:
-        """Whether the cluster is also loaded directly."""
+        """True if the cluster is also loaded directly."""
         chosen = self.cleaned_data
         return chosen["route"] == Route.BOTH or bool(chosen["route"] == Route.EXTERNAL and chosen["and_direct"])
 

@@ -120,7 +120,7 @@ class WithScripts(PanelForm):
 
     @property
     def mix_is_open(self) -> bool:
-        """Whether a row or variable is set or invalid, so that the section is unfolded."""
+        """True if a row or variable is set or invalid, so that the section is unfolded."""
         values = (self[name].value() for name in self.fields if name.startswith("mix_") and not name.endswith("weight"))
         rows = any(one not in (None, "", self.rows, str(self.rows)) for one in values)
         return bool(self.rows) and (

@@ -54,7 +54,7 @@ class GeneratorStatus:
 
     @property
     def is_alive(self) -> bool:
-        """Whether its heartbeat is recent, as far as known."""
+        """True if its heartbeat is recent, as far as known."""
         return bool(self.alive)
 
     @property
@@ -148,7 +148,7 @@ def _seen_at(beat: heartbeats.Heartbeat | None, row: Generator | None) -> dateti
 
 
 class _OwnAccount(TypedDict, total=False):
-    """What a generator recorded of itself; empty before it did."""
+    """The account and programs that a generator recorded of itself; empty before it did."""
 
     host: str
     cores: int | None

@@ -95,11 +95,11 @@ class Counts:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no request ended."""
+        """True if no request ended."""
         return not self.count and not self.failed
 
     def add(self, latency_s: float, size_bytes: int, connecting_s: float | None) -> None:
-        """Count one request with its latency."""
+        """Count a request: its latency, its bytes, and the seconds that connecting took (None: it was connected)."""
         self.count += 1
         self.size_bytes += size_bytes
         self.sum_s += latency_s

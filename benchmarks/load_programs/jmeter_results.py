@@ -131,7 +131,7 @@ class _Request:
 
 
 def _request(row: dict[str, str]) -> _Request | None:
-    """Return the request of a row; None where the row is not a request."""
+    """Parse a row of JMeter's CSV, on this process's clock; None where a column is missing or not a number."""
     try:
         started_s, latency_s = int(row["timeStamp"]) / 1000, int(row["elapsed"]) / 1000
         size, threads = int(row.get("bytes") or 0), int(row.get("allThreads") or 1)

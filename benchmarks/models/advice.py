@@ -63,7 +63,7 @@ class RecommendedSize(TypedDict):
 
 
 class AdviceRecord(TypedDict, total=False):
-    """What a sweep was asked, how far it is, and what it found; empty for an experiment that was started as such.
+    """The request, progress and result of a sweep; empty for an experiment that was started as such.
 
     `rounds`, `clients` and `cells` (pool size, clients) belong to sweeps of sizes, `admitted` to "direct or pooled?".
     `entry`, `external` (its endpoint) and `most` (connections that one login can keep busy) belong to sweeps through an

@@ -71,7 +71,7 @@ class WarmUp(TypedDict):
 
 
 class Start(TypedDict, total=False):
-    """When the program of a part was started beside the common start.
+    """The times at which the program of a part was started, relative to the common start.
 
     The whole has `spread_ms` between its parts, and `late_ms` by generator.
     """
@@ -109,7 +109,7 @@ class ObservedSummary(TypedDict, total=False):
 
 
 class RunConditions(TypedDict, total=False):
-    """What was done and measured before and around a load."""
+    """The preparations and measurements before and around a load."""
 
     ping: Ping
     settings_profile: ProfileInForce

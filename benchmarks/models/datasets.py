@@ -46,5 +46,5 @@ class Dataset(models.Model):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether the preparation that last touched it broke off."""
+        """True if the preparation that last touched it broke off."""
         return self.run is not None and self.run.is_final and self.run.status != Status.SUCCEEDED

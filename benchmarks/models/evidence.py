@@ -67,7 +67,7 @@ class MachineEvidence(TypedDict, total=False):
 
 
 class RunEvidence(TypedDict, total=False):
-    """Where the figures of a run come from; what could not be read is absent."""
+    """The sources of a run's figures; a source that could not be read is absent."""
 
     server: ServerEvidence
     pooler: PoolerEvidence

@@ -42,7 +42,7 @@ class Playbook(models.Model):
 
 
 class ExperimentState(models.TextChoices):
-    """States of an experiment."""
+    """States of an experiment, from the queue to one of `ENDED`."""
 
     QUEUED = "queued", _("queued")
     RUNNING = "running", _("running")
@@ -55,7 +55,7 @@ ENDED = frozenset({ExperimentState.SUCCEEDED, ExperimentState.FAILED, Experiment
 
 
 class Phase(models.TextChoices):
-    """What a running experiment does."""
+    """The phases of a running experiment."""
 
     SETUP = "setup", _("preparing")
     MEASURE = "measure", _("measuring")
@@ -138,7 +138,7 @@ class Experiment(models.Model):
 
     @property
     def has_ended(self) -> bool:
-        """Whether its state is final."""
+        """True if its state is final."""
         return self.state in ENDED
 
     @property
@@ -150,17 +150,17 @@ class Experiment(models.Model):
 
     @property
     def is_sequential(self) -> bool:
-        """Whether what was found decides how much is measured: by itself, or because somebody asked for more."""
+        """True if what was found decides how much is measured: by itself, or because somebody asked for more."""
         return self.budget is not None or self.wanted_blocks > 0
 
     @property
     def has_whole_blocks(self) -> bool:
-        """Whether its arms are compared block by block; a sweep of sizes is judged by the means of its cells."""
+        """True if its arms are compared block by block; a sweep of sizes is judged by the means of its cells."""
         return bool(self.advice.get("question") != "size")
 
     @property
     def is_still_asked_for(self) -> bool:
-        """Whether blocks are left of those that somebody asked for."""
+        """True if blocks are left of those that somebody asked for."""
         return self.step < self.wanted_blocks * len(self.plan[0])
 
     def renew(self, lasting: timedelta = LEASE) -> None:
@@ -194,7 +194,7 @@ class Experiment(models.Model):
 
 
 class ResourceKind(models.TextChoices):
-    """What an experiment makes for itself."""
+    """The kinds of objects that an experiment creates for itself."""
 
     ROLE = "role", _("role")
     DATABASE = "database", _("database")

@@ -29,7 +29,7 @@ class Direction(StrEnum):
 
 
 class Merge(StrEnum):
-    """How the figure of a distributed run is computed from the figures of its parts."""
+    """The way in which a distributed run's figure is computed from those of its parts."""
 
     SUM = "sum"
     MEAN = "mean"  # weighted by transactions
@@ -70,7 +70,7 @@ class Metric:
 
     @property
     def is_judged(self) -> bool:
-        """Whether a verdict can rest on it: on rates and times, which have a unit, but not on counts."""
+        """True if a verdict can rest on it: on rates and times, which have a unit, but not on counts."""
         return bool(self.unit)
 
     @property

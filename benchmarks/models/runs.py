@@ -51,7 +51,7 @@ FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.TIM
 
 
 class Validity(models.TextChoices):
-    """Whether the figures of a run may be compared."""
+    """The classes of runs by whether their figures may be compared."""
 
     VALID = "valid", _("valid")
     SUSPECT = "suspect", _("suspect")
@@ -289,17 +289,17 @@ class Run(models.Model):
 
     @property
     def is_final(self) -> bool:
-        """Whether its state is final."""
+        """True if its state is final."""
         return self.status in FINAL
 
     @property
     def is_spread(self) -> bool:
-        """Whether it is distributed over several generators."""
+        """True if it is distributed over several generators."""
         return len(self.wanted_generators) > 1
 
     @property
     def went_through_pool(self) -> bool:
-        """Whether its load went through a pool, which may have been removed."""
+        """True if its load went through a pool, which may have been removed."""
         return self.pooled or self.pool_id is not None
 
     @property
@@ -322,7 +322,7 @@ class Run(models.Model):
 
     @property
     def is_unclaimed_part(self) -> bool:
-        """Whether it is a part that its generator has not taken up yet."""
+        """True if it is a part that its generator has not taken up yet."""
         return self.parent_id is not None and self.status == Status.STARTING and self.started_at is None
 
     @property

@@ -63,7 +63,7 @@ class PoolSample(Event):
 
 
 class ObservationKind(models.TextChoices):
-    """What was observed."""
+    """The part of the system that an observation is about."""
 
     POOLER = "pooler", _("the pooler")
     SERVER = "server", _("the server")

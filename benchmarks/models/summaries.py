@@ -10,7 +10,7 @@ from typing import TypedDict, cast
 class Figures(TypedDict, total=False):
     """Figures of a whole run, or of one of its scripts."""
 
-    # of any program
+    # figures that any program can have
     tps: float | None
     tps_including_connections: float | None
     latency_avg_ms: float | None
@@ -35,7 +35,7 @@ class Figures(TypedDict, total=False):
     initial_connection_ms: float | None
     elapsed_s: float
     duration_s: int
-    # of pgbench
+    # pgbench's figures
     transaction_type: str
     scale: int
     partition_method: str
@@ -63,7 +63,7 @@ class Figures(TypedDict, total=False):
     lag_avg_ms: float | None
     lag_max_ms: float | None
     random_seed: int
-    # of sysbench
+    # sysbench's figures
     rate: int
     queries: int
     queries_per_second: float
@@ -76,7 +76,7 @@ class Figures(TypedDict, total=False):
     events_each_stddev: float
     working_each_s: float
     working_each_stddev_s: float
-    # of the panel's own programs
+    # figures of the panel's own programs
     bytes: int
     megabytes_per_second: float | None
     generator_cpu_percent: float

@@ -133,7 +133,7 @@ class _Watchdog:
 
     @property
     def is_gone(self) -> bool:
-        """Whether it ended, which it does by itself only when it heard nothing, or somebody killed it."""
+        """True if it ended, which it does by itself only when it heard nothing, or somebody killed it."""
         return self._child.poll() is not None
 
     def send(self, letter: bytes) -> None:
@@ -220,7 +220,7 @@ class HostLoad:
 
     @property
     def dropped_lines(self) -> int:
-        """How many lines came faster than they were taken."""
+        """The number of lines that were dropped, since they came faster than they were read."""
         return self._lines.dropped
 
     @property

@@ -31,7 +31,7 @@ class LogSource(ABC):
 
     @abstractmethod
     def appended(self) -> Iterator[Chunk]:
-        """Yield what came since the last call; raise OSError where a log can't be read."""
+        """Yield the chunks appended since the last call; raise OSError where a log can't be read."""
 
     @abstractmethod
     def catch_up(self) -> None:
@@ -96,7 +96,7 @@ class _File:
         self._freed_bytes = 0
 
     def appended(self) -> Iterator[bytes]:
-        """Yield what was appended since the last call."""
+        """Yield the bytes appended since the last call."""
         while chunk := os.pread(self._descriptor, CHUNK_BYTES, self._read_bytes):
             self._read_bytes += len(chunk)
             yield chunk

@@ -23,7 +23,7 @@ class Load(Protocol):
 
     @property
     def dropped_lines(self) -> int:
-        """How many lines came faster than they were taken."""
+        """The number of lines that were dropped, since they came faster than they were read."""
 
     @property
     def pid(self) -> int:

@@ -37,7 +37,7 @@ class Line:
 
 @dataclass(frozen=True)
 class StreamEnd:
-    """The end of a stream."""
+    """Sent by a stream's reader after its last line: the program closed it."""
 
     stream: str
 
@@ -72,7 +72,7 @@ class LoadProcess:
 
     @property
     def dropped_lines(self) -> int:
-        """How many lines came faster than they were taken."""
+        """The number of lines that were dropped, since they came faster than they were read."""
         return self._lines.dropped
 
     @property

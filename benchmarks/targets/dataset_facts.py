@@ -9,7 +9,7 @@ from benchmarks.engines.base import Tables
 
 @dataclass(frozen=True)
 class DatasetFacts:
-    """What a database holds of the wanted tables; sizes in bytes, `free_bytes` None where it can't be known.
+    """The wanted tables as a database has them; sizes in bytes, `free_bytes` None where it can't be known.
 
     `scale` is their size in the engine's own unit, None where unknown. `unfinished` tables were left by a broken-off
     preparation; `oids` are in the order of `tables`.
@@ -31,12 +31,12 @@ class DatasetFacts:
 
     @property
     def tables_exist(self) -> bool:
-        """Whether any of the tables exists."""
+        """True if any of the tables exists."""
         return bool(self.tables)
 
     @property
     def complete(self) -> bool:
-        """Whether all tables exist and are finished, with rows unless they must be empty."""
+        """True if all tables exist and are finished, with rows unless they must be empty."""
         whole = len(self.tables) == len(self.wanted.names) and not self.unfinished
         return whole and bool(self.scale) != self.wanted.needed_empty
 
@@ -47,7 +47,7 @@ class DatasetFacts:
 
     @property
     def sized(self) -> str:
-        """Their size in words."""
+        """The size of the wanted tables, as their engine words it."""
         return self.wanted.of_size(self.scale)
 
     def fits(self, size_bytes: int) -> bool | None:

@@ -86,7 +86,7 @@ class ConsoleLogin(TypedDict, total=False):
 
 
 class EndpointValues(EndpointColumns, total=False):
-    """What forms and API clients give of an external endpoint, once it is validated."""
+    """The validated input of forms and API clients about an external endpoint."""
 
     uri: Required[str]
     console_password: str

@@ -75,12 +75,12 @@ class Target:
 
     @property
     def pooled(self) -> bool:
-        """Whether a pooler is between the load and the server."""
+        """True if a pooler is between the load and the server."""
         return self.pool is not None or bool(self.external and self.external.pooled_by)
 
     @property
     def is_protected(self) -> bool:
-        """Whether a write needs the database's name typed; true for an unregistered server, whose owner is unknown."""
+        """True if a write needs the database's name typed; true for an unregistered server, whose owner is unknown."""
         return self.cluster is None or self.cluster.protected
 
     @property

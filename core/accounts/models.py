@@ -16,7 +16,7 @@ SECOND_USE_AFTER = timedelta(minutes=1)
 
 
 class Scope(models.TextChoices):
-    """What a token may do; `admin` includes the others."""
+    """The scopes of a token; `admin` includes the others."""
 
     READ = "read", _("read everything but passwords")
     RUN = "run", _("start and cancel runs (to follow them, add read)")
@@ -84,7 +84,7 @@ class ApiToken(models.Model):
 
     @property
     def is_limited(self) -> bool:
-        """Whether it is good for one record only; see `core.accounts.permissions.HasScope`."""
+        """True if it is good for one record only; see `core.accounts.permissions.HasScope`."""
         return self.limited_to is not None
 
     def allows(self, scope: str) -> bool:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-Scope = Mapping[str, Any]  # of one connection
+Scope = Mapping[str, Any]  # a connection's facts, as the ASGI specification lists them
 Message = Mapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]

@@ -4,7 +4,7 @@ from uuid import UUID
 
 
 def id_of(text: str) -> UUID | None:
-    """Parse a UUID; None where the text is none."""
+    """Parse a UUID; None for another text."""
     try:
         return UUID(text)
     except ValueError:

@@ -7,7 +7,7 @@ TASKS = "celery"  # Celery's own default: applies, checks and the periodic tasks
 
 
 class WorkerKind(StrEnum):
-    """Which queues a worker takes from (POOLDECK_WORKER)."""
+    """The queues that a worker takes from (POOLDECK_WORKER)."""
 
     ALL = "all"
     RUNS = "runs"

@@ -23,7 +23,7 @@ FORMATS = {"uuid": "5f0c1f5e-8a56-4d0e-9a40-6b6f2d3c7e11", "date-time": "2026-03
 
 @dataclass(frozen=True, kw_only=True)
 class Examples:
-    """What a room says of its operations.
+    """The examples and descriptions that a room gives of its operations.
 
     `fields` has values by the name of a field, and `components` by those of its component and field. `requests` has
     pairs of summary and body by operation, `responses` bodies, and `changes` what an answer has other than usual.

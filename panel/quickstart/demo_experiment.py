@@ -61,7 +61,7 @@ class Api:
 
 
 class ArmRun(TypedDict):
-    """A run of an arm."""
+    """A run of an arm as the API returns it, as far as it is read here."""
 
     number: int
     outcome: str
@@ -89,7 +89,7 @@ class Arm(TypedDict):
 
 
 class Progress(TypedDict):
-    """How many runs have ended, out of how many."""
+    """The number of runs that have ended, and that of all."""
 
     done: int
     total: int

@@ -86,7 +86,7 @@ class Web(PanelProgram):
 
     @property
     def url(self) -> str:
-        """Where people point the browser."""
+        """The URL for the browser."""
         return address(self.port, is_https=self.tls is not None)
 
     @property
@@ -162,5 +162,5 @@ class Beat(PanelProgram):
 
     @property
     def argv(self) -> list[str]:
-        """Without a pid file: the home's lock keeps a second one away."""
+        """The command line; without a pid file, since the home's lock keeps a second one away."""
         return [sys.executable, "-m", "celery", "-A", "panel", "beat", "--pidfile=", "--loglevel", "WARNING"]

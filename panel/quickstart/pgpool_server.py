@@ -36,7 +36,7 @@ class PgpoolServer(Server):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it waits for its clients to leave (SIGTERM): its PCP process is gone, busy children listen on."""
+        """True if it waits for its clients to leave (SIGTERM): its PCP process is gone, busy children listen on."""
         return self.has_lost(not any("PCP" in title for title in self._titles_of_children()))
 
     def ask_to_stop(self) -> None:

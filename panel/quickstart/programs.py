@@ -121,12 +121,12 @@ class Program:
 
     @property
     def has_ended(self) -> bool:
-        """Whether it was started and has ended without being stopped."""
+        """True if it was started and has ended without being stopped."""
         return self.process is not None and self.process.poll() is not None
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it says itself that it is about to end, as somebody asked it to."""
+        """True if it says itself that it is about to end, as somebody asked it to."""
         return False
 
     def given_up(self) -> None:

@@ -113,7 +113,7 @@ class PostgresServer(Server):
 
     @property
     def cluster_folder(self) -> Path:
-        """Where initdb put the files."""
+        """The folder that initdb made."""
         return self.home / "cluster"
 
     @property
@@ -125,7 +125,7 @@ class PostgresServer(Server):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it shuts down: by a smart shutdown (SIGTERM) for as long as any session stays."""
+        """True if it shuts down: by a smart shutdown (SIGTERM) for as long as any session stays."""
         return leftovers.is_stopping(self.cluster_folder / "postmaster.pid")
 
     def prepare(self) -> None:
@@ -208,7 +208,7 @@ class RedisServer(Server):
 
     @property
     def url(self) -> str:
-        """What REDIS_URL takes."""
+        """The value for REDIS_URL."""
         return f"redis://:{self.password}@{self.host}:{self.port}/0"
 
     def prepare(self) -> None:
@@ -248,7 +248,7 @@ class PgBouncerServer(Server):
 
     @property
     def is_stopping(self) -> bool:
-        """Whether it waits for its clients to leave: since 1.23 after SIGTERM, it then closes its TCP sockets."""
+        """True if it waits for its clients to leave: since 1.23 after SIGTERM, it then closes its TCP sockets."""
         return self.has_lost(is_free(self.port, self.host))
 
     @property

@@ -28,12 +28,12 @@ class Situation:
 
     @property
     def keeps_prepared(self) -> bool:
-        """Whether statements prepared by the protocol survive in this pool."""
+        """True if statements prepared by the protocol survive in this pool."""
         return self.mode == Mode.SESSION or self.limits.keeps_prepared
 
     @property
     def refuses_digits(self) -> bool:
-        """Whether the pooler is known to refuse clients that send extra_float_digits when they connect."""
+        """True if the pooler is known to refuse clients that send extra_float_digits when they connect."""
         return self.limits.checks_startup and self.limits.ignored is not None and DIGITS not in self.limits.ignored
 
 

@@ -13,7 +13,7 @@ IGNORED, TRACKED = "ignore_startup_parameters", "track_extra_parameters"
 
 @dataclass(frozen=True)
 class ClientLimits:
-    """What a PgBouncer takes from clients; names of parameters are in lower case.
+    """The limits and parameters that a PgBouncer accepts; names of parameters are in lower case.
 
     `ignored` are the start-up parameters that it accepts without effect (None: unknown, since its console did not
     answer), `tracked` those that it keeps for each client beside the usual ones, where the server reports them.
@@ -29,7 +29,7 @@ class ClientLimits:
 
     @property
     def keeps_prepared(self) -> bool:
-        """Whether statements prepared by the protocol outlive a transaction."""
+        """True if statements prepared by the protocol outlive a transaction."""
         return self.version >= KEEPS_PREPARED and self.max_prepared > 0
 
     def keeps(self, parameter: str, *, reported: bool) -> bool:

@@ -35,7 +35,7 @@ QUESTIONS: Mapping[str, Text] = {
 
 @dataclass(frozen=True)
 class Answer:
-    """What a release of a kind does; `is_stronger`: no other does more."""
+    """The behavior of a release of a kind; `is_stronger`: no other does more."""
 
     kind: str
     text: Text

@@ -53,7 +53,7 @@ class StatementsExtension:
 
 @dataclass(frozen=True)
 class Report:
-    """What was found, what was checked (`examined`: phrases), and what could not be (`limits`: sentences)."""
+    """The findings, the checks made (`examined`: phrases), and those that could not be made (`limits`: sentences)."""
 
     findings: list[Finding] = field(default_factory=list)
     examined: list[str] = field(default_factory=list)

@@ -44,5 +44,5 @@ WORDS = {
 
 
 def of(mode: str) -> ModeWords:
-    """Return the sentences of a mode."""
+    """Return a mode's sentences: its rule, what works, what it costs, and what clients have to do."""
     return WORDS[Mode(mode)]

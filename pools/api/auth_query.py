@@ -17,7 +17,7 @@ from pools.provisioning.auth_query import Finding
 
 
 class FindingSerializer(serializers.Serializer[Finding]):
-    """Whether inbound users can be looked up in a database, and if not, why."""
+    """The result of a test look-up of inbound users in a database, with the reason of a failure."""
 
     database = serializers.CharField()
     works = serializers.BooleanField()

@@ -33,7 +33,7 @@ class HabitSerializer(serializers.Serializer[Finding]):
 
 
 class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
-    """What was found, what was checked, and what could not be checked."""
+    """The findings, the checks made, and those that could not be made."""
 
     findings = HabitSerializer(many=True)
     looked = serializers.ListField(source="examined", child=serializers.CharField())
@@ -41,7 +41,7 @@ class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
 
 
 class AdviceSerializer(serializers.Serializer[client_advice.Advice]):
-    """What one client has to change; `needed` is false if it works unchanged."""
+    """The change that one client needs; `needed` is false if it works unchanged."""
 
     client = serializers.CharField()
     text = serializers.CharField()
@@ -58,7 +58,7 @@ class ClientsAdvice(TypedDict):
 
 
 def advice_of(now: Situation) -> ClientsAdvice:
-    """Return what clients have to change in this situation."""
+    """Return one piece of advice per client library for this situation."""
     return {
         "keeps_prepared": now.keeps_prepared,
         "general": client_advice.general(now),

@@ -33,7 +33,7 @@ class _AskedSerializer(serializers.Serializer[Any]):
 
 
 class ConnectionActions:
-    """`connection/` of a cluster."""
+    """`connection/`: the addresses of a cluster's nodes as connection strings, and its list of CA files."""
 
     get_object: Any
 

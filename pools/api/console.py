@@ -20,7 +20,7 @@ from pools.models import Entry
 
 
 class PauseSerializer(KnownFields):
-    """How long to wait for running transactions, and how long the pause lasts."""
+    """The seconds to wait for running transactions, and those that the pause lasts."""
 
     deadline_s = serializers.IntegerField(
         default=DEADLINE_S, min_value=1, max_value=LONGEST_DEADLINE_S, help_text=_("Seconds to wait; then 409")

@@ -28,7 +28,7 @@ FORMAT = OpenApiParameter("as", enum=list(connection_strings.FORMATS), default="
 
 
 class SourceSerializer(serializers.Serializer[LineSource]):
-    """Where the line of an entry stands."""
+    """The file and line of an entry."""
 
     file = serializers.CharField()
     line = serializers.IntegerField()
@@ -109,7 +109,7 @@ class EntryActions(GenericViewSet[Pooler]):
 
 
 class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
-    """What clients can name on all poolers; `managed=false` lists what no pool of the panel stands for."""
+    """The names that clients can connect to on all poolers; `managed=false` lists those without a pool of the panel."""
 
     queryset = Entry.objects.select_related("pooler", "cluster", "pool__pooler", "pool__cluster")
     serializer_class = EntrySerializer

@@ -76,7 +76,7 @@ def range_of(request: Request) -> Range:
 
 
 class PoolHistoryView(APIView):
-    """The history of a pool."""
+    """`pools/ID/history/`: the figures of a pool over a range, averaged in steps."""
 
     @extend_schema(parameters=[RANGE], responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:

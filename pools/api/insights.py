@@ -63,7 +63,7 @@ class TransactionSerializer(serializers.Serializer[Transaction]):
 
 
 class WaitSerializer(serializers.Serializer[Wait]):
-    """What sessions that are not idle wait for; empty: nothing."""
+    """The event that sessions that are not idle wait for; empty: they run."""
 
     type = serializers.CharField(allow_blank=True)
     event = serializers.CharField(allow_blank=True)

@@ -32,7 +32,7 @@ class WatchSerializer(KnownFields):
 
 
 class WatchedLineSerializer(serializers.Serializer[Outcome]):
-    """What became of one line; a `failed` one has no pooler, and its `error` says why."""
+    """The outcome of one line; a `failed` one has no pooler, and its `error` says why."""
 
     line = serializers.IntegerField(source="line.number")
     text = serializers.CharField(source="line.text", help_text=_("Without the password of a URI"))

@@ -58,7 +58,7 @@ class RestrictedSerializer(serializers.Serializer[dict[str, list[UUID]]]):
 
 
 class AccessActions(GenericViewSet[Pooler]):
-    """Who may log in to the pools of a PgBouncer."""
+    """The users that may log in to the pools of a PgBouncer."""
 
     @extend_schema(responses=PoolAccessSerializer, filters=False)
     @action(detail=True)

@@ -22,7 +22,7 @@ OF_ALLOWED_USERS = _(
 
 
 class EndpointSerializer(serializers.Serializer[Endpoint]):
-    """Where clients of a pool log in, without the password."""
+    """The address at which clients of a pool log in, without the password."""
 
     host = serializers.CharField()
     port = serializers.IntegerField()

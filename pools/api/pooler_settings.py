@@ -31,7 +31,7 @@ TOO_EARLY = _("register it first: its settings depend on its release")
 
 
 class DesiredSettings(TypedDict, total=False):
-    """What an edit of a pooler says of its settings; None removes one."""
+    """The settings in an edit of a pooler; None removes one."""
 
     settings: dict[str, object]
     user_settings: dict[str, dict[str, object]]
@@ -84,7 +84,7 @@ class SettingSerializer(serializers.Serializer[SettingRow]):
 
 
 class SettingsActions(GenericViewSet[Pooler]):
-    """Actions of a pooler on its settings."""
+    """`settings/` of a pooler: all of its release with default, stored and live value, and their change."""
 
     @extend_schema(responses=SettingSerializer(many=True), filters=False)
     @action(detail=True, url_path="settings")

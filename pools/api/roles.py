@@ -26,7 +26,7 @@ ONCE = {"Cache-Control": "no-store"}
 
 
 class OwnedSerializer(serializers.Serializer[OwnedObjects]):
-    """How many objects a role owns in a database, or, where that is empty, how many databases or tablespaces."""
+    """The objects that a role owns in a database, or, where that is empty, its databases or tablespaces."""
 
     database = serializers.CharField(allow_blank=True)
     kind = serializers.CharField(help_text=_("object, database, tablespace or shared object"))

@@ -83,21 +83,21 @@ class NodeSerializer(serializers.ModelSerializer[ClusterNode]):
 
 
 class Address(TypedDict):
-    """Where a server listens."""
+    """The host and port on which a server listens."""
 
     host: str
     port: int
 
 
 class AddressSerializer(serializers.Serializer[Address]):
-    """Where a server listens."""
+    """The host and port on which a server listens."""
 
     host = serializers.CharField()
     port = serializers.IntegerField()
 
 
 class ShownStatus(TypedDict):
-    """What `ClusterStatusSerializer` shows, whose fields describe each."""
+    """The values of `ClusterStatusSerializer`, whose fields describe each."""
 
     state: str
     server_version: str
@@ -117,7 +117,7 @@ class ShownStatus(TypedDict):
 
 
 class ClusterStatusSerializer(serializers.Serializer[ShownStatus]):
-    """What the last check found, and the connections that pools may take."""
+    """The findings of the last check, and the connections that pools may take."""
 
     state = serializers.ChoiceField(ClusterState.choices)
     server_version = serializers.CharField(allow_blank=True)
@@ -330,7 +330,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
 
     @extend_schema_field(serializers.CharField())
     def get_processes_awaited(self, pooler: Pooler) -> str:
-        """Return what an apply still waits for, until it has read back all `desired_processes`."""
+        """Return a sentence about the processes not yet read back; empty once all `desired_processes` were."""
         return KINDS[pooler.kind].processes_awaited(pooler)
 
     @extend_schema_field(AdvisorySerializer(many=True))
@@ -340,7 +340,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
 
 
 class AskedApplySerializer(KnownFields):
-    """What to do with manual edits of the files; without a choice they stay."""
+    """The choice between adopting manual edits of the files and overwriting them; without one they stay."""
 
     drift = serializers.ChoiceField(["adopt", "overwrite"], required=False)
 
@@ -353,7 +353,7 @@ class FileSerializer(serializers.Serializer[ShownFile]):
 
 
 class ConfigSerializer(serializers.Serializer[LiveFiles]):
-    """What is live on a pooler: the revision's number and its files."""
+    """The live configuration of a pooler: the revision's number and its files."""
 
     state = serializers.CharField(
         help_text=_(

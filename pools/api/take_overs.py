@@ -45,7 +45,7 @@ class AskedTakeOverSerializer(KnownFields):
 
 
 class PlaceSerializer(serializers.Serializer[Any]):
-    """Where a line stands."""
+    """The file and line of an entry."""
 
     file = serializers.CharField()
     line = serializers.IntegerField()
@@ -83,7 +83,7 @@ class ProposedPoolSerializer(serializers.Serializer[Any]):
 
 
 class ProposedEntrySerializer(serializers.Serializer[Any]):
-    """What becomes of an entry; `register` is the address of a server that no cluster is registered for."""
+    """The pool that an entry becomes, or why it stays; `register`: the server's address, where no cluster has it."""
 
     name = serializers.CharField()
     becomes = serializers.ChoiceField([POOL, KEPT])
@@ -104,14 +104,14 @@ class ReadFileSerializer(serializers.Serializer[Any]):
 
 
 class FileChangeSerializer(serializers.Serializer[Any]):
-    """What a take-over would change in one file."""
+    """The unified diff of one file that a take-over would change."""
 
     file = serializers.CharField()
     diff = serializers.CharField(help_text=_("As diff -u writes it, secrets masked"))
 
 
 class TakeOverPreviewSerializer(serializers.Serializer[Any]):
-    """What a take-over would do; with any of `blockers` it can't be asked for."""
+    """The effects of a take-over; with any of `blockers` it can't be asked for."""
 
     entries = ProposedEntrySerializer(many=True)
     files = ReadFileSerializer(many=True)

@@ -32,7 +32,7 @@ class ChangedRule(TypedDict, total=False):
 
 
 class ChangedBound(TypedDict, total=False):
-    """What `BoundSerializer` accepts, validated."""
+    """The validated input of `BoundSerializer`."""
 
     enabled: bool
     rule: ChangedRule
@@ -80,12 +80,12 @@ class ThresholdViewSet(GenericViewSet[Threshold]):
 
     @extend_schema(responses=BoundSerializer(many=True))
     def list(self, request: Request) -> Response:
-        """List the thresholds of all kinds."""
+        """List the threshold in force for each event kind: the stored one, or the default."""
         page: Any = self.paginate_queryset(list(thresholds.bounds().values()))
         return self.get_paginated_response(BoundSerializer(page, many=True).data)
 
     def retrieve(self, request: Request, kind: str) -> Response:
-        """Return the thresholds of one kind."""
+        """Return the threshold in force for one event kind: the stored one, or the default."""
         return Response(BoundSerializer(_bound(kind)).data)
 
     def partial_update(self, request: Request, kind: str) -> Response:

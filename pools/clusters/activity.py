@@ -22,7 +22,7 @@ from pools.clusters.topology import Place
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
 
-Row = dict[str, Any]  # as psycopg types it; a query's own columns have a type where they are read
+Row = dict[str, Any]  # psycopg knows no columns: they get their types where a row is read
 Cursor = psycopg.Cursor[Row]
 
 NAMES_SHOWN = 8
@@ -169,7 +169,7 @@ class IdleMemory:
 
     @property
     def basis(self) -> str:
-        """Where the figures come from, in a sentence."""
+        """The source of the figures, as a sentence."""
         if self.measured is None:
             return self._estimated
         counted = {"processes": self.measured.processes, "connections": self.connections}
@@ -204,7 +204,7 @@ class IdleMemory:
 
     @property
     def total(self) -> Range:
-        """The memory of all of them."""
+        """The bytes that all idle sessions hold together, as a range."""
         return Range(*(size * self.connections for size in self.each))
 
 
@@ -226,7 +226,7 @@ class Transaction(TypedDict):
 
 
 class Wait(TypedDict):
-    """What some sessions that are not idle wait for."""
+    """An event that sessions that are not idle wait for, and their number."""
 
     type: str
     event: str

@@ -20,7 +20,7 @@ DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # values of PgBouncer's
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where to log in and as whom; `sslrootcert` and its like are paths or empty, no `repr` shows the password.
+    """An address with a login; `sslrootcert` and its like are paths or empty, no `repr` shows the password.
 
     `parameters` are further words of libpq with their values, which a user gave with the endpoint.
     """
@@ -42,12 +42,12 @@ class Endpoint:
 
     @property
     def is_socket(self) -> bool:
-        """Whether the host is the directory of a Unix socket."""
+        """True if the host is the directory of a Unix socket."""
         return self.host.startswith("/")
 
     @property
     def is_verified(self) -> bool:
-        """Whether the server proves its identity before a password is sent: a socket, or verified TLS."""
+        """True if the server proves its identity before a password is sent: a socket, or verified TLS."""
         return self.is_socket or self.sslmode in (SslMode.VERIFY_CA, SslMode.VERIFY_FULL)
 
     @property

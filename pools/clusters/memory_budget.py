@@ -96,7 +96,7 @@ class MemoryBudget:
 
     @property
     def system(self) -> int:
-        """What is assumed for the operating system."""
+        """The bytes assumed for the operating system."""
         if self.memory is None:
             return SYSTEM_LEAST
         return max(min(SYSTEM_LEAST, int(self.memory * SYSTEM_MOST_SHARE)), int(self.memory * SYSTEM_SHARE))
@@ -108,12 +108,12 @@ class MemoryBudget:
 
     @property
     def over_by(self) -> int | None:
-        """How many bytes the sum is over the memory; negative where it fits."""
+        """The bytes by which the sum exceeds the memory; negative where it fits."""
         return None if self.memory is None else self.total - self.memory
 
     @property
     def fits(self) -> bool | None:
-        """Whether the memory is at least the sum of the terms; None where it is unknown."""
+        """True if the memory is at least the sum of the terms; None where it is unknown."""
         return None if self.over_by is None else self.over_by <= 0
 
     @property
@@ -145,12 +145,12 @@ class MemoryBudget:
 
     @property
     def memory_at(self) -> float | None:
-        """Where the memory ends on that bar, in percent."""
+        """The position on that bar at which the memory ends, in percent."""
         return None if self.memory is None else round(100 * self.memory / max(self.total, self.memory), 2)
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """What to change so that the rule holds."""
+        """The changes of which each makes the rule hold."""
         return tuple(_changes(self)) if self.memory else ()
 
 

@@ -30,7 +30,7 @@ class InvalidNode(InvalidValues):
 
 
 class NodeValues(TypedDict, total=False):
-    """What `add` takes."""
+    """The fields that `add` accepts."""
 
     host: str
     port: int
@@ -151,7 +151,7 @@ def _leads_already(cluster: Cluster) -> bool:
 
 
 def _same_system(cluster: Cluster, finding: Finding) -> bool:
-    """Whether both identifiers are known, and so equal: `identity_problem` refused others."""
+    """Return whether both identifiers are known, and so equal: `identity_problem` refused others."""
     return bool(finding["system_identifier"] and topology.identifier_of(cluster))
 
 
@@ -186,17 +186,17 @@ class ServerRow:
 
     @property
     def found(self) -> ClusterStatus | ClusterNode:
-        """What the last check found."""
+        """The findings of the last check."""
         return self.place.found
 
     @property
     def is_online(self) -> bool:
-        """Whether the server answered the last check."""
+        """True if the server answered the last check."""
         return self.found.state == ClusterState.ONLINE
 
     @property
     def is_cut_off(self) -> bool:
-        """Whether it is a standby that answers, and receives nothing."""
+        """True if it is a standby that answers, and receives nothing."""
         return self.is_online and self.place.role == NodeRole.STANDBY and not self.found.streaming
 
 

@@ -37,7 +37,7 @@ class ProcessMemory:
 
     @property
     def counts_shared(self) -> bool:
-        """Whether `own` holds a share of the shared memory too: that share is never 0, code is shared as well."""
+        """True if `own` holds a share of the shared memory too: that share is never 0, code is shared as well."""
         return self.own == self.proportional
 
 

@@ -14,7 +14,7 @@ Cursor = psycopg.Cursor[dict[str, Any]]
 
 
 class Part(TypedDict, total=False):
-    """What a check finds of one server, by the fields of `pools.models.check_result.CheckResult`."""
+    """The findings about one server, by the fields of `pools.models.check_result.CheckResult`."""
 
     state: str
     error: str
@@ -30,7 +30,7 @@ class Part(TypedDict, total=False):
 
 
 class Finding(Part, total=False):
-    """What a check finds of a server, and of the cluster where the server is its primary: see `ClusterStatus`."""
+    """The findings about a server, and about the cluster where the server is its primary: see `ClusterStatus`."""
 
     server_version: str
     server_version_num: int

@@ -33,7 +33,7 @@ class Place:
 
     @property
     def found(self) -> ClusterStatus | ClusterNode:
-        """What its last check found; an empty record before the first."""
+        """The findings of its last check; an empty record before the first."""
         return self.node or getattr(self.cluster, "status", None) or ClusterStatus(cluster=self.cluster)
 
     @property

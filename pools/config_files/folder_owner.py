@@ -30,7 +30,7 @@ class FolderOwner:
 
     @property
     def is_here(self) -> bool:
-        """Whether this process has the folder, as far as is known."""
+        """True if this process has the folder, as far as is known."""
         return self.generator in ("", settings.GENERATOR)
 
     @property
@@ -40,7 +40,7 @@ class FolderOwner:
 
     @property
     def is_silent(self) -> bool:
-        """Whether requested checks don't happen."""
+        """True if requested checks don't happen."""
         return self.silence_s > SILENT_AFTER.total_seconds()
 
     @property
@@ -50,7 +50,7 @@ class FolderOwner:
 
     @property
     def missed(self) -> str:
-        """Which worker does not check the folder, where it is silent, and what that means."""
+        """A sentence that names the worker that does not check the folder; empty while it is not silent."""
         if self.generator:
             return _(
                 "No worker of generator %(generator)s checks its files, though a check is requested twice a minute, so "
@@ -72,7 +72,7 @@ class FolderOwner:
 
 
 def of(pooler: Pooler) -> FolderOwner:
-    """Return the owner of one pooler's folder."""
+    """Return the owner of one pooler's folder; an empty one where the pooler's record is gone."""
     return of_all([pooler]).get(pooler.pk, FolderOwner())
 
 

@@ -66,7 +66,7 @@ class ConnectionTarget:
 
 @dataclass(frozen=True)
 class BoxChoices:
-    """What the viewer chose: the password shown or not, the endpoint, the format per endpoint and its framework.
+    """The viewer's choices: the password shown or not, the endpoint, the format per endpoint and its framework.
 
     `role` is the role that a pool of the inbound user is shown for. `asks`: the viewer's own password is required
     before another is shown; `error` is why the given one was refused.

@@ -52,7 +52,7 @@ _UNCHANGED = {  # The keys are a field of `Condition` and its value, which is no
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command changed, read back from the console; `detail` is a sentence for people."""
+    """The effect of a command, read back from the console; `detail` is a sentence for people."""
 
     condition: Condition
     paused_until: datetime | None

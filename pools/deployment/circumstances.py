@@ -80,7 +80,7 @@ class Login:
 
     @property
     def server(self) -> tuple[UUID, Address]:
-        """Cluster and address of the server."""
+        """The id of the cluster, and host and port of its server."""
         return self.pool.cluster_id, self.at
 
     @property

@@ -47,9 +47,9 @@ class LiveFiles(TypedDict):
     revision: int | None  # the number of the last applied one
     files: list[ShownFile]
     error: NotRequired[str]
-    is_overridden: NotRequired[bool]  # whether somebody edited the panel's part
+    is_overridden: NotRequired[bool]  # True if somebody edited the panel's part
     generator: NotRequired[str]  # the other one that has the files
-    looked_at: NotRequired[datetime | None]  # when the worker there did last
+    looked_at: NotRequired[datetime | None]  # the worker's last look at the folder
 
 
 def live_files(pooler: Pooler) -> LiveFiles:

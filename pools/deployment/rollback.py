@@ -265,7 +265,7 @@ class Part:
 
     @property
     def more(self) -> int:
-        """How many are not shown."""
+        """The number of those that are not shown."""
         return len(self.whom) - len(self.named)
 
 

@@ -75,7 +75,7 @@ class SpecWriter:
         self._rest: dict[tuple[object, ...], str] = {}
 
     def line(self, pool: Pool) -> str:
-        """Return the JSON of `of_pool`."""
+        """Return `of_pool` as one line of JSON that begins with the id."""
         if pool.settings:
             return json.dumps(of_pool(pool))
         key = SHARED(pool)

@@ -16,7 +16,7 @@ POOL, KEPT = "pool", "kept"  # what an entry becomes
 
 
 class Proposal(Protocol):
-    """What becomes of one entry: a `pool`, unsaved, or it is kept as it is `because`."""
+    """The fate of one entry: it becomes a `pool`, unsaved, or it is kept as it is `because`."""
 
     @property
     def pool(self) -> Pool | None: ...
@@ -52,7 +52,7 @@ class Plan(Protocol):
 
 
 class Release(Protocol):
-    """What letting go would do: `pools` become entries again, `lost` ones exist only in the panel's file."""
+    """The effects of letting go: `pools` become entries again, `lost` ones exist only in the panel's file."""
 
     @property
     def pools(self) -> list[Pool]: ...
@@ -67,7 +67,7 @@ class Release(Protocol):
 
 
 class TakeOverSteps(ABC):
-    """What a kind does; `names` are those of the entries that may become pools, None for all that can."""
+    """The steps of a kind; `names` are those of the entries that may become pools, None for all that can."""
 
     @abstractmethod
     def planned(
@@ -93,7 +93,7 @@ class TakeOverSteps(ABC):
 
     @abstractmethod
     def preview_release(self, pooler: Pooler) -> Release:
-        """Return what letting go would do. Raises `IllegalTransition` for a pooler that was not taken over."""
+        """Return the effects of letting go. Raises `IllegalTransition` for a pooler that was not taken over."""
 
     @abstractmethod
     def request_release(self, pooler: Pooler, author: User | None = None) -> TakeOver:

@@ -29,7 +29,7 @@ def resume(pooler: Pooler) -> None:
 
 
 def preview_release(pooler: Pooler) -> Release:
-    """Return what letting go would do; raises `IllegalTransition` for a pooler that was not taken over."""
+    """Return the effects of letting go; raises `IllegalTransition` for a pooler that was not taken over."""
     return STEPS[active_take_over(pooler).pooler.kind].preview_release(pooler)
 
 

@@ -291,7 +291,7 @@ class PoolForm(PanelForm):
 
     @property
     def further_open(self) -> bool:
-        """Whether a further setting has a value or an error, so that the section must be open."""
+        """True if a further setting has a value or an error, so that the section must be open."""
         return any(field.value() or field.errors for _, field in self.further_rows)
 
     def _find_cluster(self) -> Cluster | None:
@@ -343,14 +343,14 @@ class PoolForm(PanelForm):
 
     @property
     def offers_standby(self) -> bool:
-        """Whether the form shows the choice of a target: a standby is known, or was chosen."""
+        """True if the form shows the choice of a target: a standby is known, or was chosen."""
         chosen = self["target"]
         known = self.chosen_cluster and topology.standbys(self.chosen_cluster)
         return bool(known or chosen.errors or chosen.value() == NodeRole.STANDBY)
 
     @property
     def asks_password(self) -> bool:
-        """Whether the panel does not know the chosen user's password yet."""
+        """True if the panel does not know the chosen user's password yet."""
         user = self["user"].value()
         return bool(user and self.chosen_cluster and self.chosen_cluster.password_of(user) is None)
 

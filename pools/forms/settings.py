@@ -43,7 +43,7 @@ class ValuesForm(PanelForm):
         return cleaned
 
     def rows(self) -> list[tuple[Setting, forms.BoundField]]:
-        """Return each setting with its field."""
+        """Pair each setting with its bound field, in the catalog's order."""
         return [(setting, self[name]) for name, setting in self.settings.items()]
 
     def values(self) -> dict[str, str | None]:

@@ -14,7 +14,7 @@ from pools.monitoring.thresholds import Bound, Watch
 
 
 class ThresholdsForm(forms.Form):
-    """For each event kind: whether it is monitored, its bounds where it has any, and for how long they must hold."""
+    """Form that asks of each event kind whether it is monitored, for its bounds, and how long they must hold."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

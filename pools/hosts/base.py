@@ -49,7 +49,7 @@ class CompletedCommand:
 
 
 class Access(NamedTuple):
-    """Who may read a file: its owner and its mode."""
+    """The owner and the mode of a file."""
 
     uid: int
     gid: int
@@ -76,7 +76,7 @@ class FileFacts:
 
     @property
     def is_file(self) -> bool:
-        """Whether it is a regular file, and no link to one."""
+        """True if it is a regular file, and no link to one."""
         return self.mode.startswith("-")
 
 
@@ -200,7 +200,7 @@ class HostConnection(ABC):
 
 @cache
 def script(name: str) -> str:
-    """Return the text of a script."""
+    """Read a shell script of `SCRIPTS` by its file name, once per process."""
     return (SCRIPTS / name).read_text()
 
 
@@ -210,7 +210,7 @@ def quoted(argv: Sequence[str]) -> str:
 
 
 def not_regular(path: str) -> OSError:
-    """Return the error for what is no file."""
+    """Return an OSError about a path that leads to something other than a regular file, such as a folder."""
     return OSError(_("%(path)s is not a regular file") % {"path": PurePosixPath(path).name})
 
 

@@ -112,12 +112,12 @@ class Client:
 
     @property
     def is_alive(self) -> bool:
-        """Whether the login has not been lost, as far as ssh knows."""
+        """True if the login has not been lost, as far as ssh knows."""
         return self.master is not None and self.master.poll() is None
 
     @property
     def log(self) -> Path:
-        """What ssh says of the login, and of each connection through a tunnel that its host did not open."""
+        """The file of ssh's own messages, also about each connection through a tunnel that its host refused."""
         return self.folder / "errors"
 
     @property

@@ -46,12 +46,12 @@ class Budget:
 
     @property
     def taken(self) -> int:
-        """What pools and all other entries take."""
+        """The connections that pools and all other entries take."""
         return self.allocated + self.unmanaged.connections
 
     @property
     def lasting(self) -> int:
-        """What is taken by pools that stay, and by other entries; warnings are about these."""
+        """The connections of pools that stay and of other entries; warnings are about these."""
         return self.taken - self.for_experiments
 
     @property
@@ -61,7 +61,7 @@ class Budget:
 
     @property
     def over(self) -> int:
-        """How many more are given than available; 0 where that is unknown."""
+        """The connections given beyond those available; 0 where that is unknown."""
         return max(0, -self.free) if self.free is not None else 0
 
 
@@ -273,7 +273,7 @@ def _figures(budget: Budget, *, has_own: bool) -> str:
 
 
 def allowed_by(spec: Pool, author: models.Model | None, existing: Pool | None = None) -> str:
-    """Return who allowed to exceed the budget: the author, or the last who did; empty while the pool fits."""
+    """Return the name of who allowed to exceed the budget: the author, or the last one; empty while the pool fits."""
     (_target, figures), needed = _tightest(spec, existing), needed_by(spec)
     if figures.free is None or needed <= figures.free:
         return ""

@@ -48,7 +48,7 @@ class InvalidCluster(InvalidValues):
 
 
 class ClusterValues(TypedDict, total=False):
-    """What `register` and `change` take; what is not given stays, or has its default."""
+    """The fields that `register` and `change` accept; those left out keep their value or their default."""
 
     name: str
     host: str

@@ -15,7 +15,7 @@ NONE = -1
 
 
 class Limits(NamedTuple):
-    """Of the role that a pool logs in as, and of its database."""
+    """The connection limits of the role that a pool logs in as, and of its database."""
 
     of_role: int = NONE
     of_database: int = NONE

@@ -20,7 +20,7 @@ SHOWN = 50
 
 
 class FetchState(models.TextChoices):
-    """What is known of the files that a token fetched last."""
+    """The state of the files that a token fetched last."""
 
     NEVER = "never", _("never fetched")
     FIRST = "first", _("files to start with")

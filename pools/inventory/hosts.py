@@ -38,7 +38,7 @@ class InvalidHost(InvalidValues):
 
 
 class HostValues(TypedDict, total=False):
-    """What `register` and `change` take; what is not given stays, or has its default."""
+    """The fields that `register` and `change` accept; those left out keep their value or their default."""
 
     name: str
     address: str

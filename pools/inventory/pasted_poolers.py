@@ -41,7 +41,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a line: a new `pooler`, one that was registered before (`is_known`), or why there is none."""
+    """The outcome of a line: a new `pooler`, one that was registered before (`is_known`), or why there is none."""
 
     line: Line
     pooler: Pooler | None = None

@@ -62,7 +62,7 @@ class InvalidPooler(InvalidValues):
 
 
 class PoolerValues(TypedDict, total=False):
-    """What `register` and `change` take; what is not given stays, or has its default."""
+    """The fields that `register` and `change` accept; those left out keep their value or their default."""
 
     name: str
     kind: str
@@ -155,7 +155,7 @@ def change(
 
 @dataclass(frozen=True)
 class Place:
-    """From where the files of a pooler are read and written, before it is taken over."""
+    """The delivery and host by which a pooler's files are read and written, before it is taken over."""
 
     delivery: str
     ssh_host: Host | None

@@ -47,7 +47,7 @@ class InvalidPool(InvalidValues):
 
 
 class PoolValues(TypedDict, total=False):
-    """What `create` and `change` take; what is not given stays, or has its default."""
+    """The fields that `create` and `change` accept; those left out keep their value or their default."""
 
     name: str
     pooler: Pooler | UUID | str | None  # the record or its id

@@ -28,7 +28,7 @@ class InvalidEntry(InvalidValues):
 
 
 class ShelfValues(TypedDict, total=False):
-    """What `put` and `change` take; what is not given stays, or has its default."""
+    """The fields that `put` and `change` accept; those left out keep their value or their default."""
 
     size: str
     region: str
@@ -48,7 +48,7 @@ class NoneFits(PoolsError):
 
 @dataclass(frozen=True)
 class ClusterRequest:
-    """What a client asks for; empty texts and None: any. `version` is the major release, such as 15."""
+    """A client's request for a cluster; empty texts and None: any. `version` is the major release, such as 15."""
 
     name: str
     size: str = ""

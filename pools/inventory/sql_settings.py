@@ -69,9 +69,9 @@ _POOL_OF_UNKNOWN = gettext_lazy(
 
 
 class SqlRight(IntEnum):
-    """Which SQL a user may make a pooler run through a setting."""
+    """The SQL that a user may make a pooler run through a setting."""
 
-    NONE = 0  # only SQL that is known to be harmless
+    NONE = 0  # no SQL but what is known to be harmless
     ORDINARY = 1  # SQL that runs as roles other than superusers, with the scope admin
     ANY = 2  # a person who entered their own password recently, or the panel itself
 

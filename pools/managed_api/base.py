@@ -63,7 +63,7 @@ class ManagedView(APIView):
 
     @cached_property
     def reveals(self) -> bool:
-        """Whether the answer holds passwords; it is logged who gets them."""
+        """True if the answer holds passwords; it is logged who gets them."""
         shown = scopes.reveals(self.request)
         if shown:
             logger.info("request %s to %s shows passwords to %s", self.request_id, self.request.path, self.request.user)

@@ -59,7 +59,7 @@ class ClustersView(ManagedView):
 
 
 class ClusterDetailView(ClusterView):
-    """One cluster."""
+    """`/v2/databases/ID`: a cluster, or one that the operator's command is creating or deleting."""
 
     def get(self, request: Request, pk: str) -> Response:
         """Return the cluster, created or not; 409 with the reason where the operator's command failed."""
@@ -115,7 +115,7 @@ class MaintenanceView(ClusterView):
 
 
 class OptionsView(ManagedView):
-    """What a create can ask for."""
+    """The sizes, regions and versions that a create can ask for."""
 
     def get(self, request: Request) -> Response:
         """Return the regions, sizes and versions of the shelf's free clusters, and of the operator's commands."""
@@ -133,7 +133,7 @@ class OptionsView(ManagedView):
 
 @dataclass(frozen=True)
 class _Offer:
-    """What a create would get."""
+    """A cluster on the shelf that a create can get."""
 
     size: str
     region: str

@@ -36,7 +36,7 @@ class DatabaseView(ClusterView):
     """One database of a cluster."""
 
     def get(self, request: Request, pk: str, name: str) -> Response:
-        """Return the database."""
+        """Return `{db: {name}}`; 404 where the cluster lacks it."""
         return Response({"db": {"name": databases.find(self.cluster, name).name}})
 
     def delete(self, request: Request, pk: str, name: str) -> Response:

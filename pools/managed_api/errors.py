@@ -26,7 +26,7 @@ BAD_REQUEST, SERVER_ERROR = "bad_request", "server_error"
 
 
 class Unsupported(PoolsError):
-    """What the provider does with its own servers and this panel does not; the message says what to do instead."""
+    """An operation of the provider on its own servers that this panel lacks; the message says what to do instead."""
 
     status = 422
 

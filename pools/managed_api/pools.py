@@ -37,7 +37,7 @@ class PoolsView(ClusterView):
     write_scope = Scope.APPLY
 
     def get(self, request: Request, pk: str) -> Response:
-        """List the pools."""
+        """List the pools that people made, a page at a time; pools of experiments are left out."""
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
         found = self.cluster.pools.wanted().of_people().select_related("pooler")
         return paged(request, "pools", [shapes.pool(pool, passwords) for pool in found])
@@ -74,7 +74,7 @@ class PoolView(ClusterView):
     write_scope = Scope.APPLY
 
     def get(self, request: Request, pk: str, name: str) -> Response:
-        """Return the pool."""
+        """Return `{pool}`; its password is empty without the scope that reveals it."""
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
         return Response({"pool": shapes.pool(self._pool(name), passwords)})
 

@@ -17,7 +17,7 @@ WINDOW_S = 3600
 
 @dataclass(frozen=True)
 class Quota:
-    """What is left of a token's requests; `resets_at` is in seconds since 1970."""
+    """The requests that a token has left; `resets_at` is in seconds since 1970."""
 
     limit: int
     remaining: int
@@ -25,7 +25,7 @@ class Quota:
 
     @property
     def headers(self) -> dict[str, str]:
-        """The quota as headers of an answer."""
+        """The headers `ratelimit-limit`, `ratelimit-remaining` and `ratelimit-reset`."""
         return {
             "ratelimit-limit": str(self.limit),
             "ratelimit-remaining": str(max(0, self.remaining)),

@@ -32,7 +32,7 @@ Passwords = dict[str, str]
 
 
 class Window(TypedDict):
-    """When the provider would maintain a cluster."""
+    """The hours in which the provider would maintain a cluster."""
 
     day: str
     hour: str
@@ -41,7 +41,7 @@ class Window(TypedDict):
 
 
 class Connection(TypedDict):
-    """Where to log in; `ssl` is whether TLS is certain to be used."""
+    """An address with a login; `ssl` is whether TLS is certain to be used."""
 
     protocol: str
     uri: str
@@ -77,14 +77,14 @@ class UserShape(TypedDict):
 
 
 class Standby(TypedDict, total=False):
-    """Where to log in to a standby; nothing where there is none."""
+    """The addresses of a standby; left out where there is none."""
 
     standby_connection: Connection
     standby_private_connection: Connection
 
 
 class OfTheProvider(Standby):
-    """What this panel has no such thing as."""
+    """The provider's features that this panel lacks, empty."""
 
     maintenance_window: Window
     private_network_uuid: str

@@ -42,7 +42,7 @@ class UnsupportedView(ClusterView):
     """A part of a cluster that only the provider has."""
 
     def get(self, request: Request, pk: str, word: str) -> Response:
-        """Return that there is nothing."""
+        """Return the empty object that clients expect of this feature; raises `Unsupported` where there is none."""
         self._check(word)
         if word not in READS:
             raise Unsupported(str(REFUSALS[word]))

@@ -40,7 +40,7 @@ class UserView(ClusterView):
     """One user of a cluster."""
 
     def get(self, request: Request, pk: str, name: str) -> Response:
-        """Return the user."""
+        """Return `{user}`; 404 where the cluster lacks the role."""
         roles.find(self.cluster, name)
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
         return Response({"user": shapes.user(self.cluster, name, passwords)})

@@ -59,7 +59,7 @@ class Server(VersionedModel):
 
     @property
     def secret_owner(self) -> str:
-        """What the stored password is bound to: this login at this address (a new address needs it again)."""
+        """The context that the stored password is sealed with: its login and address (a new address needs it again)."""
         return f"{self._meta.model_name}:{self.pk}:{self.admin_user}@{self.host}:{self.port}"
 
     @property

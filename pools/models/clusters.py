@@ -53,7 +53,7 @@ class Cluster(Server):
 
 
 class ClusterStatus(CheckResult):
-    """What the last check found: whether the cluster's own address answered, and the figures of its primary."""
+    """The findings of the last check: whether the cluster's own address answered, and the figures of its primary."""
 
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="status", primary_key=True)
     server_version = models.CharField(max_length=100, default="")
@@ -84,7 +84,7 @@ class RolePassword(models.Model):
 
     @property
     def secret_owner(self) -> str:
-        """What the stored password is bound to."""
+        """The context that the stored password is sealed with."""
         return f"role:{self.cluster_id}:{self.role}"
 
     @property

@@ -18,7 +18,7 @@ REFUSED_FOR = timedelta(minutes=10)
 
 
 class CreationState(models.TextChoices):
-    """What the operator's command does or did; the cluster's own record exists from CREATED on."""
+    """The progress of the operator's command; the cluster's own record exists from CREATED on."""
 
     CREATING = "creating", _("creating")
     CREATED = "created", _("created")
@@ -104,7 +104,7 @@ class ClusterCreation(models.Model):
 
     @property
     def is_hidden(self) -> bool:
-        """Whether its client has deleted it, and its server may still be there."""
+        """True if its client has deleted it, and its server may still be there."""
         return self.state in HIDDEN
 
     def lease(self, token: uuid.UUID, until: datetime | Combinable) -> bool:

@@ -14,7 +14,7 @@ from pools.models.pools import Mode, Pool
 
 
 class LineSource(TypedDict):
-    """Where the line of an entry stands."""
+    """The file and line of an entry."""
 
     file: str
     line: int
@@ -64,7 +64,7 @@ class Entry(models.Model):
     source_file = models.CharField(max_length=500, default="", blank=True)  # place of its line, once the files are read
     source_line = models.PositiveIntegerField(null=True)
     kept_because = models.TextField(default="", blank=True)  # why a take-over left it as it is
-    seen_at = models.DateTimeField()  # when it last changed; of a `*`, when it was last proved
+    seen_at = models.DateTimeField()  # the time of its last change, or of the last proof of a `*`
 
     objects = EntryQuerySet.as_manager()
 
@@ -78,12 +78,12 @@ class Entry(models.Model):
 
     @property
     def is_fallback(self) -> bool:
-        """Whether it serves every name that has no entry of its own; the console lists only what it made."""
+        """True if it serves every name that has no entry of its own; the console lists only what it made."""
         return self.name == "*"
 
     @property
     def is_known_by_name_alone(self) -> bool:
-        """Whether the console proves that there is a `*`, while what its line says stands in files that nobody read."""
+        """True if the console proves that there is a `*`, while what its line says stands in files that nobody read."""
         return self.is_fallback and self.size is None
 
     @property
@@ -93,7 +93,7 @@ class Entry(models.Model):
 
     @property
     def source(self) -> LineSource | None:
-        """Where its line stands, as `{file, line}`; None where no file was read."""
+        """The place of its line as `{file, line}`; None where no file was read."""
         return {"file": self.source_file, "line": self.source_line or 0} if self.source_file else None
 
     @property

@@ -26,14 +26,14 @@ class EventKind(models.TextChoices):
 
 
 class Severity(models.TextChoices):
-    """How urgent an event is."""
+    """The urgency of an event."""
 
     WARNING = "warning", _("warning")
     CRITICAL = "critical", _("critical")
 
 
 class SubjectType(models.TextChoices):
-    """What an event is about; the URL name of its page begins with it."""
+    """The kind of thing that an event is about; the URL name of its page begins with it."""
 
     CLUSTER = "cluster", _("cluster")
     POOLER = "pooler", _("pooler")

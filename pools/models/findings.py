@@ -57,7 +57,7 @@ class ListedRole(TypedDict):
     superuser: NotRequired[bool]
     connection_limit: NotRequired[int]
     password_expired: NotRequired[bool]
-    password_digest: NotRequired[str]  # of roles that log in by a password, where the panel's role may read it
+    password_digest: NotRequired[str]  # left out where the panel's role may not read it
 
 
 class FoundProcess(TypedDict):
@@ -76,7 +76,7 @@ class FoundPooler(TypedDict):
     ports: list[int]
     addresses: NotRequired[list[str]]  # records from before the panel looked for them have none
     socket_folders: list[str]
-    control_sockets: NotRequired[list[str]]  # as `addresses`
+    control_sockets: NotRequired[list[str]]  # missing in records from before the panel looked for them
     processes: list[FoundProcess]
     version: str
     unit: str

@@ -23,7 +23,7 @@ class HostState(models.TextChoices):
 
 
 class HostCheck(TypedDict):
-    """What a check found; fields that it says nothing of stay."""
+    """The findings of a check; fields that it lacks stay as they were."""
 
     state: HostState
     error: NotRequired[str]  # left out: none
@@ -71,7 +71,7 @@ class Host(VersionedModel):
 
     @property
     def secret_owner(self) -> str:
-        """What the stored key is bound to; it serves this host alone, whatever its address."""
+        """The context that the stored key is sealed with; it serves this host alone, whatever its address."""
         return f"host:{self.pk}"
 
     @property
@@ -85,12 +85,12 @@ class Host(VersionedModel):
 
     @property
     def is_confirmed(self) -> bool:
-        """Whether a person has confirmed the host's key."""
+        """True if a person has confirmed the host's key."""
         return bool(self.host_key)
 
     @property
     def place(self) -> str:
-        """Where the panel logs in, as ssh takes it."""
+        """The account, host and port of the login, as ssh takes them."""
         at_port = "" if self.port == 22 else f":{self.port}"
         return f"{self.user}@{self.address}{at_port}"
 

@@ -48,7 +48,7 @@ class Minute(models.Model):
 
 
 class PoolMinute(Minute):
-    """One minute of one pool."""
+    """The averages and maxima of a pool's figures in one minute."""
 
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="minutes")
 
@@ -61,7 +61,7 @@ class PoolMinute(Minute):
 
 
 class EntryMinute(Minute):
-    """One minute of an entry that no pool stands for."""
+    """The averages and maxima of an entry's figures in one minute, for an entry that no pool stands for."""
 
     entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="minutes")
 

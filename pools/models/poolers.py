@@ -34,7 +34,7 @@ class PoolerKind(models.TextChoices):
 
 
 class KindAnswers(Protocol):
-    """What is asked of a kind below its driver, which answers; see `pools.poolers.base.Driver`."""
+    """The facts about a kind that models need from its driver; see `pools.poolers.base.Driver`."""
 
     has_auth_query: bool
     leads_to_all_nodes: bool
@@ -62,7 +62,7 @@ class PoolerState(models.TextChoices):
 
 
 class ProcessState(models.TextChoices):
-    """Of one of the processes that share a pooler's port: `unreachable` was seen there before, `stopped` never."""
+    """The state of a process that shares a pooler's port: `unreachable` was seen there before, `stopped` never."""
 
     ONLINE = "online", _("online")
     UNREACHABLE = "unreachable", _("unreachable")
@@ -70,14 +70,14 @@ class ProcessState(models.TextChoices):
 
 
 class Management(models.TextChoices):
-    """Whether the panel writes a pooler's files."""
+    """The two ways of having a pooler: `managed` ones have their files written by the panel."""
 
     WATCHED = "watched", _("watched")
     MANAGED = "managed", _("managed")
 
 
 class Delivery(models.TextChoices):
-    """How files reach a managed pooler."""
+    """The way by which files reach a managed pooler."""
 
     WORKER = "worker", _("a worker on its host writes them")
     SSH = "ssh", _("the panel writes them by SSH")
@@ -205,17 +205,17 @@ class Pooler(Server):
 
     @property
     def management(self) -> Management:
-        """Whether its files are the panel's to write."""
+        """`managed` where the panel may write its files, else `watched`."""
         return Management.MANAGED if self.config_dir else Management.WATCHED
 
     @property
     def is_watched(self) -> bool:
-        """Whether it is known by its console alone."""
+        """True if it is known by its console alone."""
         return not self.config_dir
 
     @property
     def has_files_at_checks(self) -> bool:
-        """Whether a check reads its files beside asking its console: it asks no other host for them."""
+        """True if a check reads its files beside asking its console: it asks no other host for them."""
         return not self.is_watched and self.delivery == Delivery.WORKER
 
     def require_managed(self) -> None:
@@ -231,7 +231,7 @@ class Pooler(Server):
 
     @property
     def edits(self) -> list[str]:
-        """What the operator's manual edits, which are not live, would change at the next reload or start."""
+        """The changes that the operator's manual edits, not yet live, would make at the next reload or start."""
         return [one["what"] for one in self.drift if one.get("by")]
 
     def take_apply_lock(self, holder: str = "", dead: str = "") -> bool:
@@ -269,12 +269,12 @@ class Pooler(Server):
 
     @property
     def behind(self) -> int:
-        """How many processes of the program have not read the passwords of the last apply yet."""
+        """The number of processes that have not read the passwords of the last apply yet."""
         return len(self.children_behind)
 
     @property
     def process_count(self) -> int:
-        """How many processes take its clients, each with server connections of its own, or are asked for.
+        """The number of processes that take its clients, each with server connections of its own, or are asked for.
 
         Those that were ever online count.
         """
@@ -282,7 +282,7 @@ class Pooler(Server):
 
     @property
     def shares_its_port(self) -> bool:
-        """Whether several processes take its clients (so_reuseport)."""
+        """True if several processes take its clients (so_reuseport)."""
         return len(self.processes) > 1
 
     @property
@@ -292,7 +292,7 @@ class Pooler(Server):
 
     @property
     def processes_note(self) -> str:
-        """What to know where several processes share its port; empty where one takes all clients."""
+        """A sentence about figures where several processes share its port; empty where one takes all clients."""
         if not self.shares_its_port:
             return ""
         text = _(
@@ -342,7 +342,7 @@ class PoolerFile(models.Model):
 
     @property
     def secret_owner(self) -> str:
-        """What the stored content is bound to."""
+        """The context that the stored content is sealed with."""
         return f"file:{self.pooler_id}:{self.setting}"
 
     @property

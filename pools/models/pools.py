@@ -16,7 +16,7 @@ EVERYONE = "*"
 
 
 class Mode(models.TextChoices):
-    """When a server connection goes back to the pool."""
+    """The moment at which a server connection goes back to the pool."""
 
     SESSION = "session", _("Session")
     TRANSACTION = "transaction", _("Transaction")
@@ -24,7 +24,7 @@ class Mode(models.TextChoices):
 
 
 class AuthMethod(models.TextChoices):
-    """How a client proves its password; the values are methods of HBA rules and of libpq's `require_auth`."""
+    """The way in which a client proves its password, as HBA rules and libpq's `require_auth` name it."""
 
     MD5 = "md5", _("MD5")
     SCRAM = "scram-sha-256", _("SCRAM-SHA-256")
@@ -126,7 +126,7 @@ class Pool(VersionedModel):
 
     @property
     def was_never_live(self) -> bool:
-        """Whether it was refused before any apply of it was verified: the pooler may have another entry of its name."""
+        """True if it was refused before any apply of it was verified: the pooler may have another entry of its name."""
         return self.applied_at is None and self.state in REFUSED_STATES
 
     @property
@@ -153,7 +153,7 @@ class Pool(VersionedModel):
 
 
 class PoolFinding(NamedTuple):
-    """What a check found of an applied pool.
+    """The findings of a check about an applied pool.
 
     `fault` says why clients can't use it. `tried`: a login through it was, `served`: and it worked; a pool that was
     full or shut is neither served nor at fault. `digest` is that of the password that its server was asked about.

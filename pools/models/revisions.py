@@ -51,7 +51,7 @@ class PoolSpec(TypedDict):
 
     id: str
     name: str
-    cluster_name: str  # for readers
+    cluster_name: str  # people know the cluster by it
     cluster_id: str
     database: str
     user: str
@@ -79,7 +79,7 @@ class Specs(Mapping[str, Any]):
 
     @classmethod
     def of(cls, plain: Mapping[str, Any]) -> "Specs":
-        """Build them from plain dictionaries."""
+        """Build them from a dictionary as JSON has it; an empty one gives empty specs."""
         if isinstance(plain, Specs):
             return plain
         made = cls({name: value for name, value in plain.items() if name != POOLS} if plain else None)
@@ -124,9 +124,9 @@ class Specs(Mapping[str, Any]):
 
 
 class RevisionFields(TypedDict, total=False):
-    """What a revision is rendered from, and why."""
+    """The spec and the files that a revision is rendered from, and its cause."""
 
-    specs: Mapping[str, Any]  # of its pools and settings: see `Specs`
+    specs: Mapping[str, Any]  # the pools and settings: see `Specs`
     given: Mapping[str, str]  # uploaded files in clear, by setting
     summary: str  # the change in one line, without secrets
     cause: str
@@ -198,7 +198,7 @@ class Revision(models.Model):
 
     @property
     def secret_owner(self) -> str:
-        """What the sealed files are bound to."""
+        """The context that the stored files are sealed with."""
         return f"revision:{self.pk}"
 
     @property
@@ -213,7 +213,7 @@ class Revision(models.Model):
 
     @property
     def specs(self) -> Specs:
-        """What it was rendered from, without secrets; see `pools.deployment.snapshots`."""
+        """The specs that it was rendered from, without secrets; see `pools.deployment.snapshots`."""
         return self.content.specs
 
     def note(self, step: str, detail: str = "", *, write: bool = True) -> None:
@@ -273,17 +273,17 @@ class RevisionContent(models.Model):
 
     @cached_property
     def files(self) -> dict[str, str]:
-        """See `Revision.files`."""
+        """The rendered files in clear, name → text: see `Revision.files`."""
         return self._unsealed(self.sealed_files)
 
     @property
     def given(self) -> dict[str, str]:
-        """See `Revision.given`."""
+        """The uploaded files in clear, setting → text: see `Revision.given`."""
         return self._unsealed(self.sealed_given)
 
     @cached_property
     def specs(self) -> Specs:
-        """See `Revision.specs`."""
+        """The specs that it was rendered from; its pools are parsed when used."""
         return Specs.from_text(unpacked(bytes(self.packed_specs)))
 
     def _unsealed(self, sealed: str) -> dict[str, str]:

@@ -56,7 +56,7 @@ class ShelfEntry(models.Model):
 
     @property
     def is_claimed(self) -> bool:
-        """Whether a client has the cluster."""
+        """True if a client has the cluster."""
         return self.claimed_at is not None
 
 

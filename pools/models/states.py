@@ -20,7 +20,7 @@ class NodeRole(models.TextChoices):
 
 
 class PoolState(models.TextChoices):
-    """Whether the spec is live."""
+    """The states of a pool's spec between its change and its proof."""
 
     PENDING = "pending", _("pending")
     APPLIED = "applied", _("applied")

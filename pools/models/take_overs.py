@@ -17,7 +17,7 @@ from pools.models.poolers import Pooler
 
 
 class TakeOverState(models.TextChoices):
-    """How far a take-over has come; while it is taking or releasing, a worker writes files."""
+    """The progress of a take-over; while it is taking or releasing, a worker writes files."""
 
     ASKED = "asked", _("asked for")
     TAKING = "taking", _("being taken over")
@@ -88,7 +88,7 @@ class TakeOver(models.Model):
 
     @property
     def secret_owner(self) -> str:
-        """What the sealed files are bound to."""
+        """The context that the stored files are sealed with."""
         return f"take-over:{self.pk}"
 
     @property

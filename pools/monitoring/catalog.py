@@ -18,7 +18,7 @@ Facts = Mapping[str, Mapping[str, Any]]  # name → facts
 
 @dataclass(frozen=True)
 class Catalog:
-    """What a cluster had at its last good check; `silence` says why its primary does not answer now."""
+    """The databases and roles of a cluster at its last good check; `silence`: why its primary does not answer now."""
 
     cluster: Cluster
     silence: str = ""

@@ -31,7 +31,7 @@ class DeliveryFailed(Exception):
 
 
 class Subject(TypedDict):
-    """What an event is about."""
+    """The cluster, pooler, pool or entry that an event is about."""
 
     type: str
     id: str

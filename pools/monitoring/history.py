@@ -54,7 +54,7 @@ class History:
 
 
 def of_pool(pool: Pool, range_: Range) -> History:
-    """Return the history of one pool."""
+    """Average a pool's minutes over a range, without the figures that its kind of pooler does not count."""
     return _history(PoolMinute.objects.filter(pool=pool), range_, KINDS[pool.pooler.kind].uncounted)
 
 

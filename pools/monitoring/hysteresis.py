@@ -15,7 +15,7 @@ class Rule:
 
 
 class Move(StrEnum):
-    """What happens to a subject's event."""
+    """The steps of a subject's event at a new value."""
 
     NONE = "none"
     BREW = "brew"  # the threshold is crossed, but not long enough yet

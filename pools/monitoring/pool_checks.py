@@ -24,7 +24,7 @@ REFUSED = frozenset(
 
 @dataclass(frozen=True)
 class Login:
-    """What a thread needs to log in for a pool; no `server` where it leads to poolers, or to no known server."""
+    """The data that a thread needs to log in for a pool; no `server` where it leads to poolers or an unknown server."""
 
     pool: Pool
     catalog: Catalog

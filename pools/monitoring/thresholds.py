@@ -17,7 +17,7 @@ MOST_S = 86_400
 
 @dataclass(frozen=True)
 class Watch:
-    """What is watched: `measures` names the value, `unit` its unit.
+    """A kind of event with its value: `measures` names the value, `unit` its unit.
 
     `counts` is False where only watching can be switched on and off, such as for a pooler that is down or not.
     """

@@ -19,7 +19,7 @@ def driver(pooler: Pooler) -> Driver:
 
 
 def node_admin(pooler: Pooler) -> NodeAdmin:
-    """Return what lists and changes the backends of a pooler. Raises `IllegalTransition` where it has none."""
+    """Return the module that lists and changes a pooler's backends. Raises `IllegalTransition` where it has none."""
     found = driver(pooler).node_admin
     if found is None:
         kinds = ", ".join(PoolerKind(kind).label for kind in kinds_that("node_admin"))

@@ -17,7 +17,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Condition:
-    """Whether a pool's clients are held back (paused), or new ones refused (disabled).
+    """The console's condition of a pool: clients held back (paused), new ones refused (disabled).
 
     Of several processes that share a port, it is paused where any of them is; `differs` says which are not alike.
     """
@@ -90,4 +90,4 @@ class Controls(Protocol):
         """Accept new clients again."""
 
     def connections(self, name: str) -> Connections:
-        """Count its connections."""
+        """Count the client and server connections of a pool, by their state."""

@@ -60,7 +60,7 @@ class Rejected(ApplyFailed):
 
 
 class Unproved(Exception):
-    """Whether clients can use a pool can't be told now, since it is full or shut; the message says which."""
+    """A pool can't be tested now, since it is full or shut; the message says which."""
 
 
 Route = tuple[UUID, str]  # a cluster, and the role of its servers (Pool.target)
@@ -101,7 +101,7 @@ class Driver(ABC):
     control_port = ""  # its manual's name of the port that takes the reload command; empty where it has none
     admits_others = False  # its pools can let in roles besides their own user, who then work as that user
     leads_to_all_nodes = False  # its pools take connections to each server of their cluster, whatever their target
-    features = Features()  # what it can and cannot do, for the table that compares kinds
+    features = Features()  # its abilities, for the table that compares kinds
     node_admin: NodeAdmin | None = None  # None where it has no backends that can be attached and detached
     can_chain = False  # its pools can lead through one of a kind that `is_chainable`
     is_chainable = False
@@ -124,7 +124,7 @@ class Driver(ABC):
         return self.files
 
     def processes_awaited(self, pooler: Pooler) -> str:
-        """Return what is missing until the processes that were asked for were all read back; empty for nothing."""
+        """Return a sentence about the requested processes that were not read back yet; empty once all were."""
         return ""
 
     def has_unread_processes(self, pooler: Pooler) -> bool:
@@ -133,12 +133,12 @@ class Driver(ABC):
 
     @property
     def restart_hint(self) -> str:
-        """How to restart it without disconnecting clients; empty where there is no such way."""
+        """A sentence on restarting it without disconnecting clients; empty where that is impossible."""
         return ""
 
     @property
     def overwrite_note(self) -> str:
-        """What an apply that overwrites manual edits leaves as it is."""
+        """A sentence about the parts that an apply that overwrites manual edits leaves as they are."""
         return _("Everything above the panel's mark stays.")
 
     @property
@@ -260,7 +260,7 @@ class Driver(ABC):
         return None
 
     def most_clients(self, pooler: Pooler) -> int | None:
-        """Return how many clients it lets in at once, by its live settings; None where it does not tell."""
+        """Return the number of clients that its live settings let in at once; None where it does not tell."""
         return None
 
     def only_name(self, pooler: Pooler, database: str) -> str:
@@ -325,7 +325,7 @@ class Driver(ABC):
         """
 
     def login_remedy(self, version_text: str, *, is_managed: bool) -> str:
-        """Return what reduces the processor time that this release spends on a login; empty where nothing does.
+        """Return a sentence on reducing the processor time of a login to this release; empty where nothing does.
 
         `is_managed`: whether the login is to a pool of the panel, which can be applied again.
         """

@@ -59,7 +59,7 @@ class ConsoleSample:
 
 @dataclass(frozen=True)
 class FoundEntry:
-    """What a pooler shows of one entry, whoever wrote it; see `pools.models.Entry` for the words."""
+    """An entry as a pooler shows it, whoever wrote it; see `pools.models.Entry` for the words."""
 
     name: str
     host: str = ""

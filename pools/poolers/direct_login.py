@@ -44,7 +44,7 @@ def report_unreachable(pool: Pool, error: ClusterUnreachable) -> str:
 
 
 def login_count(logins: int) -> str:
-    """Return how many direct logins a preflight made, for its step."""
+    """Return the detail of a preflight's step: the number of direct logins made."""
     text = ngettext(
         "%(count)d direct login to a pool's database", "%(count)d direct logins to the pools' databases", logins
     )
@@ -63,6 +63,6 @@ def failed_through(pool: Pool, reason: str) -> str:
 
 
 def skipped_note(count: int) -> str:
-    """Return how many changed pools an apply only read back, for its step."""
+    """Return the detail of an apply's step: the number of changed pools that were only read back."""
     text = ngettext("%(count)d more changed pool had no login", "%(count)d more changed pools had no login", count)
     return text % {"count": count}

@@ -14,7 +14,7 @@ STOPPED_WITHIN_S = 15
 
 
 class Trial(NamedTuple):
-    """How a program is tried: its arguments (`@/NAME` is the path of a file), and what its log says once it is up."""
+    """A program's trial start: its arguments (`@/NAME`: the path of a file), and the log line that proves it is up."""
 
     arguments: tuple[str, ...]
     ready: str

@@ -30,12 +30,12 @@ class Node:
 
     @property
     def is_up(self) -> bool:
-        """Whether queries go there."""
+        """True if queries go there."""
         return self.status in UP
 
 
 class NodeAdmin(Protocol):
-    """What a kind with backends of its own does with them; a module of its folder has these functions."""
+    """The functions of a kind that has backends of its own; a module of its folder has them."""
 
     def of_pooler(self, pooler: Pooler) -> list[Node]:
         """List its backends; raises `PoolerUnreachable`."""

@@ -15,7 +15,7 @@ from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 
 Connection = TypeVar("Connection")
-# What libpq and sockets say of a connection that led nowhere; the last two where the tunnel itself has ended
+# Messages of libpq and sockets about a connection that led nowhere; the last two come once the tunnel has ended.
 NO_ANSWER = ("server closed the connection", "Connection reset", "Connection refused", "No such file or directory")
 ENDED = (BrokenPipeError, ConnectionResetError, ConnectionRefusedError, FileNotFoundError)
 MOST_TRIES = 3  # a login to the host that is lost each time is reported

@@ -24,5 +24,5 @@ class ProcessPlan:
 
     @property
     def unit_path(self) -> str:
-        """Where systemd reads the units of an administrator."""
+        """The path from which systemd reads a unit of an administrator."""
         return f"/etc/systemd/system/{self.unit_name}"

@@ -55,7 +55,7 @@ class _Running:
 
     @property
     def version(self) -> str:
-        """What its program says of its version; empty where that may not be started."""
+        """The program's answer to `--version`; empty where it may not be started."""
         try:
             printed = self.host.script("version.sh", self.facts.name, self.facts.exe)
         except HostRefused:

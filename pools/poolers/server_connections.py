@@ -16,5 +16,5 @@ class HeldServers:
 
     @property
     def remedy(self) -> str:
-        """How to close them, as a clause in the reader's language."""
+        """A clause on how to close them, in the reader's language."""
         return str(self.advice)

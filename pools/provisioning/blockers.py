@@ -61,7 +61,7 @@ class DropBlocked(PoolsError):
 
 
 def joined(obstacles: Iterable[Obstacle]) -> str:
-    """Return all of them on one line."""
+    """Join the obstacles' sentences by semicolons."""
     return "; ".join(str(obstacle) for obstacle in obstacles)
 
 

@@ -59,13 +59,13 @@ class InvalidDatabase(InvalidValues):
 
 
 class LimitValues(TypedDict, total=False):
-    """What databases and roles have in common."""
+    """The fields that databases and roles have in common."""
 
     connection_limit: int | None  # -1: none
 
 
 class DatabaseValues(LimitValues, total=False):
-    """What `create` takes; `change` takes the owner and the limit of it."""
+    """The fields that `create` accepts; `change` accepts the owner and the limit."""
 
     name: str
     owner: str | None
@@ -95,7 +95,7 @@ class Database:
 
     @property
     def is_broken(self) -> bool:
-        """Whether an interrupted DROP left it, so that only another DROP helps."""
+        """True if an interrupted DROP left it, so that only another DROP helps."""
         return self.connection_limit == BROKEN
 
 

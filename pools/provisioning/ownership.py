@@ -53,7 +53,7 @@ SET_SINCE = 160000  # Before this release, membership was enough to act as a rol
 
 @dataclass(frozen=True)
 class OwnedObjects:
-    """How many objects a role owns in a database, or, where none is named, how many databases or tablespaces."""
+    """The number of objects that a role owns in a database, or, where none is named, of databases or tablespaces."""
 
     database: str
     kind: str  # object, database, tablespace or shared object

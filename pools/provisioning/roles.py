@@ -61,7 +61,7 @@ class InvalidRole(InvalidValues):
 
 
 class RoleValues(databases.LimitValues, total=False):
-    """What `create` takes; `change` takes the login, the limit and the end of the password of it."""
+    """The fields that `create` accepts; `change` accepts the login, the limit and the end of the password."""
 
     name: str
     can_login: bool

@@ -87,7 +87,7 @@ class StaleValue(TypedDict):
 
 
 def differences(form: BaseForm, current: VersionedModel) -> list[StaleValue]:
-    """Return where the typed values differ from the current ones; never passwords."""
+    """Return the typed values that differ from the current ones; never passwords."""
     found: list[StaleValue] = []
     for bound in form:
         name = bound.name

@@ -156,7 +156,7 @@ def _get(pk: UUID) -> Host:
 
 
 class _Links(TypedDict):
-    """Where the buttons of a found pooler lead; empty for none."""
+    """The URLs of a found pooler's buttons; empty for none."""
 
     watch: str
     take_over: str

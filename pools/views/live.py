@@ -24,21 +24,21 @@ PAGE_WAITS_S = 3.0  # longest wait for consoles; figures that arrive later are s
 
 
 class _Figures(TypedDict):
-    """What a row of a list shows of a pool or an entry beside its record."""
+    """The live figures of a pool or an entry in a row of a list."""
 
     figures: PoolFigures
-    error: str  # of its pooler
+    error: str  # the pooler's
     uncounted: frozenset[str]  # figures that its kind of pooler does not count
 
 
 class PoolRow(_Figures):
-    """A row of a list of pools."""
+    """A pool with its live figures, for a row of a list."""
 
     pool: Pool
 
 
 class EntryRow(_Figures):
-    """A row of a list of entries."""
+    """An entry with its live figures, for a row of a list."""
 
     entry: Entry
     uri: str

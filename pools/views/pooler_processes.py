@@ -27,7 +27,7 @@ USUAL = 4
 
 
 class ProcessesForm(PanelForm):
-    """How many processes share the port."""
+    """Form that asks for the number of processes that share the port."""
 
     desired_processes = forms.IntegerField(
         label=gettext_lazy("How many share the port"),

@@ -74,7 +74,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 @staff_only
 @managed_only
 def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """Remove all limits of a user."""
+    """Remove a user's entry of [users]; the user then has the program's limits."""
     pooler = get_object_or_404(Pooler, pk=pk)
     user = request.POST.get("user", "")
     limits = dict.fromkeys(pooler.user_settings.get(user, {}))

@@ -42,7 +42,7 @@ class Row:
 
     @property
     def is_changed(self) -> bool:
-        """Whether the panel's records set it."""
+        """True if the panel's records set it."""
         return any(field.initial for field in (self.bound, self.empty) if field)
 
     @property

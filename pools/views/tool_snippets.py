@@ -9,7 +9,7 @@ TOKEN = "POOLDECK_TOKEN"  # noqa: S105 (the name of a variable)
 
 @dataclass(frozen=True)
 class Target:
-    """What the texts are about: the panel's address without a slash at its end, and one of its clusters."""
+    """The address of the panel without a slash at its end, and one of its clusters."""
 
     url: str
     cluster_id: str
@@ -18,7 +18,7 @@ class Target:
 
     @property
     def is_encrypted(self) -> bool:
-        """Whether the panel is reached over HTTPS."""
+        """True if the panel is reached over HTTPS."""
         return self.url.startswith("https:")
 
 

@@ -33,7 +33,7 @@ class Spread:
 
     @property
     def is_firm(self) -> bool:
-        """Whether enough transactions were logged for a reliable p99."""
+        """True if enough transactions were logged for a reliable p99."""
         return self.count >= FIRM_COUNT
 
     @property

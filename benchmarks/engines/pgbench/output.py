@@ -40,7 +40,7 @@ class Output(base.Output):
 
     @property
     def has_epoch_times(self) -> bool:
-        """Whether the progress lines carry Unix times."""
+        """True if the progress lines carry Unix times."""
         return bool(self.progress) and _EPOCH_S[0] < self.progress[0].t < _EPOCH_S[1]
 
     @property
@@ -74,7 +74,7 @@ class Output(base.Output):
 
     @property
     def is_preparation(self) -> bool:
-        """Whether this is `pgbench -i`."""
+        """True if this is `pgbench -i`."""
         return self.mode == "init"
 
 

@@ -72,7 +72,7 @@ _VERSION = re.compile(r"pgbench \((?P<client>.{1,200}?)(?:, server (?P<server>.{
 
 @dataclass(slots=True)
 class Summary:
-    """What pgbench prints on stdout: the figures of the whole run, of each script, of each statement."""
+    """The figures that pgbench prints on stdout: of the whole run, of each script, of each statement."""
 
     figures: Figures = field(default_factory=dict)
     rates: list[tuple[float | None, str]] = field(default_factory=list)

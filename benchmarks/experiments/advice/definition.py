@@ -18,7 +18,7 @@ Options = Mapping[str, object]
 
 @dataclass(frozen=True)
 class Clients:
-    """How the clients of "direct or pooled?" connect; `crowd` is how many are more than the server lets in, 0: none.
+    """The clients of "direct or pooled?"; `crowd` is the number beyond what the server lets in, 0: none.
 
     The load of the crowd lasts longer, since its logins take a part of it.
     """

@@ -60,7 +60,7 @@ class FilledQuery:
 
 @dataclass(frozen=True)
 class _Value:
-    """What stands for one placeholder; `low` to `high` are drawn for its variable, which `expression` reads."""
+    """The value for one placeholder; `low` to `high` are drawn for its variable, which `expression` reads."""
 
     expression: str
     low: int | None = None

@@ -55,7 +55,7 @@ _COUNTED = sql.SQL("""
 
 @dataclass(frozen=True)
 class RecordedMix:
-    """What was recorded of a role in a database.
+    """The statements recorded of a role in a database.
 
     `scripts` are as a run takes them. `share` is the part of all counted calls of queries and changes that they stand
     for, `left_out` the number of statements by reason, and `since` the time of the last reset, empty where unknown.

@@ -27,7 +27,7 @@ class AdviceTerms(TypedDict, total=False):
 
 @dataclass(frozen=True, kw_only=True)
 class AdviceRequest:
-    """What is asked, for which pool, or for a cluster where there is none yet.
+    """A request for advice on a pool, or on a cluster where there is no pool yet.
 
     `workload` is as `workload.read` takes it; `minutes` is the time to spend in all. `database` and `user` name the
     tables that exist where there is no pool. For an `entry` that is not managed here, `endpoint` has the login that

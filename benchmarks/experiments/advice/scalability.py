@@ -26,7 +26,7 @@ class ScalabilityLaw:
 
     @property
     def peak(self) -> float:
-        """Where throughput is highest: infinite without coherency, where more never hurts."""
+        """The load at which throughput is highest: infinite without coherency, where more never hurts."""
         if self.coherency <= 0:
             return inf
         return max(1.0, sqrt(max(0.0, 1 - self.contention) / self.coherency))

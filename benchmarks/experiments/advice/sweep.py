@@ -130,7 +130,7 @@ def expected_clients(experiment: Experiment) -> int | None:
 
 
 def is_of_entry(experiment: Experiment) -> bool:
-    """Whether it measures through an entry that is not managed here."""
+    """Return whether it measures through an entry that is not managed here."""
     return "entry" in experiment.advice
 
 
@@ -150,7 +150,7 @@ def add_round(experiment: Experiment) -> bool:
 
 
 def is_out_of_time(experiment: Experiment) -> bool:
-    """Whether its minutes are spent, and each cell has been measured once.
+    """Return whether its minutes are spent, and each cell has been measured once.
 
     Two arms are compared in whole blocks: they end where the next block would not fit.
     """
@@ -162,7 +162,7 @@ def is_out_of_time(experiment: Experiment) -> bool:
 
 
 def _has_time(experiment: Experiment, runs: int) -> bool:
-    """Whether the minutes are enough for so many more runs, by the time of those before, and to remove what is made."""
+    """Return whether the minutes left are enough for so many more runs as long as those before, and for the removal."""
     began, measuring_at = experiment.started_at, experiment.measuring_at
     if "minutes" not in experiment.advice or began is None or measuring_at is None:
         return True

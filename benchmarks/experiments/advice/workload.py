@@ -50,7 +50,7 @@ class Workload:
 
 
 def is_recorded(raw: Mapping[str, object]) -> bool:
-    """Whether the pool's recorded mix was asked for."""
+    """Return whether the pool's recorded mix was asked for."""
     return raw.get(RECORDED) is True
 
 

@@ -46,12 +46,12 @@ class Advice:
 
     @property
     def can_be_applied(self) -> bool:
-        """Whether a size was recommended at the end, for a pool that is still there and has another one."""
+        """True if a size was recommended at the end, for a pool that is still there and has another one."""
         return self.is_final and self.found is not None and self.pool is not None and not self.is_as_advised
 
     @property
     def is_as_advised(self) -> bool:
-        """Whether the pool has the recommended size and reserve already."""
+        """True if the pool has the recommended size and reserve already."""
         if self.found is None or self.pool is None:
             return False
         return values(self.found, self.pool) == {"size": self.pool.size, "settings": dict(self.pool.settings)}
@@ -107,7 +107,7 @@ def _sentences(question: str, recommended: RecommendedSize | None, result: Resul
 
 
 def _five_minutes_more(result: Result) -> list[str]:
-    """Return how five more minutes would narrow the interval: with the root of the time spent."""
+    """Return a sentence on how five more minutes would narrow the interval: with the root of the time spent."""
     experiment = result.experiment
     ends = [run.finished_at for run in result.runs if run.finished_at]
     interval = next((one.figure.interval for one in result.arms if one.baseline and one.figure), None)

@@ -16,7 +16,7 @@ TICKS = 4
 
 @dataclass(frozen=True)
 class Frame:
-    """Where a chart draws what: the scale of values and that of ratios, each from left to right end.
+    """The geometry of a chart: the scale of values and that of ratios, each from left to right end.
 
     Ratios lie beside the values of their row, or below them in rows of their own (`is_stacked`).
     """
@@ -33,7 +33,7 @@ class Frame:
     is_stacked: bool = False
 
     def drop(self, rows: int) -> int:
-        """Return how far below the values of a row its ratio is."""
+        """Return the distance in pixels from the values of a row down to its ratio."""
         return self.row * rows + BOTTOM + TOP if self.is_stacked else 0
 
 
@@ -68,7 +68,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Chart:
-    """What the template writes as SVG; `narrow` is the same for a small screen."""
+    """The shapes that the template writes as SVG; `narrow` has them for a small screen."""
 
     rows: tuple[Row, ...]
     ticks: tuple[tuple[float, str], ...]
@@ -84,7 +84,7 @@ class Chart:
 
     @property
     def drop(self) -> int:
-        """How far below the values the ratios are."""
+        """The distance in pixels from the values down to the ratios."""
         return self.frame.drop(len(self.rows))
 
     @property

@@ -37,12 +37,12 @@ class HeatMap:
 
     @property
     def has_impossible(self) -> bool:
-        """Whether some pools have more connections than clients."""
+        """True if some pools have more connections than clients."""
         return any(not cell.is_possible for _, cells in self.rows for cell in cells)
 
     @property
     def has_gaps(self) -> bool:
-        """Whether cells that the sweep asks for have no figure."""
+        """True if cells that the sweep asks for have no figure."""
         return any(cell.is_possible and cell.tps is None for _, cells in self.rows for cell in cells)
 
     @property

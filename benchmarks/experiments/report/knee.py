@@ -26,7 +26,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class KneeChart:
-    """What the template writes as SVG; `dots` are (x, y, tooltip), ticks (position, label)."""
+    """The shapes that the template writes as SVG; `dots` are (x, y, tooltip), ticks (position, label)."""
 
     dots: tuple[tuple[float, float, str], ...]
     curve: str

@@ -85,17 +85,17 @@ class ExperimentPresentation:
 
     @property
     def has_published(self) -> bool:
-        """Whether its source published a figure for any arm."""
+        """True if its source published a figure for any arm."""
         return any(arm.published for arm in (row.arm.spec for row in self.rows))
 
     @property
     def has_verdicts(self) -> bool:
-        """Whether its arms are judged one by one; a sweep of sizes is judged as a whole."""
+        """True if its arms are judged one by one; a sweep of sizes is judged as a whole."""
         return self.advice is None or self.advice.question != sweep.SIZE
 
     @property
     def has_remarks(self) -> bool:
-        """Whether an arm was skipped or refused."""
+        """True if an arm was skipped or refused."""
         return any(row.arm.skipped or (row.arm.arm and row.arm.arm.refusal) for row in self.rows)
 
     @property
@@ -111,13 +111,13 @@ class ExperimentPresentation:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether more blocks could decide something: an arm whose interval is missing, or excludes nothing."""
+        """True if more blocks could decide something: an arm whose interval is missing, or excludes nothing."""
         compared = [row.arm for row in self.rows if row.arm.baseline and not row.arm.skipped]
         return any(arm.verdict in (None, Verdict.NOT_ENOUGH, Verdict.NO_DIFFERENCE) for arm in compared)
 
     @property
     def percent(self) -> float:
-        """How much of the plan is done, in percent."""
+        """The part of the plan that is done, in percent."""
         return 100 * self.progress.done / self.progress.total if self.progress.total else 0.0
 
 

@@ -49,7 +49,7 @@ class ArmChart:
 
 @dataclass(frozen=True)
 class Trend:
-    """What the page shows: `rows` for the table, the latest first, and `charts` with the ticks that they share.
+    """The content of the page: `rows` for the table, the latest first, and `charts` with the ticks that they share.
 
     `left_out` counts the arms that have no chart, for want of room.
     """

@@ -89,7 +89,7 @@ def apply_profile(run: Run, cluster: Cluster, values: Mapping[str, str]) -> Appl
 
 
 def follows(cluster: Cluster, values: Mapping[str, str]) -> bool:
-    """Whether ALTER SYSTEM and the running server hold these values; False where the server does not answer."""
+    """Return whether ALTER SYSTEM and the running server hold these values; False where the server does not answer."""
     with suppress(ClusterUnreachable, psycopg.OperationalError), _session(cluster) as connection:
         return not _unsupported(connection, values)
     return False

@@ -56,7 +56,7 @@ class RoleSetting:
 
     @property
     def sentence(self) -> str:
-        """Whose value it is, as a sentence."""
+        """A sentence that names the role or database whose value it is."""
         words = {"role": self.role, "database": self.database, "value": self.value}
         if self.role and self.database:
             return _("role %(role)s in database %(database)s has %(value)s of its own") % words

@@ -30,7 +30,7 @@ class ServerSetting:
 
     @property
     def needs_restart(self) -> bool:
-        """Whether a new value takes effect only when the server starts."""
+        """True if a new value takes effect only when the server starts."""
         return self.context == "postmaster"
 
     @property

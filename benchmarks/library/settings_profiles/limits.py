@@ -35,7 +35,7 @@ UNITS = {"8kB": 8 * KB, "kB": KB, "MB": MB, "B": 1}
 
 @dataclass(frozen=True)
 class Server:
-    """What the limits depend on: the server's memory in bytes (None: not known), and whether standbys follow it."""
+    """The facts that limits depend on: the server's memory in bytes (None: unknown), and whether standbys follow it."""
 
     memory: int | None = None
     has_standbys: bool = False

@@ -19,7 +19,7 @@ UP_AGAIN_WITHIN_S = 30.0  # a caller waits so long for a server that the panel r
 
 
 def stays(row: AppliedProfile) -> bool:
-    """Whether it stays for the next run of its experiment, which takes it over or back; else it goes with its run."""
+    """Return whether it stays for the next run of its experiment, which takes it over or back."""
     measuring = Experiment.objects.measuring().filter(runs=row.run_id)
     return row.restarted and measuring.exists()
 

@@ -25,7 +25,7 @@ Broken = tuple[tuple[str, ...], str]  # the settings that a rule is about, and w
 
 @dataclass(frozen=True)
 class PersistentObjects:
-    """What the server has to bring back at its next start."""
+    """The objects that the server has to bring back at its next start."""
 
     slots: int = 0
     logical_slots: int = 0

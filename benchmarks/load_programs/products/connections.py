@@ -113,7 +113,7 @@ class PooledConnections:
             yield lent
 
     async def close(self) -> None:
-        """Close the pool."""
+        """Close the pool and its connections; those that are lent out when they come back."""
         await self._pool.close()
 
 

@@ -21,7 +21,7 @@ SYSTEM_FILES = (
     "/usr/lib/ssl",
     "/usr/share/ca-certificates",
 )
-PROC = "/proc"  # among what is read: that of the sandbox itself, where it has one, and never the host's
+PROC = "/proc"  # the sandbox's own, where it has one, and never the host's
 ASKED_S = 10.0
 LISTING_LIBRARIES = {"LD_TRACE_LOADED_OBJECTS": "1", "LC_ALL": "C"}  # the environment in which a program lists them
 _LOADED = re.compile(r"(?:=> )?(?P<path>/\S+) \(0x[0-9a-f]+\)")

@@ -33,7 +33,7 @@ class Unsent:
 
     @property
     def may_try(self) -> bool:
-        """Whether to try the database now: it is there, or the last try was a while ago."""
+        """True if to try the database now: it is there, or the last try was a while ago."""
         return self.since is None or time.monotonic() - self.tried_at >= RETRY_S
 
     def note(self, error: Exception) -> None:

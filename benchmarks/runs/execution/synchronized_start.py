@@ -69,7 +69,7 @@ READINGS = 9
 
 @dataclass(frozen=True)
 class Clock:
-    """How far Redis's clock (Unix time) is ahead of this process's monotonic one, and the error of that figure."""
+    """The seconds by which Redis's clock (Unix time) is ahead of this process's monotonic one, with their error."""
 
     ahead_s: float
     error_s: float

@@ -46,7 +46,7 @@ class ObservationTotals:
     uncounted_by: str = ""
 
     def add(self, observation: Observation) -> None:
-        """Add one observation to the totals."""
+        """Take an observation into the totals; one from before the load settled counts for checkpoints alone."""
         figures = observation.figures
         self.server_here = self.server_here or observation.kind == ObservationKind.HOST
         self.hidden = figures.get("hidden", self.hidden)

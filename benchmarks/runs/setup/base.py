@@ -49,12 +49,12 @@ class SetupContext:
 
     @property
     def home(self) -> Path:
-        """Where this process reads what the load writes into its private home."""
+        """The folder where this process reads the files that the load writes into its private home."""
         return self.place.here
 
     @property
     def is_here(self) -> bool:
-        """Whether its load runs on this machine."""
+        """True if its load runs on this machine."""
         return self.place.is_here
 
     def report(self, words: str) -> None:

@@ -18,7 +18,7 @@ from core.installation import pausing
 
 
 class SharedResource(StrEnum):
-    """What two runs share, so that one waits for the other."""
+    """The resources for which one run waits for another."""
 
     NOT_KNOWN = ""  # an earlier run of the queue
     GROUP = "group"
@@ -100,7 +100,7 @@ def _before(
         yield from ((one, SharedResource.GROUP, "") for one in _first(group))
     if run.alongside:
         return
-    # without the run itself, which a worker may have claimed since its row was read
+    # The run itself is left out: a worker may have claimed it since its row was read.
     active = Run.objects.top_level().filter(status__in=ACTIVE).exclude(pk=run.pk)
     if run.cluster_id:
         for one in _first(active.filter(cluster=run.cluster_id)):

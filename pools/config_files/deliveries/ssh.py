@@ -22,7 +22,7 @@ class SshDelivery(ByHost):
     needs_host = True
 
     def place_of(self, pooler: Pooler) -> str:
-        """Return the host."""
+        """Return `host:` and the id of the record of the host."""
         return f"host:{pooler.ssh_host_id}"
 
     @contextmanager

@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Release:
-    """What letting go would do: `pools` become entries again, `lost` ones exist only in the panel's file."""
+    """The effects of letting go: `pools` become entries again, `lost` ones exist only in the panel's file."""
 
     taken: TakeOver
     pools: list[Pool]

@@ -41,7 +41,7 @@ PANELS_FILES = (DATABASES, "pooldeck_settings.ini")
 
 @dataclass(frozen=True)
 class Proposal:
-    """What becomes of one entry: a `pool`, unsaved, or it is kept as it is `because`.
+    """The fate of one entry: it becomes a `pool`, unsaved, or it is kept as it is `because`.
 
     `unknown` is the address of a server that is not registered.
     """
@@ -59,7 +59,7 @@ class Proposal:
 
     @property
     def becomes(self) -> str:
-        """As the API says it."""
+        """The API's word for it: `pool` or `kept`."""
         return POOL if self.pool else KEPT
 
 

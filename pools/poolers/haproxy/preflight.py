@@ -44,7 +44,7 @@ def fault_of(pooler: Pooler, program: str, texts: Mapping[str, str]) -> str:
 
 
 def _checked(pooler: Pooler, program: str, text: str) -> tuple[str, int]:
-    """Return what the program says of the file on its own host, and its exit code."""
+    """Run `haproxy -c` on the pooler's host; return its output and its exit code."""
     delivery = deliveries.of(pooler)
     if not delivery.runs_here:
         with delivery.connected(pooler) as host:

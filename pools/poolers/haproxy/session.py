@@ -150,7 +150,7 @@ class HAProxySession:
         return []
 
     def start_processes(self, progress: Progress) -> None:
-        """Start none."""
+        """Do nothing: one process takes all clients."""
 
     def restarts_needed(self) -> list[WaitingSetting]:
         """Return nothing: a new worker reads all that the panel writes."""

@@ -21,7 +21,7 @@ UNAUTHORIZED = 401
 
 
 def is_page(address: str) -> bool:
-    """Return whether the address is that of a page."""
+    """Return whether the address is an HTTP URL, not a socket's."""
     return urlsplit(address).scheme in SCHEMES
 
 

@@ -23,7 +23,7 @@ DIGEST = "sha256"
 
 @dataclass(frozen=True)
 class Place:
-    """Where the files lie: the pooler's config_dir as the panel sees it, `folder` as PgBouncer does."""
+    """The folder of the files: the pooler's config_dir as the panel sees it, `folder` as PgBouncer does."""
 
     pooler: Pooler
     folder: str
@@ -48,7 +48,7 @@ class OperatorAccess:
 
     @property
     def record(self) -> dict[str, str]:
-        """What the file keeps, to find the operator's part again and to see that it changed."""
+        """The record kept in the file, by which the operator's part is found again and its changes are seen."""
         return {**self.values, DIGEST: hashlib.sha256(self.rules.encode(errors="surrogateescape")).hexdigest()}
 
 
@@ -141,7 +141,7 @@ def admitted_passwords(
 
 
 def changed_since(texts: Mapping[str, str], stated: Mapping[str, str], place: Place) -> str:
-    """Return how the operator's way to log in differs from what the rules were made of; empty where it does not.
+    """Return a sentence about the operator's access settings that changed since the rules were made; empty for none.
 
     PgBouncer reads the panel's copy, so the operator's change waits for the next apply.
     """

@@ -64,7 +64,7 @@ class Rule(NamedTuple):
 
 
 def admission_of(pool: Pool) -> Admission | None:
-    """Return who may log in to a pool; None where it is open to every user that PgBouncer knows.
+    """Return the users that may log in to a pool; None where it is open to every user that PgBouncer knows.
 
     A pool of the inbound user admits the look-up's role too, as which the panel verifies it.
     """

@@ -68,7 +68,7 @@ class ConfigBuilder:
 
     @property
     def settings_changed(self) -> bool:
-        """Whether the program's own settings are pending."""
+        """True if the program's own settings are pending."""
         return self.pooler.settings_state == PoolState.PENDING
 
     @cached_property
@@ -117,7 +117,7 @@ class ConfigBuilder:
 
     @cached_property
     def admissions(self) -> dict[str, Admission]:
-        """Who may log in to the pools that are not open to all, by their keys."""
+        """The users that may log in to the pools that are not open to all, by the pools' keys."""
         before = access_rules.read(self.settled.get(ACCESS, ""))
         found = {entry.pool: before[entry.pool] for entry in self.staying if entry.pool in before}
         return found | {pool.key: admission for pool, _ in self.asked if (admission := access_rules.admission_of(pool))}
@@ -137,7 +137,7 @@ class ConfigBuilder:
 
     @cached_property
     def placement(self) -> settings_place.Place:
-        """Where pgbouncer.ini reads the panel's settings: below what would set those that pools may need again."""
+        """The line at which pgbouncer.ini reads the panel's settings: below those that would override them."""
         derived = {access.TYPE, access.FILE} if self.admissions else set()
         names = derived | self._asked_spec.settings.keys() | ({"auth_query"} if self.inbound else set())
         names |= self.sharing.settings.keys()
@@ -233,7 +233,7 @@ class ConfigBuilder:
 
     @cached_property
     def verifiers(self) -> Verifiers:
-        """What stands in userlist.txt in the place of passwords; asks the clusters of the pools that are asked for."""
+        """The verifiers that userlist.txt has in place of passwords, read from the clusters of the requested pools."""
         is_of_use = userlist.verifiers_are_of_use(self.version, self.access.auth_type)
         if not is_of_use or self.inbound or self.operators.uses_auth_query:  # its server may have other salts
             return Verifiers()

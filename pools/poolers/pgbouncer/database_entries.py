@@ -46,7 +46,7 @@ Forced = Mapping[object, object]  # name of an entry → its fixed user, as SHOW
 
 
 class FoundBy(Enum):
-    """How PgBouncer comes to know a user of an entry."""
+    """The way in which PgBouncer gets to know a user of an entry."""
 
     LOOKUP = "auth_query"
     LIST = "userlist.txt"
@@ -73,12 +73,12 @@ class Entry(NamedTuple):
     kept: str = ""  # the operator's own connection string, of an entry that was taken over
 
     def __repr__(self) -> str:
-        """Without its password."""
+        """Return the dataclass's form without the password."""
         return f"Entry({self.name}, pool {self.pool})"
 
     @property
     def role(self) -> str:
-        """Whose password userlist.txt must hold; none's for an entry that was there before, and let its users in."""
+        """The role whose password userlist.txt must hold; empty for an entry that let its users in before."""
         return "" if self.kept else self.user or self.auth_user
 
     @property
@@ -110,7 +110,7 @@ class Entry(NamedTuple):
 
 
 class Login(NamedTuple):
-    """How PgBouncer gets to a server for a pool: the fields of its entry between its name and its mode."""
+    """PgBouncer's login to a server for a pool: the fields of its entry between its name and its mode."""
 
     host: str
     port: int
@@ -121,7 +121,7 @@ class Login(NamedTuple):
 
 
 class LoginCache:
-    """What is known of clusters, for one apply: each password and each address is read once, whatever the pools."""
+    """Passwords and addresses of clusters, each read once in an apply, however many the pools."""
 
     def __init__(self) -> None:
         self._passwords: dict[tuple[UUID, str], str] = {}

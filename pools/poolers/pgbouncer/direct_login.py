@@ -45,7 +45,7 @@ OF_ENCRYPTION = frozenset(
 
 @dataclass(frozen=True)
 class ServerTls:
-    """How servers are logged in to: the mode, the texts of its files, and paths that can't be read from here."""
+    """The TLS of logins to servers: the mode, the texts of its files, and paths that can't be read from here."""
 
     sslmode: str
     authority: str = ""

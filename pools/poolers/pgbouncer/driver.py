@@ -227,7 +227,7 @@ class PgBouncer(Driver):
         return login_messages.compose(pool, texts, userlist.noted_in_clear(notes))
 
     def login_remedy(self, version_text: str, *, is_managed: bool) -> str:
-        """Return how a release before 1.25 hashes less."""
+        """Return a sentence on hashing less at each login; empty from 1.25 on, which caches the result."""
         return login_messages.remedy(version_text, is_managed=is_managed)
 
     def access_obstacle(self, texts: Mapping[str, str]) -> str:

@@ -67,7 +67,7 @@ def maps_fault(text: str, _version: Version) -> str:
 
 
 def lost_maps_fault(rules: str, maps: str) -> str:
-    """Return which maps the rules of an HBA file name and a file of maps lacks; both are valid."""
+    """Return sentences on each `map=` of an HBA file that a file of maps lacks; empty for none. Both are valid."""
     known = {words[0] for line in maps.splitlines() if (words := line.split("#")[0].split())}
     named = (
         (number, option.removeprefix(MAP))

@@ -34,7 +34,7 @@ def compose(pool: Pool, texts: Mapping[str, str], notes: Mapping[str, str]) -> s
 
 
 def remedy(version_text: str, *, is_managed: bool) -> str:
-    """Return how this release hashes less at each login; empty where it caches the result."""
+    """Return a sentence on hashing less at each login; empty from 1.25 on, which caches the result."""
     if releases.version_of(version_text) >= userlist.KEEPS_KEYS:
         return ""
     if not is_managed:

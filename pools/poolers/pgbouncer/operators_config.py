@@ -81,7 +81,7 @@ class Reading:
         return {line.key: line for line in late if line.section == "pgbouncer"}
 
     def set_again(self, name: str) -> str:
-        """Return which line determines a setting after the panel's; empty for none."""
+        """Return a sentence naming the line that sets a setting again after the panel's; empty for none."""
         if line := self.after_panels.get(name):
             params = {"file": shortened(line.file), "number": line.number, "name": name, "value": line.value}
             text = _(
@@ -120,7 +120,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Operators:
-    """What the operator has: by `reading` the files, and by what PgBouncer shows of entries that the panel never wrote.
+    """The operator's entries and settings: from the files (`reading`), and as PgBouncer shows them.
 
     `shown` are rows of SHOW DATABASES by name, `panels` the names in the panel's last files, `auth_user` is that of
     SHOW CONFIG, `shown_users` are rows of SHOW USERS by name.
@@ -144,12 +144,12 @@ class Operators:
 
     @property
     def serves_any(self) -> bool:
-        """Whether `*` serves, or may serve, the names that have no entry."""
+        """True if `*` serves, or may serve, the names that have no entry."""
         return ANY in self.entries or bool(self.reading.unread)
 
     @property
     def uses_auth_query(self) -> bool:
-        """Whether any of its entries looks up users, or may do so."""
+        """True if any of its entries looks up users, or may do so."""
         with_auth_user = (line for line in self.entries.values() if "auth_user" in line.pairs)
         return bool(self.auth_user or self.reading.unread or next(with_auth_user, None))
 

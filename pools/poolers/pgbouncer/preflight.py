@@ -246,7 +246,7 @@ def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
 
 
 def reload_changes(pooler: Pooler, texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield how the operator's own settings, included ones too, differ from SHOW CONFIG; raises `PoolerUnreachable`."""
+    """Yield a sentence per setting of the operator's that differs from SHOW CONFIG; raises `PoolerUnreachable`."""
     reading = operators_config.of_folder(pooler, texts.get(MAIN, ""), texts, pooler.config_dir)
     own, ours = reading.values("pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
     version = releases.version_of(pooler.server_version)

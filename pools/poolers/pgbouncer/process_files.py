@@ -64,7 +64,7 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
 
 
 def _mains(pooler: Pooler, found: Sequence[Process]) -> Sequence[PurePosixPath]:
-    """Return what may be main files beside theirs, in order; none where that folder is out of reach."""
+    """Return the files beside theirs that may be main files, in order; none where that folder is out of reach."""
     folder = _folder(pooler, found)
     if folder is None:
         return []

@@ -39,7 +39,7 @@ WantedBy=multi-user.target
 
 
 def planned(pooler: Pooler, count: int) -> ProcessPlan:
-    """Return what this many processes need; changes nothing.
+    """Return the files and commands that this many processes need; changes nothing.
 
     Raises `PoolerUnreachable`, `OSError`, and `IllegalTransition` where its files don't lend themselves to it.
     """
@@ -115,7 +115,7 @@ def _units(asked: Sharing, numbers: list[int]) -> str:
 
 
 class _Program(NamedTuple):
-    """What runs: the account, the program, and the working folder where it can be seen."""
+    """A running program: its account, its path, and its working folder where it can be seen."""
 
     user: str = "postgres"
     path: str = "/usr/sbin/pgbouncer"

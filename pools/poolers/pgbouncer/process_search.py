@@ -81,7 +81,7 @@ def _batch(pooler: Pooler, stack: ExitStack, refusals: set[str]) -> dict[str, co
 
 
 def _refused(pooler: Pooler, taking: Iterable[console.Console], refusals: Iterable[str]) -> str:
-    """Return which processes refuse the console login that others take; they can be seen on this host only."""
+    """Return a sentence naming the processes that refuse the console login that others take; on this host only."""
     here = local_process.pids(pooler, PROGRAM)
     own_ports = {_own_port(one) for one in taking}
     refusing = [pid for pid in here if not own_ports & _ports_of_clients(pid)]

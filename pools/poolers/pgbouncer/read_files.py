@@ -71,7 +71,7 @@ class ConfigLine(NamedTuple):
 
 @dataclass
 class FileSet:
-    """What PgBouncer reads, in its order; `unread` are paths that can't be read here, with the reason."""
+    """The files that PgBouncer reads, in its order; `unread` are paths that can't be read here, with the reason."""
 
     files: dict[str, ReadFile] = field(default_factory=dict)
     lines: list[ConfigLine] = field(default_factory=list)
@@ -85,7 +85,7 @@ class FileSet:
 
     @property
     def users(self) -> ReadFile | None:
-        """Its auth_file."""
+        """The file that auth_file names; None where it was not read, or there is none."""
         return next((file for file in self.files.values() if file.role == USERS), None)
 
     def of(self, section: str) -> dict[str, list[ConfigLine]]:

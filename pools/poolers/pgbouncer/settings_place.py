@@ -34,7 +34,7 @@ class Place:
         )
 
     def set_again(self, wanted: Mapping[str, str]) -> list[str]:
-        """Return which lines of the operator's determine these settings (name → value) after the panel's."""
+        """Return a sentence for each of the operator's lines that sets these settings (name → value) to others."""
         found = (self.reading.set_again(name) for name, value in wanted.items() if not self._has_value(name, value))
         return [text for text in found if text]
 

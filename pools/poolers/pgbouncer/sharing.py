@@ -77,7 +77,7 @@ def has_unread(pooler: Pooler) -> bool:
 
 
 def awaited(pooler: Pooler) -> str:
-    """Return what is missing until each process that is asked for was read back; empty for nothing."""
+    """Return a sentence about the requested processes that were not read back yet; empty once all were."""
     if not keeps_any(pooler):
         return ""
     now, count = online(pooler), pooler.desired_processes
@@ -112,12 +112,12 @@ def _is_panels(content: str | bytes | None) -> bool:
 
 
 def copied(text: str) -> str:
-    """Return what the main file of a further process was copied from."""
+    """Return the part of a further process's main file that was copied from the pooler's main file."""
     return OWN_LINES.sub("", text.removeprefix(HEAD))
 
 
 def of_process(pooler: Pooler, name: str, wanted: Mapping[str, str]) -> dict[str, str]:
-    """Return what the settings of pooldeck_settings.ini come to in the process of this main file."""
+    """Return the settings of pooldeck_settings.ini as the process of this main file has them."""
     own = {"peer_id": str(number_of(pooler, name))} if "peer_id" in wanted else {}
     return {**wanted, **own}
 
@@ -168,7 +168,7 @@ class Sharing:
 
     @property
     def has_peers(self) -> bool:
-        """Whether the release has peering."""
+        """True if the release has peering."""
         return self.version >= PEERS_SINCE
 
     @property
@@ -178,7 +178,7 @@ class Sharing:
 
     @property
     def stem(self) -> str:
-        """What units and folders are named after; two poolers of a host have other ports."""
+        """The stem of the names of units and folders; two poolers of a host differ in it by their ports."""
         return "pgbouncer" if self.port == USUAL_PORT else f"pgbouncer-{self.port}"
 
     @property
@@ -211,7 +211,7 @@ class Sharing:
         return f"{render.PEERS_HEADER}\n{''.join(lines)}"
 
     def lines_of(self, number: int) -> tuple[str, ...]:
-        """Return what a further process sets for itself."""
+        """Return the settings lines of a further process's own main file."""
         folder, log = self.folder_of(number), PurePosixPath(self.config.get("logfile", ""))
         return (
             *([f"peer_id = {number}"] if self.has_peers else []),
@@ -272,7 +272,7 @@ def copies_behind(texts: Mapping[str, str]) -> str:
 
 
 def settled_count(settled: Mapping[str, str]) -> int:
-    """Return how many processes the files of the last apply are for."""
+    """Return the number of processes that the files of the last apply are for."""
     return 1 + len(panels_in(settled))
 
 

@@ -27,7 +27,7 @@ OWNER = "pgbouncer"  # the account that runs PgBouncer is an admin by this name 
 
 @dataclass(frozen=True)
 class ConsoleState:
-    """What the console shows: SHOW DATABASES of each process, and SHOW CONFIG and the resolved names of the first.
+    """The console's answers: SHOW DATABASES of each process, SHOW CONFIG and the resolved names of the first.
 
     `unused` counts the automatic databases that it holds for clients to come, which SHOW DATABASES leaves out.
     """
@@ -75,7 +75,7 @@ def _of_each_process(pooler: Pooler) -> ConsoleState:
 
 
 def _unused_automatic(connection: console.Console) -> int:
-    """Return how many automatic databases are kept though nobody uses them, until autodb_idle_timeout.
+    """Return the number of unused automatic databases that are kept until autodb_idle_timeout.
 
     The cache of databases (SHOW MEM) has them beside those that SHOW DATABASES lists (put in order by objects.c).
     """

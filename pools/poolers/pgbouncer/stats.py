@@ -70,7 +70,7 @@ def counters(stats: Iterable[Row]) -> dict[str, Counters]:
 
 
 def waited_ms(row: Row) -> int:
-    """Return how long the first client of a pool's queue has waited, in milliseconds."""
+    """Return the milliseconds that the first client in a pool's queue has waited."""
     return number(row.get("maxwait")) * 1000 + number(row.get("maxwait_us")) // 1000
 
 

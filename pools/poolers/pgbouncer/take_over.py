@@ -66,7 +66,7 @@ class RunningPgBouncer:
 
     @property
     def all_files(self) -> dict[str, read_files.ReadFile]:
-        """Path → file of all that any of them reads."""
+        """The files that any of the processes reads, by path."""
         return {path: file for one in reversed(self.each) for path, file in one.files.files.items()}
 
     @property
@@ -114,7 +114,7 @@ class RunningPgBouncer:
             )
 
     def _unlike(self, other: "RunningPgBouncer") -> Iterator[str]:
-        """Yield how another process differs from this one, so that one part of the panel's can't serve both."""
+        """Yield a sentence per difference to another process that keeps both from using the panel's files."""
         params = {"name": self.process.name, "folder": self.pooler.config_dir}
         if PurePosixPath(other.files.main.path).parent != PurePosixPath(self.files.main.path).parent:
             yield _("its main file is in another folder than %(folder)s: move it there") % params
@@ -274,7 +274,7 @@ def restored_users(text: str, original: str) -> str:
 
 
 def _roles(running: RunningPgBouncer, entry: ConfigLine) -> list[EntryLogin]:
-    """Return who may get through an entry, with the passwords that PgBouncer's files or the console's login have."""
+    """Return the roles that may log in through an entry, with the passwords from PgBouncer's files or console login."""
     pooler, user, known = running.pooler, entry.pairs.get("user", ""), running.passwords
     others = [role for role in known if role not in (user, pooler.admin_user)][:MOST_ROLES]
     roles = [*([user] if user in known else []), *([pooler.admin_user, *others] if user else others)]

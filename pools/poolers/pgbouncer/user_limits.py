@@ -22,7 +22,7 @@ SIZES, SIZES_SINCE = ("pool_size", "reserve_pool_size"), (1, 26)
 def claims(
     users: Collection[str], panels: Collection[str], operators: Operators, config: Mapping[str, str], version: Version
 ) -> Iterator[str]:
-    """Yield which of these users have limits of the operator's, or may have.
+    """Yield those of these users that have limits of the operator's, or may have.
 
     `panels` are those to whom the panel gave limits before, `config` is SHOW CONFIG.
     """
@@ -36,7 +36,7 @@ def claims(
 
 
 def notes(entries: Iterable[Entry], operators: Operators, version: Version) -> Iterator[str]:
-    """Yield which lines of the operator's count instead of what a pool says, of its mode and its size.
+    """Yield a sentence for each of the operator's lines that overrides a pool's mode or size.
 
     Before 1.24 a pool's fixed user is another than the one of [users], and has none of its limits.
     """

@@ -186,7 +186,7 @@ def _waiting_note(pooler: Pooler, pool: Pool) -> str:
 
 
 def _shut(pooler: Pooler, pool: Pool) -> str:
-    """Return how it was shut at the console: disabled or paused; empty when it is open."""
+    """Return `disabled` or `paused` for a pool that was so at the console; empty when it is open."""
     own = [row for rows in _shown_by_each(pooler, "databases") for row in rows if row["name"] == pool.name]
     return next((word for word in ("disabled", "paused") if any(row.get(word) for row in own)), "")
 

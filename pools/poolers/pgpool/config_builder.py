@@ -94,7 +94,7 @@ class ConfigBuilder:
         return (text + render.restoring_settings(values)).encode(errors="surrogateescape")
 
     def _is_restorable(self, name: str) -> bool:
-        """Whether a reload can set what was live of it."""
+        """Return whether a reload can set what was live of it."""
         return name in self.live and "'" not in self.live[name] and not verify.waits_for_restart(name, self.known)
 
     def _accesses(self, before: Mapping[UUID, Access]) -> list[Access]:
@@ -247,7 +247,7 @@ def _password(pool: Pool, role: str) -> str:
 
 
 def _moved(pool: Pool, before: Mapping[UUID, Access], texts: Mapping[str, str], settled: Mapping[str, str]) -> bool:
-    """Whether another database or login is asked for than what is live, or other servers."""
+    """Return whether another database or login is asked for than what is live, or other servers."""
     if before.get(pool.pk) != Access(pool.pk, pool.database, pool.user):
         return True
     now, then = (render.users_in(render.ours(files.get(PASSWD, ""))).get(pool.login) for files in (texts, settled))

@@ -48,7 +48,7 @@ def _fault(words: list[str], line: str) -> str:
 
 
 def _is_alone(place: str) -> bool:
-    """Whether it is an address whose mask is the next word."""
+    """Return whether it is an address whose mask is the next word."""
     try:
         ip_address(place)
     except ValueError:

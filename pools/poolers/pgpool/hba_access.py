@@ -20,7 +20,7 @@ WORDS = frozenset({"all", "sameuser", "samerole", "samegroup", "replication"})
 
 @dataclass(frozen=True)
 class Access:
-    """Who is let in to a database; without `user` every role that pool_passwd knows."""
+    """The admission to a database; without `user` of every role that pool_passwd knows."""
 
     pool: UUID
     database: str

@@ -62,7 +62,7 @@ def detach_node(pooler: Pooler, node: int) -> None:
 
 
 def log_in(pooler: Pooler) -> None:
-    """Only log in; raises `PoolerUnreachable`."""
+    """Log in to PCP and out again, as proof of the login; raises `PoolerUnreachable`."""
     with _session(pooler):
         pass
 

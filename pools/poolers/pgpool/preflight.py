@@ -202,7 +202,7 @@ def start_error(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> s
 
 
 def reload_changes(pooler: Pooler, version: Version, texts: Mapping[str, str]) -> Iterator[str]:
-    """Yield how pgpool.conf's own part differs from PGPOOL SHOW ALL; raises `PoolerUnreachable`."""
+    """Yield a sentence per setting of pgpool.conf that differs from PGPOOL SHOW ALL; raises `PoolerUnreachable`."""
     main = texts.get(MAIN, "")
     with sql.open(pooler) as opened:
         live = sql.settings(opened)

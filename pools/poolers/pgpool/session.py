@@ -105,7 +105,7 @@ class PgpoolSession:
         return []
 
     def start_processes(self, progress: Progress) -> None:
-        """Start none."""
+        """Do nothing: one process takes all clients."""
 
     def restarts_needed(self) -> list[WaitingSetting]:
         """List the settings that, by the last read-back, wait for a restart."""

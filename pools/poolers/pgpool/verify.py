@@ -32,12 +32,12 @@ def differences(live: Mapping[str, str], written: Mapping[str, str], known: Know
 
 
 def waits_for_restart(name: str, known: Known) -> bool:
-    """Whether the program reads it at its start only."""
+    """Return whether the program reads it at its start only."""
     return bool(AT_START.fullmatch(name)) or (name in known and known[name].restart)
 
 
 def same(live: str, wanted: str, setting: Setting | None) -> bool:
-    """Whether what PGPOOL SHOW prints is the value written: `5min` is 300 s, `on` is 1."""
+    """Return whether what PGPOOL SHOW prints is the value written: `5min` is 300 s, `on` is 1."""
     if HIDDEN.fullmatch(live):
         return True
     if setting is None:
@@ -52,7 +52,7 @@ def same(live: str, wanted: str, setting: Setting | None) -> bool:
 
 
 def truth(value: str) -> str:
-    """`on` or `off`; empty for what is neither."""
+    """Return `on` or `off` for a Boolean in any of its spellings; empty for another text."""
     return "on" if value.lower() in TRUE else "off" if value.lower() in FALSE else ""
 
 
