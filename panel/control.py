@@ -7,10 +7,13 @@ import click
 from django.core.management import execute_from_command_line
 
 from panel.command_line import pooldeck
+from panel.upgrade import command
 
 
 def manage() -> None:
-    """Run the command of Django's that the arguments name."""
+    """Run the command of Django's that the arguments name; `upgrade` runs without Django, which it replaces."""
+    if sys.argv[1:2] == ["upgrade"]:
+        sys.exit(command.main(sys.argv[2:]))
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
     execute_from_command_line(sys.argv)
 

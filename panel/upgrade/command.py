@@ -1,0 +1,139 @@
+"""`pooldeckctl upgrade WHEEL|VERSION`: replaces the release of an installation, and goes back where a step fails."""
+
+import argparse
+import fcntl
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from panel.upgrade import health, journal, preflight, services, steps, versions
+from panel.upgrade.errors import StepFailed, UpgradeRefused
+from panel.upgrade.journal import Entry
+from panel.upgrade.layout import Layout
+from panel.upgrade.progress import Progress
+from panel.upgrade.release import Source
+from panel.upgrade.steps import Upgrade
+
+NONE = Source()  # going back installs nothing
+DONE, WENT_BACK, REFUSED, STUCK = 0, 1, 2, 3
+
+
+def arguments(words: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line."""
+    parser = argparse.ArgumentParser(
+        prog="pooldeckctl upgrade",
+        description="Upgrade this installation: back up, install beside, migrate, switch, restart, check; go back at a "
+        "fault. One that was killed is undone by the next, or by --undo.",
+        epilog=f"Exit codes: {DONE} upgraded, {WENT_BACK} a step failed and the old release runs again, {REFUSED} "
+        f"refused, {STUCK} a step of going back failed too.",
+    )
+    parser.add_argument("target", nargs="?", metavar="WHEEL|VERSION", help="a wheel, or a version for pip to find")
+    parser.add_argument("--undo", action="store_true", help="only go back from an upgrade that was killed")
+    parser.add_argument("--ignore-doctor", action="store_true", help="upgrade a panel that is not well")
+    parser.add_argument(
+        "--service-manager",
+        default="systemd",
+        metavar="systemd|none|COMMAND",
+        help="who stops and starts the services: systemd, nobody, or a command called as systemctl is",
+    )
+    parser.add_argument(
+        "--requirements",
+        type=Path,
+        metavar="FILE",
+        help="what the release needs, with hashes: uv export --no-dev --no-emit-project",
+    )
+    parser.add_argument(
+        "--installer",
+        default="",
+        metavar="COMMAND",
+        help="what makes a release's environment, called as COMMAND FOLDER REQUIREMENT; else venv and pip",
+    )
+    parser.add_argument(
+        "--url", help="where the web process answers (default: POOLDECK_WEB_PORT of this machine); empty: ask nobody"
+    )
+    parser.add_argument("--health-within", type=float, default=health.WITHIN_S, metavar="SECONDS")
+    parser.add_argument("--prefix", type=Path, default=Path("/opt/pooldeck"))
+    parser.add_argument("--environment-file", type=Path, default=Path("/etc/pooldeck/environment"))
+    parser.add_argument("--backups", type=Path, default=Path("/var/backups/pooldeck"))
+    parser.add_argument("--user", default="pooldeck", help="the panel's account; empty: who runs this")
+    given = parser.parse_args(words)
+    if bool(given.target) == given.undo:
+        parser.error("name a wheel or a version, or give --undo")
+    return given
+
+
+def main(words: Sequence[str]) -> int:
+    """Upgrade, and return the exit code."""
+    given = arguments(words)
+    progress = Progress()
+    layout = Layout(given.prefix, given.environment_file, given.backups, given.user)
+    try:
+        with _alone(layout):
+            return _carry_out(given, layout, progress)
+    except UpgradeRefused as error:
+        print(f"not upgraded: {error}", file=sys.stderr)  # noqa: T201 (the terminal)
+        return REFUSED
+
+
+def _carry_out(given: argparse.Namespace, layout: Layout, progress: Progress) -> int:
+    if unfinished := journal.read(layout.journal):
+        progress.report(f"an upgrade to {unfinished.after} was ended in step {unfinished.step!r}: going back first")
+        if not _went_back(_upgrade(given, layout, unfinished, progress)):
+            return STUCK
+    if given.undo:
+        progress.report(f"{layout.current_version()} is current")
+        return DONE
+    target, before = versions.target(given.target), layout.current_version()
+    versions.refuse_backwards(before, target.version)
+    progress.report(f"check {before}, the disk, and whether {target.version} may follow it")
+    preflight.refuse_unfit(layout, layout.release(before), ignore_doctor=given.ignore_doctor)
+    source = Source(target.requirement, str(given.requirements or ""), given.installer)
+    upgrade = _upgrade(given, layout, Entry(before, target.version, steps.CHECK), progress, source)
+    try:
+        upgrade.go_forward()
+    except StepFailed as error:
+        print(f"step {upgrade.entry.step!r} failed: {error}", file=sys.stderr, flush=True)  # noqa: T201 (the terminal)
+        return WENT_BACK if _went_back(upgrade) else STUCK
+    progress.report(f"{target.version} is current; {before} stays in {layout.release(before).folder}")
+    if not upgrade.manager.manages:
+        progress.report("start the services now: nobody manages them here")
+    return DONE
+
+
+def _went_back(upgrade: Upgrade) -> bool:
+    try:
+        upgrade.go_back()
+    except StepFailed as error:
+        text = f"going back failed too: {error}\nmend that, then run pooldeckctl upgrade --undo"
+        print(text, file=sys.stderr, flush=True)  # noqa: T201 (the terminal)
+        return False
+    upgrade.progress.report(f"{upgrade.entry.before} is current, as before")
+    return True
+
+
+def _upgrade(
+    given: argparse.Namespace, layout: Layout, entry: Entry, progress: Progress, source: Source = NONE
+) -> Upgrade:
+    manager = services.named(given.service_manager)
+    url = layout.url() if given.url is None else given.url.rstrip("/")
+    return Upgrade(layout, manager, url, entry, source, progress, given.health_within)
+
+
+@contextmanager
+def _alone(layout: Layout) -> Iterator[None]:
+    """Lock the installation. Raises `UpgradeRefused` where another upgrade has it."""
+    try:
+        descriptor = os.open(layout.lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise UpgradeRefused(f"{error}: run this as root, where script/install installed the panel") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        raise UpgradeRefused("another upgrade of this installation runs") from error
+    try:
+        yield
+    finally:
+        os.close(descriptor)
