@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs_blocks import DOCS, PAGES, ROOT, Commands, commands_of, named
+from tests.docs_blocks import DOCS, PAGES, ROOT, blocks, named
 
 
 class Links(HTMLParser):
@@ -99,11 +99,7 @@ def test_the_index_for_language_models_has_each_page(site: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=named)
 def test_commands_are_sound_bash(page: Path) -> None:
-    for commands in commands_of(page.read_text()):
-        checked = subprocess.run(["bash", "-n"], input=commands.text, capture_output=True, text=True, check=False)
-        assert checked.stderr == "", commands
-
-
-def test_blocks_are_found_with_the_reason_why_they_are_not_run() -> None:
-    text = "A\n```sh\none\n```\n\n<!-- not run: it asks -->\n```sh\ntwo\n```\n```console\nthree\n```\n"
-    assert commands_of(text) == [Commands("one\n", ""), Commands("two\n", "it asks")]
+    for block in blocks(page.read_text()):
+        if block.language == "sh":
+            checked = subprocess.run(["bash", "-n"], input=block.text, capture_output=True, text=True, check=False)
+            assert checked.stderr == "", block

@@ -1,0 +1,1 @@
+"""Live tests of the documents: their commands are run as a reader runs them."""
