@@ -10,12 +10,14 @@ import pytest
 import yaml
 from django.utils.module_loading import import_string
 
+from panel import health_probe
 from panel.celery import app as celery_app
-from panel.quickstart.container import ROLES
+from panel.quickstart.container import CHECKS, ROLES
 from panel.quickstart.panel_programs import Beat, Web, Worker
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCKER = ROOT / "docker"
+CONTAINER = "panel.quickstart.container"
 READERS = {"read", "text", "number", "flag", "words", "secret"}
 SOURCES = [path for folder in ("core", "panel", "pools", "benchmarks") for path in (ROOT / folder).rglob("*.py")]
 
@@ -140,6 +142,24 @@ def test_the_quickstart_knows_every_role_it_is_asked_for(compose: dict[str, Any]
         if "panel.quickstart.container" in service.get("command", [])
     ]
     assert sorted(asked) == sorted(ROLES)
+
+
+def test_each_lasting_service_has_a_health_check_of_its_own(compose: dict[str, Any]) -> None:
+    """That of web is the image's."""
+    checks = {name: service.get("healthcheck", {}).get("test") for name, service in compose["services"].items()}
+    probe, container = ["CMD", "python", "-m", "panel.health_probe"], ["CMD", "python", "-m", CONTAINER]
+    workers = {name: [*probe, "worker"] for name in ("worker", "generator", "generator-2")}
+    poolers = {name: [*container, name, "check"] for name in CHECKS}
+    assert {name: check for name, check in checks.items() if check and "python" in check} == {
+        **workers,
+        **poolers,
+        "beat": [*probe, "beat"],
+    }
+    assert {name for name, check in checks.items() if check is None} == {"web", "setup"}
+    for check in checks.values():
+        if check and "panel.health_probe" in check:
+            health_probe.options(check[4:])
+    assert "panel.health_probe" in (DOCKER / "Dockerfile").read_text()
 
 
 def test_only_the_web_is_published_and_only_on_this_machine(compose: dict[str, Any]) -> None:

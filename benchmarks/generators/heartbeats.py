@@ -10,7 +10,7 @@ from typing import Any
 
 import redis
 from django.conf import settings
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _  # panel.health_probe asks without the apps that gettext needs
 
 from benchmarks.errors import QueueDown
 from core.lib import redis_client

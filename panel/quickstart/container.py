@@ -1,4 +1,7 @@
-"""The containers of docker/compose.yaml beside web, worker and beat: both poolers, and the one-time set-up."""
+"""The containers of docker/compose.yaml beside web, worker and beat: both poolers, and the one-time set-up.
+
+`python -m panel.quickstart.container pgbouncer` is the pooler; with the word `check` after it, a login to it.
+"""
 
 import os
 import sys
@@ -11,6 +14,7 @@ from django.core.management import call_command
 from core.lib import env
 from panel.quickstart.home import Home
 from panel.quickstart.pgpool_server import PgpoolServer
+from panel.quickstart.ports import LOOPBACK
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, Server
 from panel.quickstart.services import CONSOLE_USER, DEMO_ROLE, DemoServers
 
@@ -34,6 +38,12 @@ def exec_server(server: Server) -> None:
     server.host = ANYWHERE
     server.prepare()
     os.execv(server.argv[0], server.argv)  # noqa: S606 (our own words)
+
+
+def probe(server: Server) -> None:
+    """Log in to the server of this container; raises its error."""
+    server.host = LOOPBACK
+    server.probe()
 
 
 def set_up(servers: DemoServers) -> None:
@@ -64,6 +74,11 @@ ROLES: dict[str, Callable[[DemoServers], None]] = {
     "pgpool": lambda servers: exec_server(servers.pgpool),
     "setup": set_up,
 }
+# A pooler's health check; it ends with a traceback and exit code 1 where the login fails.
+CHECKS: dict[str, Callable[[DemoServers], None]] = {
+    "pgbouncer": lambda servers: probe(servers.pgbouncer),
+    "pgpool": lambda servers: probe(servers.pgpool),
+}
 
 if __name__ == "__main__":
-    ROLES[sys.argv[1]](describe(env.home()))
+    (CHECKS if sys.argv[2:] == ["check"] else ROLES)[sys.argv[1]](describe(env.home()))

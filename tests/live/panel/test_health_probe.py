@@ -1,0 +1,74 @@
+"""Health checks of containers beside real processes: well, hanging, and well again, each in about a second."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from pytest_django import Settings
+
+from benchmarks.generators import heartbeats
+from core.lib.env import BASE_DIR
+from core.lib.queues import WorkerKind
+from panel import health_probe
+from panel.quickstart.servers import RedisServer, free_port
+from tests.live.panel_programs import TestBeat, TestWeb, TestWorker, shared_environment
+from tests.live.standbys import until
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def probe(queue_url: str, *words: str, **environment: str) -> tuple[int, str]:
+    """Run a health check as a container does, and return its exit code and what it prints."""
+    done = subprocess.run(
+        [sys.executable, "-m", "panel.health_probe", *words],
+        cwd=BASE_DIR,
+        env=shared_environment(queue_url) | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=30,
+    )
+    assert done.stderr == ""
+    return done.returncode, done.stdout
+
+
+def test_a_worker_that_hangs_is_down_though_another_one_lives(
+    make_worker: Callable[..., TestWorker], queue: RedisServer, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heartbeats, "ALIVE_WITHIN", timedelta(seconds=5))
+    settings.GENERATOR, settings.WORKER = "hanging", WorkerKind.TASKS
+    hanging = make_worker("hanging", WorkerKind.TASKS)
+    heartbeats.beat("other", WorkerKind.TASKS)
+    assert probe(queue.url, "worker", POOLDECK_GENERATOR="hanging", POOLDECK_WORKER="tasks")[0] == 0
+    hanging.kill(signal.SIGSTOP)
+    try:
+        until(lambda: health_probe.main(["worker"]) == 1, 20)
+    finally:
+        hanging.kill(signal.SIGCONT)
+    until(lambda: health_probe.main(["worker"]) == 0, 20)
+
+
+@pytest.fixture
+def beat(tmp_path: Path, queue: RedisServer) -> Iterator[TestBeat]:
+    with TestBeat(tmp_path, queue.url) as program:
+        yield program
+
+
+def test_beat_and_web_are_well(beat: TestBeat, tmp_path: Path, queue: RedisServer) -> None:
+    until(lambda: probe(queue.url, "beat")[0] == 0, 20)
+    with TestWeb(tmp_path, queue.url) as web:
+        address = f"{web.url}/healthz/live"
+        assert probe(queue.url, "web", "--address", address) == (0, f"{address} answers 200\n")
+
+
+def test_without_redis_a_probe_ends_soon(db: None) -> None:
+    url = f"redis://127.0.0.1:{free_port()}/0"
+    begun = time.monotonic()
+    assert probe(url, "worker") == (1, "redis does not answer, so nothing is known of heartbeats\n")
+    assert probe(url, "worker", "--ignore-redis")[0] == 0
+    assert time.monotonic() - begun < 20
