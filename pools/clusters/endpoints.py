@@ -61,13 +61,13 @@ class Endpoint:
         return replace(self, password=None)
 
 
-class RequireAuth(TypedDict, total=False):
+class AuthRequirement(TypedDict, total=False):
     """libpq's `require_auth`; left out where libpq lacks it, or where any method may be used."""
 
     require_auth: str
 
 
-def refusing_cleartext(is_chosen: bool) -> RequireAuth:
+def refusing_cleartext(is_chosen: bool) -> AuthRequirement:
     """Build libpq's `require_auth` (from 16 on): never send a clear-text password, unless that was chosen."""
     if is_chosen or settings.CLEARTEXT_PASSWORDS or psycopg.pq.version() < REQUIRE_AUTH_SINCE:
         return {}

@@ -57,7 +57,7 @@ def connected(
     and is logged in to anew. Raises what `connect` raises, and `PoolerUnreachable` where the way itself ends before the
     pooler.
     """
-    began, asked = time.monotonic(), at_address(pooler, other_host)
+    began, addressed = time.monotonic(), at_address(pooler, other_host)
     port = pooler.port if port is None else port
     address = address_of(pooler, other_host, port)
     for tries in range(1, MOST_TRIES + 1):
@@ -68,7 +68,7 @@ def connected(
                 raise
             used, address = address, address_of(pooler, other_host, port)
             if address == used:
-                if not deliveries.of(pooler).has_reconnected(asked, port, began):
+                if not deliveries.of(pooler).has_reconnected(addressed, port, began):
                     raise
                 address = address_of(pooler, other_host, port)
     raise AssertionError  # the last try returns or raises
@@ -87,7 +87,7 @@ def at_address(pooler: Pooler, other_host: str) -> Pooler:
     return other
 
 
-def refusing_cleartext(pooler: Pooler) -> endpoints.RequireAuth:
+def refusing_cleartext(pooler: Pooler) -> endpoints.AuthRequirement:
     """Refuse clear-text passwords, since no TLS proves the pooler, unless its own settings ask for them."""
     chosen = pooler.settings.get("auth_type") in CLEARTEXT or pooler.settings.get("allow_clear_text_frontend_auth")
     return endpoints.refusing_cleartext(bool(chosen))

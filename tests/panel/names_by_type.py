@@ -33,7 +33,7 @@ ALSO_HOLD = {
     "pooler": ("str",),  # a column of the file of create commands
     "entry": ("tuple[", "pools.poolers."),  # lines of configuration files
     "entries": ("int",),  # how many, in the API
-    "events": ("list[pools.monitoring.channels.",),  # as webhooks receive them
+    "events": ("list[TypedDict(pools.monitoring.channels.",),  # as webhooks receive them
     "run": ("dict[",),  # the JSON of a run, as the command line reads it
     "threshold": ("dict[",),  # the JSON of a threshold, as the command line reads it
     "experiment": ("dict[",),  # the JSON of an experiment, as script/up --once reads it
