@@ -153,8 +153,8 @@ def compare_arms(arms: Sequence[Arm], *, metric: str = "tps", rule: Rule = FIXED
     """Compare arms that are made already, the first of them the baseline; raises `KeyError` for an unknown metric."""
     judged, arms = metrics.BY_KEY[metric], tuple(arms)
     subjects = [run for arm in arms for run in arm.runs]
-    shown = [one for one in metrics.METRICS if any(run.summary.get(one.key) is not None for run in subjects)]
-    rows = tuple(Row(one, tuple(_figure(one, arms[0], arm, rule) for arm in arms)) for one in shown)
+    measured = [one for one in metrics.METRICS if any(run.summary.get(one.key) is not None for run in subjects)]
+    rows = tuple(Row(one, tuple(_figure(one, arms[0], arm, rule) for arm in arms)) for one in measured)
     noise = confidence_intervals.repeatability([values_of(arm.valid, metric) for arm in arms])
     found = Comparison(judged, arms, rows, _differs_in(arms), noise, ())
     sentences = tuple(_conclusion(found, arm, figure) for arm, figure in zip(arms, found.figures, strict=True))
@@ -197,18 +197,18 @@ def _figure(metric: Metric, base: Arm, arm: Arm, rule: Rule) -> Figure:
     values = values_of(arm.valid, metric.key) or values_of(arm.runs, metric.key)
     if not values:
         return Figure(None, None, None)
-    seen = Figure(median(values), min(values), max(values))
-    theirs = values_of(base.valid, metric.key)
-    if arm.is_baseline or not arm.n_valid or not theirs:
-        return seen
+    figure = Figure(median(values), min(values), max(values))
+    base_values = values_of(base.valid, metric.key)
+    if arm.is_baseline or not arm.n_valid or not base_values:
+        return figure
     if not metric.is_judged:
-        return replace(seen, ratio=_ratio(median(values), median(theirs)))
+        return replace(figure, ratio=_ratio(median(values), median(base_values)))
     if missing := _missing(metric, (base, arm)):
-        ratio = _ratio(median(values), median(theirs))
-        return replace(seen, ratio=ratio, verdict=Verdict.NOT_ENOUGH, missing=missing)
+        ratio = _ratio(median(values), median(base_values))
+        return replace(figure, ratio=ratio, verdict=Verdict.NOT_ENOUGH, missing=missing)
     interval = _interval(metric, base, arm, rule)
     ratio = interval.ratio if interval else None
-    return replace(seen, ratio=ratio, interval=interval, verdict=_verdict(metric, interval, rule))
+    return replace(figure, ratio=ratio, interval=interval, verdict=_verdict(metric, interval, rule))
 
 
 def _ratio(value: float, base: float) -> float | None:
@@ -253,10 +253,10 @@ def _pairs(base: Arm, arm: Arm) -> list[tuple[Subject, Subject]] | None:
     """
     found: list[tuple[Subject, Subject]] = []
     for group in {run.group for run in (*base.runs, *arm.runs)}:
-        ours = [[run for run in one.runs if run.group == group] for one in (base, arm)]
-        if not group or abs(len(ours[0]) - len(ours[1])) > 1:  # one of them may be still to come
+        runs = [[run for run in one.runs if run.group == group] for one in (base, arm)]
+        if not group or abs(len(runs[0]) - len(runs[1])) > 1:  # one of them may be still to come
             return None
-        found += zip(*ours, strict=False)
+        found += zip(*runs, strict=False)
     valid = [pair for pair in found if pair[0].counts and pair[1].counts]
     return valid if len(valid) >= ENOUGH_REPEATS else None
 
@@ -302,12 +302,12 @@ def _carried(found: Comparison, arm: Arm) -> str:
     The outcomes of the runs follow in brackets where none of them is valid; empty where no throughput is known.
     """
     runs = arm.valid or tuple(run for run in arm.runs if run.outcome is Outcome.SUSPECT)
-    asked, tps = comparison.clients_asked(arm.runs[0].options), values_of(runs, "tps")
+    requested_clients, tps = comparison.clients_asked(arm.runs[0].options), values_of(runs, "tps")
     if not tps:
         return ""
     only_pool = arm.runs[0].is_pooled and sum(one.runs[0].is_pooled for one in found.arms) == 1
-    words = {"arm": arm.label, "clients": f"{asked or 0:,.0f}", "tps": f"{median(tps):,.0f}"}
-    carried = conclusions.carried_format(only_pool=only_pool, counted=bool(asked)) % words
+    words = {"arm": arm.label, "clients": f"{requested_clients or 0:,.0f}", "tps": f"{median(tps):,.0f}"}
+    carried = conclusions.carried_format(only_pool=only_pool, counted=bool(requested_clients)) % words
     if arm.n_valid:
         return carried
     doubts = "; ".join(dict.fromkeys(run.words for run in runs))

@@ -26,12 +26,12 @@ def settings_in_words(options: RunOptions, engine: str, server_version: str) -> 
 
     Scripts appear by their names, without their texts; variables as one list.
     """
-    shown = {name: value for name, value in options.items() if name not in SEEDS}
+    settings = {name: value for name, value in options.items() if name not in SEEDS}
     if options.get("scripts"):
-        shown |= {"builtin": None, "scripts": engines.engine(engine).scripts_in_words(options)}
+        settings |= {"builtin": None, "scripts": engines.engine(engine).scripts_in_words(options)}
     if variables := options.get("variables"):
-        shown["variables"] = ", ".join(f"{name} = {value!r}" for name, value in variables.items())
-    return {**shown, _program_name(): engine, server_version_name(): server_version}
+        settings["variables"] = ", ".join(f"{name} = {value!r}" for name, value in variables.items())
+    return {**settings, _program_name(): engine, server_version_name(): server_version}
 
 
 def server_version_name() -> str:
@@ -61,10 +61,15 @@ def idle_clients(options: RunOptions, summary: Summary) -> tuple[float, float] |
 
     None where they differ by less than `IDLE_SHARE`, and under a rate, where clients wait on purpose.
     """
-    asked, busy = clients_asked(options), summary.get("effective_clients")
-    if not asked or busy is None or options.get("rate") or abs(busy - asked) < IDLE_SHARE * asked:
+    requested_clients, busy = clients_asked(options), summary.get("effective_clients")
+    if (
+        not requested_clients
+        or busy is None
+        or options.get("rate")
+        or abs(busy - requested_clients) < IDLE_SHARE * requested_clients
+    ):
         return None
-    return busy, asked
+    return busy, requested_clients
 
 
 def _text(value: object) -> str:

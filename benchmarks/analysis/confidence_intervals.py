@@ -109,10 +109,10 @@ def of_samples(base: Sequence[float], values: Sequence[float], rule: Rule = FIXE
     """
     if min(len(base), len(values)) < ENOUGH_REPEATS or min(*base, *values) <= 0:
         return None
-    ours, theirs = [log(value) for value in values], [log(value) for value in base]
-    parts = [variance(logs) / len(logs) for logs in (ours, theirs)]
-    freedom = _welch_freedom(parts, [len(ours), len(theirs)])
-    return _around(fmean(ours) - fmean(theirs), student_t(freedom, rule.alpha) * sqrt(sum(parts)), paired=False)
+    ours, base_logs = [log(value) for value in values], [log(value) for value in base]
+    parts = [variance(logs) / len(logs) for logs in (ours, base_logs)]
+    freedom = _welch_freedom(parts, [len(ours), len(base_logs)])
+    return _around(fmean(ours) - fmean(base_logs), student_t(freedom, rule.alpha) * sqrt(sum(parts)), paired=False)
 
 
 def repeatability(sets: Sequence[Sequence[float]]) -> float | None:

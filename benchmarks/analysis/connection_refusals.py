@@ -61,8 +61,8 @@ def find(text: str, options: RunOptions, settings: Mapping[str, Mapping[str, obj
     found = _FATAL.search(text)
     if found is None:
         return None
-    why, asked = found["why"].strip(), options.get("clients") or None
-    return Refusal(why, asked, _counted(text, why, asked, options, settings))
+    why, clients = found["why"].strip(), options.get("clients") or None
+    return Refusal(why, clients, _counted(text, why, clients, options, settings))
 
 
 def _counted(

@@ -155,22 +155,25 @@ def _no_summary(run: Evidence) -> Iterator[str]:
 def _nothing_done(run: Evidence) -> Iterator[str]:
     if run.figure("transactions") != 0:
         return
-    asked, failed = run.duration_s, run.figure("failed")
+    duration_s, failed = run.duration_s, run.figure("failed")
     if failed:
         yield _with_error(run.terms.units.all_failed % {"failed": f"{failed:,}"}, _first_error(run.output))
-    elif asked and run.progress and run.progress[0].t >= asked:
-        yield run.terms.workers.only_connected % {"duration": f"{asked:,}"}
+    elif duration_s and run.progress and run.progress[0].t >= duration_s:
+        yield run.terms.workers.only_connected % {"duration": f"{duration_s:,}"}
     else:
         yield str(run.terms.units.none_done)
 
 
 def _ended_early(run: Evidence) -> Iterator[str]:
-    asked, elapsed = run.duration_s, run.elapsed_s
+    duration_s, elapsed = run.duration_s, run.elapsed_s
     # Under -R the last start may come some intervals of the schedule before the end.
     rate = run.options.get("rate")
     slack = run.terms.slow_start_s + (0.1 + 5 / rate if rate else 0.1)
-    if asked and elapsed is not None and elapsed < asked * TIME_REACHED - slack:
-        yield _("the load lasted %(elapsed)s s of %(asked)s s") % {"elapsed": f"{elapsed:,.1f}", "asked": f"{asked:,}"}
+    if duration_s and elapsed is not None and elapsed < duration_s * TIME_REACHED - slack:
+        yield _("the load lasted %(elapsed)s s of %(asked)s s") % {
+            "elapsed": f"{elapsed:,.1f}",
+            "asked": f"{duration_s:,}",
+        }
 
 
 def _transactions_missing(run: Evidence) -> Iterator[str]:
@@ -218,9 +221,9 @@ def _is_below(rate: float, tps: float, run: Evidence) -> bool:
 
 
 def _ended_late(run: Evidence) -> Iterator[str]:
-    asked, elapsed = run.duration_s, run.elapsed_s
-    if asked and elapsed is not None and elapsed > asked * OVERRUN_SHARE + OVERRUN_S:
-        yield run.terms.units.ended_late % {"elapsed": f"{elapsed:,.1f}", "asked": f"{asked:,}"}
+    duration_s, elapsed = run.duration_s, run.elapsed_s
+    if duration_s and elapsed is not None and elapsed > duration_s * OVERRUN_SHARE + OVERRUN_S:
+        yield run.terms.units.ended_late % {"elapsed": f"{elapsed:,.1f}", "asked": f"{duration_s:,}"}
 
 
 def _busier_than_possible(run: Evidence) -> Iterator[str]:
@@ -269,15 +272,18 @@ def _gaps(run: Evidence) -> Iterator[str]:
 
 
 def _silent_ends(run: Evidence) -> Iterator[str]:
-    interval, asked = run.interval_s, run.duration_s
-    if not interval or not asked or not run.progress:
+    interval, duration_s = run.interval_s, run.duration_s
+    if not interval or not duration_s or not run.progress:
         return
     first, last = run.progress[0].t, run.progress[-1].t
     if first > run.connecting_s + 1.5 * interval + 0.5 + interval:
         text = _("the first progress came after %(first)s s; it was due every %(interval)s s")
         yield text % {"first": f"{first:,.1f}", "interval": f"{interval:g}"}
-    if asked - last > 2.5 * interval + 0.5:  # a program may leave the last line out
-        yield _("progress ended at t = %(last)s s of %(asked)s s") % {"last": f"{last:,.1f}", "asked": f"{asked:,}"}
+    if duration_s - last > 2.5 * interval + 0.5:  # a program may leave the last line out
+        yield _("progress ended at t = %(last)s s of %(asked)s s") % {
+            "last": f"{last:,.1f}",
+            "asked": f"{duration_s:,}",
+        }
 
 
 def _stalls(run: Evidence) -> Iterator[str]:

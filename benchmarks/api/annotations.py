@@ -32,10 +32,10 @@ class AnnotationsOfRun(GenericViewSet[Run]):
     @extend_schema(request=AnnotationSerializer)
     def partial_update(self, request: Request, pk: str) -> Response:
         """Change the name, note or tags of a run; its figures can't be changed."""
-        asked = AnnotationSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = AnnotationSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         run = self.get_object()
-        annotations.annotate(run, **asked.validated_data)
+        annotations.annotate(run, **serializer.validated_data)
         return Response(self.get_serializer(self.get_object()).data)
 
     @extend_schema(request=None, responses={200: RunSerializer})

@@ -96,11 +96,11 @@ class ComparisonSerializer(serializers.Serializer[Any]):
 @api_view(["GET"])
 def comparisons(request: Request) -> HttpResponse | Response:
     """Compare runs: repeats of one configuration form an arm, and a verdict needs 3 valid runs per arm."""
-    asked = request.query_params
-    kind = _one_of(asked.get("as", "json"), KINDS, "as")
-    metric = _one_of(asked.get("metric", "tps"), metrics.JUDGED, "metric")
+    query = request.query_params
+    kind = _one_of(query.get("as", "json"), KINDS, "as")
+    metric = _one_of(query.get("metric", "tps"), metrics.JUDGED, "metric")
     try:
-        found = run_comparisons.compare(_runs(asked), baseline=asked.get("baseline", ""), metric=metric)
+        found = run_comparisons.compare(_runs(query), baseline=query.get("baseline", ""), metric=metric)
     except KeyError as error:
         text = gettext("%(key)r is not an arm of these runs: send a key of arms") % {"key": error.args[0]}
         raise ValidationError({"baseline": [text]}) from None

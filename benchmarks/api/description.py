@@ -30,7 +30,7 @@ the last event. All `t` are seconds since the load began; a figure that could no
 def describe_events(result: JsonSchema, **_: object) -> JsonSchema:
     """Add `runs/{id}/events/`; a hook of drf-spectacular."""
     run = dict(result["paths"]["/api/v1/runs/{id}/"]["get"])
-    own = [given for given in run["parameters"] if given["name"] != WAIT.name]
+    own = [parameter for parameter in run["parameters"] if parameter["name"] != WAIT.name]
     result["paths"]["/api/v1/runs/{id}/events/"] = {
         "get": run
         | {

@@ -25,10 +25,10 @@ class EntryEndpointView(APIView):
     def post(self, request: Request, pk: UUID) -> Response:
         """Try a login through the entry and keep it; runs then take `target: {entry}` or the endpoint's id."""
         entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster"), pk=pk)
-        asked = EntryLoginSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = EntryLoginSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         try:
-            endpoint = entries.endpoint_of(entry, **asked.validated_data)
+            endpoint = entries.endpoint_of(entry, **serializer.validated_data)
         except InvalidTarget as error:
             raise ValidationError(error.errors) from error
         return Response(ExternalEndpointSerializer(endpoint).data)

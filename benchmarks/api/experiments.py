@@ -211,10 +211,10 @@ class PoolSizeView(APIView):
     @extend_schema(request=AskedAdviceSerializer, responses={201: ExperimentSerializer})
     def post(self, request: Request) -> Response:
         """Ask for a pool's size, its mode, or whether to pool: a sweep that is carried out as an experiment."""
-        asked = AskedAdviceSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = AskedAdviceSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         try:
-            body: CheckedAdvice = asked.validated_data
+            body: CheckedAdvice = serializer.validated_data
             experiment = sweep.ask(AdviceRequest(**body, author=person(request.user)))
         except (InvalidExperiment, InvalidOptions, InvalidTarget) as error:
             raise serializers.ValidationError(error.errors) from error
@@ -261,14 +261,14 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
     @extend_schema(request=AskedExperimentSerializer, parameters=[WAIT], responses={201: ExperimentSerializer})
     def create(self, request: Request) -> Response:
         """Start a playbook on a cluster; what its arms need is made before and removed after."""
-        asked = AskedExperimentSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = AskedExperimentSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         is_admin = holds(request.user, request.auth, Scope.ADMIN)
-        body: AskedExperiment = asked.validated_data
-        wanted = ExperimentRequest(**body, author=person(request.user), is_admin=is_admin)
+        body: AskedExperiment = serializer.validated_data
+        experiment_request = ExperimentRequest(**body, author=person(request.user), is_admin=is_admin)
         with wait_param.waiting(request) as seconds:
             try:
-                experiment = starting.start(wanted)
+                experiment = starting.start(experiment_request)
             except (InvalidExperiment, InvalidGenerators, InvalidOptions) as error:
                 raise serializers.ValidationError(error.errors) from error
             experiment = self._ended(experiment, seconds)
@@ -293,11 +293,11 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
         409 where it can't go on: a sweep of sizes, a cluster that was removed, or while things are being removed.
         """
         experiment = self.get_object()
-        asked = AskedBlocksSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = AskedBlocksSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         is_admin = holds(request.user, request.auth, Scope.ADMIN)
         try:
-            more_blocks.measure_more(experiment, **asked.validated_data, is_admin=is_admin)
+            more_blocks.measure_more(experiment, **serializer.validated_data, is_admin=is_admin)
         except InvalidExperiment as error:
             raise serializers.ValidationError(error.errors) from error
         return Response(self.get_serializer(experiment).data, status=status.HTTP_202_ACCEPTED)

@@ -33,10 +33,10 @@ class GeneratorViewSet(GenericViewSet[Generator]):
     @extend_schema(request=HostGeneratorSerializer, responses={201: GeneratorSerializer})
     def create(self, request: Request) -> Response:
         """Register a host that is reached by SSH as a generator; its pgbench is what runs use."""
-        given = HostGeneratorSerializer(data=request.data)
-        given.is_valid(raise_exception=True)
-        made = registry.add_host(given.validated_data["ssh_host"], given.validated_data["name"])
-        found = next(one for one in registry.known_or_remembered()[0] if one.name == made.name)
+        serializer = HostGeneratorSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        generator = registry.add_host(serializer.validated_data["ssh_host"], serializer.validated_data["name"])
+        found = next(one for one in registry.known_or_remembered()[0] if one.name == generator.name)
         return Response(self.get_serializer(found).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(parameters=[NAME])

@@ -92,8 +92,13 @@ def shown(spec: PlaybookSpec) -> dict[str, object]:
 
 
 def _scale(spec: PlaybookSpec, *, quick: bool) -> dict[str, object]:
-    one = spec.scale(quick=quick)
-    return {"repeats": one.repeats, "dataset": dict(one.dataset), "options": dict(one.options), "axes": dict(one.axes)}
+    scale = spec.scale(quick=quick)
+    return {
+        "repeats": scale.repeats,
+        "dataset": dict(scale.dataset),
+        "options": dict(scale.options),
+        "axes": dict(scale.axes),
+    }
 
 
 class PlaybookViewSet(ViewSet):
@@ -121,11 +126,11 @@ class PlaybookViewSet(ViewSet):
     @extend_schema(request=AskedPlaybookSerializer, responses={201: PlaybookSerializer})
     def create(self, request: Request) -> Response:
         """Add a playbook; each fault of its text names the key and the line."""
-        asked = AskedPlaybookSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = AskedPlaybookSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         try:
             is_admin = holds(request.user, request.auth, Scope.ADMIN)
-            spec = library.add(asked.validated_data["toml"], person(request.user), is_admin=is_admin)
+            spec = library.add(serializer.validated_data["toml"], person(request.user), is_admin=is_admin)
         except InvalidPlaybook as error:
             raise serializers.ValidationError(error.errors) from error
         return Response(shown(spec), status=status.HTTP_201_CREATED)

@@ -92,8 +92,8 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
     @action(detail=True)
     def check(self, request: Request, pk: str) -> Response:
         """Check each setting against a cluster's server now."""
-        asked = serializers.UUIDField().run_validation(request.query_params.get("cluster"))
-        cluster = get_object_or_404(Cluster, pk=asked)
+        cluster_id = serializers.UUIDField().run_validation(request.query_params.get("cluster"))
+        cluster = get_object_or_404(Cluster, pk=cluster_id)
         verdict = validation.check(cluster, self.get_object().values, is_admin=self._is_admin())
         may_restart = restart.command_for(cluster) is not None
         found = {name: getattr(verdict, name) for name in ("refusal", "findings", "warnings", "to_restart")}

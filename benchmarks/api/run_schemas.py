@@ -22,11 +22,11 @@ def describe_options(result: JsonSchema, **_kwargs: object) -> JsonSchema:
     Options of experiments and of advice, which are for runs of one of the engines, get the same types.
     """
     schemas = result["components"]["schemas"]
-    asked = schemas[REQUEST]
+    request_schema = schemas[REQUEST]
     schemas |= {_name(engine, purpose): _options(engine, purpose) for engine, purpose in _typed()}
-    schemas |= {_request_name(engine): _request(engine, asked) for engine in ENGINES}
+    schemas |= {_request_name(engine): _request(engine, request_schema) for engine in ENGINES}
     schemas[REQUEST] = {
-        "description": asked["description"],
+        "description": request_schema["description"],
         "oneOf": [_ref(_request_name(engine)) for engine in ENGINES],
         "discriminator": {
             "propertyName": "engine",

@@ -133,9 +133,9 @@ class RunViewSet(
     def create(self, request: Request) -> Response:
         """Queue a run. With `pair` or `repeat`, queue several that run one after the other; the first one is returned,
         `runs/?group=` lists them all. With an `Idempotency-Key`, a repeated request starts nothing more."""
-        asked = AskedRunSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        body: AskedRun = asked.validated_data
+        serializer = AskedRunSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        body: AskedRun = serializer.validated_data
         author, key = person(request.user), request.headers.get(idempotency.HEADER)
         begin = partial(submit, body, author, holds(author, request.auth, Scope.ADMIN))
         with wait_param.waiting(request) as seconds:
@@ -151,12 +151,12 @@ class RunViewSet(
 
         JSON is limited to 2.5 MB as everywhere; a `file` in multipart/form-data to POOLDECK_OUTPUT_CAP_BYTES.
         """
-        asked = ImportSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        given, author = asked.validated_data, person(request.user)
-        make = import_output.import_file if "file" in given else import_output.import_output
+        serializer = ImportSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        values, author = serializer.validated_data, person(request.user)
+        make = import_output.import_file if "file" in values else import_output.import_output
         with field_errors():
-            return self._created(make(**given, author=author))
+            return self._created(make(**values, author=author))
 
     @extend_schema(request=None, responses=RunSerializer)
     @action(detail=True, methods=["post"])

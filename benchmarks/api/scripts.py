@@ -90,8 +90,8 @@ class ScriptViewSet(
     def perform_create(self, serializer: BaseSerializer[Script]) -> None:
         """Store a new script; a text that pgbench must not execute is refused with its line."""
         with script_errors():
-            made = library.create(**serializer.validated_data, author=person(self.request.user))
-        serializer.instance = self.get_queryset().get(pk=made.pk)
+            version = library.create(**serializer.validated_data, author=person(self.request.user))
+        serializer.instance = self.get_queryset().get(pk=version.pk)
 
     def perform_update(self, serializer: BaseSerializer[Script]) -> None:
         """Change a script; a changed text becomes its next version."""
@@ -115,9 +115,9 @@ class ScriptViewSet(
     @action(detail=True, methods=["post"], url_path="dry-run")
     def dry_run(self, request: Request, pk: str) -> Response:
         """Queue a run of one transaction by one client; the run's log shows the result."""
-        script, asked = self.get_object(), DryRunSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        terms = dict(asked.validated_data)
+        script, serializer = self.get_object(), DryRunSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        terms = dict(serializer.validated_data)
         version = self._version(script, terms.pop("version", None))
         with field_errors():
             run = submit.submit(submit.dry_run_request(version, author=person(request.user), **terms))[0]

@@ -64,5 +64,5 @@ def _parts(url: str) -> SplitResult:
 def _is_named(parts: SplitResult, hosts: list[str]) -> bool:
     """Test whether the list holds the host, or the host with its port."""
     host, port = (parts.hostname or "").rstrip("."), parts.port or addresses.PORTS[parts.scheme]
-    shown = f"[{host}]" if ":" in host else host
-    return bool({host, shown, f"{shown}:{port}"} & {one.lower() for one in hosts})
+    bracketed = f"[{host}]" if ":" in host else host
+    return bool({host, bracketed, f"{bracketed}:{port}"} & {one.lower() for one in hosts})

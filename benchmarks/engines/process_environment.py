@@ -33,10 +33,10 @@ def libpq_environment(home: Path, application_name: str, endpoint: Endpoint) -> 
     PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
     """
     refused = endpoints.refusing_cleartext(endpoint.is_verified).get("require_auth")
-    given = {_VARIABLES[name]: value for name, value in endpoint.parameters}
+    parameters = {_VARIABLES[name]: value for name, value in endpoint.parameters}
     return (
         ({"PGREQUIREAUTH": refused} if refused else {})
-        | given
+        | parameters
         | {
             "PGPASSFILE": str(home / PASSFILE),
             "PGCONNECT_TIMEOUT": str(CONNECT_TIMEOUT_S),

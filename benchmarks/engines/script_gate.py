@@ -65,15 +65,15 @@ def check(text: str, *, major: int = NEWEST) -> None:
     It is given `script_text.for_pgbench(text)`, which has the same lines.
     """
     _check_whole(text)
-    given = for_pgbench(text)
-    lines = given.split("\n")
-    for offset, reason in _faults(given, major):
-        number = given.count("\n", 0, offset) + 1
+    script = for_pgbench(text)
+    lines = script.split("\n")
+    for offset, reason in _faults(script, major):
+        number = script.count("\n", 0, offset) + 1
         raise ScriptRefused(reason, number, lines[number - 1])
-    if "\r" in given:
-        number = given.count("\n", 0, given.index("\r")) + 1
+    if "\r" in script:
+        number = script.count("\n", 0, script.index("\r")) + 1
         raise ScriptRefused(_("a carriage return ends a line for pgbench: end lines by a line feed alone"), number)
-    if all(part.kind is Kind.COMMENT or not part.text.strip() for part in parts(given)):
+    if all(part.kind is Kind.COMMENT or not part.text.strip() for part in parts(script)):
         raise ScriptRefused(_("the script holds nothing but comments: write a statement, such as SELECT 1;"))
 
 

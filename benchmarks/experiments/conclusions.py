@@ -97,16 +97,16 @@ def _as_published(result: Result, one: ArmResult) -> Claim:
     """Judge whether an arm differs from its baseline in the direction that was published."""
     base = result.baseline_of(one)
     metric = result.spec.metric
-    ours, theirs = one.spec.published_figure(metric), base.spec.published_figure(metric) if base else None
-    if not ours or not theirs:
+    figure, base_figure = one.spec.published_figure(metric), base.spec.published_figure(metric) if base else None
+    if not figure or not base_figure:
         return Claim(_found(one), in_words(one), (one.spec.key,))
-    wanted = Verdict.FASTER if ours > theirs else Verdict.SLOWER
-    published = percent_change(ours / theirs)
+    verdict = Verdict.FASTER if figure > base_figure else Verdict.SLOWER
+    published = percent_change(figure / base_figure)
     interval = one.figure.interval if one.figure else None
-    if one.verdict == Verdict.NO_DIFFERENCE and interval and interval.low <= ours / theirs <= interval.high:
+    if one.verdict == Verdict.NO_DIFFERENCE and interval and interval.low <= figure / base_figure <= interval.high:
         text = _("%(measured)s; published: %(published)s, which the interval does not exclude: more blocks narrow it")
         return Claim(Finding.NOT_JUDGED, text % {"measured": in_words(one), "published": published}, (one.spec.key,))
-    return _judged(one, wanted, published, (ours / theirs, ours / theirs))
+    return _judged(one, verdict, published, (figure / base_figure, figure / base_figure))
 
 
 def _found(one: ArmResult) -> Finding:

@@ -59,15 +59,15 @@ def add(text: str, author: User | None = None, *, is_admin: bool) -> PlaybookSpe
     if len(text) > MOST_CHARACTERS:
         raise InvalidPlaybook([_("the text is too long: use at most %(most)s characters") % {"most": MOST_CHARACTERS}])
     spec = parse(text)
-    taken = _("line 1, name: there is a playbook %(name)s already: choose another name") % {"name": spec.name}
+    message = _("line 1, name: there is a playbook %(name)s already: choose another name") % {"name": spec.name}
     if spec.name in built_in():
-        raise InvalidPlaybook([taken])
+        raise InvalidPlaybook([message])
     refuse_settings([*spec.arms(quick=False), *spec.arms(quick=True)], is_admin=is_admin)
     try:
         with transaction.atomic():
             Playbook.objects.create(name=spec.name, text=text, author=author)
     except IntegrityError:
-        raise InvalidPlaybook([taken]) from None
+        raise InvalidPlaybook([message]) from None
     return spec
 
 

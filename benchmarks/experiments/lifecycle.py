@@ -113,8 +113,8 @@ def _set_up(experiment: Experiment) -> bool:
     refused |= dict.fromkeys(pending, late)
     _skip(experiment, {arm.key: refused[key] for arm in arms if (key := resources.pool_key(arm)) in refused})
     _skip(experiment, authentication.mismatches(experiment, [one for one in arms if one.key not in experiment.skipped]))
-    left = [arm for arm in arms if arm.key not in experiment.skipped]
-    if len(left) < 2:
+    remaining = [arm for arm in arms if arm.key not in experiment.skipped]
+    if len(remaining) < 2:
         reason = _("there is nothing to compare: %(reasons)s") % {"reasons": "; ".join(_reasons(experiment))}
         experiment.tear_down(ExperimentState.FAILED, reason)
         return True
@@ -304,13 +304,13 @@ def _tear_down(experiment: Experiment) -> bool:
     if experiment.runs.exclude(status__in=FINAL).exists():
         return False
     experiment.renew(RESTARTED_WITHIN)
-    left = [*shared.end_of(experiment), *resources.remove_all(experiment)]
+    reasons = [*shared.end_of(experiment), *resources.remove_all(experiment)]
     since = experiment.runs.order_by("-finished_at").values_list("finished_at", flat=True).first()
     waited = timezone.now() - (since or experiment.started_at or experiment.created_at)
-    if left and waited < REMOVED_WITHIN:
+    if reasons and waited < REMOVED_WITHIN:
         return False
-    if left:
-        reason = _("left for now and tried again: %(left)s") % {"left": "; ".join(left)}
+    if reasons:
+        reason = _("left for now and tried again: %(left)s") % {"left": "; ".join(reasons)}
         experiment.write(reasons=[*experiment.reasons, reason])
     experiment.finish()
     return False

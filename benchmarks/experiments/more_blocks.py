@@ -69,8 +69,8 @@ def _longer_plan(experiment: Experiment, arms: list[str], blocks: int) -> Experi
     width, planned = len(experiment.plan[0]), len(experiment.plan)
     begun = -(-experiment.step // width)
     if not experiment.has_ended:
-        wanted = (max(begun, experiment.wanted_blocks) if experiment.budget else planned) + blocks
-        return {**_plan(experiment, arms, max(wanted, planned)), "wanted_blocks": wanted}
+        blocks_in_all = (max(begun, experiment.wanted_blocks) if experiment.budget else planned) + blocks
+        return {**_plan(experiment, arms, max(blocks_in_all, planned)), "wanted_blocks": blocks_in_all}
     return {
         **_plan(experiment, arms, begun + blocks),
         "wanted_blocks": begun + blocks,

@@ -197,8 +197,8 @@ class PlaybookSpec:
 
     def baseline_of(self, arm: ArmSpec, arms: Sequence[ArmSpec]) -> ArmSpec | None:
         """Return the arm that this one is compared with; None of a baseline itself, or where there is none."""
-        wanted = dict(arm.values) | dict(self.baseline)
-        return next((one for one in arms if dict(one.values) == wanted and one.key != arm.key), None)
+        values = dict(arm.values) | dict(self.baseline)
+        return next((one for one in arms if dict(one.values) == values and one.key != arm.key), None)
 
     def _arm(self, cell: Sequence[AxisValue], scale: Scale, overrides: Mapping[str, object]) -> ArmSpec:
         names = list(self.axes)

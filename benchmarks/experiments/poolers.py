@@ -12,9 +12,9 @@ def find(experiment: Experiment, kind: str) -> Pooler | None:
 
     Of a kind that serves one cluster, only one whose pools, if it has any, lead to this cluster.
     """
-    asked = experiment.pooler
-    if asked is not None and asked.kind == kind:
-        return asked
+    chosen = experiment.pooler
+    if chosen is not None and chosen.kind == kind:
+        return chosen
     for pooler in Pooler.objects.filter(kind=kind).exclude(config_dir="").order_by("created_at"):
         others = Pool.objects.wanted().filter(pooler=pooler).exclude(cluster=experiment.cluster)
         if not driver(pooler).serves_one_cluster or not others.exists():

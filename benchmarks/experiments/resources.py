@@ -86,8 +86,8 @@ def role_of(experiment: Experiment, auth: str) -> str:
 
 def pool_key(arm: ArmSpec) -> str:
     """Return the key of an arm's pool; empty for a direct arm."""
-    one = arm.endpoint
-    return f"{one.kind}-{one.mode}-{one.size}-{arm.auth or SCRAM}" if one.is_pooled else ""
+    endpoint = arm.endpoint
+    return f"{endpoint.kind}-{endpoint.mode}-{endpoint.size}-{arm.auth or SCRAM}" if endpoint.is_pooled else ""
 
 
 def kind_of(key: str) -> str:
@@ -132,15 +132,15 @@ def _pools(experiment: Experiment, arms: Sequence[ArmSpec]) -> Iterator[Required
     keys = dict.fromkeys(pool_key(arm) for arm in sharing_first)
     for at, key in enumerate(keys, 1):
         users = [arm for arm in arms if pool_key(arm) == key]
-        one, auth = users[0].endpoint, users[0].auth
+        endpoint, auth = users[0].endpoint, users[0].auth
         values: PoolTerms = {
-            "kind": one.kind,
-            "mode": one.mode,
-            "size": one.size,
+            "kind": endpoint.kind,
+            "mode": endpoint.mode,
+            "size": endpoint.size,
             "user": role_of(experiment, auth),
             "auth": auth,
         }
-        only = KINDS[one.kind].only_name(Pooler(kind=one.kind), name_of(experiment))
+        only = KINDS[endpoint.kind].only_name(Pooler(kind=endpoint.kind), name_of(experiment))
         name = only or name_of(experiment, f"p{at}")
         yield RequiredResource(ResourceKind.POOL, key, name, values, arms=tuple(arm.key for arm in users))
 
@@ -332,7 +332,7 @@ def pool_of(row: ExperimentResource) -> Pool | None:
 
 def remove_all(experiment: Experiment) -> list[str]:
     """Remove what is left, the last made first; return why what is still there could not go yet, in sentences."""
-    left: list[str] = []
+    reasons: list[str] = []
     for row in experiment.resources.filter(removed_at=None).order_by("-pk"):
         try:
             gone = REMOVERS[ResourceKind(row.kind)](experiment, row)
@@ -342,8 +342,8 @@ def remove_all(experiment: Experiment) -> list[str]:
         except DomainError as error:
             reason = _("%(resource)s could not be removed: %(reason)s") % {"resource": row, "reason": error}
         _close(row, reason)
-        left += [reason] if reason else []
-    return left
+        reasons += [reason] if reason else []
+    return reasons
 
 
 def _close(row: ExperimentResource, reason: str) -> None:

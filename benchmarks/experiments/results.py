@@ -85,8 +85,8 @@ class Result:
 
     def arm(self, **values: str) -> ArmResult | None:
         """Return the first arm with these axis values."""
-        wanted = values.items()
-        return next((one for one in self.arms if wanted <= one.spec.values.items()), None)
+        items = values.items()
+        return next((one for one in self.arms if items <= one.spec.values.items()), None)
 
 
 def of(experiment: Experiment) -> Result:
@@ -123,14 +123,14 @@ def progress(experiment: Experiment) -> Progress:
     if experiment.has_ended:
         is_as_long_as_it_took = experiment.budget is not None and experiment.state == ExperimentState.SUCCEEDED
         return Progress(len(ended), len(ended) if is_as_long_as_it_took else total, 0.0)
-    left = max(0, total - len(ended))
+    remaining = max(0, total - len(ended))
     if not ended or experiment.measuring_at is None:
         return Progress(len(ended), total, None)
     each = (timezone.now() - experiment.measuring_at).total_seconds() / len(ended)
     times = [(run.finished_at - run.created_at).total_seconds() for run in ended if run.finished_at]
     time_left, mean_s = _time_left(experiment), mean(times) if times else each
-    fitting = left if time_left == inf else min(left, ceil(time_left / max(each, 0.1)))
-    return Progress(len(ended), len(ended) + fitting, min(time_left, mean_s * left))
+    fitting = remaining if time_left == inf else min(remaining, ceil(time_left / max(each, 0.1)))
+    return Progress(len(ended), len(ended) + fitting, min(time_left, mean_s * remaining))
 
 
 def _time_left(experiment: Experiment) -> float:
@@ -147,11 +147,11 @@ def _subjects(experiment: Experiment, runs: Sequence[Run]) -> list[Subject]:
         for at, keys in enumerate(experiment.plan)
         for key in keys
     }
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     subjects = []
     for run, subject in zip(runs, comparisons.subjects(runs), strict=True):
-        subjects.append(replace(subject, group=f"block {planned.get(run.pk, seen[run.arm])}"))
-        seen[run.arm] += 1
+        subjects.append(replace(subject, group=f"block {planned.get(run.pk, counts[run.arm])}"))
+        counts[run.arm] += 1
     return blocks.judged(subjects) if experiment.has_whole_blocks else subjects
 
 

@@ -63,9 +63,9 @@ def blocks_to_decide(result: Result) -> int | None:
     0 where nothing is undecided; None where more than `MOST_BLOCKS_AHEAD` would be needed. Who asks for more has seen
     the figures, so that always-valid intervals count.
     """
-    left = [_more_blocks(result, one) for one in undecided(result)]
-    known = [count for count in left if count is not None]
-    return max(known, default=0) if len(known) == len(left) else None
+    blocks = [_more_blocks(result, one) for one in undecided(result)]
+    known = [count for count in blocks if count is not None]
+    return max(known, default=0) if len(known) == len(blocks) else None
 
 
 def _more_blocks(result: Result, one: ArmResult) -> int | None:

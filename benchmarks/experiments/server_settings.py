@@ -58,8 +58,8 @@ def sessions_to_end(cluster: Cluster) -> str:
         total := sum(count for *_words, count in rows),
     )
     who = [f"{user} ({program}): {count}" if program else f"{user}: {count}" for user, program, count in rows]
-    shown = [*who[:MOST_SHOWN], *(["…"] if len(who) > MOST_SHOWN else [])]
-    return text % {"count": total, "who": ", ".join(shown)}
+    names = [*who[:MOST_SHOWN], *(["…"] if len(who) > MOST_SHOWN else [])]
+    return text % {"count": total, "who": ", ".join(names)}
 
 
 def may_be_raised(spec: PlaybookSpec, cluster: Cluster) -> bool:

@@ -46,17 +46,17 @@ def valid_runs(arm: Arm) -> str:
 def _faults(arm: Arm) -> Iterator[str]:
     """Yield each fault that makes runs invalid, once; contention by its median."""
     others = [run for run in arm.runs if not run.counts]
-    if taken := [run.contention for run in others if run.is_only_contended and run.contention is not None]:
-        yield _("others took %(share)s %% of the host") % {"share": f"{median(taken):.0f}"}
+    if contentions := [run.contention for run in others if run.is_only_contended and run.contention is not None]:
+        yield _("others took %(share)s %% of the host") % {"share": f"{median(contentions):.0f}"}
     yield from dict.fromkeys(run.words for run in others if not run.is_only_contended)
 
 
 def next_steps(result: Result) -> Iterator[str]:
     """Yield sentences on how arms get their verdicts: by the experiment itself while it goes on, else by whom."""
-    left = sequential.undecided(result)
-    if not left or result.experiment.advice:
+    undecided = sequential.undecided(result)
+    if not undecided or result.experiment.advice:
         return
-    arms = "; ".join(one.spec.label for one in left)
+    arms = "; ".join(one.spec.label for one in undecided)
     if result.experiment.has_ended:
         yield _after_the_end(result, arms)
         return

@@ -112,12 +112,12 @@ class AdviceForm(WithScripts, PanelForm):
 
     def request(self) -> AdviceTerms:
         """Return the fields of `AdviceRequest` that the form asks for."""
-        given = self.cleaned_data
+        cleaned = self.cleaned_data
         return {
-            "question": given["question"],
-            "minutes": given["minutes"],
-            "confirm": given["confirm"],
-            "workload": given["workload"],
+            "question": cleaned["question"],
+            "minutes": cleaned["minutes"],
+            "confirm": cleaned["confirm"],
+            "workload": cleaned["workload"],
         }
 
 

@@ -76,18 +76,18 @@ class ExperimentForm(forms.Form):
 
     def request(self, playbook: str, author: User, *, is_admin: bool) -> ExperimentRequest:
         """Return the request to carry the playbook out."""
-        given = self.cleaned_data
+        cleaned = self.cleaned_data
         return ExperimentRequest(
             playbook=playbook,
-            cluster=given["cluster"],
+            cluster=cleaned["cluster"],
             author=author,
             is_admin=is_admin,
-            pooler=given["pooler"],
-            generators=list(filter(None, [given.get("generators")])),
-            quick=given["scale"] == QUICK,
-            repeats=given["repeats"],
-            minutes=given["minutes"],
-            confirm=given.get("confirm", ""),
+            pooler=cleaned["pooler"],
+            generators=list(filter(None, [cleaned.get("generators")])),
+            quick=cleaned["scale"] == QUICK,
+            repeats=cleaned["repeats"],
+            minutes=cleaned["minutes"],
+            confirm=cleaned.get("confirm", ""),
         )
 
 

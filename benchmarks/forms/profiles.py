@@ -65,6 +65,6 @@ def offer_profiles(form: forms.Form) -> None:
     """Offer the existing profiles for the run option `settings_profile`; a chosen one that was deleted stays listed."""
     typed = str(form["settings_profile"].value() or "")
     names = list(SettingsProfile.objects.values_list("name", flat=True))
-    shown = [*names, typed] if typed and typed not in names else names
-    choices = [("", _("none: the server as it is")), *((name, name) for name in shown)]
+    offered = [*names, typed] if typed and typed not in names else names
+    choices = [("", _("none: the server as it is")), *((name, name) for name in offered)]
     form.fields["settings_profile"].widget = forms.Select(choices=choices)

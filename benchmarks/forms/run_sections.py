@@ -84,8 +84,8 @@ class WithHostFile(PanelForm):
 
     def _field_of(self, option: Field) -> forms.ChoiceField:
         # reading a bound field would cache it before it is replaced
-        given = self.data if self.is_bound else self.initial
-        files = self._files(str(given.get(option.name) or ""))
+        values = self.data if self.is_bound else self.initial
+        files = self._files(str(values.get(option.name) or ""))
         return _Chosen(
             label=option.label,
             help_text=option.help if files else format_lazy("{} {}", NO_FILE_YET, option.help),
@@ -97,8 +97,8 @@ class WithHostFile(PanelForm):
         """Return (name, label) of each file and the `chosen` one; labels name the generators if others lack it."""
         offered = host_files.offered(self.engine_name, self["generators"].value() or ())
         everyone = {name for one in offered for name in one.generators}
-        shown = {one.name: _shown(one, everyone) for one in offered}
-        return list((shown | ({chosen: chosen} if chosen and chosen not in shown else {})).items())
+        labels = {one.name: _shown(one, everyone) for one in offered}
+        return list((labels | ({chosen: chosen} if chosen and chosen not in labels else {})).items())
 
 
 def _shown(file: FileChoice, everyone: set[str]) -> str:
@@ -138,19 +138,19 @@ class WithThresholds(PanelForm):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)
-        given = self.data if self.is_bound else self.initial
+        values = self.data if self.is_bound else self.initial
         for name, (metric, bound) in THRESHOLDS_BY_NAME.items():
-            if name in given and name not in self.fields:
+            if name in values and name not in self.fields:
                 self.fields[name] = _threshold_field(metric, bound)
 
     @property
     def thresholds(self) -> list[Threshold]:
-        given = (
+        thresholds = (
             (THRESHOLDS_BY_NAME[name], self.cleaned_data.get(name))
             for name in THRESHOLDS_BY_NAME
             if name in self.fields
         )
-        return [_threshold(metric, bound, limit) for (metric, bound), limit in given if limit is not None]
+        return [_threshold(metric, bound, limit) for (metric, bound), limit in thresholds if limit is not None]
 
     @property
     def threshold_fields(self) -> list[tuple[BoundField, str]]:

@@ -76,8 +76,8 @@ class OptionsForm(PanelForm):
 
     def _names_set(self) -> list[str]:
         """Return the names of the fields that were filled in, or set in the cloned run."""
-        given = self.data if self.is_bound else self.initial
-        return [name for name in given if given.get(name) not in (None, "", False)]
+        values = self.data if self.is_bound else self.initial
+        return [name for name in values if values.get(name) not in (None, "", False)]
 
     @property
     def why_lacked(self) -> str:
@@ -112,8 +112,8 @@ class OptionsForm(PanelForm):
 
     def bound_options(self, *, basic: bool) -> list[tuple[Field, BoundField]]:
         """Return the options of the first group (`basic`) or all others, with their fields."""
-        shown = (one for one in self.option_fields if one.kind not in SHOWN_APART)
-        return [(one, self[one.name]) for one in shown if (one.group == BASIC_GROUP) == basic]
+        fields = (one for one in self.option_fields if one.kind not in SHOWN_APART)
+        return [(one, self[one.name]) for one in fields if (one.group == BASIC_GROUP) == basic]
 
     @property
     def databases(self) -> list[str]:
@@ -381,11 +381,11 @@ def offer(form: forms.Form, name: str, queryset: QuerySet[Record], label: Callab
     field: Any = form.fields[name]
     field.queryset = queryset
     field.label_from_instance = label
-    listed = {str(one.pk): label(one) for one in queryset[:CHOICES_SHOWN]}
+    listed = {str(value.pk): label(value) for value in queryset[:CHOICES_SHOWN]}
     chosen = form[name].value()
     if chosen and str(chosen) not in listed:
-        one = field.to_python(chosen) if _is_known(field, chosen) else None
-        listed |= {str(one.pk): label(one)} if one else {}
+        value = field.to_python(chosen) if _is_known(field, chosen) else None
+        listed |= {str(value.pk): label(value)} if value else {}
     field.widget.choices = [("", _("Choose…")), *listed.items()]
 
 

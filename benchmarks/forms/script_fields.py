@@ -68,8 +68,8 @@ class WithScripts(PanelForm):
 
     def _row_count(self, chosen: list[dict[str, str]]) -> int:
         posted = str(self.data.get("mix_rows", "")) if self.is_bound else ""
-        asked = int(posted) if posted.isdecimal() and len(posted) < 4 else ROWS
-        return min(max(asked, len(chosen) + SPARE_ROWS if len(chosen) > 1 else ROWS), script_gate.MAX_SCRIPTS)
+        count = int(posted) if posted.isdecimal() and len(posted) < 4 else ROWS
+        return min(max(count, len(chosen) + SPARE_ROWS if len(chosen) > 1 else ROWS), script_gate.MAX_SCRIPTS)
 
     def _choices(self, chosen: list[dict[str, str]]) -> list[Any]:
         names = next((one.choices for one in self.option_fields if one.name == "builtin"), ())

@@ -71,14 +71,14 @@ def can_carry(generator: GeneratorStatus, engine: str, need: RequiredFile | None
 
 def offered(engine: str, names: Iterable[str]) -> list[FileChoice]:
     """Return the files that all named generators have, or any live one with the engine; else this host's files."""
-    wanted = set(names)
+    hosts = set(names)
     able = [one for one in registry.known_or_remembered()[0] if one.alive is not False and not one.lacks(engine)]
-    aimed = [one for one in able if not wanted or one.name in wanted]
+    aimed = [one for one in able if not hosts or one.name in hosts]
     reasons = {one.name: files for one in aimed if (files := reasons_by(one, engine)) is not None}
     if not reasons:
         return [FileChoice(name, (), fault) for name, fault in here().get(engine, {}).items()]
     found = (_offered(name, reasons) for name in sorted(set().union(*reasons.values())))
-    return [one for one in found if not wanted or len(one.generators) == len(reasons)]
+    return [one for one in found if not hosts or len(one.generators) == len(reasons)]
 
 
 def _offered(name: str, reasons: dict[str, Reasons]) -> FileChoice:

@@ -43,23 +43,23 @@ def checked(names: Sequence[str], engine: str, purpose: str = Purpose.LOAD) -> l
 
     Raises `InvalidGenerators` listing those that exist, and `QueueDown` where it is unknown which are alive.
     """
-    wanted = [name.strip() for name in names if name.strip()]
-    if ANY in wanted and len(wanted) > 1:
+    stripped = [name.strip() for name in names if name.strip()]
+    if ANY in stripped and len(stripped) > 1:
         raise InvalidGenerators([_("any means all generators: leave it out, or name no other generator")])
-    if twice := sorted({name for name in wanted if wanted.count(name) > 1}):
+    if twice := sorted({name for name in stripped if stripped.count(name) > 1}):
         raise InvalidGenerators([_("%(twice)s is named twice: name each generator once") % {"twice": ", ".join(twice)}])
-    if len(wanted) > 1 and purpose != Purpose.LOAD:
+    if len(stripped) > 1 and purpose != Purpose.LOAD:
         raise InvalidGenerators([_("a dataset is prepared by one generator: name one, or any")])
-    if not wanted or wanted == [ANY]:
+    if not stripped or stripped == [ANY]:
         _check_any(engine)
         return []
-    known = host_checks.refreshed(registry.known(), wanted)
-    if len(wanted) > 1 and any(one.ssh_host for one in known if one.name in wanted):
+    known = host_checks.refreshed(registry.known(), stripped)
+    if len(stripped) > 1 and any(one.ssh_host for one in known if one.name in stripped):
         text = _("a load is spread over workers only: name a host that is reached by SSH alone")
         raise InvalidGenerators([text])
-    if errors := [error for name in wanted if (error := _wrong_with(name, engine, known))]:
+    if errors := [error for name in stripped if (error := _wrong_with(name, engine, known))]:
         raise InvalidGenerators(errors)
-    return wanted
+    return stripped
 
 
 def _check_any(engine: str) -> None:

@@ -201,13 +201,13 @@ def main() -> None:
     words.add_argument("--timeout", type=float, default=20.0)
     words.add_argument("--new-connections", action="store_true")
     words.add_argument("--log", type=Path)
-    asked = words.parse_args()
-    keep = not asked.new_connections
-    aim = Aim.read(asked.target, keep=keep)
-    totals = LoadCounters(asked.log)
-    load = Load(aim, totals, timeout_s=asked.timeout, keep=keep)
-    asyncio.run(load.run(asked.concurrency, asked.duration))
-    totals.end(asked.concurrency)
+    arguments = words.parse_args()
+    keep = not arguments.new_connections
+    aim = Aim.read(arguments.target, keep=keep)
+    totals = LoadCounters(arguments.log)
+    load = Load(aim, totals, timeout_s=arguments.timeout, keep=keep)
+    asyncio.run(load.run(arguments.concurrency, arguments.duration))
+    totals.end(arguments.concurrency)
 
 
 if __name__ == "__main__":

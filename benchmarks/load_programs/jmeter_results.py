@@ -158,16 +158,16 @@ def main() -> None:
     words.add_argument("--log", type=Path)
     words.add_argument("--requests", action="store_true")
     words.add_argument("jmeter", nargs="+")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     RESULTS.unlink(missing_ok=True)  # A warm-up leaves this file, and JMeter would append to it.
     with PRINTED.open("w", encoding="utf-8") as printed:
         jmeter = subprocess.Popen(
-            ["setpriv", "--pdeathsig=KILL", "--", *asked.jmeter],  # noqa: S607 (on the PATH)
+            ["setpriv", "--pdeathsig=KILL", "--", *arguments.jmeter],  # noqa: S607 (on the PATH)
             stdin=subprocess.DEVNULL,
             stdout=printed,
             stderr=printed,
         )
-        following = ResultsFollower(asked.log, requests_only=asked.requests)
+        following = ResultsFollower(arguments.log, requests_only=arguments.requests)
         try:
             while jmeter.poll() is None:
                 following.poll_once()

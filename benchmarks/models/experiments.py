@@ -67,8 +67,8 @@ class ExperimentQuerySet(NumberedQuerySet["Experiment"]):
 
     def unfinished(self) -> "ExperimentQuerySet":
         """Those that go on, or whose own resources are not removed yet."""
-        left = Q(resources__removed_at=None, resources__isnull=False)
-        return self.filter(~Q(state__in=ENDED) | left).distinct().order_by("number")
+        unremoved = Q(resources__removed_at=None, resources__isnull=False)
+        return self.filter(~Q(state__in=ENDED) | unremoved).distinct().order_by("number")
 
     def measuring(self) -> "ExperimentQuerySet":
         """Those that submit runs: neither set up yet, nor at their end."""
@@ -187,8 +187,8 @@ class Experiment(models.Model):
 
     def request_cancel(self) -> bool:
         """Ask for its end; False where it had ended or is being removed already."""
-        asked = Experiment.objects.filter(pk=self.pk, cancel_requested_at=None).exclude(state__in=ENDED)
-        done = asked.exclude(phase=Phase.TEARDOWN).update(cancel_requested_at=timezone.now())
+        uncancelled = Experiment.objects.filter(pk=self.pk, cancel_requested_at=None).exclude(state__in=ENDED)
+        done = uncancelled.exclude(phase=Phase.TEARDOWN).update(cancel_requested_at=timezone.now())
         self.refresh_from_db()
         return bool(done)
 

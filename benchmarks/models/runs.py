@@ -87,9 +87,9 @@ class Tag(models.Model):
 
 def generator_label(generators: list[str]) -> str:
     """Return the text stored as the generator of a distributed run: as many names as fit, which serves as its lock."""
-    for shown in range(len(generators), 1, -1):
-        rest = len(generators) - shown
-        text = ", ".join(generators[:shown]) + (f" and {rest} more" if rest else "")
+    for count in range(len(generators), 1, -1):
+        unnamed = len(generators) - count
+        text = ", ".join(generators[:count]) + (f" and {unnamed} more" if unnamed else "")
         if len(text) <= GENERATOR_CHARACTERS:
             return text
     return f"{generators[0][:45]} and {len(generators) - 1} more"

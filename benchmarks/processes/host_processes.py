@@ -45,10 +45,10 @@ class HostProcesses:
 
     def __init__(self, helper: HostHelper) -> None:
         self._helper = helper
-        ticks, cores, seen = [*helper.greeting(GREETING).split(), "", "", ""][:3]
+        ticks, cores, visible = [*helper.greeting(GREETING).split(), "", "", ""][:3]
         self._ticks = int(ticks) if ticks.isdecimal() else 100
         self.cores = int(cores) if cores.isdecimal() else 1
-        self.sees_all = seen == "all"
+        self.sees_all = visible == "all"
 
     def list_all(self) -> HostTimesThere | None:
         """Return the times of the load's processes, and of those by the names asked for; None once it is lost."""

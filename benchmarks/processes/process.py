@@ -173,9 +173,9 @@ class LineReader:
 
     def feed(self, chunk: bytes) -> list[str]:
         """Return the lines that this chunk completes."""
-        *ended, rest = re.split(rb"[\r\n]", chunk)
+        *ended, begun = re.split(rb"[\r\n]", chunk)
         lines = [line for piece in ended for line in self._end(piece)]
-        self._keep(rest)
+        self._keep(begun)
         return lines
 
     def close(self) -> list[str]:

@@ -25,23 +25,23 @@ def split(text: str) -> list[str]:
 
 def check_tags(tags: Iterable[str]) -> list[str]:
     """Return the tags stripped and without duplicates; raise `InvalidNote` if they can't be saved."""
-    wanted = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
-    _check(None, wanted)
-    return wanted
+    unique = list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+    _check(None, unique)
+    return unique
 
 
 def annotate(run: Run, *, note: str | None = None, tags: Iterable[str] | None = None, name: str | None = None) -> None:
     """Save the given values and keep the others; raise `InvalidNote` without saving anything."""
-    wanted = None if tags is None else list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
-    _check(note, wanted)
+    unique = None if tags is None else list(dict.fromkeys(tag.strip() for tag in tags if tag.strip()))
+    _check(note, unique)
     with transaction.atomic():
         if note is not None:
             run.note = note
         if name is not None:
             run.name = name
         run.save(update_fields=["note", "name"])
-        if wanted is not None:
-            run.set_tags(wanted)
+        if unique is not None:
+            run.set_tags(unique)
 
 
 def pin(run: Run) -> None:

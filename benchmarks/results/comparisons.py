@@ -22,9 +22,9 @@ EXAMINED_AT_MOST = 100_000  # characters of a failed load's output
 
 def chosen(ids: Sequence[UUID]) -> list[Run]:
     """Return the existing runs in the given order without duplicates, at most `AT_MOST`."""
-    wanted = list(dict.fromkeys(ids))[:AT_MOST]
-    found = Run.objects.select_related("cluster", "pool").in_bulk(wanted)
-    return [found[key] for key in wanted if key in found]
+    unique = list(dict.fromkeys(ids))[:AT_MOST]
+    found = Run.objects.select_related("cluster", "pool").in_bulk(unique)
+    return [found[key] for key in unique if key in found]
 
 
 def of_group(group: UUID) -> list[Run]:

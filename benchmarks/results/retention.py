@@ -41,5 +41,5 @@ def _remove_most_rows(run_id: UUID) -> None:
     """Delete most samples and observations in separately committed steps; the last rows go with the run."""
     for rows in (Sample, PoolSample, Observation):
         its = rows.objects.filter(run=run_id).order_by("pk")
-        while (rest := its.values_list("pk", flat=True)[ROWS_AT_ONCE : ROWS_AT_ONCE + 1].first()) is not None:
-            its.filter(pk__lt=rest).delete()
+        while (next_key := its.values_list("pk", flat=True)[ROWS_AT_ONCE : ROWS_AT_ONCE + 1].first()) is not None:
+            its.filter(pk__lt=next_key).delete()

@@ -81,18 +81,18 @@ def fault(found: DatasetFacts) -> str:
 
 
 def _format(found: DatasetFacts) -> str:
-    wanted = found.wanted
+    tables = found.wanted
     if found.unfinished:
         return _("%(database)s holds %(kind)s tables that a broken-off preparation left: prepare again")
-    if len(found.tables) < len(wanted.names):
+    if len(found.tables) < len(tables.names):
         return _("%(database)s lacks %(kind)s tables: prepare a dataset first")
-    if wanted.needed_empty and found.scale:
+    if tables.needed_empty and found.scale:
         return _("%(database)s holds rows in its %(kind)s tables, which this load fills from the start: prepare again")
-    if wanted.needed_empty:
+    if tables.needed_empty:
         return ""
     if not found.scale:
         return _("%(database)s holds no rows in its %(kind)s tables: prepare a dataset first")
-    if found.scale < wanted.size:
+    if found.scale < tables.size:
         return _(
             "the %(kind)s tables of %(database)s (%(size)s) are smaller than asked for (%(asked)s): "
             "prepare a larger dataset or ask for less"

@@ -105,8 +105,8 @@ def _with_tables(
 ) -> DatasetFacts:
     oids = [row[0] for row in found]
     comments = {row[1]: row[3] for row in found}
-    wanted = known.wanted
-    scale = _one(connection, wanted.size_query) if wanted.counted in comments else None
+    tables = known.wanted
+    scale = _one(connection, tables.size_query) if tables.counted in comments else None
     finished, unfinished = _marked(cluster, known, comments)
     return replace(
         known,
@@ -131,8 +131,8 @@ def _marked(cluster: Cluster, known: DatasetFacts, comments: dict[str, str | Non
     dataset = Dataset.objects.filter(cluster=cluster, database=known.database, engine=known.wanted.engine).first()
     if dataset is None:
         return False, False
-    left = set(comments.values()) == {dataset.unfinished_marker}
-    return comments.get(known.wanted.marked) == dataset.marker, left
+    is_marked = set(comments.values()) == {dataset.unfinished_marker}
+    return comments.get(known.wanted.marked) == dataset.marker, is_marked
 
 
 def _left_empty(
@@ -304,23 +304,25 @@ def keep(run: Run) -> None:
 
     The record of a dropped dataset is deleted.
     """
-    cluster, database, made = run.cluster, run.database, tables_made(run)
+    cluster, database, tables = run.cluster, run.database, tables_made(run)
     if cluster is None:
         raise Refused(
             _("the cluster of %(target)s was removed: its tables can't be marked") % {"target": run.target_label}
         )
     known = Dataset.objects.filter(cluster=cluster, database=database, engine=run.engine)
-    if made.dropped:
+    if tables.dropped:
         known.delete()
         return
     dataset = known.first() or Dataset(cluster=cluster, database=database, engine=run.engine)
-    mark(cluster, database, run.role, [made.marked], dataset.marker)
+    mark(cluster, database, run.role, [tables.marked], dataset.marker)
     with _as_owner(cluster, database, run.role) as connection:
         owner = _one(connection, _OWNER)
         roles = _one(connection, "SELECT array_agg(rolname::text) FROM pg_roles") or []
     users = set(Pool.objects.wanted().filter(cluster=cluster, database=database).values_list("user", flat=True))
-    _grant(cluster, database, run.role, sorted(({*users, owner} - {run.role or cluster.admin_user}) & set(roles)), made)
-    dataset.scale, dataset.run, dataset.prepared_at = made.size, run, run.started_at or dataset.prepared_at
+    _grant(
+        cluster, database, run.role, sorted(({*users, owner} - {run.role or cluster.admin_user}) & set(roles)), tables
+    )
+    dataset.scale, dataset.run, dataset.prepared_at = tables.size, run, run.started_at or dataset.prepared_at
     dataset.save()
 
 

@@ -50,8 +50,8 @@ def tried(entry: Entry, user: str, password: str, database: str = "") -> Externa
 def find(entry: Entry, user: str = "") -> ExternalEndpoint:
     """Return the endpoint that somebody made of an entry. Raises `InvalidTarget` where no login was given yet."""
     own = {"host": entry.pooler.host, "port": entry.pooler.port, "database": entry.name}
-    made = ExternalEndpoint.objects.select_related("cluster").filter(**own, **({"user": user} if user else {}))
-    if (found := made.order_by("-created_at").first()) is None:
+    endpoints = ExternalEndpoint.objects.select_related("cluster").filter(**own, **({"user": user} if user else {}))
+    if (found := endpoints.order_by("-created_at").first()) is None:
         text = _("the panel has no login through entry %(entry)s: give one at entries/%(id)s/endpoint/ first")
         raise InvalidTarget({"entry": [text % {"entry": entry, "id": entry.pk}]})
     return found
@@ -68,6 +68,6 @@ def _console(entry: Entry) -> ConsoleLogin:
 
 
 def _free_name(name: str, user: str) -> str:
-    taken = set(ExternalEndpoint.objects.filter(name__startswith=name[:60]).values_list("name", flat=True))
+    names = set(ExternalEndpoint.objects.filter(name__startswith=name[:60]).values_list("name", flat=True))
     candidates = [name, f"{name} as {user}", *(f"{name} as {user} {number}" for number in range(2, 100))]
-    return next(one for one in (candidate[:LONGEST_NAME] for candidate in candidates) if one not in taken)
+    return next(one for one in (candidate[:LONGEST_NAME] for candidate in candidates) if one not in names)

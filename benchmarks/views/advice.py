@@ -34,8 +34,10 @@ def advice_ask(request: HttpRequest, pool: UUID) -> HttpResponse:
     form = AdviceForm(request.POST or None, pool=found, initial={"question": request.GET.get("question", sweep.SIZE)})
     if request.method == "POST" and form.is_valid():
         try:
-            asked = AdviceRequest(cluster=found.cluster, pool=found, author=person(request.user), **form.request())
-            return redirect("experiment-detail", sweep.ask(asked).pk)
+            advice_request = AdviceRequest(
+                cluster=found.cluster, pool=found, author=person(request.user), **form.request()
+            )
+            return redirect("experiment-detail", sweep.ask(advice_request).pk)
         except DomainError as error:
             form_errors.add_to(form, error)
     context = {"pool": found, "form": form, "past": _past(found)}
@@ -48,7 +50,7 @@ def advice_at_once(request: HttpRequest, pool: UUID) -> HttpResponse:
     """Start a first answer to "direct or pooled?" by one click; what stands in its way is said beside the form."""
     found = get_object_or_404(Pool.objects.wanted().select_related("pooler", "cluster"), pk=pool)
     load = {"scale": AT_ONCE_SCALE}
-    asked = AdviceRequest(
+    advice_request = AdviceRequest(
         cluster=found.cluster,
         pool=found,
         author=person(request.user),
@@ -57,7 +59,7 @@ def advice_at_once(request: HttpRequest, pool: UUID) -> HttpResponse:
         workload=load,
     )
     try:
-        return redirect("experiment-detail", sweep.ask(asked).pk)
+        return redirect("experiment-detail", sweep.ask(advice_request).pk)
     except DomainError as error:
         messages.error(request, str(error))
     return redirect(f"{reverse('advice-ask', args=[found.pk])}?question={sweep.POOLING}")
@@ -74,15 +76,15 @@ def _past(pool: Pool) -> list[tuple[Experiment, str]]:
 def advice_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Give the pool the recommended size and reserve."""
     experiment = get_object_or_404(Experiment, pk=pk)
-    shown = advice.show(experiment, results.of(experiment))
-    if shown is None or shown.found is None or shown.pool is None or not shown.is_final:
+    advised = advice.show(experiment, results.of(experiment))
+    if advised is None or advised.found is None or advised.pool is None or not advised.is_final:
         messages.error(request, _("There is nothing to apply: the sweep has no recommendation, or the pool is gone."))
         return redirect("experiment-detail", experiment.pk)
     try:
-        pools.change(shown.pool, advice.values(shown.found, shown.pool), None, person(request.user))
+        pools.change(advised.pool, advice.values(advised.found, advised.pool), None, person(request.user))
     except PoolsError as error:
         messages.error(request, str(error))
         return redirect("experiment-detail", experiment.pk)
     text = _("The pool gets size %(size)s with a reserve of %(reserve)s, as experiment %(number)s advised.")
-    messages.success(request, text % {**shown.found, "number": experiment.number})
-    return redirect("pool-detail", shown.pool.pk)
+    messages.success(request, text % {**advised.found, "number": experiment.number})
+    return redirect("pool-detail", advised.pool.pk)

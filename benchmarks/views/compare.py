@@ -36,15 +36,15 @@ def run_compare(request: HttpRequest) -> HttpResponse:
 def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, object]:
     found = _compared(runs, request.GET.get("baseline", ""))
     by_id = {str(run.pk): run for run in runs}
-    asked = request.GET.copy()
-    asked.pop("baseline", None)
+    query = request.GET.copy()
+    query.pop("baseline", None)
     return {
         "runs": runs,
         "numbers": ", ".join(str(run.number) for run in runs),
         "going_on": [run for run in runs if not run.is_final],
         "compared": found,
         "arms": [_arm_shown(found, at, by_id) for at in range(len(found.arms))],
-        "asked": asked.urlencode(),
+        "asked": query.urlencode(),
         "download": ",".join(by_id),
         "statements": statements.compare([run.statements for run in runs]),
         "repeated": report.repeated(runs),

@@ -51,17 +51,17 @@ def facts_of(form: RunForm | DatasetForm) -> ShownFacts | None:
         return None
     cluster, database = form.choice
     options = form.cleaned_data.get("options", {})
-    wanted: Tables | None = engine(form.engine_name).tables_of(options, purpose=form.purpose)
+    tables: Tables | None = engine(form.engine_name).tables_of(options, purpose=form.purpose)
     if cluster is None:
-        writes = bool(options.get("scripts") or (wanted and wanted.writes))
+        writes = bool(options.get("scripts") or (tables and tables.writes))
         return ShownFacts(None, database, None, must_confirm=writes)
-    if wanted is None:
+    if tables is None:
         return ShownFacts(cluster, database, None, must_confirm=cluster.protected and bool(options.get("scripts")))
     try:
-        found = datasets.facts(cluster, database, wanted)
+        found = datasets.facts(cluster, database, tables)
     except (ClusterUnreachable, Refused) as error:
         return ShownFacts(cluster, database, None, str(error))
-    takes = wanted.takes_bytes if options and form.purpose == Purpose.PREPARE and not wanted.dropped else None
+    takes = tables.takes_bytes if options and form.purpose == Purpose.PREPARE and not tables.dropped else None
     return ShownFacts(
         cluster,
         database,

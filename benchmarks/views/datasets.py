@@ -37,7 +37,10 @@ def dataset_list(request: HttpRequest) -> HttpResponse:
     """List all datasets by cluster and database."""
     page = Paginator(Dataset.objects.select_related("cluster", "run"), PAGE_SIZE).get_page(request.GET.get("page"))
     tables = [(dataset, _tables_of(dataset)) for dataset in page]
-    rows = [(dataset, made, made.of_size(dataset.scale), _next_steps(dataset)) for dataset, made in tables]
+    rows = [
+        (dataset, tables_of_dataset, tables_of_dataset.of_size(dataset.scale), _next_steps(dataset))
+        for dataset, tables_of_dataset in tables
+    ]
     return render(request, "benchmarks/dataset_list.html", {"page": page, "rows": rows})
 
 
@@ -51,21 +54,23 @@ def _tables_of(dataset: Dataset) -> Tables:
 
 
 def _next_steps(dataset: Dataset) -> NextSteps:
-    made, program = _made_by(dataset), engine(dataset.engine)
+    tables, program = _made_by(dataset), engine(dataset.engine)
     dropping = program.drop_options({})
     place = {"engine": dataset.engine, "cluster": dataset.cluster_id, "database": dataset.database}
-    again = {name: value for name, value in made.items() if value and value != dropping.get(name)}
-    loading = {name: value for name, value in program.full_dataset_options(made).items() if value}
+    again = {name: value for name, value in tables.items() if value and value != dropping.get(name)}
+    loading = {name: value for name, value in program.full_dataset_options(tables).items() if value}
     return NextSteps(
         run=urlencode({**place, **loading}),
         again=urlencode({**place, **again}),
-        drop=urlencode({**place, **program.drop_options(made)}) if dropping else "",
+        drop=urlencode({**place, **program.drop_options(tables)}) if dropping else "",
     )
 
 
 def _is_dropping(form: DatasetForm) -> bool:
-    wanted = engine(form.engine_name).drop_options({})
-    return bool(wanted) and all(name in form.fields and form[name].value() == wanted[name] for name in wanted)
+    drop_options = engine(form.engine_name).drop_options({})
+    return bool(drop_options) and all(
+        name in form.fields and form[name].value() == drop_options[name] for name in drop_options
+    )
 
 
 @staff_only
@@ -93,7 +98,7 @@ def dataset_facts(request: HttpRequest) -> HttpResponse:
 def _prepare(form: DatasetForm, author: User) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     try:
-        asked = submit.RunRequest(
+        run_request = submit.RunRequest(
             target=form.target(),
             options=chosen["options"],
             author=author,
@@ -101,7 +106,7 @@ def _prepare(form: DatasetForm, author: User) -> tuple[Run | None, int]:
             purpose=Purpose.PREPARE,
             confirm=chosen["confirm"],
         )
-        return submit.submit(asked)[0], 200
+        return submit.submit(run_request)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
         form.add_errors(error.errors)
     except DomainError as error:

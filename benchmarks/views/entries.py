@@ -64,7 +64,7 @@ def _asked(request: HttpRequest, entry: Entry, form: EntryAdviceForm) -> Experim
     """Queue the sweep, and keep the login as an external endpoint with it: a refusal keeps neither."""
     cluster = through_entry.check(entry)
     endpoint = entries.tried(entry, **form.login())
-    asked = AdviceRequest(
+    advice_request = AdviceRequest(
         entry=entry,
         cluster=cluster,
         endpoint=endpoint,
@@ -72,4 +72,4 @@ def _asked(request: HttpRequest, entry: Entry, form: EntryAdviceForm) -> Experim
         author=person(request.user),
         **form.request(),
     )
-    return sweep.ask(asked)
+    return sweep.ask(advice_request)

@@ -51,11 +51,11 @@ def generator_add_host(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Choose a host that was checked and has pgbench."))
         return redirect("generator-list")
     try:
-        made = registry.add_host(host)
+        generator = registry.add_host(host)
     except BenchmarksError as error:
         messages.error(request, str(error))
     else:
-        messages.success(request, _("Generator %(name)s was added: choose it in a run.") % {"name": made.name})
+        messages.success(request, _("Generator %(name)s was added: choose it in a run.") % {"name": generator.name})
     return redirect("generator-list")
 
 

@@ -64,8 +64,8 @@ def _judged(cluster: Cluster, profile: SettingsProfile, is_admin: bool) -> dict[
 def profile_create(request: HttpRequest) -> HttpResponse:
     """Show and save the form of a new profile; a proposal prefills it."""
     form = ProfileForm(request.POST or None, initial=_proposed(request))
-    if request.method == "POST" and form.is_valid() and (made := _saved(form, None, person(request.user))):
-        return redirect("profile-detail", made.pk)
+    if request.method == "POST" and form.is_valid() and (profile := _saved(form, None, person(request.user))):
+        return redirect("profile-detail", profile.pk)
     return render(request, "benchmarks/profile_form.html", {"form": form})
 
 
@@ -99,10 +99,10 @@ def profile_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 def profile_propose(request: HttpRequest) -> HttpResponse:
     """Propose a profile with its memory budget for a described machine."""
     cluster = _cluster_asked(request)
-    asked = "memory_mb" in request.GET
-    form = ProposalForm(_filled(request, cluster) if asked else None, initial=_machine_of(cluster))
+    is_proposed = "memory_mb" in request.GET
+    form = ProposalForm(_filled(request, cluster) if is_proposed else None, initial=_machine_of(cluster))
     context: dict[str, object] = {"form": form}
-    if asked and form.is_valid():
+    if is_proposed and form.is_valid():
         machine = {name: form.cleaned_data[name] for name in ("memory_mb", "cpus", "disk", "max_connections")}
         proposal = propose(**machine)
         context |= {"proposal": proposal, "text": written(proposal.values)}
@@ -131,12 +131,12 @@ def _proposed(request: HttpRequest) -> dict[str, object]:
 
 def _saved(form: ProfileForm, profile: SettingsProfile | None, author: User) -> SettingsProfile | None:
     """Save the profile; return None and add the errors to the form if it is invalid."""
-    given = {name: form.cleaned_data[name] for name in ("name", "values", "description")}
+    values = {name: form.cleaned_data[name] for name in ("name", "values", "description")}
     is_admin = user_holds(author, Scope.ADMIN)
     try:
         if profile:
-            return store.change(profile, **given, is_admin=is_admin)
-        return store.create(**given, author=author, is_admin=is_admin)
+            return store.change(profile, **values, is_admin=is_admin)
+        return store.create(**values, author=author, is_admin=is_admin)
     except (InvalidProfile, NotAllowed) as error:
         form.add_errors(error.errors)
         return None

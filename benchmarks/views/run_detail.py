@@ -108,8 +108,8 @@ def _made(run: Run) -> dict[str, object]:
     """Return the tables that a preparation makes and their size in words; `{}` for other runs."""
     if run.purpose != Purpose.PREPARE:
         return {}
-    made = datasets.tables_made(run)
-    return {"made": made, "made_size": made.of_size(made.size)}
+    tables = datasets.tables_made(run)
+    return {"made": tables, "made_size": tables.of_size(tables.size)}
 
 
 def _figures(summary: Mapping[str, object], spread: report.Spread | None) -> list[tuple[metrics.Metric, Any]]:

@@ -61,8 +61,8 @@ PREFILLED = (
 def run_list(request: HttpRequest) -> HttpResponse:
     """List runs, newest first, filtered by `RunFilter` and by text (`q`): number, name, target or database."""
     query = request.GET.get("q", "").strip()
-    wanted = RunFilter(request.GET, queryset=_found(query))
-    found = wanted.qs
+    run_filter = RunFilter(request.GET, queryset=_found(query))
+    found = run_filter.qs
     runs = found.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
     page = Paginator(runs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
@@ -79,7 +79,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
         "target": _target_named(request.GET.get("target", "")),
         "tag": request.GET.get("tag", ""),
         "shows_experiments": is_set(request.GET.get("experiments")),
-        "hidden": wanted.left_out().count(),
+        "hidden": run_filter.left_out().count(),
     }
     return render(request, "benchmarks/run_list.html", context)
 
@@ -163,28 +163,28 @@ def _submitted(form: RunForm, author: User, run_id: UUID | None = None) -> Run:
 
 def _initial(request: HttpRequest) -> dict[str, object]:
     """Return the form's initial values from the query: a run to clone, a target, or a preset."""
-    asked = request.GET
-    if asked.get("clone"):
-        run = get_object_or_404(Run, pk=id_of(asked["clone"]))
+    query = request.GET
+    if query.get("clone"):
+        run = get_object_or_404(Run, pk=id_of(query["clone"]))
         if run.removed:
             text = _(
                 "Run %(number)s can't be started again: %(target)s was removed since: choose what to load in its place."
             )
             messages.warning(request, text % {"number": run.number, "target": run.removed})
         return initial_of(run)
-    given: dict[str, object] = {name: asked[name] for name in PREFILLED if asked.get(name)}
-    if asked.get("script"):
-        given |= _scripted(asked["script"], asked.get("version", ""), asked.get("engine") or DEFAULT_ENGINE)
-    if asked.get("preset") == "worth":
+    initial: dict[str, object] = {name: query[name] for name in PREFILLED if query.get(name)}
+    if query.get("script"):
+        initial |= _scripted(query["script"], query.get("version", ""), query.get("engine") or DEFAULT_ENGINE)
+    if query.get("preset") == "worth":
         worth = {"connect": True, "repeat": ENOUGH_REPEATS, "duration": WORTH_S, "name": _("Is my pool worth it?")}
-        if "external" in given:
-            return given | worth | {"route": Route.EXTERNAL, "and_direct": True}
-        return given | worth | {"route": Route.BOTH, "pool": given.get("pool") or _first_live_pool()}
-    if "external" in given:
-        return {"route": Route.EXTERNAL} | given
-    if "cluster" in given:
-        return {"route": Route.DIRECT} | given
-    return {"route": Route.POOLED, "pool": _first_live_pool()} | given
+        if "external" in initial:
+            return initial | worth | {"route": Route.EXTERNAL, "and_direct": True}
+        return initial | worth | {"route": Route.BOTH, "pool": initial.get("pool") or _first_live_pool()}
+    if "external" in initial:
+        return {"route": Route.EXTERNAL} | initial
+    if "cluster" in initial:
+        return {"route": Route.DIRECT} | initial
+    return {"route": Route.POOLED, "pool": _first_live_pool()} | initial
 
 
 def _scripted(script: str, version: str, engine_name: str) -> dict[str, str | None]:
@@ -197,8 +197,8 @@ def _scripted(script: str, version: str, engine_name: str) -> dict[str, str | No
 def _script_named(script: str, number: str) -> str | None:
     """Return the form's value of a version of a library script; of the newest if `number` is no number."""
     versions = ScriptVersion.objects.filter(script=id_of(script)).order_by("-number")
-    wanted = versions.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else versions
-    found = wanted.first()
+    matching = versions.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else versions
+    found = matching.first()
     return f"version:{found.pk}" if found else None
 
 

@@ -57,8 +57,8 @@ def _version(script: Script, number: str | None) -> ScriptVersion:
 def _shown(request: HttpRequest, script: Script, version: ScriptVersion, form: DryRunForm) -> dict[str, object]:
     others = script.versions.exclude(pk=version.pk).select_related("author")
     number = request.GET.get("against", "")
-    asked = others.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else others.none()
-    against = asked.first() or others.filter(number__lt=version.number).first()
+    compared = others.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else others.none()
+    against = compared.first() or others.filter(number__lt=version.number).first()
     before = {script.name: against.text} if against else {}
     found = diff.of_files(before, {script.name: version.text}, masked=lambda texts: texts) if against else []
     return {
@@ -145,8 +145,8 @@ def _start(form: DryRunForm, version: ScriptVersion, author: User) -> tuple[Run 
     chosen = form.cleaned_data
     terms = {"variables": chosen["variables"] or None, "protocol": chosen["protocol"], "confirm": chosen["confirm"]}
     try:
-        asked = submit.dry_run_request(version, target=form.target(), author=author, **terms)
-        return submit.submit(asked)[0], 200
+        run_request = submit.dry_run_request(version, target=form.target(), author=author, **terms)
+        return submit.submit(run_request)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
         form.add_errors(error.errors)
     except DomainError as error:

@@ -64,8 +64,8 @@ def guessed_tps(run: Run) -> float:
 
 
 def _within_rate(run: Run, tps: float) -> float:
-    asked = run.options.get("rate")
-    return max(1.0, min(tps, asked) if asked else tps)
+    target_rate = run.options.get("rate")
+    return max(1.0, min(tps, target_rate) if target_rate else tps)
 
 
 def _last_reached(run: Run) -> tuple[float, float] | None:

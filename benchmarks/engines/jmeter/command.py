@@ -79,8 +79,8 @@ def _java(options: JMeterOptions, jmeter: str, home: Path) -> list[str]:
 
 def _words(options: JMeterOptions) -> list[str]:
     driver = [f"-Juser.classpath={DEBIANS_DRIVER}"] if DEBIANS_DRIVER.exists() else []
-    asked = [f"-Jclients={options['clients']}", f"-Jduration={options['duration']}"]
-    return ["-n", "-t", PLAN, "-l", "results.jtl", "-j", "jmeter.log", "-q", PROPERTIES, *driver, *asked]
+    properties = [f"-Jclients={options['clients']}", f"-Jduration={options['duration']}"]
+    return ["-n", "-t", PLAN, "-l", "results.jtl", "-j", "jmeter.log", "-q", PROPERTIES, *driver, *properties]
 
 
 def _properties(endpoint: Endpoint, application_name: str) -> str:

@@ -132,15 +132,17 @@ def _check(element: ElementTree.Element) -> Iterator[str]:
 def _sums_up(root: ElementTree.Element) -> bool:
     """Test whether results hold requests beside the sums of their controllers; raise where only some do."""
     controllers = [one for one in root.iter("TransactionController") if one.get("enabled") != "false"]
-    held = {one.findtext("boolProp[@name='TransactionController.parent']", "").strip() == "true" for one in controllers}
-    if len(held) > 1:
+    sums_up = {
+        one.findtext("boolProp[@name='TransactionController.parent']", "").strip() == "true" for one in controllers
+    }
+    if len(sums_up) > 1:
         raise PlanRefused(
             _(
                 "some transaction controllers generate a parent sample and some do not, so that requests would "
                 "count twice: set it for all of them or for none"
             )
         )
-    return held == {False}
+    return sums_up == {False}
 
 
 def _check_functions(text: str) -> None:
@@ -150,14 +152,14 @@ def _check_functions(text: str) -> None:
     """
     if "password" in text and "${" in text:
         raise PlanRefused(_("the password may be used in the connection's own field only"))
-    if "${" not in (rest := _WRITTEN_PLAINLY.sub("", text)) and ("$" not in text or "\\" not in text):
+    if "${" not in (unwritten := _WRITTEN_PLAINLY.sub("", text)) and ("$" not in text or "\\" not in text):
         return
     allowed = ", ".join(f"__{one}" for one in (*FUNCTIONS, "P"))
-    found = re.search(r"\$\{.{0,60}", rest, re.DOTALL)
-    what = found[0] if found else text.strip()[:60]
+    found = re.search(r"\$\{.{0,60}", unwritten, re.DOTALL)
+    function = found[0] if found else text.strip()[:60]
     raise PlanRefused(
         _("%(what)s is not allowed: use variables, and of functions %(allowed)s, with plain words and no backslash")
-        % {"what": repr(what), "allowed": allowed}
+        % {"what": repr(function), "allowed": allowed}
     )
 
 
@@ -179,9 +181,9 @@ def _check_value(name: str, value: str) -> None:
 
 def _address(element: ElementTree.Element) -> Iterator[str]:
     """Yield the address of the requests, written out so that it can be checked."""
-    given = {one.get("name", ""): (one.text or "").strip() for one in element}
-    host, port = given.get("HTTPSampler.domain", ""), given.get("HTTPSampler.port", "")
-    protocol, path = given.get("HTTPSampler.protocol", "") or "http", given.get("HTTPSampler.path", "")
+    properties = {one.get("name", ""): (one.text or "").strip() for one in element}
+    host, port = properties.get("HTTPSampler.domain", ""), properties.get("HTTPSampler.port", "")
+    protocol, path = properties.get("HTTPSampler.protocol", "") or "http", properties.get("HTTPSampler.path", "")
     if not _HOST.fullmatch(host) or not _PORT.fullmatch(port) or protocol.lower() not in ("http", "https"):
         raise PlanRefused(
             _("server %(host)s, port %(port)s and protocol %(protocol)s must be written out, as text")
@@ -192,5 +194,5 @@ def _address(element: ElementTree.Element) -> Iterator[str]:
     if path.startswith("//"):
         raise PlanRefused(_("path %(path)s must begin with one / only") % {"path": repr(path[:60])})
     if host:
-        shown = f"[{host}]" if ":" in host else host
-        yield urlunsplit((protocol.lower(), f"{shown}:{port}" if port else shown, "/", "", ""))
+        bracketed = f"[{host}]" if ":" in host else host
+        yield urlunsplit((protocol.lower(), f"{bracketed}:{port}" if port else bracketed, "/", "", ""))

@@ -152,7 +152,7 @@ _BUILTINS = {
 
 def options_from_summary(summary: Summary) -> PgbenchOptions:
     """Return the options that a summary shows, under their names."""
-    asked = {
+    options = {
         "builtin": _BUILTINS.get(summary.get("transaction_type", "")),
         "clients": summary.get("clients"),
         "threads": summary.get("threads"),
@@ -163,4 +163,4 @@ def options_from_summary(summary: Summary) -> PgbenchOptions:
         "max_tries": summary.get("max_tries"),
         "random_seed": summary.get("random_seed"),
     }
-    return cast("PgbenchOptions", {name: value for name, value in asked.items() if value is not None})
+    return cast("PgbenchOptions", {name: value for name, value in options.items() if value is not None})

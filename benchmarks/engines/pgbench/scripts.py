@@ -45,14 +45,14 @@ class WeightedScript:
 
 def read_builtins(field: Field, value: object) -> str | list[str]:
     """Return `NAME` or `NAME@WEIGHT`, or a list of them; a single one stays a text. Raises ValueError."""
-    given = value if isinstance(value, list) else [value]
+    names = value if isinstance(value, list) else [value]
     named: list[str] = []
-    if not given:
+    if not names:
         raise ValueError(
             _("an empty list names no script: use some of %(choices)s, or leave it out")
             % {"choices": ", ".join(field.choices)}
         )
-    for one in given:
+    for one in names:
         found = _WEIGHED.fullmatch(one) if isinstance(one, str) else None
         if found is None or found["name"] not in field.choices:
             raise ValueError(
@@ -122,8 +122,8 @@ def weighted_scripts(options: RunOptions) -> list[WeightedScript]:
 
 
 def _builtins(options: RunOptions) -> Iterator[WeightedScript]:
-    given = options.get("builtin")
-    for one in given if isinstance(given, list) else [given] if given else []:
+    builtin = options.get("builtin")
+    for one in builtin if isinstance(builtin, list) else [builtin] if builtin else []:
         name, _at, weight = one.partition("@")
         yield WeightedScript(name, int(weight or 1), ("-b", one))
 
@@ -149,8 +149,8 @@ def _file_name(number: int, script: RunScript) -> str:
 
 def files(options: RunOptions) -> dict[str, str]:
     """Return the files of users' scripts, name → the text that pgbench is given."""
-    given = enumerate(options.get("scripts") or [], start=1)
-    return {_file_name(number, script): for_pgbench(script["text"]) for number, script in given}
+    scripts = enumerate(options.get("scripts") or [], start=1)
+    return {_file_name(number, script): for_pgbench(script["text"]) for number, script in scripts}
 
 
 def builtin_names(options: RunOptions) -> list[str]:
@@ -180,8 +180,10 @@ def _label_with_digest(one: WeightedScript) -> str:
 
 def statements(options: RunOptions) -> float:
     """Return the mean number of statements of a transaction; a user's script counts as one."""
-    given = [(one.weight, STATEMENTS[one.label] if one.text is None else 1) for one in weighted_scripts(options)]
-    return sum(weight * count for weight, count in given) / sum(weight for weight, _ in given) if given else 1.0
+    weighted = [(one.weight, STATEMENTS[one.label] if one.text is None else 1) for one in weighted_scripts(options)]
+    return (
+        sum(weight * count for weight, count in weighted) / sum(weight for weight, _ in weighted) if weighted else 1.0
+    )
 
 
 def contradictions(options: RunOptions) -> Iterator[tuple[str, str]]:

@@ -38,7 +38,7 @@ class TransactionLog:
 
     def feed(self, chunk: bytes) -> list[LoggedTransaction]:
         """Return the successful transactions whose lines this chunk completes; never raise."""
-        whole, newline, rest = chunk.rpartition(b"\n")
+        whole, newline, begun = chunk.rpartition(b"\n")
         if not newline:
             self._keep(chunk)
             return []
@@ -46,7 +46,7 @@ class TransactionLog:
         if self._dropping:
             text = text.partition(b"\n")[2]
         self._rest, self._dropping = b"", False
-        self._keep(rest)
+        self._keep(begun)
         found = self._line.findall(text)
         if self._scheduled:
             return [

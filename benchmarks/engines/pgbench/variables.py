@@ -88,8 +88,8 @@ def contradictions(options: PgbenchOptions) -> Iterator[tuple[str, str]]:
 def arguments(options: PgbenchOptions) -> list[str]:
     """Return the arguments that pass the variables to pgbench."""
     simple = options.get("protocol") == "simple"
-    given = (options.get("variables") or {}).items()
-    return [word for name, value in given for word in ("-D", f"{name}={_passed(value, simple=simple)}")]
+    variables = (options.get("variables") or {}).items()
+    return [word for name, value in variables for word in ("-D", f"{name}={_passed(value, simple=simple)}")]
 
 
 def _passed(value: int | float | str, *, simple: bool) -> str:

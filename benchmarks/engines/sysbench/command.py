@@ -68,12 +68,12 @@ def _connection(endpoint: Endpoint) -> Iterator[str]:
 
 
 def _flags(options: SysbenchOptions, purpose: str) -> Iterator[str]:
-    given: Mapping[str, object] = options
+    flags: Mapping[str, object] = options
     tpcc = is_tpcc(options)
     unknown_to_script = {"table_size", "skip_trx"} if tpcc or options.get("script") == BULK else {"scale"}
     unknown_to_script |= {"tables"} if options.get("script") == BULK else set()
     for field in fields_for(purpose):
-        value = given.get(field.name)
+        value = flags.get(field.name)
         if value is None or value is False or field.name in _NOT_PASSED | unknown_to_script:
             continue
         yield f"{field.flag}={'on' if value is True else value}"

@@ -81,7 +81,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
     versions = [found["version"] for text in texts if (found := _VERSION.fullmatch(text.strip()))]
     filled = [int(found["done"]) for text in texts if (found := _FILLED.fullmatch(text))]
     errors = [text.strip() for text in texts if _ERROR.match(text)]
-    made = [text for text in texts if _TABLE.fullmatch(text)]
+    tables = [text for text in texts if _TABLE.fullmatch(text)]
     return Output(
         TERMS,
         summary=cast("Summary", figures),
@@ -90,7 +90,7 @@ def read_output(stdout: str, stderr: str = "") -> Output:
         errors=errors,
         prepared=bool(versions) and not errors,
         prepared_rows=filled[-1] if filled else None,
-        recognized=recognized + len(progress) + len(versions) + len(made),
+        recognized=recognized + len(progress) + len(versions) + len(tables),
         executions=sum(text.startswith("SQL statistics:") for text in texts),
         latencies=buckets,
     )
@@ -161,9 +161,9 @@ def _percentiles(buckets: list[tuple[float, int]]) -> dict[str, float]:
     if not buckets or not reached[-1]:
         return {}
     return {
-        f"latency_p{nth}_ms": next(value for (value, _), sum_ in zip(buckets, reached, strict=True) if sum_ >= wanted)
+        f"latency_p{nth}_ms": next(value for (value, _), sum_ in zip(buckets, reached, strict=True) if sum_ >= rank)
         for nth in (50, 95, 99)
-        for wanted in (reached[-1] * nth / 100,)
+        for rank in (reached[-1] * nth / 100,)
     }
 
 

@@ -50,8 +50,8 @@ def admitted(cluster: Cluster) -> int | None:
 
 def _crowd(cluster: Cluster) -> int:
     limit = admitted(cluster)
-    wanted = limit + max(1, limit * MORE_PERCENT // 100) if limit else 0
-    return wanted if wanted <= MOST_CROWD else 0
+    clients = limit + max(1, limit * MORE_PERCENT // 100) if limit else 0
+    return clients if clients <= MOST_CROWD else 0
 
 
 def _is_allowed(author: User | None, cluster: Cluster, options: Mapping[str, object]) -> bool:

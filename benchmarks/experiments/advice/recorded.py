@@ -109,12 +109,12 @@ def _mix(connection: Connection, pool: Pool) -> RecordedMix:
             "work for a while first"
         )
         raise _invalid(text % {"view": EXTENSION, "user": pool.user, "database": pool.database})
-    taken = sum(calls for _query, _text, calls in kept)
+    total_calls = sum(calls for _query, _text, calls in kept)
     scripts: list[RunScript] = [
-        {"text": text, "weight": max(1, round(MOST_WEIGHT * calls / taken)), "name": _name(query)}
+        {"text": text, "weight": max(1, round(MOST_WEIGHT * calls / total_calls)), "name": _name(query)}
         for query, text, calls in kept
     ]
-    return RecordedMix(scripts, taken / sum(calls for _query, calls in counted), left_out, since)
+    return RecordedMix(scripts, total_calls / sum(calls for _query, calls in counted), left_out, since)
 
 
 def _counted(connection: Connection, pool: Pool) -> tuple[list[tuple[str, int]], str]:

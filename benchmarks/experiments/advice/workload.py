@@ -106,16 +106,16 @@ def _checked(given: Mapping[str, object], clients: int) -> RunOptions:
 
 def _with_scripts_of_run(options: dict[str, object]) -> dict[str, object]:
     """Return the load with the scripts of the run that it names, if any."""
-    wanted = options.pop("run", None)
-    if wanted is None:
+    run_id = options.pop("run", None)
+    if run_id is None:
         return options
-    run = _load_run(wanted)
+    run = _load_run(run_id)
     own: Mapping[str, object] = run.options if run else {}
-    taken = {name: own[name] for name in OF_A_RUN if is_given(own.get(name))}
-    if not taken.get("builtin") and not taken.get("scripts"):
-        message = _("there is no run of pgbench scripts with the id %(run)s") % {"run": repr(str(wanted)[:60])}
+    copied = {name: own[name] for name in OF_A_RUN if is_given(own.get(name))}
+    if not copied.get("builtin") and not copied.get("scripts"):
+        message = _("there is no run of pgbench scripts with the id %(run)s") % {"run": repr(str(run_id)[:60])}
         raise InvalidOptions({"run": [message]})
-    return taken | options
+    return copied | options
 
 
 def _with_recorded_scripts(options: dict[str, object], scripts: Sequence[RunScript]) -> dict[str, object]:

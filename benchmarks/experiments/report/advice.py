@@ -123,8 +123,8 @@ def _five_minutes_more(result: Result) -> list[str]:
 def pool_of(experiment: Experiment) -> Pool | None:
     """Return the pool that the question was asked for, unless it is gone or being removed."""
     pool_id = experiment.advice.get("pool")
-    wanted = Pool.objects.wanted().select_related("pooler", "cluster")
-    return wanted.filter(pk=pool_id).first() if pool_id else None
+    pools = Pool.objects.wanted().select_related("pooler", "cluster")
+    return pools.filter(pk=pool_id).first() if pool_id else None
 
 
 def _chart(experiment: Experiment, recommended: RecommendedSize | None) -> KneeChart | None:

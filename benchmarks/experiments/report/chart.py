@@ -146,9 +146,9 @@ def round_ticks(top: float) -> list[float]:
 def published_ratio(result: Result, one: ArmResult) -> float | None:
     """Return the ratio of an arm's published figure to its baseline's; None where one is missing."""
     base = next((arm for arm in result.arms if arm.spec.key == one.baseline), None)
-    ours = one.spec.published_figure(result.spec.metric)
-    theirs = base.spec.published_figure(result.spec.metric) if base else None
-    return ours / theirs if ours and theirs else None
+    figure = one.spec.published_figure(result.spec.metric)
+    base_figure = base.spec.published_figure(result.spec.metric) if base else None
+    return figure / base_figure if figure and base_figure else None
 
 
 def _ratios(one: ArmResult, published: float | None) -> Iterable[float]:

@@ -72,10 +72,10 @@ def _cells(experiment: Experiment) -> dict[str, tuple[Any, ...]]:
     if recommended is None:
         return {}
     chosen = (recommended["size"], recommended["clients"])
-    cells = {(one["size"], one["clients"]): one for one in recommended["cells"]}
+    cells = {(cell["size"], cell["clients"]): cell for cell in recommended["cells"]}
     return {
-        f"{clients}-{size}": (one["tps"], one["latency_avg_ms"], "yes" if (size, clients) == chosen else "no")
-        for (size, clients), one in cells.items()
+        f"{clients}-{size}": (cell["tps"], cell["latency_avg_ms"], "yes" if (size, clients) == chosen else "no")
+        for (size, clients), cell in cells.items()
     }
 
 

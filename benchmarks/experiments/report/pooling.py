@@ -34,8 +34,8 @@ def _saved(result: Result, one: ArmResult) -> str:
 def most_servers(result: Result, one: ArmResult) -> int | None:
     """Return the most server connections that the pool of an arm had at once; None without an observation."""
     runs = [run.pk for run in result.runs if run.arm == one.spec.key]
-    seen = PoolSample.objects.filter(run__in=runs, attempt=F("run__attempt"))
-    most: int | None = seen.aggregate(most=Max(F("sv_active") + F("sv_idle")))["most"]
+    samples = PoolSample.objects.filter(run__in=runs, attempt=F("run__attempt"))
+    most: int | None = samples.aggregate(most=Max(F("sv_active") + F("sv_idle")))["most"]
     return most
 
 

@@ -124,21 +124,21 @@ class ExperimentPresentation:
 def show(experiment: Experiment) -> ExperimentPresentation:
     """Return all that is shown of an experiment by now."""
     result = results.of(experiment)
-    asked = advice.show(experiment, result)
-    claims = [] if asked else conclusions.claims(result)
+    recommendation = advice.show(experiment, result)
+    claims = [] if recommendation else conclusions.claims(result)
     metric = metrics.BY_KEY[result.spec.metric]
     return ExperimentPresentation(
         experiment=experiment,
         result=result,
         progress=results.progress(experiment),
         claims=tuple(claims),
-        notes=tuple(experiment.notes) if asked else (*experiment.notes, *conclusions.notes(result)),
+        notes=tuple(experiment.notes) if recommendation else (*experiment.notes, *conclusions.notes(result)),
         columns=tuple(_columns(result)),
         rows=tuple(_row(result, one) for one in result.arms),
         chart=chart.draw(result),
         metric=_("%(label)s (%(unit)s)") % {"label": metric.label, "unit": metric.unit or "–"},
-        advice=asked,
-        headline="" if asked else headline.headline(result),
+        advice=recommendation,
+        headline="" if recommendation else headline.headline(result),
         unmeasured=unmeasured.of(result),
     )
 

@@ -78,8 +78,8 @@ def of(experiment: Experiment) -> Trend | None:
         advice={},
         state=ExperimentState.SUCCEEDED,
     )
-    shown = experiments.filter(pk=experiment.pk)  # an unfinished one would be a point of few runs
-    together = [*experiments.exclude(pk=experiment.pk)[:PAST], *shown]
+    included = experiments.filter(pk=experiment.pk)  # an unfinished one would be a point of few runs
+    together = [*experiments.exclude(pk=experiment.pk)[:PAST], *included]
     past = [_past(one, experiment) for one in sorted(together, key=lambda one: one.number)]
     past = [one for one in past if one.arms]
     return draw(past) if len(past) > 1 else None

@@ -32,9 +32,9 @@ RUNNING = {  # The keys say whether the line is known and whether another sessio
 
 def is_dry_run(run: Run) -> bool:
     """Test whether the run executes one script of a user in one transaction of one client."""
-    given = run.options
-    alone = len(given.get("scripts") or []) == 1 and not given.get("builtin")
-    return alone and all(given.get(name) == value for name, value in ONCE.items())
+    options = run.options
+    alone = len(options.get("scripts") or []) == 1 and not options.get("builtin")
+    return alone and all(options.get(name) == value for name, value in ONCE.items())
 
 
 def why_late(run: Run) -> str:
@@ -59,8 +59,8 @@ def why_late(run: Run) -> str:
 
 def _why_running(work: sessions.Work, text: str, late: dict[str, str]) -> str:
     number, line = _line_of(work.statement, text)
-    shown = line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "…"
-    words = {"number": number, "statement": shown, "seconds": f"{work.seconds:,.0f}", "session": work.blocked_by}
+    excerpt = line if len(line) <= SHOWN_CHARACTERS else line[:SHOWN_CHARACTERS] + "…"
+    words = {"number": number, "statement": excerpt, "seconds": f"{work.seconds:,.0f}", "session": work.blocked_by}
     return str(RUNNING[bool(number), bool(work.blocked_by)]) % (late | words)
 
 

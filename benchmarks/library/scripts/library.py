@@ -34,9 +34,9 @@ def create(*, name: str, text: str, description: str = "", author: User | None =
     """Create a script with its first version; raise `InvalidScript` with nothing saved."""
     script = Script(name=name, description=description)
     _check(script, text)
-    made = _save(script, text, author)
+    version = _save(script, text, author)
     log.info("script %s: version 1 of %r was written by %s", script.pk, script.name, author)
-    return made
+    return version
 
 
 def change(
@@ -168,16 +168,16 @@ def _as_labeled(number: int, given: Mapping[str, object]) -> Mapping[str, object
 def _version(number: int, given: Mapping[str, object]) -> ScriptVersion:
     versions = ScriptVersion.objects.select_related("script").order_by("-number")
     if "script_version" in given:
-        wanted, key = given["script_version"], "version"
-        version_id = _version_id(wanted)
+        reference, key = given["script_version"], "version"
+        version_id = _version_id(reference)
         found = versions.filter(pk=version_id).first() if version_id is not None else None
     else:
-        wanted, key = given["script"], "script"
-        found = _of_number(versions.filter(**_named(wanted)), given.get("version"))
+        reference, key = given["script"], "script"
+        found = _of_number(versions.filter(**_named(reference)), given.get("version"))
     if found is None:
         raise LookupError(
             _("script %(number)s: there is no %(key)s %(wanted)s in the library")
-            % {"number": number, "key": key, "wanted": repr(str(wanted)[:NAME_CHARACTERS])}
+            % {"number": number, "key": key, "wanted": repr(str(reference)[:NAME_CHARACTERS])}
         )
     return found
 

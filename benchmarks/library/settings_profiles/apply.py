@@ -103,7 +103,7 @@ def take_back(row: AppliedProfile) -> bool:
     if row.cluster is None:
         return _close(row, [])
     try:
-        left = _restore(row, row.cluster)
+        not_restored = _restore(row, row.cluster)
     except (Refused, ClusterUnreachable, psycopg.Error) as error:
         error_text = _("settings of %(cluster)s are not back as they were: %(error)s") % {
             "cluster": row.cluster,
@@ -114,7 +114,7 @@ def take_back(row: AppliedProfile) -> bool:
         AppliedProfile.objects.filter(pk=row.pk).update(error=error_text)
         row.error = error_text
         return False
-    return _close(row, left)
+    return _close(row, not_restored)
 
 
 def _close(row: AppliedProfile, left: list[str]) -> bool:
@@ -140,15 +140,15 @@ def _restore(row: AppliedProfile, cluster: Cluster) -> list[str]:
     """Restore the server, except for what is not the panel's any more; return that as sentences."""
     with _session(cluster) as connection:
         now = _in_auto_conf(connection, list(row.before))
-        wanted = conflicts.to_restore(row.values, row.before, now)
-        waiting = _waiting_for_restart(connection, wanted)
-    if wanted:
-        reported_at = _report(cluster, wanted)
+        restored = conflicts.to_restore(row.values, row.before, now)
+        waiting = _waiting_for_restart(connection, restored)
+    if restored:
+        reported_at = _report(cluster, restored)
         # a setting that came into force by a restart waits for another one now, and did not before
-        restart = _after_reload(cluster, reported_at, lambda session: _waiting_for_restart(session, wanted)) - waiting
+        restart = _after_reload(cluster, reported_at, lambda session: _waiting_for_restart(session, restored)) - waiting
         if restart:
-            _restart(cluster, wanted)
-        _verify(cluster, wanted, reported_at, UP_WITHIN_S if restart else IN_FORCE_WITHIN_S)
+            _restart(cluster, restored)
+        _verify(cluster, restored, reported_at, UP_WITHIN_S if restart else IN_FORCE_WITHIN_S)
     return conflicts.left_as_they_are(row.values, row.before, now)
 
 

@@ -18,8 +18,8 @@ _NAME = re.compile(r"^\s*([A-Za-z_][\w.$]*)\s*=?")
 def with_values(text: str, values: Mapping[str, str | None]) -> str:
     """Return the file's text with these values in place of its own, as ALTER SYSTEM writes them."""
     kept = [line for line in text.splitlines() if not ((found := _NAME.match(line)) and found[1].lower() in values)]
-    ours = [f"{name} = {_quoted(value)}" for name, value in values.items() if value is not None]
-    return "".join(f"{line}\n" for line in [*kept, *ours])
+    lines = [f"{name} = {_quoted(value)}" for name, value in values.items() if value is not None]
+    return "".join(f"{line}\n" for line in [*kept, *lines])
 
 
 def _quoted(value: str) -> str:

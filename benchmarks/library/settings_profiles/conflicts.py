@@ -30,8 +30,8 @@ def to_restore(values: Texts, before: Texts, now: Texts) -> dict[str, str | None
 
 def left_as_they_are(values: Texts, before: Texts, now: Texts) -> list[str]:
     """Return a sentence for each setting that somebody else changed while the profile was in force."""
-    ours = to_restore(values, before, now)
-    return [_changed(name, now[name]) for name in before if name not in ours]
+    restored = to_restore(values, before, now)
+    return [_changed(name, now[name]) for name in before if name not in restored]
 
 
 def _changed(name: str, value: str | None) -> str:

@@ -49,8 +49,10 @@ def end_before(run: Run) -> None:
 
 def end_of(experiment: Experiment) -> list[str]:
     """Take back all that its runs left in force; return why something could not be, in sentences."""
-    left = AppliedProfile.objects.filter(run__experiment=experiment, restored_at=None).select_related("cluster", "run")
-    return [row.error for row in left if not apply.take_back(row)]
+    profiles = AppliedProfile.objects.filter(run__experiment=experiment, restored_at=None).select_related(
+        "cluster", "run"
+    )
+    return [row.error for row in profiles if not apply.take_back(row)]
 
 
 def is_up_again(cluster: Cluster) -> bool:

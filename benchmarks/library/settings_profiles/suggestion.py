@@ -75,8 +75,8 @@ def propose(
 
 def _work_mem(budget: MemoryBudget, max_connections: int) -> int:
     """Return the memory left for each connection, at least PostgreSQL's minimum."""
-    left = (budget.memory or 0) - sum(term.size for term in budget.terms[1:])
-    each = min(MOST_WORK_MEM, max(LEAST_WORK_MEM, left // max_connections))
+    free = (budget.memory or 0) - sum(term.size for term in budget.terms[1:])
+    each = min(MOST_WORK_MEM, max(LEAST_WORK_MEM, free // max_connections))
     return each // MB * MB if each >= MB else each // (64 * KB) * (64 * KB)
 
 

@@ -117,8 +117,8 @@ def check(
     findings = _together(
         findings, known, start_rules.PersistentObjects(*row) if row else start_rules.PersistentObjects()
     )
-    seen = tuple(_beside(one, known.get(one.name), own, role, database) for one in findings)
-    return Verdict(seen, _budget(cluster, known, values), refusal, untried)
+    checked = tuple(_beside(one, known.get(one.name), own, role, database) for one in findings)
+    return Verdict(checked, _budget(cluster, known, values), refusal, untried)
 
 
 def _together(

@@ -80,8 +80,10 @@ def main() -> None:
     words.add_argument("--pool-idle", type=int)
     words.add_argument("--pool-lifetime", type=float, default=LIFETIME_S)
     words.add_argument("--pool-idle-time", type=float, default=IDLE_TIME_S)
-    asked = words.parse_args()
-    asyncio.run(serve(PoolLimits(asked.pool_size, asked.pool_idle, asked.pool_lifetime, asked.pool_idle_time)))
+    arguments = words.parse_args()
+    asyncio.run(
+        serve(PoolLimits(arguments.pool_size, arguments.pool_idle, arguments.pool_lifetime, arguments.pool_idle_time))
+    )
 
 
 if __name__ == "__main__":

@@ -56,8 +56,8 @@ class New:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """Open a connection, and close it after use."""
-        async with await connect() as made:
-            yield made
+        async with await connect() as connection:
+            yield connection
 
     async def close(self) -> None:
         """Do nothing: no connection is kept open."""
@@ -72,8 +72,8 @@ class Normal:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """Provide the idle connection, or a new one."""
-        taken, self._idle = self._idle, None
-        used = taken if taken is not None and not taken.closed else await connect()
+        idle, self._idle = self._idle, None
+        used = idle if idle is not None and not idle.closed else await connect()
         try:
             yield used
         finally:

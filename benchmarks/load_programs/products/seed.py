@@ -39,13 +39,13 @@ def main() -> None:
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("--rows", type=int, default=0)
     words.add_argument("--drop", action="store_true")
-    asked = words.parse_args()
+    arguments = words.parse_args()
     try:
-        if asked.drop:
+        if arguments.drop:
             with psycopg.connect(autocommit=True) as connection:
                 connection.execute("DROP TABLE IF EXISTS products")
         else:
-            fill(asked.rows)
+            fill(arguments.rows)
     except psycopg.Error as error:
         print(f"error: {str(error).strip()}".replace("\n", " "), flush=True)
         sys.exit(1)

@@ -25,14 +25,14 @@ def words_of(bwrap: str, needs: Needs, home: Path) -> list[str]:
 
     Without --new-session: the load has a session of its own already, and a signal to its group must reach the program.
     """
-    seen = [path for path in (needs.program, needs.loader, *needs.readable) if path != PROC]
+    bound = [path for path in (needs.program, needs.loader, *needs.readable) if path != PROC]
     own = ("--proc", PROC) if PROC in needs.readable else ()
     return [
         bwrap,
         *("--unshare-all", "--share-net", "--die-with-parent", "--cap-drop", "ALL"),
         *own,
         *("--dev", "/dev", "--tmpfs", "/tmp"),  # noqa: S108 (a new one, of this sandbox alone)
-        *(word for path in seen for word in ("--ro-bind", path, path)),
+        *(word for path in bound for word in ("--ro-bind", path, path)),
         *(word for path in needs.sockets for word in ("--ro-bind-try", path, path)),
         *("--bind", str(home), str(home), "--chdir", str(home), "--remount-ro", "/", "--"),
     ]

@@ -56,10 +56,10 @@ def answer(run: Run, kind: str, request: HttpRequest) -> HttpResponseBase:
 
 def stream(run: Run, kind: str, request: HttpRequest) -> StreamingHttpResponse:
     """Stream the text while it is made; under ASGI from an async iterator: Django would buffer a synchronous one."""
-    made = MAKERS[kind]
-    text = iter(made.make(run))
+    make = MAKERS[kind]
+    text = iter(make.make(run))
     pieces = _one_by_one(text) if isinstance(request, ASGIRequest) else text
-    return StreamingHttpResponse(pieces, content_type=made.media_type)
+    return StreamingHttpResponse(pieces, content_type=make.media_type)
 
 
 async def _one_by_one(text: Iterator[str]) -> AsyncIterator[str]:

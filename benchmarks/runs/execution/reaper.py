@@ -91,8 +91,8 @@ def _why_lost(run: Run) -> str:
 
 def _report_leftovers(run: Run) -> None:
     """Add to a lost preparation's error what it left, which is marked as the panel's."""
-    if run.purpose == Purpose.PREPARE and (left := partial_datasets.leave(run)):
-        run.error = f"{run.error}; {left}"
+    if run.purpose == Purpose.PREPARE and (leftovers := partial_datasets.leave(run)):
+        run.error = f"{run.error}; {leftovers}"
         run.save(update_fields=["error"])
 
 

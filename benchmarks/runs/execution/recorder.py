@@ -258,10 +258,10 @@ class Recorder:
     @cached_property
     def _cancelled(self) -> QuerySet[Run]:
         """The run where its end was asked for; built once, since it is checked a few times a second."""
-        asked = Q(cancel_requested_at__isnull=False)
+        cancelled = Q(cancel_requested_at__isnull=False)
         if self.run.parent_id is not None:  # a part ends with its whole, for whatever reason that ended
-            asked |= Q(parent__status__in=FINAL)
-        return self.run.current_attempt().filter(asked)
+            cancelled |= Q(parent__status__in=FINAL)
+        return self.run.current_attempt().filter(cancelled)
 
     def _write(self, values: RunColumns, rows: Sequence[events.Row] = ()) -> None:
         self._unsent.values |= values

@@ -368,8 +368,8 @@ def _summary(run: Run, recorder: Recorder, output: Output) -> Summary:
 
 def _with_leftovers(run: Run, error: str) -> str:
     """Add to the error of a broken-off preparation what it left of the tables."""
-    left = partial_datasets.leave(run) if run.purpose == Purpose.PREPARE else ""
-    return f"{error}; {left}" if left else error
+    leftovers = partial_datasets.leave(run) if run.purpose == Purpose.PREPARE else ""
+    return f"{error}; {leftovers}" if leftovers else error
 
 
 def last_message(stderr: str) -> list[str]:

@@ -43,8 +43,8 @@ def await_start(recorder: Recorder, check: Callable[[], None]) -> float:
 
 def wait_until(at: float) -> None:
     """Sleep until a monotonic time; return at once where it is past."""
-    while (left := at - time.monotonic()) > 0:
-        time.sleep(left - BUSY_S if left > BUSY_S else 0)
+    while (seconds := at - time.monotonic()) > 0:
+        time.sleep(seconds - BUSY_S if seconds > BUSY_S else 0)
 
 
 def note_start(recorder: Recorder, at: float) -> None:
@@ -92,11 +92,11 @@ def read_clock() -> Clock:
 
 def most_precise(readings: list[tuple[float, float, float]]) -> Clock:
     """Return the clock by the quickest (asked at, answered at, answer), whose middle is when Redis answered."""
-    asked, answered, answer = min(readings, key=lambda reading: reading[1] - reading[0])
-    return Clock(answer - (asked + answered) / 2, (answered - asked) / 2)
+    sent_at, answered, answer = min(readings, key=lambda reading: reading[1] - reading[0])
+    return Clock(answer - (sent_at + answered) / 2, (answered - sent_at) / 2)
 
 
 def _reading(client: "redis.Redis") -> tuple[float, float, float]:
-    asked = time.monotonic()
+    sent_at = time.monotonic()
     seconds, microseconds = client.time()
-    return asked, time.monotonic(), int(seconds) + int(microseconds) / 1e6
+    return sent_at, time.monotonic(), int(seconds) + int(microseconds) / 1e6

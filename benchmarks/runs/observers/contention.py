@@ -50,9 +50,11 @@ def read(load: Iterable[int], homes: Collection[str] = ()) -> ProcessorTimes:
 
     What works in a folder whose name begins like one of `homes` is the load of another part of the same run.
     """
-    host, mine = procfs.host_times(), set(load)
-    ours = {found[0]: found[1] for process in psutil.process_iter() if (found := _own(process, mine, homes))}
-    return ProcessorTimes(host.worked, host.stolen, host.total, ours)
+    host, own_pids = procfs.host_times(), set(load)
+    own_processes = {
+        found[0]: found[1] for process in psutil.process_iter() if (found := _own(process, own_pids, homes))
+    }
+    return ProcessorTimes(host.worked, host.stolen, host.total, own_processes)
 
 
 def homes_of_parts(run: Run) -> tuple[str, ...]:

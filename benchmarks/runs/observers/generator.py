@@ -95,17 +95,17 @@ def figures(before: Reading, now: Reading, cores: int) -> Figures:
     load = sum(_seconds_used(before.load, now.load).values())
     spent_s = now.host.total - before.host.total
     idle = now.host.idle + now.host.waiting - before.host.idle - before.host.waiting
-    taken: Figures = {
+    figures: Figures = {
         "cpu_percent": round(100 * load / elapsed_s, 1),
         "busy_percent": round(100 * load / elapsed_s / max(1, min(now.threads, cores)), 1),
         "threads": now.threads,
         "host_cpu_percent": round(100 * (spent_s - idle) / spent_s, 1) if spent_s > 0 else None,
     }
     if poolers := _seconds_used(before.poolers, now.poolers):
-        taken["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
+        figures["pooler_cpu_percent"] = round(100 * max(poolers.values()) / elapsed_s, 1)
     if service := _seconds_used(before.service, now.service):
-        taken["service_cpu_percent"] = round(100 * sum(service.values()) / elapsed_s, 1)
-    return taken
+        figures["service_cpu_percent"] = round(100 * sum(service.values()) / elapsed_s, 1)
+    return figures
 
 
 def _seconds_used(before: dict[int, float], now: dict[int, float]) -> dict[int, float]:

@@ -82,8 +82,10 @@ def _is_load(process: ProcessTimes) -> bool:
 def processor_times(times: HostTimesThere) -> ProcessorTimes:
     """Return processor time by user: our own processes are the load's and those of servers."""
     host = host_times(times)
-    ours = {(one.pid, one.started): OwnProcess(one.seconds + one.of_children, one.parent) for one in times.processes}
-    return ProcessorTimes(host.worked, host.stolen, host.total, ours)
+    own_processes = {
+        (one.pid, one.started): OwnProcess(one.seconds + one.of_children, one.parent) for one in times.processes
+    }
+    return ProcessorTimes(host.worked, host.stolen, host.total, own_processes)
 
 
 def host_times(times: HostTimesThere) -> HostTimes:

@@ -95,14 +95,14 @@ class ObservationTotals:
                 )
                 % {"program": words.program, "busy": f"{busy:.0f}", "remedy": words.busier}
             )
-        if (taken := observed.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
+        if (percent := observed.get("pooler_cpu_percent", 0.0)) > FULL_PERCENT:
             sentences.append(
                 _(
                     "PgBouncer took %(taken)s %% of the one core that a process of it can use: it may be the limit, "
                     "not the server; let several share its port (so_reuseport)"
                 )
-                % {"taken": f"{taken:.0f}"}
+                % {"taken": f"{percent:.0f}"}
             )
-        if (taken := observed.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
-            sentences.append(str(words.full_service) % {"taken": f"{taken:.0f}"})
+        if (percent := observed.get("service_cpu_percent", 0.0)) > SERVICE_FULL_PERCENT:
+            sentences.append(str(words.full_service) % {"taken": f"{percent:.0f}"})
         return sentences

@@ -52,13 +52,13 @@ def guard(target: Target, options: RunOptions, confirm: str, session: OpenSessio
 
 def _refuse_without_cluster(target: Target, options: RunOptions) -> None:
     """Refuse what the panel does on the server itself, where the server is not registered."""
-    asked: list[str] = [name for name in NEED_CLUSTER if options.get(name)]
-    asked += ["idle_at"] if options.get("idle_connections") and options.get("idle_at") == CLUSTER else []
-    if asked:
+    refused: list[str] = [name for name in NEED_CLUSTER if options.get(name)]
+    refused += ["idle_at"] if options.get("idle_connections") and options.get("idle_at") == CLUSTER else []
+    if refused:
         message = _("no cluster is registered behind %(place)s: register it and name it there, or leave this out") % {
             "place": target.place
         }
-        raise InvalidOptions({name: [message] for name in asked})
+        raise InvalidOptions({name: [message] for name in refused})
 
 
 @contextmanager

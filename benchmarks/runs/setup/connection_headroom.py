@@ -77,10 +77,10 @@ def _why_not(cluster: str, reserved_by_run: dict[str, int], most: int, reserved:
     limits = {"cluster": cluster, "usable": f"{usable:,}", "most": f"{most:,}", "reserved": f"{reserved:,}"}
     for name, number in reserved_by_run.items():
         others = [(other, count) for other, count in reserved_by_run.items() if other != name]
-        left = usable - sum(count for _other, count in others)
+        free = usable - sum(count for _other, count in others)
         beside = {"other": others[0][0], "others": f"{others[0][1]:,}"} if others else {}
-        text = _format(beside=bool(others), left=left > 0)
-        errors[name] = [text % (limits | beside | {"number": f"{number:,}", "left": f"{left:,}"})]
+        text = _format(beside=bool(others), left=free > 0)
+        errors[name] = [text % (limits | beside | {"number": f"{number:,}", "left": f"{free:,}"})]
     return errors
 
 

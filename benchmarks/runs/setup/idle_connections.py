@@ -182,8 +182,8 @@ def read_catalog(connection: psycopg.Connection[tuple[Any, ...]]) -> int:
         connection.execute(_WITHOUT_JIT)
         views = [row[0] for row in connection.execute(LIST)]
         for view in views:
-            one = sql.SQL("SELECT * FROM {} LIMIT 1").format(sql.Identifier("information_schema", view))
-            connection.execute(one, prepare=False)
+            query = sql.SQL("SELECT * FROM {} LIMIT 1").format(sql.Identifier("information_schema", view))
+            connection.execute(query, prepare=False)
     return len(views)
 
 

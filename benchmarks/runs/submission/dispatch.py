@@ -64,8 +64,8 @@ def _alive() -> list[GeneratorStatus] | None:
 def _send(run: Run, alive: list[GeneratorStatus]) -> bool:
     """Send a run to a generator that can start it now; return False where there is none."""
     if run.generator or run.is_spread:
-        wanted = {run.generator} if run.generator else set(run.wanted_generators)
-        return wanted <= {one.name for one in alive} and dispatch(run)
+        generators = {run.generator} if run.generator else set(run.wanted_generators)
+        return generators <= {one.name for one in alive} and dispatch(run)
     if not alive:  # a Redis that lost its memory has no heartbeat of this worker yet
         return dispatch(run)
     able = _capable(run, alive)

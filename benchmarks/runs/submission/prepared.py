@@ -15,10 +15,10 @@ def guard(target: Target, engine: str, options: RunOptions) -> None:
 
     Its console is asked, since the operator may have set max_prepared_statements too.
     """
-    option, given = ENGINES[engine].prepared_statements, {**options}
+    option, copied = ENGINES[engine].prepared_statements, {**options}
     if target.pool is None or option is None or target.pool.mode == Mode.SESSION:
         return
-    if given.get(option.name) != option.value:
+    if copied.get(option.name) != option.value:
         return
     limits = client_limits.of(target.pool.pooler)
     if limits.keeps_prepared:

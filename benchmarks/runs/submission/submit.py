@@ -180,16 +180,16 @@ def _allowed_by_server(
 ) -> Target:
     """Return the target as the run has it, once the server has been asked, in one session, what it would refuse."""
     engine, purpose, confirm = request.engine, request.purpose, request.confirm
-    wanted = ENGINES[engine].tables_of(checked, purpose=purpose)
-    with resolve.admin_session(target, target.database if wanted else None) as session:
+    tables = ENGINES[engine].tables_of(checked, purpose=purpose)
+    with resolve.admin_session(target, target.database if tables else None) as session:
         privileges.guard(target, checked, confirm, session)
         if program and purpose == Purpose.PREPARE:
             server_version.refuse_unmakeable(session(), engine, checked, program)
-        if wanted is not None and purpose == Purpose.PREPARE:
-            return datasets.guard_prepare(target, wanted, confirm, session)
+        if tables is not None and purpose == Purpose.PREPARE:
+            return datasets.guard_prepare(target, tables, confirm, session)
         connection_headroom.guard(target, engine, checked, session)
-        if wanted is not None:
-            datasets.guard_load(target, wanted, confirm, session)
+        if tables is not None:
+            datasets.guard_load(target, tables, confirm, session)
         setup.guard(target, checked, confirm, session, is_admin=request.is_admin)
     return target
 
