@@ -152,11 +152,11 @@ def find(
     `is_kept` tells of a parameter whether the pooler keeps a SET of it for each client.
     """
     judged = [habit for habit in HABITS if mode in habit.breaks_in]
-    seen: dict[Text, list[Statement]] = {}
+    by_feature: dict[Text, list[Statement]] = {}
     for statement in statements:
         for habit in _habits_of(statement.text, judged, is_kept):
-            seen.setdefault(habit.name, []).append(statement)
-    found = [_finding(habit, seen[habit.name]) for habit in judged if habit.name in seen]
+            by_feature.setdefault(habit.name, []).append(statement)
+    found = [_finding(habit, by_feature[habit.name]) for habit in judged if habit.name in by_feature]
     return sorted(found, key=lambda finding: -finding.calls)
 
 

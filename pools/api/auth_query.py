@@ -51,10 +51,12 @@ class AuthQueryActions(GenericViewSet[Cluster]):
     @auth_query.mapping.post
     def set_up_auth_query(self, request: Request, pk: str) -> Response:
         """Create the role and its function in each database; repeat it to repair them, or for new databases."""
-        asked = NewAuthQuerySerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = NewAuthQuerySerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         cluster = self.get_object()
-        return _answer(cluster, auth_query.install(cluster, asked.validated_data.get("role", ""), person(request.user)))
+        return _answer(
+            cluster, auth_query.install(cluster, serializer.validated_data.get("role", ""), person(request.user))
+        )
 
     @extend_schema(responses={204: None}, filters=False)
     @auth_query.mapping.delete

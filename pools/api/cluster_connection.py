@@ -41,11 +41,11 @@ class ConnectionActions:
     @action(detail=True)
     def connection(self, request: Request, pk: str) -> Response:
         """Return the text that a client needs to log in past any pool, in its syntax; 409 where there is no standby."""
-        asked = _AskedSerializer(data=request.query_params)
-        asked.is_valid(raise_exception=True)
+        serializer = _AskedSerializer(data=request.query_params)
+        serializer.is_valid(raise_exception=True)
         cluster, as_ = self.get_object(), request.query_params.get("as", "uri")
         reveal = reveals(request)
-        endpoint = _endpoint(cluster, **asked.validated_data)
+        endpoint = _endpoint(cluster, **serializer.validated_data)
         text = connection_strings.render(endpoint, as_, reveal)
         if reveal and endpoint.password is not None:
             logger.info("a password of cluster %s (%s) was shown to %s", cluster.pk, cluster, request.user)

@@ -55,8 +55,8 @@ class ConsoleVerbs(GenericViewSet[Any]):
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, pk: str) -> Response:
         """Pause it; 409 with the `blockers` if their transactions do not end within `deadline_s`."""
-        asked = _validated(PauseSerializer, request)
-        return self._done(partial(commands.pause, **asked))
+        pause = _validated(PauseSerializer, request)
+        return self._done(partial(commands.pause, **pause))
 
     @extend_schema(request=None, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])

@@ -79,11 +79,11 @@ class DatabaseActions(GenericViewSet[Cluster]):
     @databases.mapping.post
     def create_database(self, request: Request, pk: str) -> Response:
         """Create a database; an unusual encoding uses template0 and the locale C, which fit any."""
-        asked = NewDatabaseSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        made = databases.create(self.get_object(), asked.validated_data, person(request.user))
-        headers = {"Location": f"{request.path}{quote(made.name, safe='')}/"}
-        return Response(DatabaseSerializer(made).data, status=status.HTTP_201_CREATED, headers=headers)
+        serializer = NewDatabaseSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        database = databases.create(self.get_object(), serializer.validated_data, person(request.user))
+        headers = {"Location": f"{request.path}{quote(database.name, safe='')}/"}
+        return Response(DatabaseSerializer(database).data, status=status.HTTP_201_CREATED, headers=headers)
 
     @extend_schema(parameters=[NAME], responses=DatabaseSerializer, filters=False)
     @action(detail=True, url_path="databases/<str:name>")
@@ -95,9 +95,9 @@ class DatabaseActions(GenericViewSet[Cluster]):
     @database.mapping.patch
     def change_database(self, request: Request, pk: str, name: str) -> Response:
         """Change the owner or the connection limit of a database."""
-        asked = DatabaseChangeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        changed = databases.change(self.get_object(), name, asked.validated_data, person(request.user))
+        serializer = DatabaseChangeSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        changed = databases.change(self.get_object(), name, serializer.validated_data, person(request.user))
         return Response(DatabaseSerializer(changed).data)
 
     @extend_schema(parameters=[NAME], responses={204: None}, filters=False)

@@ -15,14 +15,14 @@ history and no event ids."""
 def describe_live(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Add `live/` of pools, entries and poolers; a hook of drf-spectacular."""
     for noun in ("pools", "entries", "poolers"):
-        one = dict(result["paths"][f"/api/v1/{noun}/{{id}}/"]["get"])
+        operation = dict(result["paths"][f"/api/v1/{noun}/{{id}}/"]["get"])
         result["paths"][f"/api/v1/{noun}/{{id}}/live/"] = {
-            "get": one
+            "get": operation
             | {
                 "operationId": f"{noun}_live_retrieve",
                 "summary": "Current figures, once a second",
                 "description": LIVE,
-                "parameters": [given for given in one["parameters"] if given["name"] != WAIT.name],
+                "parameters": [parameter for parameter in operation["parameters"] if parameter["name"] != WAIT.name],
                 "responses": {
                     "200": {
                         "content": {"text/event-stream": {"schema": {"type": "string"}}},

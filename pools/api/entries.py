@@ -144,12 +144,12 @@ class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
         The login is used now and kept nowhere.
         """
         entry = self.get_object()
-        asked = EntryLoginSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        if not entry.database and not asked.validated_data["database"]:
+        serializer = EntryLoginSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        if not entry.database and not serializer.validated_data["database"]:
             text = gettext("name the database: this entry leads to whatever its clients name")
             raise ValidationError({"database": [text]})
-        found, note = login_cost.measure_entry(entry, **asked.validated_data)
+        found, note = login_cost.measure_entry(entry, **serializer.validated_data)
         remedies = login_cost.remedies_of(entry.pooler, found[0], is_managed=entry.pool is not None)
         return Response(EntryLoginsSerializer({"note": note, "logins": found, "remedies": remedies}).data)
 

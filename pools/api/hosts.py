@@ -172,9 +172,9 @@ class HostViewSet(ModelViewSet[Host]):
     @action(detail=True, methods=["post"], url_path="confirm-key")
     def confirm_key(self, request: Request, pk: str) -> Response:
         """Pin the offered key, whose fingerprint a person has compared on the host; then log in."""
-        asked = ConfirmedKeySerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        host = hosts.confirm_host_key(self.get_object(), asked.validated_data["fingerprint"], person(request.user))
+        serializer = ConfirmedKeySerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        host = hosts.confirm_host_key(self.get_object(), serializer.validated_data["fingerprint"], person(request.user))
         return Response(self.get_serializer(host).data)
 
     @extend_schema(request=None, responses=FoundPoolersSerializer)

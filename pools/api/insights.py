@@ -159,5 +159,5 @@ class InsightActions(GenericViewSet[Cluster]):
     def insights(self, request: Request, pk: str) -> Response:
         """Return the current activity; 502 when the server does not answer."""
         place = topology.chosen(self.get_object(), request.query_params.get("node", ""))
-        shown = {"is_admin": holds(request.user, request.auth, Scope.ADMIN)}
-        return Response(InsightsSerializer(cluster_activity.of_place(place), context=shown).data)
+        context = {"is_admin": holds(request.user, request.auth, Scope.ADMIN)}
+        return Response(InsightsSerializer(cluster_activity.of_place(place), context=context).data)

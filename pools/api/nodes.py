@@ -40,9 +40,9 @@ class NodeActions(GenericViewSet[Cluster]):
     @nodes.mapping.post
     def add_node(self, request: Request, pk: str) -> Response:
         """Add a server after logging in there; 502 if that fails, 400 if it belongs to another system."""
-        asked = NewNodeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        node = nodes.add(self.get_object(), asked.validated_data, person(request.user))
+        serializer = NewNodeSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        node = nodes.add(self.get_object(), serializer.validated_data, person(request.user))
         headers = {"Location": f"{request.path}{node.pk}/"}
         return Response(NodeSerializer(node).data, status=status.HTTP_201_CREATED, headers=headers)
 

@@ -60,9 +60,9 @@ class WatchActions(GenericViewSet[Pooler]):
     @action(detail=False, methods=["post"])
     def watch(self, request: Request) -> Response:
         """Ask the consoles of a list at once; those that answer are registered and watched, the others are not."""
-        asked = WatchSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        login = dict(asked.validated_data)
+        serializer = WatchSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        login = dict(serializer.validated_data)
         lines = pasted_poolers.read(login.pop("lines"))
         found = list(pasted_poolers.watch(lines, login, person(request.user)))
         return Response(WatchedSerializer({"results": found}).data)

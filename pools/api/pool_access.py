@@ -72,9 +72,9 @@ class AccessActions(GenericViewSet[Pooler]):
     @action(detail=True, methods=["post"], url_path="restrict-pools")
     def restrict_pools(self, request: Request, pk: str) -> Response:
         """Let only their own users in to the open pools; 400 with the list until it is confirmed."""
-        asked = RestrictPoolsSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = RestrictPoolsSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         pools: list[Pool] = pool_access.restrict(
-            self.get_object(), asked.validated_data["confirm"], person(request.user)
+            self.get_object(), serializer.validated_data["confirm"], person(request.user)
         )
         return Response({"pools": [pool.pk for pool in pools]}, status=status.HTTP_202_ACCEPTED)

@@ -113,13 +113,13 @@ class FileActions(GenericViewSet[Pooler]):
     @action(detail=True, methods=["post"], url_path="files-token")
     def files_token(self, request: Request, pk: str) -> Response:
         """Create a token that reads the files of this pooler and nothing else; `token` is in this response only."""
-        asked = AskedTokenSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = asked.validated_data
-        made, text = fetches.issue_token(
+        serializer = AskedTokenSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        values = serializer.validated_data
+        token, text = fetches.issue_token(
             self.get_object(), person(request.user), values.get("name", ""), values.get("expires_at")
         )
-        answer = NewTokenSerializer(made, context={**self.get_serializer_context(), "text": text})
+        answer = NewTokenSerializer(token, context={**self.get_serializer_context(), "text": text})
         return Response(answer.data, status=status.HTTP_201_CREATED)
 
     @extend_schema(
@@ -139,15 +139,15 @@ class FileActions(GenericViewSet[Pooler]):
             text = gettext("%(format)r is not a format of files: choose one of %(choices)s")
             raise ValidationError({"as": [text % {"format": kind, "choices": ", ".join(wanted_files.MAKERS)}]})
         pooler = self.get_object()
-        wanted = wanted_files.of(pooler)
-        whole = _answer(wanted, kind)
+        files = wanted_files.of(pooler)
+        whole = _answer(files, kind)
         found = get_conditional_response(request._request, etag=whole.headers["ETag"], response=whole) or whole
         if isinstance(request.auth, ApiToken):  # a person who looks at them in a browser puts them nowhere
-            if wanted.revision:
-                wanted.revision.mark_fetched()
-            FileFetch.objects.note(pooler, request.auth, wanted.revision, transferred=found is whole)
+            if files.revision:
+                files.revision.mark_fetched()
+            FileFetch.objects.note(pooler, request.auth, files.revision, transferred=found is whole)
         if found is whole:
-            logger.info("files of pooler %s, %s, given to %s", pooler.pk, wanted.revision or "first", request.user)
+            logger.info("files of pooler %s, %s, given to %s", pooler.pk, files.revision or "first", request.user)
         return found
 
     @extend_schema(responses=FetcherSerializer(many=True), filters=False)
@@ -168,22 +168,22 @@ class FileActions(GenericViewSet[Pooler]):
     @files.mapping.post
     def give_files(self, request: Request, pk: str) -> Response:
         """Give it several files at once, such as a certificate and its key; a worker applies them."""
-        asked = ContentsSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = ContentsSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         pooler = self.get_object()
-        pooler_settings.give_files(pooler, asked.validated_data["files"], person(request.user))
+        pooler_settings.give_files(pooler, serializer.validated_data["files"], person(request.user))
         return Response(self.get_serializer(pooler).data)
 
     @extend_schema(parameters=[NAME], request=ContentSerializer, responses=GivenFileSerializer)
     @action(detail=True, methods=["put"], url_path="files/<slug:setting>")
     def file(self, request: Request, pk: str, setting: str) -> Response:
         """Give it a file, which replaces its existing one; a worker applies it."""
-        asked = ContentSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = ContentSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         pooler = self.get_object()
-        given = pooler_settings.give_file(pooler, setting, asked.validated_data["content"], person(request.user))
+        stored = pooler_settings.give_file(pooler, setting, serializer.validated_data["content"], person(request.user))
         record = pooler_settings_validation.files_offered(pooler)[setting]
-        return Response(GivenFileSerializer(given_file_row(given_files.read(record, given))).data)
+        return Response(GivenFileSerializer(given_file_row(given_files.read(record, stored))).data)
 
     @extend_schema(parameters=[NAME], responses={204: None})
     @file.mapping.delete

@@ -61,11 +61,11 @@ class NodeActions(GenericViewSet[Pooler]):
         return self._changed(request, "detach")
 
     def _changed(self, request: Request, verb: str) -> Response:
-        asked = AskedNodeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = AskedNodeSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         pooler = self.get_object()
         backends = node_admin(pooler)
-        backends.change(pooler, asked.validated_data["number"], verb, person(request.user))
+        backends.change(pooler, serializer.validated_data["number"], verb, person(request.user))
         return self._listed(backends.list_after_change(pooler))
 
     def _listed(self, nodes: list[Node]) -> Response:

@@ -139,9 +139,11 @@ def specs_of(values: DesiredSettings) -> DesiredSettings:
 
 def refuse_unsound(pooler: Pooler, specs: DesiredSettings) -> None:
     """Raise `InvalidValues` for what its release does not accept, before anything of an edit is saved."""
-    known, given = pooler_settings_validation.offered(pooler, Scope.PROGRAM), specs.get("settings", {})
+    known, settings = pooler_settings_validation.offered(pooler, Scope.PROGRAM), specs.get("settings", {})
     sound = {
-        name: value for name, value in given.items() if not pooler_settings_validation.removes(known.get(name), value)
+        name: value
+        for name, value in settings.items()
+        if not pooler_settings_validation.removes(known.get(name), value)
     }
     with _blaming("settings"):
         InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, sound))
@@ -158,9 +160,9 @@ def change(pooler: Pooler, specs: DesiredSettings, whole: bool, version: int | N
     author = person(request.user)
     with transaction.atomic():
         if "settings" in specs:
-            given = (dict.fromkeys(pooler.settings) if whole else {}) | specs["settings"]
+            settings = (dict.fromkeys(pooler.settings) if whole else {}) | specs["settings"]
             with _blaming("settings"):
-                pooler_settings.change_settings(pooler, given, version, author, sql_right(request))
+                pooler_settings.change_settings(pooler, settings, version, author, sql_right(request))
             version = None
         users = specs.get("user_settings", {})
         gone = pooler.user_settings.keys() - users.keys() if whole and "user_settings" in specs else ()

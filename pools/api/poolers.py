@@ -97,10 +97,10 @@ class PoolerViewSet(
     @action(detail=True, methods=["post"])
     def apply(self, request: Request, pk: str) -> Response:
         """Request an apply of the pooler's pools; `revisions/` shows its progress."""
-        asked = AskedApplySerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = AskedApplySerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         with wait_param.waiting(request) as seconds:
-            return self._applied(request, asked.validated_data.get("drift"), seconds)
+            return self._applied(request, serializer.validated_data.get("drift"), seconds)
 
     def _applied(self, request: Request, drift: str | None, seconds: float) -> Response:
         pooler = self.get_object()

@@ -71,8 +71,8 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     def perform_create(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Create a pool: validated and saved as pending, then applied by a worker."""
         with wait_param.waiting(self.request) as seconds:
-            made = pools.create(serializer.validated_data, person(self.request.user), sql_right(self.request))
-            serializer.instance = self._settled(made, seconds)
+            pool = pools.create(serializer.validated_data, person(self.request.user), sql_right(self.request))
+            serializer.instance = self._settled(pool, seconds)
 
     def perform_update(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Change a pool in place, unless it was edited since `version`."""

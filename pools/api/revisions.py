@@ -85,10 +85,10 @@ class RevisionActions(GenericViewSet[Pooler]):
     @action(detail=True, methods=["post"])
     def rollback(self, request: Request, pk: str) -> Response:
         """Request a rollback to an applied revision; `revisions/` shows its progress."""
-        asked = AskedRollbackSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
+        serializer = AskedRollbackSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
         pooler = self.get_object()
-        revision = _numbered(pooler, str(asked.validated_data["revision"]))
+        revision = _numbered(pooler, str(serializer.validated_data["revision"]))
         rollbacks.roll_back(pooler, revision, person(request.user))
         return Response(RevisionSerializer(revision).data, status=status.HTTP_202_ACCEPTED)
 

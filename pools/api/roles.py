@@ -100,11 +100,11 @@ class RoleActions(GenericViewSet[Cluster]):
     @users.mapping.post
     def create_user(self, request: Request, pk: str) -> Response:
         """Create a role; only this response contains its password."""
-        asked = NewRoleSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        made, password = roles.create(self.get_object(), asked.validated_data, person(request.user))
-        headers = ONCE | {"Location": f"{request.path}{quote(made.name, safe='')}/"}
-        body = {**RoleSerializer(made).data, "password": password}
+        serializer = NewRoleSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        role, password = roles.create(self.get_object(), serializer.validated_data, person(request.user))
+        headers = ONCE | {"Location": f"{request.path}{quote(role.name, safe='')}/"}
+        body = {**RoleSerializer(role).data, "password": password}
         return Response(body, status=status.HTTP_201_CREATED, headers=headers)
 
     @extend_schema(parameters=[NAME], responses=RoleSerializer, filters=False)
@@ -117,9 +117,9 @@ class RoleActions(GenericViewSet[Cluster]):
     @user.mapping.patch
     def change_user(self, request: Request, pk: str, name: str) -> Response:
         """Change whether a role can log in, its connection limit, and the end of its password."""
-        asked = RoleChangeSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        changed = roles.change(self.get_object(), name, asked.validated_data, person(request.user))
+        serializer = RoleChangeSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        changed = roles.change(self.get_object(), name, serializer.validated_data, person(request.user))
         return Response(RoleSerializer(changed).data)
 
     @extend_schema(parameters=[NAME], responses={204: None}, filters=False)

@@ -130,9 +130,9 @@ class TakeOverActions(GenericViewSet[Pooler]):
     @action(detail=True, methods=["post"], url_path="take-over")
     def take_over(self, request: Request, pk: str) -> Response:
         """Take over a running pooler; with `dry_run` return what would become of its entries and files."""
-        asked = AskedTakeOverSerializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = asked.validated_data
+        serializer = AskedTakeOverSerializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        values = serializer.validated_data
         _refuse_fetched(values)
         pooler = self.get_object()
         place = poolers.checked_place(pooler, values.get("delivery"), values.get("host"), values.get("generator"))

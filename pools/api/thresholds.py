@@ -91,9 +91,9 @@ class ThresholdViewSet(GenericViewSet[Threshold]):
     def partial_update(self, request: Request, kind: str) -> Response:
         """Change the given values, from the next poll on; 400 for thresholds that could never open or close."""
         bound = _bound(kind)
-        asked = BoundSerializer(bound, data=request.data, partial=True)
-        asked.is_valid(raise_exception=True)
-        thresholds.change({bound.watch.kind: _changed(bound, asked.validated_data)})
+        serializer = BoundSerializer(bound, data=request.data, partial=True)
+        serializer.is_valid(raise_exception=True)
+        thresholds.change({bound.watch.kind: _changed(bound, serializer.validated_data)})
         return Response(BoundSerializer(_bound(kind)).data)
 
 

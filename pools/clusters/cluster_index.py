@@ -110,12 +110,12 @@ def _key(host: str, port: int) -> tuple[str, int]:
 
 def _answers_there(cluster: Cluster, host: str, port: int) -> bool:
     """Return whether the server at a local address is the cluster's, by its system identifier; asked once an hour."""
-    asked, now = (str(cluster.pk), host, port), time.monotonic()
-    at, answer = _answers.get(asked, (now - ASK_AGAIN_S, False))
+    key, now = (str(cluster.pk), host, port), time.monotonic()
+    at, answer = _answers.get(key, (now - ASK_AGAIN_S, False))
     if now - at >= ASK_AGAIN_S:
         known = topology.identifier_of(cluster)
         answer = bool(known) and _identifier_at(cluster, host, port) == known
-        _answers[asked] = now, answer
+        _answers[key] = now, answer
     return answer
 
 

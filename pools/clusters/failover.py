@@ -41,8 +41,12 @@ def _mark(cluster: Cluster, before: Roles, after: Roles) -> set[UUID]:
         reason = _("the primary moved from %(was)s to %(now)s") % {"was": was, "now": now}
     elif set(before[NodeRole.STANDBY]) != set(after[NodeRole.STANDBY]):
         pools = pools.filter(_leads_to_standbys())
-        left = _written(after[NodeRole.STANDBY])
-        reason = _("the standbys are now %(standbys)s") % {"standbys": left} if left else _("no standby is left")
+        bytes_behind = _written(after[NodeRole.STANDBY])
+        reason = (
+            _("the standbys are now %(standbys)s") % {"standbys": bytes_behind}
+            if bytes_behind
+            else _("no standby is left")
+        )
     elif before[NodeRole.STANDBY][:1] != after[NodeRole.STANDBY][:1]:
         pools = pools.filter(target=NodeRole.STANDBY)
         first = _written(after[NodeRole.STANDBY][:1])

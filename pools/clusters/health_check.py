@@ -92,11 +92,13 @@ def check_all(clusters: Iterable[Cluster] | None = None) -> None:
 
     Pools of a cluster whose primary moved are marked as pending with that reason; beat applies them.
     """
-    wanted = Cluster.objects.select_related("status").prefetch_related("nodes") if clusters is None else clusters
+    to_check = Cluster.objects.select_related("status").prefetch_related("nodes") if clusters is None else clusters
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="check") as threads:
-        asked = {threads.submit(inspect_place, place): place for one in wanted for place in topology.of_cluster(one)}
-        for answer in as_completed(asked):
-            _record_if_unchanged(asked[answer], answer.result())
+        futures = {
+            threads.submit(inspect_place, place): place for one in to_check for place in topology.of_cluster(one)
+        }
+        for answer in as_completed(futures):
+            _record_if_unchanged(futures[answer], answer.result())
 
 
 def record(cluster: Cluster, finding: Finding) -> ClusterStatus:

@@ -29,7 +29,7 @@ _TOKEN = re.compile(
 
 def without(statement: str) -> str:
     """Return the statement with `$n` for each literal, counted on from the parameters that it has."""
-    shown: list[str] = []
+    masked: list[str] = []
     number = max((int(one) for one in re.findall(r"\$([0-9]{1,5})\b", statement)), default=0)
     position = 0
     while token := _TOKEN.match(statement, position):
@@ -39,12 +39,12 @@ def without(statement: str) -> str:
             position = block_comments.end_of(statement, token.start()) if is_block else position
         elif token["literal"] or token["number"]:
             number += 1
-            shown.append(f"${number}")
+            masked.append(f"${number}")
             if _may_go_on(token["literal"] or ""):
                 break
         else:
-            shown.append(token[0])
-    return "".join(shown).strip()
+            masked.append(token[0])
+    return "".join(masked).strip()
 
 
 def _may_go_on(literal: str) -> bool:

@@ -165,16 +165,16 @@ def pretty(size: int) -> str:
 def _changes(budget: MemoryBudget) -> Iterator[Change]:
     memory, settled = budget.memory or 0, budget
     if budget.shared_verdict != "good":
-        wanted = _whole_mb(memory * SHARED_LOW)
-        yield _change("shared_buffers", budget.settings.shared_buffers, wanted, True, _shared_reason(budget))
-        settled = _with(settled, shared_buffers=wanted)
+        recommended = _whole_mb(memory * SHARED_LOW)
+        yield _change("shared_buffers", budget.settings.shared_buffers, recommended, True, _shared_reason(budget))
+        settled = _with(settled, shared_buffers=recommended)
     if _left(settled) < memory * 0.1:
         for name, share in (("maintenance_work_mem", 0.05), ("temp_buffers", 0.01)):
-            now, wanted = getattr(settled.settings, name), _whole_mb(memory * share)
-            if now > wanted:
+            now, recommended = getattr(settled.settings, name), _whole_mb(memory * share)
+            if now > recommended:
                 why = _("at most %(share)s of the memory") % {"share": f"{share:.0%}"}
-                yield _change(name, now, wanted, False, why)
-                settled = _with(settled, **{name: wanted})
+                yield _change(name, now, recommended, False, why)
+                settled = _with(settled, **{name: recommended})
     if not settled.fits:
         yield from _per_session(settled)
 

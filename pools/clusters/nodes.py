@@ -166,9 +166,9 @@ def _refuse_while_needed(node: ClusterNode) -> None:
             )
             % {"node": node, "cluster": cluster}
         )
-    left = [place for place in topology.standbys(cluster) if place.node != node]
+    standbys = [place for place in topology.standbys(cluster) if place.node != node]
     standby_pool = pools.filter(target=NodeRole.STANDBY).order_by("name").first()
-    if standby_pool and not left:
+    if standby_pool and not standbys:
         raise IllegalTransition(
             _("pool %(pool)s routes to a standby, and %(node)s is the last one: change the pool first")
             % {"pool": standby_pool, "node": node}

@@ -116,13 +116,13 @@ def identity_problem(cluster: Cluster, part: Finding) -> str:
 
     initdb gives each system an identifier of its own, which its base backups keep (PostgreSQL's manual, initdb).
     """
-    theirs, ours = part.get("system_identifier", ""), topology.identifier_of(cluster)
-    if not theirs or not ours or theirs == ours:
+    identifier, known_identifier = part.get("system_identifier", ""), topology.identifier_of(cluster)
+    if not identifier or not known_identifier or identifier == known_identifier:
         return ""
     return _(
         "the server there belongs to another system (identifier %(theirs)s; cluster %(cluster)s has %(ours)s): "
         "it is not a copy of this cluster: register it as a cluster of its own"
-    ) % {"theirs": theirs, "cluster": cluster, "ours": ours}
+    ) % {"theirs": identifier, "cluster": cluster, "ours": known_identifier}
 
 
 def measure_disconnected_standbys(cluster: Cluster) -> None:

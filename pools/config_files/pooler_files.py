@@ -24,9 +24,9 @@ Files = Mapping[str, bytes | None]
 def read(pooler: Pooler, names: Iterable[str]) -> dict[str, bytes | None]:
     """Read the bytes of each file; None where there is none. Raises `UnsafeFolder`."""
     found: dict[str, bytes | None] = {}
-    for folder, ours in _by_folder(pooler, names).items():
-        contents = deliveries.of(pooler).read(pooler, folder, list(ours))
-        found |= {ours[name]: content for name, content in contents.items()}
+    for folder, folder_names in _by_folder(pooler, names).items():
+        contents = deliveries.of(pooler).read(pooler, folder, list(folder_names))
+        found |= {folder_names[name]: content for name, content in contents.items()}
     return {name: found[name] for name in names}
 
 
@@ -42,8 +42,8 @@ def replace(pooler: Pooler, contents: Files) -> None:
     for number, folder in enumerate(sorted(folders, key=lambda one: one == pooler.config_dir)):
         if number:
             renew()
-        ours = folders[folder]
-        named = {name: contents[ours[name]] for name in ours}
+        contents_here = folders[folder]
+        named = {name: contents[contents_here[name]] for name in contents_here}
         deliveries.of(pooler).replace(pooler, folder, named, access, renew)
 
 

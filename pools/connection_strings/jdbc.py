@@ -24,5 +24,5 @@ def socket(endpoint: Endpoint) -> dict[str, str]:
 
 def security(endpoint: Endpoint) -> dict[str, str]:
     """Return libpq's TLS parameters with what libpq would check: `require` trusts any certificate here."""
-    asked = tls(endpoint)
-    return asked | {"sslmode": checked_sslmode(endpoint)} if "sslmode" in asked else asked
+    properties = tls(endpoint)
+    return properties | {"sslmode": checked_sslmode(endpoint)} if "sslmode" in properties else properties

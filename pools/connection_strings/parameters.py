@@ -19,8 +19,8 @@ def parameters(endpoint: Endpoint) -> dict[str, str]:
 def tls(endpoint: Endpoint) -> dict[str, str]:
     """Return the TLS parameters; `prefer`, libpq's default, is omitted because node-postgres reads it as require."""
     sslmode = "" if endpoint.sslmode == SslMode.PREFER else str(endpoint.sslmode)
-    asked = {"sslmode": sslmode, "sslrootcert": endpoint.sslrootcert}
-    return {name: value for name, value in asked.items() if value}
+    parameters = {"sslmode": sslmode, "sslrootcert": endpoint.sslrootcert}
+    return {name: value for name, value in parameters.items() if value}
 
 
 def checked_sslmode(endpoint: Endpoint) -> str:

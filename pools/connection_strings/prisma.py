@@ -23,9 +23,9 @@ def security(endpoint: Endpoint) -> dict[str, str]:
         return {}
     checks = endpoint.sslmode in (SslMode.VERIFY_CA, SslMode.VERIFY_FULL) or bool(endpoint.sslrootcert)
     modes = {SslMode.DISABLE.value: "disable", SslMode.PREFER.value: "prefer"}
-    asked = {"sslmode": modes.get(endpoint.sslmode, "require")}
+    parameters = {"sslmode": modes.get(endpoint.sslmode, "require")}
     if checks and endpoint.sslmode not in modes:
-        asked["sslaccept"] = "strict"
+        parameters["sslaccept"] = "strict"
     if endpoint.sslrootcert and endpoint.sslmode not in modes:
-        asked["sslcert"] = endpoint.sslrootcert
-    return asked
+        parameters["sslcert"] = endpoint.sslrootcert
+    return parameters

@@ -7,6 +7,6 @@ from pools.connection_strings.quoting import quoted
 
 def render(endpoint: Endpoint) -> str:
     """Return `psycopg.connect(host=…, …)`, one argument per line."""
-    given = parameters(endpoint)
-    lines = [f"    {name}={value if name == 'port' else quoted(value)}," for name, value in given.items()]
+    keywords = parameters(endpoint)
+    lines = [f"    {name}={value if name == 'port' else quoted(value)}," for name, value in keywords.items()]
     return "\n".join(["import psycopg", "", "connection = psycopg.connect(", *lines, ")"])

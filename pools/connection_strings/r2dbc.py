@@ -18,7 +18,7 @@ def render(endpoint: Endpoint) -> str:
 
 def security(endpoint: Endpoint) -> dict[str, str]:
     """Return libpq's TLS modes, always explicit: this driver's own default is no TLS at all."""
-    asked = {"sslMode": checked_sslmode(endpoint), "sslRootCert": endpoint.sslrootcert}
+    options = {"sslMode": checked_sslmode(endpoint), "sslRootCert": endpoint.sslrootcert}
     if endpoint.sslmode == SslMode.DISABLE:
-        del asked["sslRootCert"]
-    return {name: value for name, value in asked.items() if value}
+        del options["sslRootCert"]
+    return {name: value for name, value in options.items() if value}

@@ -293,9 +293,9 @@ def _proved(controls: Controls, pool: Target, **expected: bool) -> Condition:
     condition = controls.condition(pool.name)
     if condition.differs:
         raise ConsoleRefused(condition.differs)
-    for name, wanted in expected.items():
-        if getattr(condition, name) is not wanted:
-            raise ConsoleRefused(_UNCHANGED[name, not wanted] % {"pool": pool})
+    for name, value in expected.items():
+        if getattr(condition, name) is not value:
+            raise ConsoleRefused(_UNCHANGED[name, not value] % {"pool": pool})
     return condition
 
 

@@ -50,8 +50,8 @@ def heads(rows: Sequence[Row], columns: Mapping[str, Column], sort: str) -> list
 
 def matching(rows: Iterable[Row], query: str) -> list[Row]:
     """Return the rows with a cell that contains the text, ignoring case."""
-    wanted = query.casefold()
-    return [row for row in rows if any(wanted in str(value).casefold() for value in row.values() if value is not None)]
+    folded = query.casefold()
+    return [row for row in rows if any(folded in str(value).casefold() for value in row.values() if value is not None)]
 
 
 def ordered(rows: Sequence[Row], sort: str) -> list[Row]:

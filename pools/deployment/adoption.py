@@ -181,9 +181,9 @@ def _adopt_program(pooler: Pooler, adoption: Adoption, author: models.Model | No
     if adoption.settings is not None:
         written["settings"] = _typed_settings(pooler, Scope.PROGRAM, adoption.settings)
     if adoption.changed_settings:
-        asked = {name: value for name, value in adoption.changed_settings.items() if value is not None}
+        values = {name: value for name, value in adoption.changed_settings.items() if value is not None}
         kept = {name: value for name, value in pooler.settings.items() if name not in adoption.changed_settings}
-        written["settings"] = kept | _typed_settings(pooler, Scope.PROGRAM, asked)
+        written["settings"] = kept | _typed_settings(pooler, Scope.PROGRAM, values)
     if adoption.users is not None:
         _refuse(
             message for user in adoption.users for _, message in pooler_settings_validation.user_problems(pooler, user)

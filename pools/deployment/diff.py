@@ -105,11 +105,11 @@ class _MaskedLine:
 def _lines(name: str, text: str | None, masked: Masked) -> list[_MaskedLine]:
     if text is None:
         return []
-    raw, shown = _split(text), _split(masked({name: text})[name])
-    if len(raw) != len(shown):  # a secret of several lines: the first line represents all of them
-        shown = shown or [""]
-        return [_MaskedLine(text, shown[0]), *(_MaskedLine(line, line) for line in shown[1:])]
-    return [_MaskedLine(*pair) for pair in zip(raw, shown, strict=True)]
+    raw, masked_lines = _split(text), _split(masked({name: text})[name])
+    if len(raw) != len(masked_lines):  # a secret of several lines: the first line represents all of them
+        masked_lines = masked_lines or [""]
+        return [_MaskedLine(text, masked_lines[0]), *(_MaskedLine(line, line) for line in masked_lines[1:])]
+    return [_MaskedLine(*pair) for pair in zip(raw, masked_lines, strict=True)]
 
 
 def _split(text: str) -> list[str]:
@@ -117,18 +117,18 @@ def _split(text: str) -> list[str]:
 
 
 def _of_file(name: str, change: str, old: list[_MaskedLine], new: list[_MaskedLine]) -> FileDiff:
-    hunks, shown, total = [], 0, 0
+    hunks, count, total = [], 0, 0
     added = removed = 0
     for group in _groups([line.raw for line in old], [line.raw for line in new]):
         lines = [line for code in group for line in _diff_lines(code, old, new)]
         added += sum(line.sign == Sign.ADDED for line in lines)
         removed += sum(line.sign == Sign.REMOVED for line in lines)
         total += len(lines)
-        if lines and shown < MOST_LINES:
-            kept = lines[: MOST_LINES - shown]
-            shown += len(kept)
+        if lines and count < MOST_LINES:
+            kept = lines[: MOST_LINES - count]
+            count += len(kept)
             hunks.append(Hunk(_header(group), kept))
-    return FileDiff(name, change, hunks, added, removed, hidden=total - shown)
+    return FileDiff(name, change, hunks, added, removed, hidden=total - count)
 
 
 Code = tuple[str, int, int, int, int]  # difflib's opcode: tag, i1, i2 of the old, j1, j2 of the new
@@ -196,5 +196,5 @@ def of_revision(revision: Revision, against: Revision | None) -> list[FileDiff]:
 
 def masked_files(revision: Revision) -> list[dict[str, str]]:
     """Return `[{name, content}]` of all files that a revision wrote, secrets masked."""
-    shown = KINDS[revision.pooler.kind].masked(revision.files)
-    return [{"name": name, "content": content} for name, content in shown.items()]
+    masked = KINDS[revision.pooler.kind].masked(revision.files)
+    return [{"name": name, "content": content} for name, content in masked.items()]

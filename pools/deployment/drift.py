@@ -128,7 +128,7 @@ def _pending_effects(pooler: Pooler, texts: dict[str, str]) -> list[Difference]:
         if start_error := _preflights[pooler.pk][1]:
             params = {"kind": pooler.get_kind_display(), "error": start_error}
             return [_edit(kind.main_file, _("%(kind)s would not start: %(error)s") % params)]
-        return [_edit(kind.main_file, what) for what in kind.changes(pooler, texts)]
+        return [_edit(kind.main_file, effect) for effect in kind.changes(pooler, texts)]
     except (PoolerUnreachable, HostRefused):
         return [one for one in pooler.drift if one.get("by")]
 

@@ -58,12 +58,12 @@ def live_files(pooler: Pooler) -> LiveFiles:
         return {"state": "watched", "revision": None, "files": []}
     last, owner = Revision.objects.live_on(pooler), folder_owner.of(pooler)
     if pausing.is_paused():
-        shown = _masked(pooler, last.files) if last else []
+        masked = _masked(pooler, last.files) if last else []
         return {
             "state": "unverified",
             "error": str(pausing.PAUSED),
             "revision": last.number if last else None,
-            "files": shown,
+            "files": masked,
         }
     if not owner.is_here:
         return _as_found_there(pooler, last, owner)
@@ -101,8 +101,8 @@ def _as_found_there(pooler: Pooler, last: Revision | None, owner: folder_owner.F
 
 
 def _masked(pooler: Pooler, texts: Mapping[str, str]) -> list[ShownFile]:
-    shown = KINDS[pooler.kind].masked(texts).items()
-    return [{"name": name, "content": content} for name, content in shown]
+    masked = KINDS[pooler.kind].masked(texts).items()
+    return [{"name": name, "content": content} for name, content in masked]
 
 
 def file_findings(pooler: Pooler) -> list[Difference]:
@@ -136,7 +136,7 @@ def differences(pooler: Pooler, texts: Mapping[str, str], last: Revision | None)
     for name in kind.files_of(pooler):
         if name in asked_since:
             continue  # No apply wrote the file yet, so it is the operator's.
-        ours = kind.ours(name, texts.get(name, ""))
-        if ours not in {kind.ours(name, one.get(name, "")) for one in known}:
-            reasons[name] = _("it was edited by hand") if ours else _("the panel's part was removed")
+        panels_part = kind.ours(name, texts.get(name, ""))
+        if panels_part not in {kind.ours(name, one.get(name, "")) for one in known}:
+            reasons[name] = _("it was edited by hand") if panels_part else _("the panel's part was removed")
     return reasons | kind.detached(settled, texts)

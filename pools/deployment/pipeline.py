@@ -277,7 +277,7 @@ def _refuse_drift(pooler: Pooler, live: Revision | None) -> None:
     if not any(kind.ours(name, text) for name, text in texts.items()):
         return
     if found := live_files.differences(pooler, texts, live):
-        differences = "; ".join(f"{name}: {what}" for name, what in found.items())
+        differences = "; ".join(f"{name}: {difference}" for name, difference in found.items())
         raise Drifted(
             _(
                 "the files of pooler %(pooler)s differ from what was applied (%(differences)s): adopt the changes, or "

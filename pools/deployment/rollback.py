@@ -93,11 +93,11 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
 
 def _refuse(messages: Iterator[str]) -> None:
     reasons = list(messages)
-    shown, more = reasons[:MOST_LISTED], len(reasons) - MOST_LISTED
+    listed, more = reasons[:MOST_LISTED], len(reasons) - MOST_LISTED
     if more > 0:
         text = ngettext("%(more)d more reason is not listed", "%(more)d more reasons are not listed", more)
-        shown.append(text % {"more": more})
-    CannotRollBack.refuse(("revision", message) for message in shown)
+        listed.append(text % {"more": more})
+    CannotRollBack.refuse(("revision", message) for message in listed)
 
 
 def _obstacles(pooler: Pooler, revision: Revision) -> Iterator[str]:
@@ -157,13 +157,13 @@ def _broken_rules(pools: Collection[Pool]) -> Iterator[str]:
 
 def _bad_settings(pooler: Pooler, revision: Revision) -> Iterator[str]:
     """Yield the problems of settings and processes that the pooler, as it is now, no longer accepts."""
-    asked = revision.specs
-    problems = [pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, asked.get("settings", {}))]
-    for own in asked.get("user_settings", {}).values():
+    specs = revision.specs
+    problems = [pooler_settings_validation.value_problems(pooler, Scope.PROGRAM, specs.get("settings", {}))]
+    for own in specs.get("user_settings", {}).values():
         problems.append(pooler_settings_validation.value_problems(pooler, Scope.USER, own))
     problems.append(pooler_settings_validation.file_problems(pooler, revision.given))
     yield from (message for _, message in chain.from_iterable(problems))
-    if message := pooler_validation.count_problem(vars(pooler), asked.get("processes", pooler.desired_processes)):
+    if message := pooler_validation.count_problem(vars(pooler), specs.get("processes", pooler.desired_processes)):
         yield message
 
 
@@ -195,8 +195,8 @@ def _over_budget(before: Budgets, after: Budgets, clusters: Mapping[UUID, Cluste
         if figures.available is None or not figures.over or figures.allocated <= before[role, pk].allocated:
             continue
         text = _over_standbys(figures.allocated) if role == NodeRole.STANDBY else _over_primary(figures.allocated)
-        left = max(0, figures.available - figures.unmanaged.connections)
-        yield text % {"allocated": figures.allocated, "cluster": clusters[pk], "available": left}
+        free = max(0, figures.available - figures.unmanaged.connections)
+        yield text % {"allocated": figures.allocated, "cluster": clusters[pk], "available": free}
 
 
 def _over_primary(allocated: int) -> str:
@@ -220,17 +220,17 @@ def _over_standbys(allocated: int) -> str:
 
 
 def _restore_settings(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:
-    asked = revision.specs
-    if "settings" not in asked:
+    specs = revision.specs
+    if "settings" not in specs:
         return
-    given = revision.given
+    uploads = revision.given
     files_now = {one.setting: one.content for one in pooler.given_files.all()}
-    count = asked.get("processes", pooler.desired_processes)
-    now, then = (pooler.settings, pooler.user_settings, files_now), (asked["settings"], asked["user_settings"], given)
+    count = specs.get("processes", pooler.desired_processes)
+    now, then = (pooler.settings, pooler.user_settings, files_now), (specs["settings"], specs["user_settings"], uploads)
     same = now == then and count == pooler.desired_processes
     if same and pooler.settings_state == PoolState.APPLIED:
         return
-    _restore_files(pooler, files_now, given, author)
+    _restore_files(pooler, files_now, uploads, author)
     values = {"settings": then[0], "user_settings": then[1], "desired_processes": count}
     pooler.edit(None, settings_state=PoolState.PENDING, settings_reason="", **values)
 

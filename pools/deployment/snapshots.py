@@ -116,16 +116,16 @@ def other_changes(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
 def summary(before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """Return the changes in one line of at most `LONGEST_SUMMARY` characters."""
     old, new = Specs.of(before), Specs.of(after)
-    text, left = "", 0
+    text, omitted = "", 0
     for change in changes(old, new, most=MOST_LISTED):
         longer = f"{text} · {change}" if text else change
-        fits = not left and len(longer) <= LONGEST_SUMMARY - len(_and_more("", 100_000))
-        text, left = (longer, left) if fits else (text, left + 1)
+        fits = not omitted and len(longer) <= LONGEST_SUMMARY - len(_and_more("", 100_000))
+        text, omitted = (longer, omitted) if fits else (text, omitted + 1)
     for one, other in ((new, old), (old, new)):
-        left += max(0, len(one.lines.keys() - other.lines.keys()) - MOST_LISTED)
-    if left and text:
-        return _and_more(text, left)
-    return _("many changes") if left else text or _("nothing")
+        omitted += max(0, len(one.lines.keys() - other.lines.keys()) - MOST_LISTED)
+    if omitted and text:
+        return _and_more(text, omitted)
+    return _("many changes") if omitted else text or _("nothing")
 
 
 def _and_more(changes: str, more: int) -> str:

@@ -51,11 +51,11 @@ def of(pooler: Pooler) -> WantedFiles:
     Before the first there are none; where they are fetched, those with which a pooler can start.
     """
     pooler.require_managed()
-    wanted, kind = Revision.objects.wanted_on(pooler), KINDS[pooler.kind]
+    revision, kind = Revision.objects.wanted_on(pooler), KINDS[pooler.kind]
     if deliveries.of(pooler).writes:
-        return WantedFiles(wanted, wanted.files if wanted else {})
-    texts = wanted.files if wanted else kind.first_texts(pooler)
-    return WantedFiles(wanted, {kind.fetched_names.get(name, name): text for name, text in texts.items()})
+        return WantedFiles(revision, revision.files if revision else {})
+    texts = revision.files if revision else kind.first_texts(pooler)
+    return WantedFiles(revision, {kind.fetched_names.get(name, name): text for name, text in texts.items()})
 
 
 def etag(body: bytes) -> str:

@@ -42,8 +42,8 @@ class ConnectionLimitForm(PanelForm):
 
     def given(self) -> dict[str, object]:
         """Return the values of the fields that are filled in."""
-        given = {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
-        return {"connection_limit": NO_LIMIT} | given
+        values = {name: value for name, value in self.cleaned_data.items() if value not in ("", None)}
+        return {"connection_limit": NO_LIMIT} | values
 
 
 class DatabaseForm(ConnectionLimitForm):

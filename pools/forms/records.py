@@ -361,10 +361,10 @@ class PoolForm(PanelForm):
         current = self.pool.settings if self.pool else {}
         kept = {name: value for name, value in current.items() if name not in self.further}
         typed = {name: self.cleaned_data[FURTHER + name].strip() for name in self.further}
-        given = {
+        settings = {
             name: pooler_settings_validation.typed(self.further[name], value) for name, value in typed.items() if value
         }
-        return cast(PoolValues, own | {"settings": kept | given})
+        return cast(PoolValues, own | {"settings": kept | settings})
 
 
 def _pooler_of(chosen: Pooler | UUID | str | None) -> Pooler | None:

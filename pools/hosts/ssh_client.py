@@ -164,12 +164,12 @@ def offered_key(hops: Sequence[Hop]) -> str:
     """Return the key that the last host offers now, without logging in there. Raises `HostUnreachable`."""
     _refuse(hops, last_is_confirmed=False)
     with _private_folder() as folder:
-        client, seen = Client(folder, hops[-1]), folder / "offered"
+        client, offered = Client(folder, hops[-1]), folder / "offered"
         _write_configuration(folder, hops)
         for hop in hops[:-1]:
             _write_private(folder / hop.alias, hop.private_key)
         options = {
-            "UserKnownHostsFile": seen,
+            "UserKnownHostsFile": offered,
             "StrictHostKeyChecking": "accept-new",
             "PreferredAuthentications": "none",
         }
@@ -186,9 +186,9 @@ def offered_key(hops: Sequence[Hop]) -> str:
             )
         except subprocess.TimeoutExpired as error:
             raise HostUnreachable(_too_late(client.hop)) from error
-        if not seen.exists():
+        if not offered.exists():
             raise _fault(hops, done.stderr.decode(errors="replace"))
-        return " ".join(seen.read_text().split()[1:3])
+        return " ".join(offered.read_text().split()[1:3])
 
 
 def _refuse(hops: Sequence[Hop], *, last_is_confirmed: bool = True) -> None:
@@ -218,10 +218,10 @@ def _private_folder() -> Iterator[Path]:
 
 def remove_left_folders() -> None:
     """Remove the private folders of processes that were killed, which a login may have left a key in."""
-    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
+    for folder in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
         with suppress(OSError, ValueError):
-            if left.stat().st_uid == os.geteuid() and not _is_alive(int(left.name.split("-")[2])):
-                shutil.rmtree(left)
+            if folder.stat().st_uid == os.geteuid() and not _is_alive(int(folder.name.split("-")[2])):
+                shutil.rmtree(folder)
 
 
 def _is_alive(pid: int) -> bool:
@@ -271,18 +271,18 @@ def _master(client: Client, hops: Sequence[Hop]) -> "subprocess.Popen[bytes]":
 
 def _printed(process: "subprocess.Popen[bytes]", text: bytes) -> bool:
     """Wait until a process prints a text, at most `LOGIN_S`; an account's shell may print others before."""
-    output, seen, until = process.stdout, b"", time.monotonic() + LOGIN_S
+    output, printed, until = process.stdout, b"", time.monotonic() + LOGIN_S
     if output is None:
         return False
-    while text not in seen and (left := until - time.monotonic()) > 0:
-        if not select.select([output], [], [], left)[0]:
+    while text not in printed and (seconds := until - time.monotonic()) > 0:
+        if not select.select([output], [], [], seconds)[0]:
             break
         chunk = os.read(output.fileno(), 4096)
         if not chunk:
             process.wait(5)  # it says why when it ends
             break
-        seen = (seen + chunk)[-65536:]
-    return text in seen
+        printed = (printed + chunk)[-65536:]
+    return text in printed
 
 
 def _log_out(master: "subprocess.Popen[bytes]") -> None:

@@ -84,8 +84,8 @@ def _replaced(
     stream = b"".join(new for new in changed.values() if new is not None)
     words = [word for name, new in changed.items() for word in (name, "-" if new is None else str(len(new)))]
     access = f"{of_new.uid}:{of_new.gid} {of_new.mode:o}" if of_new else "-"
-    seen = " ".join([files_digest(before), *before])
-    return _as_owner(host, folder, "replace.sh", access, seen, str(len(stream)), *words, stdin=stream)
+    digests = " ".join([files_digest(before), *before])
+    return _as_owner(host, folder, "replace.sh", access, digests, str(len(stream)), *words, stdin=stream)
 
 
 def _as_owner(host: HostConnection, folder: str, name: str, *words: str, stdin: bytes = b"") -> CompletedCommand:

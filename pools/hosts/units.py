@@ -28,10 +28,10 @@ def start(host: HostConnection, units: Mapping[str, str]) -> None:
 
 def _refuse_other(host: HostConnection, unit: str, file: str) -> None:
     """Raise `HostRefused` for a unit that is not there, or that starts something else."""
-    shown = host.run(["systemctl", "show", "--property=LoadState,ExecStart", unit])
-    if shown.exit_code:
+    unit_facts = host.run(["systemctl", "show", "--property=LoadState,ExecStart", unit])
+    if unit_facts.exit_code:
         raise HostRefused(_("systemd does not run there"))
-    lines = shown.stdout.decode(errors="replace")
+    lines = unit_facts.stdout.decode(errors="replace")
     if "LoadState=loaded" not in lines:
         raise HostRefused(_("unit %(unit)s is not installed there") % {"unit": unit})
     if f" {file} ;" not in lines:

@@ -72,9 +72,9 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
     "Hot Standby"), so both are judged by the same figures.
     """
     status = ClusterStatus.objects.filter(cluster=cluster).first()
-    given = _allocated([cluster.pk], target, without)
+    allocated = _allocated([cluster.pk], target, without)
     others = unmanaged_connections.by_cluster([cluster.pk], target)
-    return _budget(cluster, status, given[cluster.pk], others.get(cluster.pk, NOTHING))
+    return _budget(cluster, status, allocated[cluster.pk], others.get(cluster.pk, NOTHING))
 
 
 def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) -> dict[UUID, Budget]:
@@ -112,8 +112,8 @@ def _of_all_processes(pool: Pool) -> int:
 
 def reserve_of(pool: Pool) -> int:
     """Return its reserve pool; a value that is no number counts as 0 (validation refuses it)."""
-    given = str(pool.settings.get("reserve_pool") or 0) if isinstance(pool.settings, dict) else "0"
-    return int(given) if given.isdigit() else 0
+    text = str(pool.settings.get("reserve_pool") or 0) if isinstance(pool.settings, dict) else "0"
+    return int(text) if text.isdigit() else 0
 
 
 @dataclass
@@ -134,17 +134,17 @@ def _allocated(cluster_ids: Collection[UUID], target: str, without: Pool | None 
         pools = pools.exclude(pk=without.pk)
     routes = list(pools.values_list("pooler", "cluster", "target", "made_for").distinct())
     poolers = Pooler.objects.in_bulk({pooler_id for pooler_id, *_ in routes})
-    taken = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
-    own = [pk for pk, connections in taken.items() if connections is not None]
+    by_pooler = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
+    own = [pk for pk, connections in by_pooler.items() if connections is not None]
     found: dict[UUID, _PoolConnections] = defaultdict(_PoolConnections)
     for cluster_id, made_for, connections in _sums(pools.filter(target=target).exclude(pooler__in=own)):
         found[cluster_id].to_all += connections
         found[cluster_id].to_people += 0 if made_for else connections
     there = [route for route in routes if route[2] == target or driver(poolers[route[0]]).leads_to_all_nodes]
     for pooler_id, cluster_id in {route[:2] for route in there}:
-        found[cluster_id].to_all += taken[pooler_id] or 0
+        found[cluster_id].to_all += by_pooler[pooler_id] or 0
     for pooler_id, cluster_id in {route[:2] for route in there if not route[3]}:
-        found[cluster_id].to_people += taken[pooler_id] or 0
+        found[cluster_id].to_people += by_pooler[pooler_id] or 0
     return found
 
 

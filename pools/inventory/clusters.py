@@ -82,9 +82,9 @@ def register(
 
 def new(values: ClusterValues, key: UUID | None = None) -> Cluster:
     """Return an unsaved cluster of these values, with that id where one is given; raises `InvalidCluster`."""
-    given: dict[str, object] = {name: value for name, value in values.items() if name in FIELDS}
-    given |= {"id": key} if key else {}
-    cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | given))
+    fields: dict[str, object] = {name: value for name, value in values.items() if name in FIELDS}
+    fields |= {"id": key} if key else {}
+    cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | fields))
     InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
     cluster.admin_password = values.get("admin_password") or ""
     return cluster

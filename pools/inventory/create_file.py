@@ -82,8 +82,8 @@ class CreateEntry:
 
     def offers(self, size: str, region: str, version: str) -> bool:
         """Tell whether it is for them; empty texts: any."""
-        asked = ((size, self.size), (region, self.region))
-        is_here = all(not given or given.lower() == own for given, own in asked)
+        terms = ((size, self.size), (region, self.region))
+        is_here = all(not term or term.lower() == own for term, own in terms)
         return is_here and (not version or not self.versions or version in self.versions)
 
     def version_for(self, version: str) -> str:

@@ -122,10 +122,10 @@ def _why_none(wanted: ClusterRequest, offers: list[CreateEntry]) -> str:
         "and storage_size_mib %(storage_mib)s, and no command creates one: the commands are for %(offers)s, each with "
         "any storage"
     )
-    asked = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "storage_mib")}
+    terms = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "storage_mib")}
     labels = (f"{one.size}/{one.region}/{','.join(one.versions) or '*'}" for one in offers[:5])
     nodes = _("any") if wanted.nodes is None else wanted.nodes
-    return text % {**asked, "nodes": nodes, "offers": ", ".join(labels)}
+    return text % {**terms, "nodes": nodes, "offers": ", ".join(labels)}
 
 
 def _save_new(creation: ClusterCreation) -> None:

@@ -25,9 +25,9 @@ def record(pooler: Pooler, found: Iterable[FoundEntry], index: ClusterIndex) -> 
     """Make the pooler's entries those found: changed ones are written, those that are gone are deleted."""
     known = {entry.name: entry for entry in pooler.entries.all()}
     pools, now = _live_pools(pooler), timezone.now()
-    those = list(found)
-    fresh = {one.name: _entry(pooler, one, pools, index, now) for one in those}
-    if unused := sum(one.unused for one in those):
+    listed = list(found)
+    fresh = {one.name: _entry(pooler, one, pools, index, now) for one in listed}
+    if unused := sum(one.unused for one in listed):
         _keep_automatic(fresh, known, unused)
     changed = [entry for name, entry in fresh.items() if entry.is_fallback or _differs(entry, known.get(name))]
     if not pooler.has_files_at_checks:

@@ -47,9 +47,9 @@ def issue_token(pooler: Pooler, user: User, name: str = "", expires_at: datetime
     """
     pooler.require_managed()
     text = ApiToken.objects.issue(user, name or usual_name(pooler), [Scope.APPLY], expires_at, limited_to=pooler.pk)
-    made = ApiToken.objects.select_related("user").get(digest=digest(text))
-    logger.info("token %s for the files of pooler %s issued by %s", made.pk, pooler.pk, user)
-    return made, text
+    token = ApiToken.objects.select_related("user").get(digest=digest(text))
+    logger.info("token %s for the files of pooler %s issued by %s", token.pk, pooler.pk, user)
+    return token, text
 
 
 def usual_name(pooler: Pooler) -> str:
@@ -59,9 +59,9 @@ def usual_name(pooler: Pooler) -> str:
 
 def of(pooler: Pooler) -> list[Fetcher]:
     """Return the tokens that fetched its files, the latest first, and the limited ones that never did."""
-    wanted = Revision.objects.wanted_on(pooler)
+    revision = Revision.objects.wanted_on(pooler)
     noted = list(pooler.fetches.select_related("token__user", "revision")[:SHOWN])
-    fetched = [_fetcher(one, wanted) for one in noted]
+    fetched = [_fetcher(one, revision) for one in noted]
     unused = ApiToken.objects.usable().select_related("user").filter(limited_to=pooler.pk)
     unused = unused.exclude(pk__in=[one.token_id for one in noted])
     return [*fetched, *(Fetcher(one, FetchState.NEVER) for one in unused[:SHOWN])]

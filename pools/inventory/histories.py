@@ -24,8 +24,8 @@ def _move(
     rows: "models.QuerySet[EntryMinute] | models.QuerySet[PoolMinute]", into: type[models.Model], **owner: object
 ) -> None:
     names = [field.attname for field in into._meta.concrete_fields if field.name not in ("id", *owner)]
-    made = (into(**owner, **{name: getattr(row, name) for name in names}) for row in rows.iterator(ROWS_AT_ONCE))
-    for batch in _batches(made):
+    rows_moved = (into(**owner, **{name: getattr(row, name) for name in names}) for row in rows.iterator(ROWS_AT_ONCE))
+    for batch in _batches(rows_moved):
         into._default_manager.bulk_create(batch, ignore_conflicts=True)
     rows.delete()
 

@@ -103,9 +103,9 @@ def check(host: Host) -> None:
 def check_again() -> None:
     """Check the hosts that could not be reached, at once, so that one comes back without anybody's help."""
     unreachable = Host.objects.filter(state=HostState.UNREACHABLE).exclude(host_key="")
-    asked = list(unreachable.select_related("jump__jump__jump__jump"))
+    hosts = list(unreachable.select_related("jump__jump__jump__jump"))
     with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
-        for host, found in zip(asked, threads.map(_checked_in_thread, asked), strict=True):
+        for host, found in zip(hosts, threads.map(_checked_in_thread, hosts), strict=True):
             host.mark(**found)
 
 
@@ -139,11 +139,11 @@ def _checked(host: Host) -> HostCheck:
         return {"state": HostState.UNREACHABLE, "error": str(error)}
     missing = [name for name in NEEDED if name not in programs]
     reason = _("%(programs)s: not installed there, so nothing can be written") % {"programs": ", ".join(missing)}
-    shown = {name: programs[name] for name in SHOWN if name in programs}
+    programs_shown = {name: programs[name] for name in SHOWN if name in programs}
     return {
         "state": HostState.ONLINE,
         "error": reason if missing else "",
-        "programs": shown,
+        "programs": programs_shown,
         "offered_host_key": "",
     }
 
@@ -193,8 +193,8 @@ def _name_taken_message(name: str) -> str:
 
 
 def _validated(host: Host, values: HostValues) -> dict[str, Any]:
-    given = {name: value for name, value in values.items() if name in FIELDS}
-    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
+    known = {name: value for name, value in values.items() if name in FIELDS}
+    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in known.items()}
     fields = {name: getattr(host, name) for name in FIELDS} | trimmed
     InvalidHost.refuse((name, problem) for name, problem in _problems(host, fields) if problem)
     return fields
@@ -217,12 +217,12 @@ def _problems(host: Host, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]
 
 def _jump_problem(host: Host, jump: Host | None) -> str:
     """Return why the way over another host would lead back, or is too long; empty where it is fine."""
-    seen = 0
+    hops = 0
     while jump:
-        seen += 1
+        hops += 1
         if jump.pk == host.pk:
             return _("%(host)s would be reached through itself: choose another host") % {"host": host}
-        if seen > ssh_client.MOST_JUMPS:
+        if hops > ssh_client.MOST_JUMPS:
             return _("the connection would pass through more than %(most)d hosts") % {"most": ssh_client.MOST_JUMPS}
         jump = jump.jump
     return ""

@@ -79,8 +79,8 @@ def watch(lines: list[Line], login: Mapping[str, Any], author: Model | None = No
     `login` has `admin_user`, `admin_password` and perhaps the `kind`; a URI's own login counts for its line.
     """
     drafts = [_draft(line, login) for line in lines]
-    asked = [one for one in drafts if isinstance(one, Pooler)]
-    found = dict(zip((pooler.pk for pooler in asked), poolers.inspect_all(asked), strict=True))
+    unchecked = [one for one in drafts if isinstance(one, Pooler)]
+    found = dict(zip((pooler.pk for pooler in unchecked), poolers.inspect_all(unchecked), strict=True))
     index = ClusterIndex.read()
     for line, draft in zip(lines, drafts, strict=True):
         yield _admitted(line, draft, found[draft.pk], index, author) if isinstance(draft, Pooler) else draft
@@ -103,8 +103,8 @@ def _line(number: int, text: str) -> Line:
 def _host_and_port(text: str) -> tuple[str, str | None]:
     """Split `host`, `host:port`, `[::1]:port` and a bare IPv6 address; a socket's folder may have a port too."""
     if text.startswith("["):
-        host, _bracket, rest = text[1:].partition("]")
-        return host, rest.removeprefix(":") if rest else None
+        host, _bracket, port_part = text[1:].partition("]")
+        return host, port_part.removeprefix(":") if port_part else None
     if text.count(":") > 1 and not text.startswith("/"):
         return text, None
     host, colon, port = text.partition(":")
@@ -169,5 +169,5 @@ def _free_name(line: Line) -> str:
     """Return the host as a name, with the port or a number behind it where another pooler has that name."""
     host = NOT_IN_NAMES.sub("-", line.host).strip("-")[: LONGEST_NAME - 12] or "pooler"
     candidates = [host, f"{host}-{line.port}", *(f"{host}-{line.port}-{number}" for number in range(2, TRIES))]
-    taken = set(Pooler.objects.filter(name__in=candidates).values_list("name", flat=True))
-    return next((name for name in candidates if name not in taken), candidates[-1])
+    names = set(Pooler.objects.filter(name__in=candidates).values_list("name", flat=True))
+    return next((name for name in candidates if name not in names), candidates[-1])

@@ -139,7 +139,7 @@ def _locked(pooler: Pooler) -> Pooler:
 
 
 def _files(pooler: Pooler) -> dict[str, str]:
-    return {given.setting: given.content for given in pooler.given_files.all()}
+    return {file.setting: file.content for file in pooler.given_files.all()}
 
 
 def _save(pooler: Pooler, expected_version: int | None, author: models.Model | None, **written: Any) -> None:
@@ -149,9 +149,9 @@ def _save(pooler: Pooler, expected_version: int | None, author: models.Model | N
 
 
 def _keep(pooler: Pooler, setting: str, content: str, author: models.Model | None) -> None:
-    given = PoolerFile(pooler=pooler, setting=setting)
-    given.content = content
-    values = {"sealed_content": given.sealed_content, "author": author}
+    file = PoolerFile(pooler=pooler, setting=setting)
+    file.content = content
+    values = {"sealed_content": file.sealed_content, "author": author}
     PoolerFile.objects.update_or_create(pooler=pooler, setting=setting, defaults=values)
 
 
@@ -162,8 +162,8 @@ def _merged(pooler: Pooler, scope: Scope, stored: Values, values: Values) -> dic
         name: value for name, value in values.items() if not pooler_settings_validation.removes(known.get(name), value)
     }
     InvalidSettings.refuse(pooler_settings_validation.value_problems(pooler, scope, kept))
-    left = {name: value for name, value in stored.items() if name not in values}
-    return left | {name: pooler_settings_validation.typed(known[name], value) for name, value in kept.items()}
+    unchanged = {name: value for name, value in stored.items() if name not in values}
+    return unchanged | {name: pooler_settings_validation.typed(known[name], value) for name, value in kept.items()}
 
 
 def _with_unix_lines(content: str) -> str:

@@ -77,8 +77,8 @@ def value_problems(pooler: Pooler, scope: Scope, values: Values) -> Problems:
     """Yield (name, message) for values that the release would refuse or misread, or that are given as files."""
     catalogd, files = KINDS[pooler.kind].catalog, files_offered(pooler)
     paths = {name for name in values if scope == Scope.PROGRAM and name in files}
-    rest = {name: value for name, value in values.items() if name not in paths}
-    yield from settings_schema.problems(catalogd, scope, rest, release_of(pooler))
+    plain = {name: value for name, value in values.items() if name not in paths}
+    yield from settings_schema.problems(catalogd, scope, plain, release_of(pooler))
     for name in paths:
         text = _("%(setting)s is the path of a file: give the file itself, and the panel writes and names it")
         yield name, text % {"setting": name}

@@ -216,12 +216,14 @@ def check(pooler: Pooler) -> str:
 
 def check_all(poolers: Iterable[Pooler] | None = None) -> None:
     """Check poolers in parallel, so that one that is down delays no other."""
-    asked = list(poolers if poolers is not None else Pooler.objects.select_related("ssh_host__jump__jump"))
+    to_check = list(poolers if poolers is not None else Pooler.objects.select_related("ssh_host__jump__jump"))
     with ThreadPoolExecutor(CHECKS_AT_ONCE, thread_name_prefix="check") as threads:
-        kept = folder_owner.of_all(asked)
-        snapshots = threads.map(_check, asked, [kept.get(pooler.pk, folder_owner.FolderOwner()) for pooler in asked])
+        kept = folder_owner.of_all(to_check)
+        snapshots = threads.map(
+            _check, to_check, [kept.get(pooler.pk, folder_owner.FolderOwner()) for pooler in to_check]
+        )
         index = ClusterIndex.read()
-        for pooler, found_by_check in zip(asked, snapshots, strict=True):
+        for pooler, found_by_check in zip(to_check, snapshots, strict=True):
             _record(pooler, found_by_check, index)
 
 
@@ -286,8 +288,8 @@ def _record(pooler: Pooler, found_by_check: PoolerCheck, index: ClusterIndex) ->
 
 def _validated(pooler: Pooler, values: PoolerValues) -> dict[str, Any]:
     """Return the given fields, trimmed and typed, and the pooler's others. Raises `InvalidPooler`."""
-    given = {name: value for name, value in values.items() if name in FIELDS}
-    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in given.items()}
+    known = {name: value for name, value in values.items() if name in FIELDS}
+    trimmed = {name: value.strip() if isinstance(value, str) else value for name, value in known.items()}
     fields = {name: getattr(pooler, name) for name in FIELDS} | trimmed
     fields["config_dir"], fields["config_file"] = _normal(fields["config_dir"]), _normal(fields["config_file"])
     InvalidPooler.refuse((name, problem) for name, problem in pooler_validation.problems(pooler, fields) if problem)

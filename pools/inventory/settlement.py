@@ -13,8 +13,8 @@ from pools.models.take_overs import WAITING
 def pending_among(poolers: Iterable[Pooler]) -> set[UUID]:
     """Return the ids of those on which a pool or the settings are not verified as live yet, in one query."""
     waiting = Q(pk__in=Pool.objects.unsettled().values("pooler")) | Q(settings_state=PoolState.PENDING)
-    asked = Pooler.objects.filter(pk__in=[pooler.pk for pooler in poolers])
-    return set(asked.filter(waiting).values_list("pk", flat=True))
+    chosen = Pooler.objects.filter(pk__in=[pooler.pk for pooler in poolers])
+    return set(chosen.filter(waiting).values_list("pk", flat=True))
 
 
 def wait_for_pool(pool: Pool, seconds: float) -> Pool | None:

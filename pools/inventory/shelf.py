@@ -75,11 +75,11 @@ def put(cluster: Cluster, values: ShelfValues, author: Model | None = None) -> S
 
 def change(entry: ShelfEntry, values: ShelfValues, author: Model | None = None) -> ShelfEntry:
     """Write the given fields over the entry's, claimed or not. Raises `InvalidEntry`."""
-    given = _fields(values)
-    for name, value in given.items():
+    fields = _fields(values)
+    for name, value in fields.items():
         setattr(entry, name, value)
     InvalidEntry.refuse(_problems(entry))
-    entry.save(update_fields=list(given))
+    entry.save(update_fields=list(fields))
     logger.info("shelf entry of cluster %s changed by %s", entry.pk, author)
     return entry
 
@@ -135,8 +135,8 @@ def release(entry: ShelfEntry, author: Model | None = None) -> None:
     with transaction.atomic():
         if not _free(entry):
             return
-        taken = Cluster.objects.filter(name=entry.name).exclude(pk=entry.pk).exists()
-        name = f"{entry.name[:54]}-{entry.cluster.key[:8]}" if taken else entry.name
+        is_name_taken = Cluster.objects.filter(name=entry.name).exclude(pk=entry.pk).exists()
+        name = f"{entry.name[:54]}-{entry.cluster.key[:8]}" if is_name_taken else entry.name
         entry.cluster.edit(None, name=name)
     logger.info("cluster %s returned to the shelf by %s", entry.pk, author)
 
@@ -161,15 +161,15 @@ def _free(entry: ShelfEntry) -> bool:
 
 
 def _asked(wanted: ClusterRequest) -> Q:
-    asked = Q()
+    condition = Q()
     for name in ("size", "region"):
         if value := getattr(wanted, name):
-            asked &= Q(**{f"{name}__iexact": value})
+            condition &= Q(**{f"{name}__iexact": value})
     if wanted.version:
         major = int(wanted.version) if wanted.version.isdigit() and len(wanted.version) < 4 else 0
         versions = (major * VERSION_NUM, (major + 1) * VERSION_NUM - 1)
-        asked &= Q(cluster__status__server_version_num__range=versions)
-    return asked
+        condition &= Q(cluster__status__server_version_num__range=versions)
+    return condition
 
 
 def _is_as_large(entry: ShelfEntry, wanted: ClusterRequest) -> bool:
@@ -183,9 +183,9 @@ def _why_none(wanted: ClusterRequest) -> str:
         "no free cluster fits size %(size)s, region %(region)s, version %(version)s, %(nodes)s nodes and "
         "storage_size_mib %(storage_mib)s: the shelf has %(free)s; ask an admin of the panel to put one there"
     )
-    asked = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "nodes", "storage_mib")}
+    terms = {name: getattr(wanted, name) or _("any") for name in ("size", "region", "version", "nodes", "storage_mib")}
     return text % {
-        **asked,
+        **terms,
         "free": ", ".join(_label(entry) for entry in ShelfEntry.objects.free()[:5]) or _("none"),
     }
 

@@ -85,9 +85,9 @@ class NotAllowed(InvalidValues):
 def refuse_for_pool(spec: Pool, existing: Pool | None, right: SqlRight) -> None:
     """Raise `NotAllowed` where the pool's SQL is beyond the right, and is new or runs as another role than before."""
     before = existing.settings if existing and _runs_alike(spec, existing) else {}
-    given = _new_sql(spec.pooler, Scope.POOL, spec.settings, before) if right < SqlRight.ANY else []
-    runner = {name: _does_lookup(spec) if name == "auth_query" else spec.user for name in given}
-    problems = (problem for name in given for problem in _problems(name, [(spec.cluster, runner[name])], right))
+    new_sql = _new_sql(spec.pooler, Scope.POOL, spec.settings, before) if right < SqlRight.ANY else []
+    runner = {name: _does_lookup(spec) if name == "auth_query" else spec.user for name in new_sql}
+    problems = (problem for name in new_sql for problem in _problems(name, [(spec.cluster, runner[name])], right))
     NotAllowed.refuse(("settings", message) for _, message in problems)
 
 
@@ -124,11 +124,11 @@ def _powerful_roles(cluster: Cluster) -> set[str] | None:
 
 def refuse_for_program(pooler: Pooler, merged: Values, right: SqlRight) -> None:
     """Raise `NotAllowed` for SQL of the whole program, which runs as every role of its pools; errors are by setting."""
-    given = _new_sql(pooler, Scope.PROGRAM, merged, pooler.settings) if right < SqlRight.ANY else []
-    if not given:
+    new_sql = _new_sql(pooler, Scope.PROGRAM, merged, pooler.settings) if right < SqlRight.ANY else []
+    if not new_sql:
         return
     runners = {(pool.cluster, pool.user) for pool in pooler.pools.wanted().select_related("cluster")}
-    NotAllowed.refuse(problem for name in given for problem in _problems(name, runners, right))
+    NotAllowed.refuse(problem for name in new_sql for problem in _problems(name, runners, right))
 
 
 def _runs_alike(spec: Pool, existing: Pool) -> bool:

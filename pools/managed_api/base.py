@@ -64,10 +64,10 @@ class ManagedView(APIView):
     @cached_property
     def reveals(self) -> bool:
         """True if the answer holds passwords; it is logged who gets them."""
-        shown = scopes.reveals(self.request)
-        if shown:
+        may_reveal = scopes.reveals(self.request)
+        if may_reveal:
             logger.info("request %s to %s shows passwords to %s", self.request_id, self.request.path, self.request.user)
-        return shown
+        return may_reveal
 
     def _with_challenge(self, error: Exception) -> Exception:
         """Add the header without which a client is not told how to log in, as DRF's own views do."""

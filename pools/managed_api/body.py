@@ -19,10 +19,10 @@ class Body:
     @classmethod
     def of(cls, request: Request) -> "Body":
         """Read the JSON object of a request; an empty body is an empty object."""
-        given = request.data
-        if not isinstance(given, Mapping):
+        content = request.data
+        if not isinstance(content, Mapping):
             raise ParseError(_("the body is not a JSON object: send an object of names and values"))
-        return cls(given)
+        return cls(content)
 
     def text(self, name: str, *, required: bool = False) -> str:
         """Return a text; empty where the key is absent."""

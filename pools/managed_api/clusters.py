@@ -35,27 +35,27 @@ class ClustersView(ManagedView):
     def get(self, request: Request) -> Response:
         """List the clusters, with `tag_name` those of a tag."""
         tag = request.query_params.get("tag_name", "")
-        shown = [shapes.cluster(one, reveals=self.reveals) for one in visible_clusters()]
-        shown += [shapes.creation(one) for one in ClusterCreation.objects.creating()]
-        shown.sort(key=lambda one: str(one["name"]))
-        return paged(request, "databases", [one for one in shown if not tag or tag in one["tags"]])
+        listed = [shapes.cluster(one, reveals=self.reveals) for one in visible_clusters()]
+        listed += [shapes.creation(one) for one in ClusterCreation.objects.creating()]
+        listed.sort(key=lambda one: str(one["name"]))
+        return paged(request, "databases", [one for one in listed if not tag or tag in one["tags"]])
 
     def post(self, request: Request) -> Response:
         """Claim a free cluster of the shelf that fits, or have the operator's command create one.
 
         `status` is `creating` until the panel can log in to it; the id stays.
         """
-        given = Body.of(request)
-        _refuse_what_is_not_offered(given)
-        wanted, author = _wanted(given), person(request.user)
+        body = Body.of(request)
+        _refuse_what_is_not_offered(body)
+        cluster_request, author = _wanted(body), person(request.user)
         try:
-            entry = shelf.claim(wanted, author)
+            entry = shelf.claim(cluster_request, author)
         except NoneFits:
-            if (creation := creations.request(wanted, author)) is None:
+            if (creation := creations.request(cluster_request, author)) is None:
                 raise
             return Response({"database": shapes.creation(creation)}, status=201)
-        made = visible_clusters().get(pk=entry.pk)
-        return Response({"database": shapes.cluster(made, reveals=self.reveals)}, status=201)
+        cluster = visible_clusters().get(pk=entry.pk)
+        return Response({"database": shapes.cluster(cluster, reveals=self.reveals)}, status=201)
 
 
 class ClusterDetailView(ClusterView):
@@ -89,9 +89,9 @@ class ResizeView(ClusterView):
 
     def put(self, request: Request, pk: str) -> Response:
         """Accept the current size; refuse another."""
-        given, now = Body.of(request), shapes.cluster(self.cluster, reveals=False)
-        size, num_nodes = given.text("size") or now["size"], given.number("num_nodes") or now["num_nodes"]
-        mib = given.number("storage_size_mib") or now["storage_size_mib"]
+        body, now = Body.of(request), shapes.cluster(self.cluster, reveals=False)
+        size, num_nodes = body.text("size") or now["size"], body.number("num_nodes") or now["num_nodes"]
+        mib = body.number("storage_size_mib") or now["storage_size_mib"]
         if (size, num_nodes, mib) != (now["size"], now["num_nodes"], now["storage_size_mib"]):
             text = _("the panel can't resize the servers of cluster %(cluster)s: it stays at size %(size)s")
             raise Unsupported(text % {"cluster": self.cluster, "size": now["size"]})
@@ -103,8 +103,8 @@ class MaintenanceView(ClusterView):
 
     def put(self, request: Request, pk: str) -> Response:
         """Keep day and hour as they were sent, which Terraform compares byte by byte; 422 for what is neither."""
-        given = Body.of(request)
-        window = {name: given.text(name, required=True) for name in WINDOW}
+        body = Body.of(request)
+        window = {name: body.text(name, required=True) for name in WINDOW}
         for name, shape in WINDOW.items():
             if not shape.fullmatch(window[name]):
                 text = _("%(value)r is not a valid %(name)s: send one as in {'day': 'tuesday', 'hour': '14:00'}")
@@ -172,10 +172,10 @@ def _refuse_what_is_not_offered(given: Body) -> None:
     if engine != shapes.ENGINE:
         text = _("%(engine)s is not an engine of this panel: use %(offered)s")
         raise ValidationError({"engine": [text % {"engine": engine, "offered": shapes.ENGINE}]})
-    if asked := given.truthy("backup_restore", "rules"):
+    if unsupported := given.truthy("backup_restore", "rules"):
         text = _("the panel has no backups and no firewall of servers: leave %(names)s out")
-        raise Unsupported(text % {"names": ", ".join(asked)})
+        raise Unsupported(text % {"names": ", ".join(unsupported)})
     # Terraform reads them back, and would replace the cluster, with its data, where they are not those it sent
-    if asked := given.truthy("private_network_uuid", "project_id"):
+    if unsupported := given.truthy("private_network_uuid", "project_id"):
         text = _("the panel has neither private networks nor projects: leave %(names)s out")
-        raise Unsupported(text % {"names": ", ".join(asked)})
+        raise Unsupported(text % {"names": ", ".join(unsupported)})

@@ -33,13 +33,13 @@ class ConfigView(ClusterView):
 
     def patch(self, request: Request, pk: str) -> Response:
         """Change settings of PgBouncer and wait until they are applied; 422 for settings of the server."""
-        asked = Body.of(request).object("config")
-        if others := sorted(name for name, value in asked.items() if name != SECTION and value is not None):
+        config = Body.of(request).object("config")
+        if others := sorted(name for name, value in config.items() if name != SECTION and value is not None):
             text = _(
                 "the panel does not change settings of servers (%(names)s): use ALTER SYSTEM; it changes %(offered)s"
             )
             raise Unsupported(text % {"names": ", ".join(others), "offered": SECTION})
-        pooler, values = pooler_choice.of_cluster(self.cluster), _values(Body(asked).object(SECTION))
+        pooler, values = pooler_choice.of_cluster(self.cluster), _values(Body(config).object(SECTION))
         if not _has_section(pooler):
             text = _("pooler %(pooler)s is a %(kind)s: change its settings on its page")
             raise Unsupported(text % {"pooler": pooler, "kind": pooler.get_kind_display()})
@@ -64,14 +64,14 @@ def _shown(pooler: Pooler) -> dict[str, object]:
 
 
 def _values(section: dict[str, object]) -> dict[str, object]:
-    given = Body(section)
+    body = Body(section)
     values: dict[str, object] = {}
-    if others := sorted(given.truthy(*set(section) - set(OFFERED))):  # Terraform sends 0 for what is not set
+    if others := sorted(body.truthy(*set(section) - set(OFFERED))):  # Terraform sends 0 for what is not set
         text = _("%(names)s can't be set here: use %(offered)s")
         raise ValidationError({SECTION: [text % {"names": ", ".join(others), "offered": ", ".join(OFFERED)}]})
     for name in NUMBERS:
-        if given.has(name):
-            values[name] = given.number(name)
-    if given.has(IGNORED):
-        values[IGNORED] = ",".join(given.texts(IGNORED)) or None
-    return values | ({SWITCH: "1" if given.truthy(SWITCH) else "0"} if given.has(SWITCH) else {})
+        if body.has(name):
+            values[name] = body.number(name)
+    if body.has(IGNORED):
+        values[IGNORED] = ",".join(body.texts(IGNORED)) or None
+    return values | ({SWITCH: "1" if body.truthy(SWITCH) else "0"} if body.has(SWITCH) else {})

@@ -25,11 +25,11 @@ class DatabasesView(ClusterView):
         """Create a database; 409 where there is one of that name."""
         name = Body.of(request).text("name", required=True)
         try:
-            made = databases.create(self.cluster, {"name": name}, person(request.user))
+            database = databases.create(self.cluster, {"name": name}, person(request.user))
         except InvalidValues as error:
             _refuse_taken(self.cluster, name)
             raise error from None
-        return Response({"db": {"name": made.name}}, status=201)
+        return Response({"db": {"name": database.name}}, status=201)
 
 
 class DatabaseView(ClusterView):

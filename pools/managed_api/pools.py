@@ -44,22 +44,22 @@ class PoolsView(ClusterView):
 
     def post(self, request: Request, pk: str) -> Response:
         """Create a pool; 409 for a name that is taken, 422 for bad values and a pool that the pooler refused."""
-        given = Body.of(request)
-        name, pooler = given.text("name", required=True), pooler_choice.of_cluster(self.cluster)
-        values: PoolValues = {"name": name, "pooler": pooler, "cluster": self.cluster, "user": given.text("user")}
+        body = Body.of(request)
+        name, pooler = body.text("name", required=True), pooler_choice.of_cluster(self.cluster)
+        values: PoolValues = {"name": name, "pooler": pooler, "cluster": self.cluster, "user": body.text("user")}
         for key, field in TEXTS.items():
             if field != "user":
-                values[field] = given.text(key, required=True)
-        values["size"] = given.number("size", required=True)
+                values[field] = body.text(key, required=True)
+        values["size"] = body.number("size", required=True)
         self._refuse_taken(pooler, name)
         try:
             with place_of(request):
-                made = applied_pools.create(values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
+                pool = applied_pools.create(values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
         except InvalidPool:
             self._refuse_taken(pooler, name)  # A request at the same moment may have taken the name.
             raise
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
-        return Response({"pool": shapes.pool(made, passwords)}, status=201)
+        return Response({"pool": shapes.pool(pool, passwords)}, status=201)
 
     def _refuse_taken(self, pooler: Pooler, name: str) -> None:
         existing = pooler_choice.find_pool(self.cluster, name) or pooler.pools.wanted().filter(name=name).first()

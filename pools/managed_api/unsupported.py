@@ -56,8 +56,8 @@ class UnsupportedView(ClusterView):
     def put(self, request: Request, pk: str, word: str) -> Response:
         """Refuse with the remedy, unless nothing is asked for."""
         self._check(word)
-        given = Body.of(request)
-        if word == "firewall" and given.has("rules") and not given.truthy("rules"):
+        body = Body.of(request)
+        if word == "firewall" and body.has("rules") and not body.truthy("rules"):
             return Response(status=204)
         raise Unsupported(str(REFUSALS[word]))
 

@@ -25,15 +25,15 @@ class UsersView(ClusterView):
 
     def post(self, request: Request, pk: str) -> Response:
         """Create a user with a generated password; 409 where there is one of that name."""
-        given = Body.of(request)
-        name = given.text("name", required=True)
-        _refuse_settings(given)
+        body = Body.of(request)
+        name = body.text("name", required=True)
+        _refuse_settings(body)
         try:
             _made, password = roles.create(self.cluster, {"name": name}, person(request.user))
         except InvalidValues as error:
             _refuse_taken(self.cluster, name)
             raise error from None
-        return Response({"user": _shown(self, name, password, _settings(given))}, status=201)
+        return Response({"user": _shown(self, name, password, _settings(body))}, status=201)
 
 
 class UserView(ClusterView):
@@ -48,10 +48,10 @@ class UserView(ClusterView):
     def put(self, request: Request, pk: str, name: str) -> Response:
         """Accept settings that change nothing: a user has none here."""
         roles.find(self.cluster, name)
-        given = Body.of(request)
-        _refuse_settings(given)
+        body = Body.of(request)
+        _refuse_settings(body)
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
-        return Response({"user": shapes.user(self.cluster, name, passwords, _settings(given))})
+        return Response({"user": shapes.user(self.cluster, name, passwords, _settings(body))})
 
     def delete(self, request: Request, pk: str, name: str) -> Response:
         """Drop the user; 409 with the blockers while a pool or a session uses it, or it owns something."""
@@ -80,10 +80,10 @@ def _settings(given: Body) -> dict[str, object] | None:
 
 
 def _refuse_settings(given: Body) -> None:
-    asked = [name for name, value in given.object("settings").items() if value]
-    if asked or given.truthy("mysql_settings", "readonly"):
+    names = [name for name, value in given.object("settings").items() if value]
+    if names or given.truthy("mysql_settings", "readonly"):
         text = _("users have no settings here (%(names)s was sent): change the role on the page Users of its cluster")
-        raise Unsupported(text % {"names": ", ".join(asked) or "mysql_settings, readonly"})
+        raise Unsupported(text % {"names": ", ".join(names) or "mysql_settings, readonly"})
 
 
 def _refuse_taken(cluster: Cluster, name: str) -> None:

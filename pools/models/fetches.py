@@ -24,8 +24,8 @@ class FileFetchQuerySet(models.QuerySet["FileFetch"]):
         if known and is_same and not transferred and now - known.asked_at < NOTED_AGAIN_AFTER:
             return
         fetched = {"fetched_at": now} if transferred else {}
-        asked = {"revision": revision, "asked_at": now, **fetched}
-        self.update_or_create(pooler=pooler, token=token, defaults=asked)
+        fetch = {"revision": revision, "asked_at": now, **fetched}
+        self.update_or_create(pooler=pooler, token=token, defaults=fetch)
 
 
 class FileFetch(models.Model):

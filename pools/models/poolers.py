@@ -249,8 +249,8 @@ class Pooler(Server):
 
     def holds_apply_lock(self) -> bool:
         """Renew the lock; return False when the lease expired and another process took it (then write nothing)."""
-        mine = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
-        return bool(mine.update(apply_lease_until=database_clock.after(APPLY_LEASE)))
+        locked_by_me = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
+        return bool(locked_by_me.update(apply_lease_until=database_clock.after(APPLY_LEASE)))
 
     def is_being_applied(self) -> bool:
         """Return whether a process holds the lock now."""
@@ -258,8 +258,8 @@ class Pooler(Server):
 
     def release_apply_lock(self) -> None:
         """Release the lock if this process still holds it."""
-        mine = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
-        mine.update(apply_token=None, apply_holder="", apply_lease_until=None)
+        locked_by_me = Pooler.objects.filter(pk=self.pk, apply_token=self.apply_token)
+        locked_by_me.update(apply_token=None, apply_holder="", apply_lease_until=None)
         self.apply_token = None
 
     def leave_behind(self, children: Collection[str]) -> None:

@@ -82,10 +82,10 @@ class Specs(Mapping[str, Any]):
         """Build them from a dictionary as JSON has it; an empty one gives empty specs."""
         if isinstance(plain, Specs):
             return plain
-        made = cls({name: value for name, value in plain.items() if name != POOLS} if plain else None)
+        specs = cls({name: value for name, value in plain.items() if name != POOLS} if plain else None)
         for fields in plain.get(POOLS, []):
-            made.add(fields)
-        return made
+            specs.add(fields)
+        return specs
 
     @classmethod
     def from_text(cls, text: str) -> Self:

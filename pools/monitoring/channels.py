@@ -130,11 +130,11 @@ def _headers(letter: Letter, body: bytes) -> Mapping[str, str]:
 
 def _mail(letter: Letter) -> None:
     lines = [_line(one) for one in letter.events[:LISTED_AT_MOST]]
-    if (left := len(letter.events) - LISTED_AT_MOST) > 0:
+    if (unlisted := len(letter.events) - LISTED_AT_MOST) > 0:
         text = ngettext(
-            "%(count)s more event is on the events page.", "%(count)s more events are on the events page.", left
+            "%(count)s more event is on the events page.", "%(count)s more events are on the events page.", unlisted
         )
-        lines.append(text % {"count": left})
+        lines.append(text % {"count": unlisted})
     message = EmailMessage(
         letter.subject,
         "\n\n".join(lines) or _("This is a test of Pooldeck's e-mail: it works."),

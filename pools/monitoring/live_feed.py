@@ -25,9 +25,9 @@ async def follow(pooler_id: UUID) -> AsyncGenerator[ConsoleSnapshot, None]:
         feed = _feeds[pooler_id] = _Feed(pooler_id)
     feed.followers += 1
     try:
-        seen = 0.0
-        while (snapshot := await feed.after(seen)) is not None:
-            seen = snapshot.at
+        shown_at = 0.0
+        while (snapshot := await feed.after(shown_at)) is not None:
+            shown_at = snapshot.at
             yield snapshot
     finally:
         feed.followers -= 1

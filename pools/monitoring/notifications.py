@@ -49,9 +49,9 @@ def _claim(channel: Channel) -> uuid.UUID | None:
             return None
         again = due.filter(batch=first.batch) if first.batch else due.filter(batch=None)
         chosen = list(again.order_by("due_at", "pk").values_list("pk", flat=True)[:AT_MOST])
-        mine = due.filter(pk__in=chosen, batch=first.batch)
-        taken = mine.update(batch=first.batch or batch, due_at=now + LEASE, attempts=F("attempts") + 1)
-    return (first.batch or batch) if taken else None
+        batched = due.filter(pk__in=chosen, batch=first.batch)
+        count = batched.update(batch=first.batch or batch, due_at=now + LEASE, attempts=F("attempts") + 1)
+    return (first.batch or batch) if count else None
 
 
 def _send(channel: Channel, batch: uuid.UUID) -> None:

@@ -40,10 +40,10 @@ def aggregate_minute(
         if now is None:
             continue
         lasted = min(now.at - last.at, 60.0) if last else USUAL_S
-        seen = {name: _reading(last, now, name) for name in pools}
-        for name, one in seen.items():
+        readings = {name: _reading(last, now, name) for name in pools}
+        for name, one in readings.items():
             courses[name].append((lasted, one))
-        all_of_it.append((lasted, rates.total(seen.values())))
+        all_of_it.append((lasted, rates.total(readings.values())))
     return {name: summary(time_series) for name, time_series in courses.items()}, summary(all_of_it), len(within)
 
 

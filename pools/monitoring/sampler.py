@@ -98,11 +98,11 @@ def latest(pooler: Pooler) -> ConsoleSnapshot:
 
 def snapshots_of(poolers: Iterable[Pooler], within_s: float = LONGEST_S) -> dict[UUID, ConsoleSnapshot]:
     """Return snapshots of poolers by their ids, polled in parallel; those that are late have an error."""
-    asked = {pooler.pk: pooler for pooler in poolers}
-    if not asked:
+    by_id = {pooler.pk: pooler for pooler in poolers}
+    if not by_id:
         return {}
-    threads = ThreadPoolExecutor(min(AT_ONCE, len(asked)), thread_name_prefix="watch")
-    coming = {threads.submit(latest, pooler): pooler for pooler in asked.values()}
+    threads = ThreadPoolExecutor(min(AT_ONCE, len(by_id)), thread_name_prefix="watch")
+    coming = {threads.submit(latest, pooler): pooler for pooler in by_id.values()}
     done, late = wait(coming, timeout=within_s)
     threads.shutdown(wait=False, cancel_futures=True)
     answered = {coming[one].pk: one.result() for one in done}

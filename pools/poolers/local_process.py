@@ -277,9 +277,9 @@ def _own_addresses(pooler: Pooler) -> set[Ip]:
     except OSError:
         return set()
     interfaces = chain.from_iterable(psutil.net_if_addrs().values())
-    ours = {_ip(one.address) for one in interfaces if one.family in (socket.AF_INET, socket.AF_INET6)}
+    own_addresses = {_ip(one.address) for one in interfaces if one.family in (socket.AF_INET, socket.AF_INET6)}
     named = {_ip(str(address[0])) for *_, address in found}
-    return {ip for ip in named if ip.is_loopback or ip in ours}
+    return {ip for ip in named if ip.is_loopback or ip in own_addresses}
 
 
 def _ip(text: str) -> Ip:

@@ -73,9 +73,9 @@ class Function:
 
 def usual_role(cluster: Cluster) -> str:
     """Return a role name that no other cluster uses: a pooler keeps one password for each name."""
-    taken = set(Cluster.objects.exclude(pk=cluster.pk).values_list("auth_role", flat=True))
+    roles = set(Cluster.objects.exclude(pk=cluster.pk).values_list("auth_role", flat=True))
     names_in_turn = (f"{auth_query.USUAL_ROLE}_{number}" for number in count(2))
-    return next(name for name in chain([auth_query.USUAL_ROLE], names_in_turn) if name not in taken)
+    return next(name for name in chain([auth_query.USUAL_ROLE], names_in_turn) if name not in roles)
 
 
 def install(cluster: Cluster, role: str = "", author: Model | None = None) -> list[Finding]:
@@ -213,7 +213,7 @@ def _make_role(connection: connect.Connection, role: str, password: str, *, ours
 def _make_function(connection: connect.Connection, role: str) -> None:
     """Create the schema and the function in this database, owned by the panel's login, callable by the role alone."""
     who, schema = sql.Identifier(role), sql.Identifier(auth_query.SCHEMA)
-    made = [
+    statements = [
         sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema),
         sql.SQL("REVOKE ALL ON SCHEMA {} FROM PUBLIC").format(schema),
         sql.SQL("GRANT USAGE ON SCHEMA {} TO {}").format(schema, who),
@@ -227,7 +227,7 @@ def _make_function(connection: connect.Connection, role: str) -> None:
         sql.SQL("REVOKE ALL ON FUNCTION {} FROM PUBLIC").format(SIGNATURE),
         sql.SQL("GRANT EXECUTE ON FUNCTION {} TO {}").format(SIGNATURE, who),
     ]
-    for statement in made:
+    for statement in statements:
         connection.execute(statement)
 
 

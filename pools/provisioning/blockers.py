@@ -123,8 +123,8 @@ def _obstacle(session: Session, count: int) -> Obstacle:
             "%(count)s server connections that pooler %(pooler)s keeps as %(user)r to %(database)r",
             count,
         )
-        shown = driver(session.pooler).servers
-        return Obstacle(text % params, str(shown.remedy) if shown else "")
+        servers = driver(session.pooler).servers
+        return Obstacle(text % params, str(servers.remedy) if servers else "")
     remedy = ngettext("end it there first", "end them there first", count)
     return Obstacle(_session_text(session, count) % params, remedy)
 
@@ -168,11 +168,11 @@ def _holders(cluster: Cluster) -> dict[tuple[int, str], Pooler]:
 
 def _held_by(pooler: Pooler) -> tuple[Pooler, list[tuple[int, str]]]:
     kind = KINDS[pooler.kind]
-    shown = kind.servers
-    if shown is None:
+    servers = kind.servers
+    if servers is None:
         return pooler, []
     try:
-        rows = kind.show(pooler, shown.word)
+        rows = kind.show(pooler, servers.word)
     except PoolerUnreachable:
         return pooler, []
-    return pooler, [(int(str(row[shown.pid])), str(row[shown.user])) for row in rows if row[shown.pid]]
+    return pooler, [(int(str(row[servers.pid])), str(row[servers.user])) for row in rows if row[servers.pid]]

@@ -139,10 +139,10 @@ def _started(creation: ClusterCreation) -> Command | None:
 
 def _request(creation: ClusterCreation) -> dict[str, object]:
     """Return the command's input: the client's request, and for a deletion the cluster's address."""
-    asked = {name: getattr(creation, name) for name in ("name", "size", "region", "version", "tags")}
-    asked |= {"id": creation.key, "num_nodes": creation.nodes}
+    request = {name: getattr(creation, name) for name in ("name", "size", "region", "version", "tags")}
+    request |= {"id": creation.key, "num_nodes": creation.nodes}
     cluster = creation.cluster
-    return asked | ({"name": cluster.name, "host": cluster.host, "port": cluster.port} if cluster else {})
+    return request | ({"name": cluster.name, "host": cluster.host, "port": cluster.port} if cluster else {})
 
 
 def _created(creation: ClusterCreation, cluster: Cluster | None) -> None:

@@ -145,16 +145,16 @@ def create(cluster: Cluster, values: DatabaseValues, author: Model | None = None
         try:
             connection.execute(_create(values, _usual_encoding(connection)))
         except errors.ObjectInUse:
-            held = blockers.in_database(cluster, connection, values.get("template") or "template1")
-            raise IllegalTransition(_template_in_use(values, held)) from None
+            sessions = blockers.in_database(cluster, connection, values.get("template") or "template1")
+            raise IllegalTransition(_template_in_use(values, sessions)) from None
         except (errors.InvalidParameterValue, errors.WrongObjectType) as error:
             field = "encoding" if values.get("encoding") else "name"
             params = {"cluster": cluster, "reason": ddl.message_of(error)}
             raise InvalidDatabase({field: [_("cluster %(cluster)s refuses: %(reason)s") % params]}) from None
-        made = _find(cluster, connection, values["name"])
-    auth_query.extend(cluster, made.name)
-    _report(cluster, made.name, "created", author)
-    return made
+        database = _find(cluster, connection, values["name"])
+    auth_query.extend(cluster, database.name)
+    _report(cluster, database.name, "created", author)
+    return database
 
 
 def change(cluster: Cluster, name: str, values: DatabaseValues, author: Model | None = None) -> Database:
@@ -214,8 +214,8 @@ def _refuse_guarded(cluster: Cluster, database: Database, refusal: Promise) -> N
 
 
 def _refuse_held(cluster: Cluster, name: str) -> None:
-    if held := blocking(cluster, name):
-        raise DropBlocked.database(name, held)
+    if obstacles := blocking(cluster, name):
+        raise DropBlocked.database(name, obstacles)
 
 
 def _found(connection: connect.Connection, wanted: sql.Composable) -> list[Database]:
@@ -278,8 +278,8 @@ def _too_low(connection: connect.Connection, database: Database, values: Databas
     limit = values.get("connection_limit")
     if limit is not None and limit != database.connection_limit:
         exempt = {name for (name,) in connection.execute("SELECT rolname FROM pg_roles WHERE rolsuper").fetchall()}
-        held = [pool for pool in database.pools if driver(pool.pooler).probing_role(pool) not in exempt]
-        yield from connection_limits.pools_above(held, limit)
+        affected = [pool for pool in database.pools if driver(pool.pooler).probing_role(pool) not in exempt]
+        yield from connection_limits.pools_above(affected, limit)
 
 
 def _exists(connection: connect.Connection, query: LiteralString, name: str) -> bool:

@@ -111,8 +111,8 @@ def created(output: bytes) -> ClusterValues:
         raise HookFailed(
             _("%(name)s in the command's answer is not a whole number: print it as a JSON number") % {"name": "port"}
         )
-    given = {name: found[name] for name in (*TEXTS, "port", *OPTIONAL) if found.get(name) is not None}
-    return cast(ClusterValues, given)
+    values = {name: found[name] for name in (*TEXTS, "port", *OPTIONAL) if found.get(name) is not None}
+    return cast(ClusterValues, values)
 
 
 def environment() -> dict[str, str]:

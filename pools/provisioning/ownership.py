@@ -93,8 +93,8 @@ def join(connection: connect.Connection, role: str) -> None:
     may not grant the role to itself (the manual on ALTER DATABASE, "you must be able to SET ROLE").
     """
     privilege = "SET" if connection.info.server_version >= SET_SINCE else "MEMBER"
-    asked = MAY_GIVE.format(role=sql.Literal(role), privilege=sql.Literal(privilege))
-    if connection.execute(asked).fetchall() != [(True,)]:
+    query = MAY_GIVE.format(role=sql.Literal(role), privilege=sql.Literal(privilege))
+    if connection.execute(query).fetchall() != [(True,)]:
         connection.execute(sql.SQL("GRANT {} TO CURRENT_USER").format(sql.Identifier(role)))
 
 

@@ -96,13 +96,13 @@ class Role:
     @property
     def rights(self) -> list[str]:
         """Its attributes in words, except for `can_login`."""
-        held = {
+        attributes = {
             _("superuser"): self.superuser,
             _("creates databases"): self.createdb,
             _("creates roles"): self.createrole,
             _("replicates"): self.replication,
         }
-        return [word for word, holds in held.items() if holds]
+        return [word for word, holds in attributes.items() if holds]
 
 
 def list_all(cluster: Cluster) -> list[Role]:
@@ -138,11 +138,11 @@ def create(cluster: Cluster, values: RoleValues, author: Model | None = None) ->
                 _grant(connection, database, name, Access(values.get("access") or Access.CONNECT))
             if password:
                 cluster.keep_password(name, password)
-        made = _find(cluster, connection, name)
+        role = _find(cluster, connection, name)
     if password:
         task_queue.ask_again(rendered, author)
     _report(cluster, name, "created", author)
-    return made, password
+    return role, password
 
 
 def change(cluster: Cluster, name: str, values: RoleValues, author: Model | None = None) -> Role:
@@ -191,9 +191,9 @@ def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
     """Return the pools, sessions and owned objects of a role, by database: each blocks its drop."""
     pools = duplicates.pools_of(cluster).filter(user=name)
     with session(cluster) as connection:
-        held = blockers.of_role(cluster, connection, name)
+        obstacles = blockers.of_role(cluster, connection, name)
         owned = ownership.by_role(connection).get(name, ())
-    return [*blockers.of_pools_of_role(pools), *held, *ownership.obstacles(cluster, name, owned)]
+    return [*blockers.of_pools_of_role(pools), *obstacles, *ownership.obstacles(cluster, name, owned)]
 
 
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
@@ -203,8 +203,8 @@ def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     """
     with session(cluster) as connection:
         refuse_guarded(cluster, _find(cluster, connection, name), _UNDROPPABLE)
-        if held := blocking(cluster, name):
-            raise DropBlocked.role(name, held)
+        if obstacles := blocking(cluster, name):
+            raise DropBlocked.role(name, obstacles)
         places = ownership.privileged_in(connection, name)
     for place in places:
         with session(cluster, place) as connection, connection.transaction():
@@ -318,8 +318,8 @@ def _lockouts(cluster: Cluster, name: str, values: RoleValues) -> Iterator[tuple
 
 
 def _create(values: RoleValues, verifier: str) -> sql.Composed:
-    given = {key: value for key, value in values.items() if value is not None}
-    desired = cast(RoleValues, {"can_login": True, "connection_limit": NO_LIMIT} | given)
+    set_values = {key: value for key, value in values.items() if value is not None}
+    desired = cast(RoleValues, {"can_login": True, "connection_limit": NO_LIMIT} | set_values)
     password = [sql.SQL("PASSWORD {}").format(sql.Literal(verifier))] if verifier else []
     options = [*_options(desired), *password]
     return sql.SQL("CREATE ROLE {} {}").format(sql.Identifier(values["name"]), sql.SQL(" ").join(options))

@@ -93,8 +93,8 @@ def cluster_create(request: HttpRequest) -> HttpResponse:
 
     `?host=` and `?port=` prefill it, as the page of an entry does whose server is not registered; `?next=` leads back.
     """
-    given = {name: request.GET[name] for name in ("host", "port") if name in request.GET}
-    form, waived = ClusterForm(request.POST or None, initial=given), "save_anyway" in request.POST
+    initial = {name: request.GET[name] for name in ("host", "port") if name in request.GET}
+    form, waived = ClusterForm(request.POST or None, initial=initial), "save_anyway" in request.POST
     back = _return_address(request)
     context: dict[str, object] = {"form": form, "back": back}
     if request.method == "POST" and form.is_valid():

@@ -31,24 +31,24 @@ def connection_answer(
     Passwords are shown only to a user who confirmed their own in the last 15 minutes; otherwise the box asks for it,
     and a request for one text is refused with 403. Each password shown is logged.
     """
-    shown, wanted = BoxChoices.chosen(request.POST), request.POST.get("as")
-    if (shown.reveal or wanted) and not _is_confirmed(request):
-        if wanted:
+    choices, format_name = BoxChoices.chosen(request.POST), request.POST.get("as")
+    if (choices.reveal or format_name) and not _is_confirmed(request):
+        if format_name:
             return HttpResponse(UNCONFIRMED, content_type="text/plain; charset=utf-8", status=403)
         error = gettext("That is not your password.") if "password" in request.POST else ""
-        shown = replace(shown, reveal=False, asks=True, error=error)
-    elif shown.reveal or wanted:
+        choices = replace(choices, reveal=False, asks=True, error=error)
+    elif choices.reveal or format_name:
         logger.info("the password of %s %s was shown to %s", record._meta.model_name, record.pk, request.user)
-    if wanted:
-        return _one_text(box_of(record, shown), shown.target, wanted)
+    if format_name:
+        return _one_text(box_of(record, choices), choices.target, format_name)
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
-        return render(request, "includes/connection_box.html", {"box": box_of(record, shown)})
-    return page(request, record, shown)
+        return render(request, "includes/connection_box.html", {"box": box_of(record, choices)})
+    return page(request, record, choices)
 
 
 def _is_confirmed(request: HttpRequest) -> bool:
-    given = request.POST.get("password")
-    return confirmation.is_recent(request) or (given is not None and confirmation.confirm(request, given))
+    password = request.POST.get("password")
+    return confirmation.is_recent(request) or (password is not None and confirmation.confirm(request, password))
 
 
 def _one_text(box: ConnectionBox, target: str, as_: str) -> HttpResponse:

@@ -67,18 +67,18 @@ class _Table(TypedDict):
 
 def _table(request: HttpRequest, pooler: Pooler, word: str) -> _Table:
     sort, query = request.GET.get("sort", ""), request.GET.get("q", "").strip()
-    shown = show_cache.rows(pooler, word)
-    heads = tables.heads(shown.rows, KINDS[pooler.kind].columns, sort)
-    found = tables.ordered(tables.matching(shown.rows, query), sort)
+    table = show_cache.rows(pooler, word)
+    heads = tables.heads(table.rows, KINDS[pooler.kind].columns, sort)
+    found = tables.ordered(tables.matching(table.rows, query), sort)
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
     pools = _pools_of(pooler, page.object_list) if word == "databases" else {}
     return {
-        "error": shown.error,
+        "error": table.error,
         "heads": heads,
         "rows": [_shown(row, heads, pools) for row in page],
         "has_actions": bool(pools),
         "found": found,
-        "all_count": len(shown.rows),
+        "all_count": len(table.rows),
         "page": page,
         "query": query,
         "sort": sort,

@@ -59,11 +59,11 @@ def card_of(
 
 def _progress(request: HttpRequest, pooler: Pooler) -> dict[str, object]:
     """Return the revision to have, and to staff, who alone may see tokens, those that fetch."""
-    wanted = Revision.objects.wanted_on(pooler)
+    revision = Revision.objects.wanted_on(pooler)
     if not request.user.is_staff:
-        return {"wanted": wanted}
+        return {"wanted": revision}
     rows = [{"fetcher": one, "badge": BADGES.get(one.state, one.state)} for one in fetches.of(pooler)]
-    return {"fetchers": rows, "wanted": wanted}
+    return {"fetchers": rows, "wanted": revision}
 
 
 def panel_url(request: HttpRequest) -> str:

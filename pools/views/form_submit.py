@@ -60,8 +60,8 @@ def attempt_with_sql(
 
     If the verb needs that password, nothing is saved and the context has the message `asks_password`.
     """
-    given = request.POST.get(OWN_PASSWORD, "")
-    confirmed = confirmation.confirm(request, given) if given else confirmation.is_recent(request)
+    password = request.POST.get(OWN_PASSWORD, "")
+    confirmed = confirmation.confirm(request, password) if password else confirmation.is_recent(request)
     asks: dict[str, object] = {}
 
     def tried() -> Saved:
@@ -69,7 +69,7 @@ def attempt_with_sql(
             return verb(SqlRight.ANY if confirmed else SqlRight.ORDINARY)
         except NotAllowed:
             asks["asks_password"] = (
-                _("That is not your password.") if given else _("You entered it more than 15 minutes ago.")
+                _("That is not your password.") if password else _("You entered it more than 15 minutes ago.")
             )
             raise
 

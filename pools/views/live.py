@@ -120,8 +120,8 @@ def console_rows(pooler: Pooler) -> dict[str, object]:
     table = driver(pooler).live_table(ConsoleSample(snapshot.figures, snapshot.counters, snapshot.rows))
     processes = _process_rows(pooler, snapshot)
     awaited = driver(pooler).processes_awaited(pooler)
-    shown = {"look_error": snapshot.error, "process_rows": processes, "processes_awaited": awaited}
-    return {"pooler": pooler, **shown, **vars(table)}
+    context = {"look_error": snapshot.error, "process_rows": processes, "processes_awaited": awaited}
+    return {"pooler": pooler, **context, **vars(table)}
 
 
 def _process_rows(pooler: Pooler, snapshot: ConsoleSnapshot) -> list[ProcessCells]:
@@ -132,12 +132,12 @@ def _process_rows(pooler: Pooler, snapshot: ConsoleSnapshot) -> list[ProcessCell
 
 def _process_row(process: ProcessRow, now: ProcessFigures | None) -> ProcessCells:
     error = now.error if now else ""
-    shown = None if error else now
+    current = None if error else now
     return {
         **process,
-        "cl_active": shown.cl_active if shown else None,
-        "cl_waiting": shown.cl_waiting if shown else None,
-        "servers": shown.sv_active + shown.sv_idle if shown else None,
+        "cl_active": current.cl_active if current else None,
+        "cl_waiting": current.cl_waiting if current else None,
+        "servers": current.sv_active + current.sv_idle if current else None,
         "state": ProcessState.UNREACHABLE if error else process["state"],
         "error": error,
     }

@@ -53,8 +53,8 @@ def pooler_let_go_row(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _taken_over() -> QuerySet[Pooler]:
     """Return the poolers that may be let go, with the number of their pools."""
     rows = Pooler.objects.filter(take_overs__in=TakeOver.objects.holding())
-    wanted = Q(pools__removal_requested_at=None)
-    return rows.annotate(total=Count("pools", filter=wanted, distinct=True)).order_by("name")[:MOST]
+    without_removal = Q(pools__removal_requested_at=None)
+    return rows.annotate(total=Count("pools", filter=without_removal, distinct=True)).order_by("name")[:MOST]
 
 
 def _row(pooler: Pooler) -> dict[str, object]:
@@ -76,19 +76,19 @@ def _asked(request: HttpRequest) -> HttpResponse:
         messages.error(request, _("Confirm that you have seen what comes back: nothing was let go."))
     else:
         _ask_each(request, poolers)
-    shown = request.POST.getlist("shown") or [str(pooler.pk) for pooler in poolers]
-    return redirect(f"{reverse('poolers-let-go')}?{urlencode([('pooler', one) for one in shown])}")
+    ids = request.POST.getlist("shown") or [str(pooler.pk) for pooler in poolers]
+    return redirect(f"{reverse('poolers-let-go')}?{urlencode([('pooler', one) for one in ids])}")
 
 
 def _ask_each(request: HttpRequest, poolers: list[Pooler]) -> None:
-    asked = 0
+    count = 0
     for pooler in poolers:
         try:
             take_overs.request_release(pooler, person(request.user))
         except (PoolsError, SealBroken, OSError) as error:
             messages.error(request, f"{pooler}: {error}")
         else:
-            asked += 1
-    if asked:
-        text = ngettext("Workers let %(count)d pooler go.", "Workers let %(count)d poolers go.", asked)
-        messages.info(request, text % {"count": asked})
+            count += 1
+    if count:
+        text = ngettext("Workers let %(count)d pooler go.", "Workers let %(count)d poolers go.", count)
+        messages.info(request, text % {"count": count})

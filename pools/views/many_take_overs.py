@@ -79,7 +79,7 @@ def _row(pooler: Pooler) -> dict[str, object]:
 def _asked(request: HttpRequest) -> HttpResponse:
     """Queue the take-over of each chosen pooler with the file and the entries that its preview showed."""
     poolers = list(Pooler.objects.filter(pk__in=chosen_ids(request.POST)))
-    asked = 0
+    count = 0
     for pooler in poolers:
         names = request.POST.getlist(f"entries-{pooler.pk}")
         try:
@@ -88,11 +88,11 @@ def _asked(request: HttpRequest) -> HttpResponse:
         except PoolsError as error:
             messages.error(request, f"{pooler}: {error}")
         else:
-            asked += 1
+            count += 1
     if not poolers:
         messages.error(request, _("Choose at least one pooler."))
-    if asked:
-        text = ngettext("Workers take %(count)d pooler over.", "Workers take %(count)d poolers over.", asked)
-        messages.info(request, text % {"count": asked})
-    shown = request.POST.getlist("shown") or [str(pooler.pk) for pooler in poolers]
-    return redirect(f"{reverse('poolers-take-over')}?{urlencode([('pooler', one) for one in shown])}")
+    if count:
+        text = ngettext("Workers take %(count)d pooler over.", "Workers take %(count)d poolers over.", count)
+        messages.info(request, text % {"count": count})
+    ids = request.POST.getlist("shown") or [str(pooler.pk) for pooler in poolers]
+    return redirect(f"{reverse('poolers-take-over')}?{urlencode([('pooler', one) for one in ids])}")

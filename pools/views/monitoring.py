@@ -143,14 +143,17 @@ def recent(pooler: Pooler, name: str | None = None) -> dict[str, object]:
 def events_of(subject: UUID) -> list[Event]:
     """Return the latest events of a pool, pooler (with its pools) or cluster, open ones first."""
     reportable = Event.objects.reportable()
-    mine = reportable.filter(subject_id=subject) | reportable.filter(pooler_id=subject)
-    return [*mine.filter(closed_at=None)[:EVENTS_SHOWN], *mine.exclude(closed_at=None)[:EVENTS_SHOWN]][:EVENTS_SHOWN]
+    about_subject = reportable.filter(subject_id=subject) | reportable.filter(pooler_id=subject)
+    return [
+        *about_subject.filter(closed_at=None)[:EVENTS_SHOWN],
+        *about_subject.exclude(closed_at=None)[:EVENTS_SHOWN],
+    ][:EVENTS_SHOWN]
 
 
 def chosen_range(request: HttpRequest) -> str:
     """Return the range that `?range=` names; live figures for none, or an unknown one."""
-    asked = request.GET.get("range", LIVE)
-    return asked if asked in RANGES else LIVE
+    name = request.GET.get("range", LIVE)
+    return name if name in RANGES else LIVE
 
 
 def choice(chosen: str, found: History, snapshot: ConsoleSnapshot) -> dict[str, object]:

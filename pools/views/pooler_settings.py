@@ -55,8 +55,8 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the users with limits over all pools; render and accept the limits of one user (`?user=`)."""
     pooler = get_object_or_404(Pooler, pk=pk)
-    given = request.POST if request.method == "POST" else request.GET
-    form = UserSettingsForm(request.POST or None, pooler=pooler, user=given.get("user", "").strip())
+    query = request.POST if request.method == "POST" else request.GET
+    form = UserSettingsForm(request.POST or None, pooler=pooler, user=query.get("user", "").strip())
     context: dict[str, object] = {"form": form, "users": settings_context.users(pooler)}
     status = 200
     if request.method == "POST" and form.is_valid():

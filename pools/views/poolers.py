@@ -48,9 +48,9 @@ PREFILLED = (
 def pooler_list(request: HttpRequest) -> HttpResponse:
     """List the poolers, filtered by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
-    wanted = Q(pools__removal_requested_at=None)
+    without_removal = Q(pools__removal_requested_at=None)
     rows = Pooler.objects.annotate(
-        pool_count=Count("pools", filter=wanted), pool_size=Sum("pools__size", filter=wanted)
+        pool_count=Count("pools", filter=without_removal), pool_size=Sum("pools__size", filter=without_removal)
     )
     rows = rows.annotate(entry_count=_entry_count()).order_by("name")
     if query:

@@ -160,10 +160,10 @@ def pool_choices(request: HttpRequest) -> HttpResponse:
 
 def _prefilled(request: HttpRequest) -> PoolForm:
     """Return an unbound form filled with the typed or requested values, so that nothing is validated yet."""
-    given = request.POST if request.method == "POST" else request.GET
-    pool = edited_pool(given)
-    names = [name for name in given if name in PoolForm.base_fields or name.startswith(FURTHER)]
-    return PoolForm(pool=pool, initial={name: given[name] for name in names})
+    query = request.POST if request.method == "POST" else request.GET
+    pool = edited_pool(query)
+    names = [name for name in query if name in PoolForm.base_fields or name.startswith(FURTHER)]
+    return PoolForm(pool=pool, initial={name: query[name] for name in names})
 
 
 def _form_context(form: PoolForm) -> dict[str, object]:
@@ -206,8 +206,8 @@ def _process_count(form: PoolForm) -> int:
 
 def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
     """Return whether the form shows the field that allows more connections than the budget has."""
-    given = (str(form[name].value() or "0") for name in ("size", f"{FURTHER}reserve_pool") if name in form.fields)
-    typed = sum(int(number) for number in given if number.isdigit())
+    numbers = (str(form[name].value() or "0") for name in ("size", f"{FURTHER}reserve_pool") if name in form.fields)
+    typed = sum(int(number) for number in numbers if number.isdigit())
     takes, free = _takes(form), figures.free if figures else None
     exceeds = free is not None and (typed * _process_count(form) if takes is None else takes) > free
     return exceeds or bool(form["over_budget_confirm"].value())

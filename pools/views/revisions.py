@@ -89,9 +89,9 @@ def _revision(pk: UUID, number: int) -> Revision:
 
 def _against(request: HttpRequest, revision: Revision) -> Revision | None:
     """Return the revision given as `?against=`, by default the one before; raise 404 if there is none."""
-    asked = request.GET.get("against", "")
-    if not asked:
+    number = request.GET.get("against", "")
+    if not number:
         return diff.before(revision)
-    if not asked.isdecimal():
-        raise Http404(f"{asked!r} is not the number of a revision: choose one of the list")
-    return get_object_or_404(revision.pooler.revisions, number=int(asked))
+    if not number.isdecimal():
+        raise Http404(f"{number!r} is not the number of a revision: choose one of the list")
+    return get_object_or_404(revision.pooler.revisions, number=int(number))

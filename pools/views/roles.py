@@ -53,8 +53,8 @@ def _created(request: HttpRequest, cluster: Cluster, role: roles.Role, password:
         created = _("Role %(role)s was created; it can't log in, so it has no password.")
         messages.success(request, created % {"role": role.name})
         return redirect("cluster-roles", cluster.pk)
-    made = {"cluster": cluster, "role": role.name, "password": password, "database": database, "is_new": True}
-    return render(request, "pools/role_password.html", made)
+    context = {"cluster": cluster, "role": role.name, "password": password, "database": database, "is_new": True}
+    return render(request, "pools/role_password.html", context)
 
 
 @never_cache

@@ -62,11 +62,11 @@ def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Download the files as they were before the take-over, as a tar archive; they hold secrets."""
     pooler = get_object_or_404(Pooler, pk=pk)
     try:
-        taken = backup(pooler)
+        take_over = backup(pooler)
     except NotThere as error:
         messages.error(request, str(error))
         return redirect("pooler-detail", pk=pk)
-    answer = HttpResponse(_archive(taken), content_type="application/x-tar")
+    answer = HttpResponse(_archive(take_over), content_type="application/x-tar")
     answer["Content-Disposition"] = f'attachment; filename="{pooler.pk}-original-files.tar"'
     return answer
 
@@ -128,8 +128,8 @@ def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, object]:
 
 def _archive(taken: TakeOver) -> bytes:
     """Return the original files under their paths, with their modes and owners."""
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w") as archive:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w") as archive:
         for path, original in taken.originals.items():
             if original.content is None:
                 continue
@@ -137,4 +137,4 @@ def _archive(taken: TakeOver) -> bytes:
             member.size, member.mode = len(original.content), original.mode
             member.uid, member.gid, member.mtime = original.uid, original.gid, int(taken.created_at.timestamp())
             archive.addfile(member, io.BytesIO(original.content))
-    return made.getvalue()
+    return buffer.getvalue()

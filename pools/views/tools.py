@@ -71,8 +71,8 @@ TOOLS = (
 def tool_list(request: HttpRequest) -> HttpResponse:
     """Show the texts to copy, with the address that this page was reached by and one of the clusters."""
     target = _target(request)
-    shown = [{"tool": tool, "text": tool.render(target)} for tool in TOOLS]
-    return render(request, "pools/tool_list.html", {"tools": shown, "target": target})
+    snippets = [{"tool": tool, "text": tool.render(target)} for tool in TOOLS]
+    return render(request, "pools/tool_list.html", {"tools": snippets, "target": target})
 
 
 def _target(request: HttpRequest) -> Target:

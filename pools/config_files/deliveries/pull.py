@@ -27,8 +27,8 @@ class PullDelivery(FileDelivery):
 
     def read(self, pooler: Pooler, folder: str, names: Sequence[str]) -> dict[str, bytes | None]:
         """Return the files that the pooler shall have; None for those that are not the panel's."""
-        wanted = Revision.objects.wanted_on(pooler)
-        texts = wanted.files if wanted else {}
+        revision = Revision.objects.wanted_on(pooler)
+        texts = revision.files if revision else {}
         return {name: texts[name].encode(errors="surrogateescape") if name in texts else None for name in names}
 
     def replace(

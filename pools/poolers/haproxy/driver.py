@@ -113,8 +113,8 @@ class HAProxy(Driver):
 
     def usual_size(self, pooler: Pooler) -> int | None:
         """Return its maxconn, which all its pools share."""
-        given = str(pooler.settings.get("maxconn") or "")
-        return int(given) if given.isdigit() else settings_catalog.USUAL_MAXCONN
+        maxconn = str(pooler.settings.get("maxconn") or "")
+        return int(maxconn) if maxconn.isdigit() else settings_catalog.USUAL_MAXCONN
 
     def console_problems(self, folder: str, stats_address: str) -> Problems:
         """Require a folder whose haproxy.cfg names the stats socket, or the address of that socket or of a page."""
@@ -145,11 +145,11 @@ class HAProxy(Driver):
         rows = stats_socket.show(pooler, "stat")
         if pooler.is_watched:
             return proxies.sample(rows)
-        ours = {str(row["svname"]): row for row in rows if row["pxname"] == render.PROXY}
+        servers = {str(row["svname"]): row for row in rows if row["pxname"] == render.PROXY}
         names = [entry.name for entry in render.entries(self._main(pooler)).values()]
-        if len(names) != 1 or not {"FRONTEND", "BACKEND"} <= ours.keys():
+        if len(names) != 1 or not {"FRONTEND", "BACKEND"} <= servers.keys():
             return ConsoleSample({}, {}, {"stat": rows})
-        front, back = ours["FRONTEND"], ours["BACKEND"]
+        front, back = servers["FRONTEND"], servers["BACKEND"]
         return proxies.of_proxy(names[0], front, back, rows)
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
@@ -167,8 +167,8 @@ class HAProxy(Driver):
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """Compare the digest of the worker's file, its servers and its limit: they concern all pools."""
         text = texts.get(MAIN, "")
-        live, wanted = stats_socket.digest(pooler), render.digest_in(text)
-        faults = [] if live == wanted else [_("the worker runs with a file other than the applied one")]
+        live, expected = stats_socket.digest(pooler), render.digest_in(text)
+        faults = [] if live == expected else [_("the worker runs with a file other than the applied one")]
         faults += session.differences(pooler, text)
         return dict.fromkeys(render.entries(text), f"HAProxy: {faults[0]}") if faults else {}
 

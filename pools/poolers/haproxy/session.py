@@ -119,15 +119,15 @@ class HAProxySession:
     def read_back(self, files: Files) -> None:
         """Wait until the worker that answers has read this file, then compare servers and limit with it."""
         text = _text(files)
-        wanted, deadline = render.digest_in(text), time.monotonic() + LIVE_WITHIN_S
-        while (live := stats_socket.digest(self.pooler)) != wanted:
+        expected, deadline = render.digest_in(text), time.monotonic() + LIVE_WITHIN_S
+        while (live := stats_socket.digest(self.pooler)) != expected:
             if time.monotonic() > deadline:
                 raise Rejected(
                     _(
                         "%(seconds)d s after the reload, the worker still has the file %(live)s, not %(wanted)s: see "
                         "HAProxy's log for why the new worker did not start"
                     )
-                    % {"seconds": LIVE_WITHIN_S, "live": live or "–", "wanted": wanted},
+                    % {"seconds": LIVE_WITHIN_S, "live": live or "–", "wanted": expected},
                     settings=True,
                 )
             time.sleep(POLL_S)
@@ -166,12 +166,12 @@ class HAProxySession:
 
     def _servers(self, settings: Mapping[str, str]) -> list[Address]:
         """Return the given PgBouncers, else the servers of the cluster that the pools lead to."""
-        if given := settings.get("servers"):
-            return addresses_in(given)
+        if servers := settings.get("servers"):
+            return addresses_in(servers)
         routes = {pool.route: pool for pool in self.pools.values()}
         if len(routes) > 1:
-            one, *others = routes.values()
-            raise Rejected(another_route(self.pooler, one, others[0]), *(pool.pk for pool in others))
+            first, *others = routes.values()
+            raise Rejected(another_route(self.pooler, first, others[0]), *(pool.pk for pool in others))
         return [at for pool in routes.values() for at in topology.addresses(pool.cluster, NodeRole(pool.target))]
 
     def _body(self, settings: Mapping[str, str], entries: Mapping[UUID, Entry]) -> str:
@@ -277,12 +277,12 @@ def differences(pooler: Pooler, text: str) -> list[str]:
     if not live:
         missing = _("the worker has no frontend %(name)s") % {"name": render.PROXY}
         return [missing] if "frontend " in render.ours(text) else []
-    wanted = render.servers_in(text)
-    faults = [_("server %(name)s is missing") % {"name": name} for name in wanted if name not in live]
+    expected = render.servers_in(text)
+    faults = [_("server %(name)s is missing") % {"name": name} for name in expected if name not in live]
     faults += [
         _("server %(name)s is still there") % {"name": name}
         for name in live
-        if name not in {*wanted, "FRONTEND", "BACKEND"}
+        if name not in {*expected, "FRONTEND", "BACKEND"}
     ]
     limit = re.search(r"^    maxconn (\d+)$", render.ours(text), re.MULTILINE)
     found = str(live["FRONTEND"].get("slim", "")) if "FRONTEND" in live else ""

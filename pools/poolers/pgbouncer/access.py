@@ -68,8 +68,8 @@ def own_values(stated: Mapping[str, str], settled: Mapping[str, str], config: Ma
     As their files have it (`stated`), else as it is live (`config`), else, where the panel's setting hides that, as it
     was when the rules were made (`settled` are the files of the last apply).
     """
-    ours, kept = global_settings.written(settled.get(SETTINGS, "")), access_rules.own_in(settled.get(ACCESS, ""))
-    live = {name: (kept if name in ours else config).get(name) or "" for name in (TYPE, FILE)}
+    written, kept = global_settings.written(settled.get(SETTINGS, "")), access_rules.own_in(settled.get(ACCESS, ""))
+    live = {name: (kept if name in written else config).get(name) or "" for name in (TYPE, FILE)}
     found = {name: stated.get(name, live[name]) for name in live}
     options = stated.get(LDAP, config.get(LDAP) or "")
     return {**found, TYPE: found[TYPE] or "md5", **({LDAP: options} if options else {})}  # md5: each release's default
@@ -87,12 +87,12 @@ def of(
 
     `hindrance`: why the panel's settings would not count.
     """
-    asked = {name: spec.settings.get(name, value) for name, value in values.items()}
-    auth_type = asked[TYPE]
+    requested = {name: spec.settings.get(name, value) for name, value in values.items()}
+    auth_type = requested[TYPE]
     if not admissions:
         return Access(auth_type)
     options = spec.settings.get(LDAP, values.get(LDAP, "")) if auth_type == "ldap" else ""
-    own = _own({name: values[name] for name in (TYPE, FILE)}, asked, options, spec.files, place)
+    own = _own({name: values[name] for name in (TYPE, FILE)}, requested, options, spec.files, place)
     own = replace(own, obstacle=hindrance or own.obstacle)
     text = access_rules.render(admissions, own.record, own.rules, own.obstacle)
     settings = {} if own.obstacle else {TYPE: "hba", FILE: f"{place.folder}/{ACCESS}"}
@@ -149,14 +149,14 @@ def changed_since(texts: Mapping[str, str], stated: Mapping[str, str], place: Pl
     record = access_rules.own_in(text)
     if not record:
         return ""
-    asked = global_settings.settled(texts, {}).settings
+    settings = global_settings.settled(texts, {}).settings
     for name in (TYPE, FILE):
         value = stated.get(name, record[name])
-        if value != record[name] and name not in asked:
+        if value != record[name] and name not in settings:
             params = {"name": name, "value": value, "before": record[name] or _("empty"), "file": ACCESS}
             return _("%(name)s %(value)s waits for the next apply: %(file)s was made for %(before)s") % params
-    auth_type, path = asked.get(TYPE, record[TYPE]), asked.get(FILE, record[FILE])
-    options = asked.get(LDAP, stated.get(LDAP, ""))
+    auth_type, path = settings.get(TYPE, record[TYPE]), settings.get(FILE, record[FILE])
+    options = settings.get(LDAP, stated.get(LDAP, ""))
     if auth_type == "ldap" and options and _is_other(access_rules.of_method(auth_type, options), record):
         params = {"name": LDAP, "file": ACCESS}
         return _("%(name)s changed, and waits for the next apply: %(file)s has it as it was") % params

@@ -86,7 +86,7 @@ class ConfigBuilder:
     def asked(self) -> list[tuple[Pool, Entry]]:
         """The pending pools with their entries."""
         found = {entry.name for entry in self.staying}
-        asked = []
+        pairs = []
         for pool in self.pool_set.others:
             if stays(pool):
                 continue
@@ -98,8 +98,8 @@ class ConfigBuilder:
                     pool.pk,
                 )
             found.add(pool.name)
-            asked.append((pool, self._entry_of(pool)))
-        return asked
+            pairs.append((pool, self._entry_of(pool)))
+        return pairs
 
     def _entry_of(self, pool: Pool) -> Entry:
         """Build the entry of a pending pool; one that was taken over keeps what was not changed of its line."""
@@ -147,10 +147,10 @@ class ConfigBuilder:
     @cached_property
     def spec(self) -> Spec:
         """The settings, limits and files besides the pools, with what the pools need of the program."""
-        asked, rules = self._asked_spec, self.access
-        shared = self.sharing.settings_beside(asked.settings)
-        derived = asked.deriving(auth_query=self._one_query(asked), **rules.settings, **shared)
-        return replace(derived, files={**asked.files, **rules.files})
+        spec, rules = self._asked_spec, self.access
+        shared = self.sharing.settings_beside(spec.settings)
+        derived = spec.deriving(auth_query=self._one_query(spec), **rules.settings, **shared)
+        return replace(derived, files={**spec.files, **rules.files})
 
     @cached_property
     def _asked_spec(self) -> Spec:
@@ -211,8 +211,8 @@ class ConfigBuilder:
             old[USERLIST] = self._old_userlist().encode(errors="surrogateescape")
         if not trust_disk:
             whole = {*global_settings.REFERENCED, *sharing.panels_in(self.texts)}
-            given = {name: self.settled.get(name) for name in names if name in whole}
-            old |= {name: text.encode() if text is not None else None for name, text in given.items()}
+            texts = {name: self.settled.get(name) for name in names if name in whole}
+            old |= {name: text.encode() if text is not None else None for name, text in texts.items()}
         for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Spec().text)):
             if name in old and (not trust_disk or old[name] is None) and not self._is_unread(name):
                 old[name] = self.settled.get(name, empty).encode()
@@ -248,8 +248,8 @@ class ConfigBuilder:
             for role, secret in self._panels_users.items()
             if userlist.is_verifier(secret) and role in homes and passwords.get(role) == before.get(role)
         }
-        asked = [pool for pool, entry in self.asked if entry.role]
-        return userlist.find_verifiers(asked, homes, passwords, Verifiers(live))
+        pools = [pool for pool, entry in self.asked if entry.role]
+        return userlist.find_verifiers(pools, homes, passwords, Verifiers(live))
 
     @property
     def rehashed(self) -> set[str]:

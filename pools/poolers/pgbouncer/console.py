@@ -113,8 +113,8 @@ def show(pooler: Pooler, word: str) -> Rows:
 
 def rows(connection: Console, word: str) -> Rows:
     """Return the rows of `SHOW word` over an open console; raises `PoolerUnreachable`, `ConsoleRefused`."""
-    shown = table(connection, word)
-    return [shown.row(values) for values in shown.rows]
+    answer = table(connection, word)
+    return [answer.row(values) for values in answer.rows]
 
 
 def table(connection: Console, word: str) -> Table:

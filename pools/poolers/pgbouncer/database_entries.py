@@ -105,8 +105,8 @@ class Entry(NamedTuple):
         others = "".join(f" {key}={quoted(value)}" for key, value in self.settings.items())
         where = f"host={quoted(self.host)} port={self.port} dbname={quoted(self.database)}"
         # a pool multiplies per user; max_db_connections keeps them all within its budget
-        held = f"pool_size={self.size} pool_mode={self.mode} max_db_connections={self.most}"
-        return f"; pool {self.pool}\n{self.name} = {where}{login}{lookup} {held}{others}"
+        terms = f"pool_size={self.size} pool_mode={self.mode} max_db_connections={self.most}"
+        return f"; pool {self.pool}\n{self.name} = {where}{login}{lookup} {terms}{others}"
 
 
 class Login(NamedTuple):
@@ -336,9 +336,9 @@ def _settings_of(pool: Pool, version: Version) -> Mapping[str, str]:
         return NO_SETTINGS
     for _name, fault in settings_schema.problems(CATALOG, Scope.POOL, pool.settings, version):
         raise Rejected(_("pool %(pool)s: %(fault)s") % {"pool": pool, "fault": fault}, pool.pk)
-    asked = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}
+    settings = {releases.key_in(name, version): values.text_of(value) for name, value in sorted(pool.settings.items())}
     query = query_of(pool) if version >= QUERY_PER_ENTRY else ""
-    return ({"auth_query": query} if query else {}) | asked
+    return ({"auth_query": query} if query else {}) | settings
 
 
 def pairs_of(text: str) -> dict[str, str]:

@@ -200,13 +200,13 @@ class PgBouncer(Driver):
 
     def compare_program(self, pooler: Pooler, texts: Mapping[str, str]) -> list[str]:
         """Compare SHOW CONFIG and SHOW USERS of each process with pooldeck_settings.ini and the limits of users."""
-        wanted = global_settings.written(texts.get(global_settings.SETTINGS, ""))
+        expected = global_settings.written(texts.get(global_settings.SETTINGS, ""))
         databases, version = texts.get(render.DATABASES, ""), self.version_of(pooler.server_version)
         users, peers = global_settings.users_of(databases), render.peers_of(databases)
         faults: list[str] = []
         with processes.opened(pooler) as found:
             for one in found:
-                its = sharing.of_process(pooler, one.name, wanted)
+                its = sharing.of_process(pooler, one.name, expected)
                 own = global_settings.faults(console.rows(one.console, "config"), its, version) if its else []
                 own += sharing.peer_faults(console.rows(one.console, "peers"), databases) if peers else []
                 own += global_settings.user_faults(console.rows(one.console, "users"), users) if users else []

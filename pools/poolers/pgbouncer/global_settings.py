@@ -65,8 +65,8 @@ class Spec:
     @property
     def text(self) -> str:
         """The text of pooldeck_settings.ini."""
-        asked, derived = ("".join(map(_line, sorted(one.items()))) for one in (self.settings, self.derived))
-        return HEAD + asked + (DERIVED + derived if derived else "")
+        requested, derived = ("".join(map(_line, sorted(one.items()))) for one in (self.settings, self.derived))
+        return HEAD + requested + (DERIVED + derived if derived else "")
 
     def deriving(self, **derived: str) -> "Spec":
         """Return a copy with these derived settings, without empty ones."""
@@ -104,9 +104,9 @@ def problems(
 
 def settled(texts: Mapping[str, str], users: Limits) -> Spec:
     """Read the requested spec back from a revision's files, without derived settings: pools derive them anew."""
-    asked = texts.get(SETTINGS, "").partition(DERIVED)[0]
+    text = texts.get(SETTINGS, "").partition(DERIVED)[0]
     files = {name: texts[name] for name in GIVEN.values() if name in texts}
-    return Spec(dict(LINE.findall(asked)), users, files)
+    return Spec(dict(LINE.findall(text)), users, files)
 
 
 def written(text: str) -> dict[str, str]:
@@ -215,15 +215,15 @@ def _fault(row: Mapping[str, object] | None, setting: Setting, value: str) -> st
 def _given(pooler: Pooler, folder: str) -> tuple[dict[str, str], dict[str, str]]:
     """Return the given files by name, and the settings with their paths."""
     try:
-        given = {one.setting: one.content for one in pooler.given_files.all() if one.setting in GIVEN}
+        uploads = {one.setting: one.content for one in pooler.given_files.all() if one.setting in GIVEN}
     except SealBroken:
         raise Rejected(
             _("a given file can't be decrypted with the present keys: give it again"), settings=True
         ) from None
-    files = {GIVEN[setting]: content.rstrip("\n") + "\n" for setting, content in given.items()}
-    where = {setting: GIVEN[setting] for setting in given}
+    files = {GIVEN[setting]: content.rstrip("\n") + "\n" for setting, content in uploads.items()}
+    where = {setting: GIVEN[setting] for setting in uploads}
     for certificate, key in PAIRS:
-        if certificate in given and key in given:
+        if certificate in uploads and key in uploads:
             # one file, so that no crash between two renames leaves a key beside another's certificate
             files[GIVEN[key]] += files.pop(GIVEN[certificate])
             where[certificate] = GIVEN[key]

@@ -158,8 +158,8 @@ def _check_rule(fields: Fields, version: Version) -> None:
         raise Unreadable(missing % {"count": len(fields)})
     for names in fields[1:3]:
         _check_names(names, version)
-    rest = fields[3:] if kind == "local" else _after_address(fields[3:], version)
-    _check_method(rest, version)
+    fields_after = fields[3:] if kind == "local" else _after_address(fields[3:], version)
+    _check_method(fields_after, version)
 
 
 def _check_names(names: list[str], version: Version) -> None:

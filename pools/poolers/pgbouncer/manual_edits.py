@@ -48,21 +48,23 @@ def detached(settled: Texts, found: Texts) -> dict[str, str]:
 
 def adoption(settled: Texts, found: Texts) -> Adoption:
     """Return the changes of records that the edits in `found` ask for; `settled` is the last applied revision."""
-    made = Adoption()
+    adopted = Adoption()
     for name, why in detached(settled, found).items():
-        made.refuse(name, 0, _("%(fault)s: restore it, since no pool of the panel is live without it") % {"fault": why})
+        adopted.refuse(
+            name, 0, _("%(fault)s: restore it, since no pool of the panel is live without it") % {"fault": why}
+        )
     if render.ours(DATABASES, found.get(DATABASES, "")) != settled.get(DATABASES, ""):
-        _adopt_databases(made, settled.get(DATABASES, ""), found.get(DATABASES, ""))
+        _adopt_databases(adopted, settled.get(DATABASES, ""), found.get(DATABASES, ""))
     if found.get(SETTINGS, "") != settled.get(SETTINGS, ""):
-        _adopt_settings(made, settled.get(SETTINGS, ""), found.get(SETTINGS, ""))
-    _adopt_users(made, *(render.ours(USERLIST, texts.get(USERLIST, "")) for texts in (settled, found)))
+        _adopt_settings(adopted, settled.get(SETTINGS, ""), found.get(SETTINGS, ""))
+    _adopt_users(adopted, *(render.ours(USERLIST, texts.get(USERLIST, "")) for texts in (settled, found)))
     for name in sharing.panels_in(settled):
         if found.get(name, "") != settled[name]:
-            made.refuse(name, 0, _("it is a copy of pgbouncer.ini: make the change there, and overwrite this one"))
+            adopted.refuse(name, 0, _("it is a copy of pgbouncer.ini: make the change there, and overwrite this one"))
     for name in global_settings.REFERENCED:
         if found.get(name, "") != settled.get(name, ""):
-            _adopt_file(made, name, found.get(name, ""))
-    return made
+            _adopt_file(adopted, name, found.get(name, ""))
+    return adopted
 
 
 def _adopt_databases(made: Adoption, settled: str, found: str) -> None:
@@ -155,8 +157,8 @@ def _fields(made: Adoption, line: Line, before: Pairs) -> dict[str, object]:
     login = pairs.get("user", ""), pairs.get("password", "")
     if all(login) and login != (before.get("user"), before.get("password")):
         made.passwords[login[0]] = login[1]
-    asked = {FIELDS[key]: value for key, value in pairs.items() if key in FIELDS}
-    return {**fields, **asked, "settings": settings}
+    typed = {FIELDS[key]: value for key, value in pairs.items() if key in FIELDS}
+    return {**fields, **typed, "settings": settings}
 
 
 def _name_of(key: str) -> str:

@@ -171,8 +171,8 @@ class Operators:
         if ANY not in self.entries:
             return False
         pairs = self.entries[ANY].pairs
-        made = (pairs.get("host"), pairs.get("port", "5432"), pairs.get("dbname", row["name"]), pairs.get("user"))
-        return made == (row["host"] or None, str(row["port"]), row["database"], row["force_user"])
+        target = (pairs.get("host"), pairs.get("port", "5432"), pairs.get("dbname", row["name"]), pairs.get("user"))
+        return target == (row["host"] or None, str(row["port"]), row["database"], row["force_user"])
 
 
 def read(main: str, ours: Mapping[str, str], load: Load) -> Reading:

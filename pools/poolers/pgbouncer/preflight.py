@@ -127,14 +127,14 @@ def _holds_key(texts: Mapping[str, str]) -> bool:
 
 def _redirected(texts: Mapping[str, str], folder: str, folder_there: str, user: str, port: int) -> dict[str, str]:
     """Redirect everything that would reach the real pooler; a later setting overrides an earlier one."""
-    given = {name: text for name, text in texts.items() if name in global_settings.REFERENCED}
-    masked = render.masked({name: text for name, text in texts.items() if name not in given})
+    referenced = {name: text for name, text in texts.items() if name in global_settings.REFERENCED}
+    masked = render.masked({name: text for name, text in texts.items() if name not in referenced})
     settings = re.sub(rf"(?m) = {re.escape(folder_there)}/(pooldeck_)", rf" = {folder}/\1", masked.get(SETTINGS, ""))
     databases = re.sub(r"min_pool_size=\S+", "min_pool_size='0'", masked.get(DATABASES, ""))
     lines = [f"{key} = {value}" for key, value in _overrides(masked[MAIN], folder, user, port).items()]
     main = render.INCLUDE.sub(lambda _: f"%include {folder}/{DATABASES}", masked[MAIN])
     return {
-        **given,
+        **referenced,
         **masked,
         SETTINGS: settings + "\n".join([*lines, ""]),
         DATABASES: databases,
@@ -248,13 +248,13 @@ def start_error(pooler: Pooler, texts: Mapping[str, str]) -> str:
 def reload_changes(pooler: Pooler, texts: Mapping[str, str]) -> Iterator[str]:
     """Yield a sentence per setting of the operator's that differs from SHOW CONFIG; raises `PoolerUnreachable`."""
     reading = operators_config.of_folder(pooler, texts.get(MAIN, ""), texts, pooler.config_dir)
-    own, ours = reading.values("pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
+    own, panels = reading.values("pgbouncer"), global_settings.written(texts.get(SETTINGS, ""))
     version = releases.version_of(pooler.server_version)
     with processes.opened(pooler) as found:  # the process of this file, where several share the port
         rows = console.rows(processes.main_first(pooler, found)[0].console, "config")
     for row in rows:
         name, setting = str(row["key"]), global_settings.setting_of(str(row["key"]), version)
-        if name not in own or name in ours:
+        if name not in own or name in panels:
             continue
         live = settings_of.readable(setting, str(row["value"] or ""))
         if not values.same(setting, live, own[name]):

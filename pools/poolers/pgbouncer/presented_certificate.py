@@ -33,12 +33,12 @@ def faults(pooler: Pooler, pem: str) -> list[str]:
     if pooler.host.startswith(("/", "@")):
         return []  # a socket has no TLS
     try:
-        shown = connected(pooler, lambda address: _presented(**address))
+        certificate = connected(pooler, lambda address: _presented(**address))
     except OSError as error:
         return [_("the pooler does not offer an encrypted connection: %(error)s") % {"error": error}]
-    if shown is None:
+    if certificate is None:
         return [_("the pooler does not offer an encrypted connection")]
-    if shown == _first_certificate(pem):
+    if certificate == _first_certificate(pem):
         return []
     return [_("the pooler presents another certificate than the given one to clients")]
 
@@ -58,10 +58,10 @@ def _presented(host: str, port: int) -> bytes | None:
         if answer != b"S":
             return None
         with context.wrap_socket(connection) as encrypted:
-            shown = encrypted.getpeercert(binary_form=True)
+            der = encrypted.getpeercert(binary_form=True)
             with suppress(OSError):
                 encrypted.unwrap()
-            return shown
+            return der
 
 
 def _connect(host: str, port: int) -> socket.socket:

@@ -33,7 +33,9 @@ class SharedControls:
             _("%(name)s is paused in %(those)s alone") % {"name": name, "those": ", ".join(paused)},
             _("%(name)s is disabled in %(those)s alone") % {"name": name, "those": ", ".join(disabled)},
         ]
-        partly = [text for text, those in zip(texts, (paused, disabled), strict=True) if 0 < len(those) < len(found)]
+        partly = [
+            text for text, held_back in zip(texts, (paused, disabled), strict=True) if 0 < len(held_back) < len(found)
+        ]
         return Condition(paused=bool(paused), disabled=bool(disabled), differs="; ".join(partly))
 
     def pause(self, name: str, deadline_s: float) -> bool:
@@ -68,14 +70,14 @@ class SharedControls:
     def _of_each(self, statement: str, ask: Callable[[PgBouncerControls], T]) -> dict[str, T]:
         """Ask all processes at once; raises `ConsoleRefused` with what each one that failed said."""
         with ThreadPoolExecutor(len(self.each), thread_name_prefix="process") as threads:
-            asked = {process: threads.submit(ask, one) for process, one in self.each.items()}
-        faults = {process: fault for process, one in asked.items() if (fault := one.exception())}
+            futures = {process: threads.submit(ask, one) for process, one in self.each.items()}
+        faults = {process: fault for process, one in futures.items() if (fault := one.exception())}
         for fault in faults.values():
-            if not isinstance(fault, PoolsError) or (isinstance(fault, NotLive) and len(faults) == len(asked)):
+            if not isinstance(fault, PoolsError) or (isinstance(fault, NotLive) and len(faults) == len(futures)):
                 raise fault
         if faults:
             raise ConsoleRefused(self._partly(statement, faults))
-        return {process: one.result() for process, one in asked.items()}
+        return {process: one.result() for process, one in futures.items()}
 
     def _partly(self, statement: str, faults: dict[str, BaseException]) -> str:
         text = _("%(statement)s reached %(reached)s of the processes that share the port, but not %(missed)s")

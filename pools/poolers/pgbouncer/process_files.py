@@ -44,12 +44,12 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
     """Yield a row for each main file beside theirs that names the same port, and with which none of them runs."""
     if found[0].config.get("so_reuseport") != "1":
         return
-    taken = {one.name for one in found}
-    seen = {one["name"] for one in pooler.processes if one["state"] != ProcessState.STOPPED}
+    names = {one.name for one in found}
+    online = {one["name"] for one in pooler.processes if one["state"] != ProcessState.STOPPED}
     # These end because fewer processes are desired.
     surplus = set(sharing.names_of(pooler)[max(0, pooler.desired_processes - 1) :])
     for path in _mains(pooler, found):
-        own = {} if path.name in taken else _settings(pooler, path)
+        own = {} if path.name in names else _settings(pooler, path)
         if own.get("so_reuseport") != "1" or own.get("listen_port") != str(pooler.port):
             continue
         yield {
@@ -59,7 +59,7 @@ def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
             "socket": own.get("unix_socket_dir", ""),
             "peer_id": (int(own["peer_id"]) if own.get("peer_id", "").isdigit() else 0) or None,
             "version": "",
-            "state": (ProcessState.UNREACHABLE if path.name in seen - surplus else ProcessState.STOPPED).value,
+            "state": (ProcessState.UNREACHABLE if path.name in online - surplus else ProcessState.STOPPED).value,
         }
 
 
@@ -105,9 +105,9 @@ def _settings(pooler: Pooler, path: PurePosixPath) -> Mapping[str, str]:
 
     try:
         main = pooler_files.text_at(pooler, str(path))
-        own, ours = operators_config.read(main, {}, load).values("pgbouncer"), {}
+        own, panels = operators_config.read(main, {}, load).values("pgbouncer"), {}
         with suppress(FileNotFoundError):
-            ours = global_settings.written(load(SETTINGS)) if SETTINGS_INCLUDE.search(main) else {}
-        return own | sharing.of_process(pooler, path.name, ours)
+            panels = global_settings.written(load(SETTINGS)) if SETTINGS_INCLUDE.search(main) else {}
+        return own | sharing.of_process(pooler, path.name, panels)
     except OSError:
         return {}

@@ -56,18 +56,22 @@ def planned(pooler: Pooler, count: int) -> ProcessPlan:
         )
         raise IllegalTransition(text % {"file": pooler_files.path_of(pooler, MAIN)})
     first, further = found[0], frozenset(online - {1})
-    asked = Sharing(releases.version_of(pooler.server_version), first.config, count, further)
+    planned_sharing = Sharing(releases.version_of(pooler.server_version), first.config, count, further)
     try:
-        asked.refuse_unfit()
+        planned_sharing.refuse_unfit()
     except Rejected as fault:
         raise IllegalTransition(str(fault)) from None
     folder = PurePosixPath(pooler_files.path_of(pooler, MAIN)).parent
-    lines = {str(folder / sharing.name_of(number)): asked.lines_of(number) for number in asked.further}
-    commands, note, keeps_clients = _steps(asked, online)
-    unit_name = f"{asked.stem}@.service"
+    lines = {
+        str(folder / sharing.name_of(number)): planned_sharing.lines_of(number) for number in planned_sharing.further
+    }
+    commands, note, keeps_clients = _steps(planned_sharing, online)
+    unit_name = f"{planned_sharing.stem}@.service"
     program = _program(first)
-    unit, by_hand = _unit(program, asked), _by_hand(first, program, asked, online)
-    return ProcessPlan(lines, asked.peers, unit_name, unit, commands, note, keeps_clients, program.user, by_hand)
+    unit, by_hand = _unit(program, planned_sharing), _by_hand(first, program, planned_sharing, online)
+    return ProcessPlan(
+        lines, planned_sharing.peers, unit_name, unit, commands, note, keeps_clients, program.user, by_hand
+    )
 
 
 def _steps(asked: Sharing, online: set[int]) -> tuple[tuple[str, ...], str, bool]:
@@ -136,9 +140,9 @@ def _program(first: Process) -> _Program:
 def _unit(program: _Program, asked: Sharing) -> str:
     """Return the template unit; it starts the program of the process that runs, as its user, in its folder."""
     folder = asked.folder_of("%i")
-    made = f"RuntimeDirectory={folder.removeprefix('/run/')}" if folder.startswith("/run/") else _made(folder)
+    directory = f"RuntimeDirectory={folder.removeprefix('/run/')}" if folder.startswith("/run/") else _made(folder)
     words = {"user": program.user, "program": program.path, "port": asked.port, "main": asked.main_there("%i")}
-    return UNIT.format(folder=made + (f"\nWorkingDirectory={program.folder}" if program.folder else ""), **words)
+    return UNIT.format(folder=directory + (f"\nWorkingDirectory={program.folder}" if program.folder else ""), **words)
 
 
 def _by_hand(first: Process, program: _Program, asked: Sharing, online: set[int]) -> tuple[str, ...]:

@@ -116,19 +116,19 @@ def known(pooler: Pooler) -> Iterator[tuple[list[Process], dict[str, str]]]:
             name = row["name"]
             if folder := process_sockets.leads_to(pooler, row):
                 try:
-                    one = _opened_at(pooler, stack, folder, row["pid"])
+                    process = _opened_at(pooler, stack, folder, row["pid"])
                 except PoolerUnreachable as error:
                     missing[name] = str(error)
                     continue
-                if _key_of(one) == _key(row):
-                    found.append(one)
+                if _key_of(process) == _key(row):
+                    found.append(process)
                     continue
             if row["state"] == ProcessState.ONLINE and row["pid"] is None:
                 elsewhere[_key(row)] = name
             elif row["state"] != ProcessState.STOPPED:
                 missing[name] = _("it does not answer")
         found += _tried(pooler, stack, elsewhere)
-        here = {_key_of(one) for one in found}
+        here = {_key_of(process) for process in found}
         missing |= {name: _("it does not answer") for key, name in elsewhere.items() if key not in here}
         if not found:
             raise PoolerUnreachable("; ".join(missing.values()))
@@ -141,19 +141,19 @@ def _tried(pooler: Pooler, stack: ExitStack, left: Collection[tuple[str, str]]) 
     for _number in range(process_search.TRIES * len(left)):
         if len(found) == len(left):
             break
-        one = _opened_at(pooler, stack)
-        if _key_of(one) in left and _key_of(one) not in found:
-            found[_key_of(one)] = one
+        process = _opened_at(pooler, stack)
+        if _key_of(process) in left and _key_of(process) not in found:
+            found[_key_of(process)] = process
         else:
-            one.console.close()
+            process.console.close()
     return list(found.values())
 
 
 def _opened_at(pooler: Pooler, stack: ExitStack, folder: str = "", pid: object = None) -> Process:
     """Open a console, over the socket of a process where it has one; `pid` is that of the last check."""
     opened = stack.enter_context(closing(console.open(pooler, host=folder)))
-    seen = process_sockets.pid_behind(pooler, opened) or pid if folder else None
-    return Process(opened, _config(opened), seen if isinstance(seen, int) else None, folder)
+    pid_behind = process_sockets.pid_behind(pooler, opened) or pid if folder else None
+    return Process(opened, _config(opened), pid_behind if isinstance(pid_behind, int) else None, folder)
 
 
 def _key(row: ProcessRow) -> tuple[str, str]:
@@ -227,8 +227,8 @@ def refuse_apart(processes: Sequence[Process], drafted: ConfigBuilder) -> None:
 def _missing(texts: Sequence[str], drafted: ConfigBuilder) -> list[str]:
     """Return the lines that include the panel's files, and that these texts lack; none where there are no texts."""
     included = ((SETTINGS, SETTINGS_INCLUDE), (DATABASES, INCLUDE))
-    wanted = [(file, line) for file, line in included if file in drafted.texts]
-    absent = [file for file, line in wanted if texts and not any(map(line.search, texts))]
+    drafted_includes = [(file, line) for file, line in included if file in drafted.texts]
+    absent = [file for file, line in drafted_includes if texts and not any(map(line.search, texts))]
     return [f"%include {drafted.folder}/{file}" for file in absent]
 
 

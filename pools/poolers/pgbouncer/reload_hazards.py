@@ -82,9 +82,9 @@ class Hazards:
                 ) % {"name": name, "file": operators_config.shortened(line.file), "user": user}
 
     def _leaving_one(self, connection: console.Console, wanted: list[Entry], contents: Files) -> set[str]:
-        shown = console.table(connection, "databases")
-        name, user = (shown.columns.index(column) for column in ("name", "force_user"))
-        forced = {row[name]: row[user] for row in shown.rows}
+        table = console.table(connection, "databases")
+        name, user = (table.columns.index(column) for column in ("name", "force_user"))
+        forced = {row[name]: row[user] for row in table.rows}
         pools, users = (console.rows(connection, word) for word in ("pools", "users"))
         leaving = database_entries.losing_their_user(forced, wanted)
         known = {str(row["name"]) for row in users}

@@ -66,8 +66,8 @@ class PgBouncerSession:
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
         further = processes.further_mains(self.pooler, self.processes)
-        ours = {*sharing.names_of(self.pooler), *sharing.panels_in(settled)}
-        disk = pooler_files.read(self.pooler, dict.fromkeys((*render.FILES, *further, *sorted(ours))))
+        process_files = {*sharing.names_of(self.pooler), *sharing.panels_in(settled)}
+        disk = pooler_files.read(self.pooler, dict.fromkeys((*render.FILES, *further, *sorted(process_files))))
         users = {str(row["name"]): row for one in self.processes for row in console.rows(one.console, "users")}
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
         if self.is_fetched:
@@ -128,8 +128,8 @@ class PgBouncerSession:
         else:
             where = local_process.no_trial(self.pooler, "pgbouncer", self.version_text)
         self._hazards.refuse_lockout()
-        wanted = self.reader.read(draft.texts[DATABASES])
-        leaving = self._hazards.leaving_first(wanted, {**drafted.disk, **draft.files})
+        entries = self.reader.read(draft.texts[DATABASES])
+        leaving = self._hazards.leaving_first(entries, {**drafted.disk, **draft.files})
         if self.is_fetched:
             fetched.refuse_two_reloads(leaving | drafted.rehashed, self.version_text)
         if draft.settings_changed:
@@ -161,10 +161,10 @@ class PgBouncerSession:
         old = pooler_files.read(self.pooler, render.FILES)
         contents = {**contents, **self._users_to_keep(contents)}
         databases = text_of(contents, DATABASES)
-        wanted = self.reader.read(databases)
-        leaving = self._hazards.leaving_first(wanted, {**old, **contents}) | self._drafted.rehashed
+        entries = self.reader.read(databases)
+        leaving = self._hazards.leaving_first(entries, {**old, **contents}) | self._drafted.rehashed
         if leaving:
-            staying = [entry for entry in wanted if entry.name not in leaving]
+            staying = [entry for entry in entries if entry.name not in leaving]
             users, peers = global_settings.users_of(databases), render.peers_of(databases)
             first = render.databases(staying, users, peers=peers).encode()
             pooler_files.replace(self.pooler, {**contents, DATABASES: first})
@@ -173,7 +173,7 @@ class PgBouncerSession:
         pooler_files.replace(self.pooler, contents)
         self._reload()
         self.written = {**old, **contents}
-        for note in self._hazards.kept_until_restart(wanted, old):
+        for note in self._hazards.kept_until_restart(entries, old):
             progress.step("noted", note)
         if _server_tls(self.written) != _server_tls(old):
             for one in self.processes:  # a connection keeps the encryption that it was made with
@@ -190,13 +190,13 @@ class PgBouncerSession:
         """Require that SHOW matches the files and that the console admits its admin."""
         if self.is_fetched:
             self.written = contents
-        wanted = self.reader.read(text_of(contents, DATABASES))
+        entries = self.reader.read(text_of(contents, DATABASES))
         operators = self._drafted.operators
-        gone = self.names - {entry.name for entry in wanted} - operators.entries.keys()
+        gone = self.names - {entry.name for entry in entries} - operators.entries.keys()
         for one in self.processes:
             with processes.named(self.processes, one):
-                shown = console.table(one.console, "databases")
-                verify.read_back(shown, wanted, () if operators.serves_any else gone)
+                table = console.table(one.console, "databases")
+                verify.read_back(table, entries, () if operators.serves_any else gone)
                 self._read_back_program(one, contents)
         try:
             console.open(self.pooler).close()
@@ -238,12 +238,12 @@ class PgBouncerSession:
 
     def restarts_needed(self) -> list[WaitingSetting]:
         """List settings whose value in the files waits for a restart."""
-        wanted = global_settings.written(text_of(self.written, SETTINGS))
+        written = global_settings.written(text_of(self.written, SETTINGS))
         touched = {str(one["name"]) for one in self.pooler.needs_restart}
         touched |= global_settings.written(self._drafted.settled.get(SETTINGS, "")).keys()
         own = self._drafted.operators.reading.values("pgbouncer")
         return global_settings.restarts_needed(
-            console.rows(self.connection, "config"), wanted, own, touched, self.version
+            console.rows(self.connection, "config"), written, own, touched, self.version
         )
 
     @property
@@ -268,17 +268,17 @@ class PgBouncerSession:
 
     def _read_back_program(self, process: Process, contents: Files) -> None:
         connection, databases = process.console, text_of(contents, DATABASES)
-        wanted = sharing.of_process(self.pooler, process.name, global_settings.written(text_of(contents, SETTINGS)))
+        expected = sharing.of_process(self.pooler, process.name, global_settings.written(text_of(contents, SETTINGS)))
         users = global_settings.users_of(databases)
-        faults = global_settings.faults(console.rows(connection, "config"), wanted, self.version)
+        faults = global_settings.faults(console.rows(connection, "config"), expected, self.version)
         if render.peers_of(databases):
             faults += sharing.peer_faults(console.rows(connection, "peers"), databases)
         if users:
             faults += global_settings.user_faults(console.rows(connection, "users"), users)
-        if not faults and (pem := presented_certificate.given(contents, wanted)):
+        if not faults and (pem := presented_certificate.given(contents, expected)):
             faults += presented_certificate.faults(self.pooler, pem)
         elif faults:
-            faults += self._causes(wanted)
+            faults += self._causes(expected)
         if faults:
             raise Rejected(_("after RELOAD: %(faults)s") % {"faults": "; ".join(faults)}, settings=True)
 
@@ -354,20 +354,22 @@ class PgBouncerSession:
         """Return the operator's part; its entries are listed only where a new pool could clash with one."""
         texts = {name: text_of(drafting.disk, name) for name in (DATABASES, SETTINGS)}
         reading = operators_config.of_folder(self.pooler, drafting.main, texts, drafting.folder)
-        asked = {pool.name for pool in drafting.pool_set.others if not stays(pool)} - self.names
-        shown = {str(row["name"]): row for row in console.rows(self.connection, "databases")} if asked else {}
+        unknown_names = {pool.name for pool in drafting.pool_set.others if not stays(pool)} - self.names
+        rows_by_name = (
+            {str(row["name"]): row for row in console.rows(self.connection, "databases")} if unknown_names else {}
+        )
         # an entry that was written into the panel's own file by hand is adopted as the pool of its name
-        adopted = operators_config.names_in(texts[DATABASES]) if asked else ()
+        adopted = operators_config.names_in(texts[DATABASES]) if unknown_names else ()
         return Operators(
-            reading, shown, frozenset({*self.names, *adopted}), str(drafting.config.get("auth_user") or "")
+            reading, rows_by_name, frozenset({*self.names, *adopted}), str(drafting.config.get("auth_user") or "")
         )
 
     def _remember_names(self, drafting: ConfigBuilder, trust_disk: bool) -> None:
         """Remember the names that an apply may remove; raises `Rejected` for another panel's pools."""
         on_disk = self.reader.read(text_of(drafting.disk, DATABASES))
         unknown = {entry.pool: entry.name for entry in on_disk if entry.pool not in drafting.before}
-        ours = {pool.key for pool in self.pooler.pools.filter(pk__in=list(unknown)).only("pk")}
-        strangers = sorted(name for key, name in unknown.items() if key not in ours)
+        pool_keys = {pool.key for pool in self.pooler.pools.filter(pk__in=list(unknown)).only("pk")}
+        strangers = sorted(name for key, name in unknown.items() if key not in pool_keys)
         if strangers and trust_disk:
             raise Rejected(
                 _(

@@ -124,12 +124,12 @@ def of_process(pooler: Pooler, name: str, wanted: Mapping[str, str]) -> dict[str
 
 def peer_faults(rows: Iterable[Mapping[str, object]], databases: str) -> list[str]:
     """List how SHOW PEERS differs from the section of a pooldeck.ini."""
-    wanted = {number: f"{host} {port}" for number, host, port in PEER.findall(render.peers_of(databases))}
+    expected = {number: f"{host} {port}" for number, host, port in PEER.findall(render.peers_of(databases))}
     live = {str(row["peer_id"]): f"{row['host']} {row['port']}" for row in rows}
-    if live == wanted:
+    if live == expected:
         return []
     text = _("the pooler has the peers %(live)s, not %(wanted)s")
-    return [text % {"live": ", ".join(sorted(live)) or _("none"), "wanted": ", ".join(sorted(wanted)) or _("none")}]
+    return [text % {"live": ", ".join(sorted(live)) or _("none"), "wanted": ", ".join(sorted(expected)) or _("none")}]
 
 
 @dataclass(frozen=True)

@@ -46,22 +46,22 @@ def read(pooler: Pooler) -> list[FoundEntry]:
     The entry `*`, and which entries it made, the files of a managed one tell, where a worker on its host has them. The
     console lists no `*`; it proves that there is one by the unused databases that this made.
     """
-    shown = _of_each_process(pooler)
-    rows, opened = shown.databases[0], Counter[str]()
-    for row in chain.from_iterable(shown.databases):
+    tables = _of_each_process(pooler)
+    rows, opened = tables.databases[0], Counter[str]()
+    for row in chain.from_iterable(tables.databases):
         opened[str(row["name"])] += number(row.get("current_connections"))
     operators = _operators(pooler, rows) if pooler.has_files_at_checks else Operators()
     named = {*operators.entries, *operators.panels}
     found = [
         replace(
-            _entry(row, shown),
+            _entry(row, tables),
             connections=opened[str(row["name"])],
             automatic=row["name"] not in named and operators.is_automatic(row),
         )
         for row in rows
         if row["name"] != OWN
     ]
-    return [*_fallback(operators, shown), *found]
+    return [*_fallback(operators, tables), *found]
 
 
 def _of_each_process(pooler: Pooler) -> ConsoleState:
@@ -70,8 +70,8 @@ def _of_each_process(pooler: Pooler) -> ConsoleState:
             rows = console.rows(connection, "databases")
             return ConsoleState([rows], _config(connection), _resolved(connection), _unused_automatic(connection))
     with processes.known(pooler) as (found, _missing):
-        shown = [console.rows(one.console, "databases") for one in found]
-        return ConsoleState(shown, found[0].config, _resolved(found[0].console))
+        tables = [console.rows(one.console, "databases") for one in found]
+        return ConsoleState(tables, found[0].config, _resolved(found[0].console))
 
 
 def _unused_automatic(connection: console.Console) -> int:

@@ -29,11 +29,11 @@ def sample(pooler: Pooler) -> ConsoleSample:
         with console.open(pooler) as connection:
             return _sample(_shown(connection))
     with processes.known(pooler) as (found, missing):
-        shown = [_shown(one.console) for one in found]
-    rows = {word: process_sums.summed(word, [one[word] for one in shown]) for word in NAMED_BY}
-    each = [process_sums.figures_of(one.name, one.pid, own["pools"]) for one, own in zip(found, shown, strict=True)] + [
-        ProcessFigures(name, error=why) for name, why in missing.items()
-    ]
+        answers = [_shown(one.console) for one in found]
+    rows = {word: process_sums.summed(word, [one[word] for one in answers]) for word in NAMED_BY}
+    each = [
+        process_sums.figures_of(one.name, one.pid, own["pools"]) for one, own in zip(found, answers, strict=True)
+    ] + [ProcessFigures(name, error=why) for name, why in missing.items()]
     return _sample(rows, sorted(each, key=attrgetter("name")))
 
 

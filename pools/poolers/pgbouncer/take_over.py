@@ -173,10 +173,10 @@ class RunningPgBouncer:
 
 def as_taken(pooler: Pooler, config_file: str) -> Pooler:
     """Return a copy of a pooler's record, unsaved, as it is once its main file is taken over."""
-    taken = copy.copy(pooler)
-    taken.config_file, taken.config_dir = config_file, str(PurePosixPath(config_file).parent)
-    taken.file_paths = {MAIN: config_file, DATABASES: f"{taken.config_dir}/{DATABASES}"}
-    return taken
+    copied = copy.copy(pooler)
+    copied.config_file, copied.config_dir = config_file, str(PurePosixPath(config_file).parent)
+    copied.file_paths = {MAIN: config_file, DATABASES: f"{copied.config_dir}/{DATABASES}"}
+    return copied
 
 
 def inspect(pooler: Pooler, found: Sequence[Process], config_file: str) -> RunningPgBouncer:
@@ -238,8 +238,8 @@ def answers(running: RunningPgBouncer, known: Mapping[str, EntryLogin] | None = 
         entries = {name: line for name, line in entries.items() if name in known and not known[name].error}
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="take-over") as threads:
         roles = {name: [known[name]] if known else _roles(running, line) for name, line in entries.items()}
-        asked = {name: threads.submit(_first_answer, running.pooler, name, roles[name]) for name in entries}
-        return {name: one.result() for name, one in asked.items()}
+        futures = {name: threads.submit(_first_answer, running.pooler, name, roles[name]) for name in entries}
+        return {name: one.result() for name, one in futures.items()}
 
 
 def without(text: str, places: Iterable[ConfigLine]) -> str:

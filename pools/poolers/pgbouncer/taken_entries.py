@@ -47,14 +47,19 @@ def edited(before: Entry, pool: Pool, config: Config, version: Version, known: L
     Raises `Rejected` where the password of its user is not known.
     """
     pairs = {key: bare or inside.replace("''", "'") for key, inside, bare in LOOSE_PAIR.findall(before.kept)}
-    wanted = {**pairs, **_changed(pairs, before, pool, config), **_login(pairs, pool, known), **_route(pool, known)}
+    edited_pairs = {
+        **pairs,
+        **_changed(pairs, before, pool, config),
+        **_login(pairs, pool, known),
+        **_route(pool, known),
+    }
     if before.user and not pool.user:
-        wanted = {key: value for key, value in wanted.items() if key not in ("user", "password")}
+        edited_pairs = {key: value for key, value in edited_pairs.items() if key not in ("user", "password")}
     own = {releases.key_in(name, version): values.text_of(value) for name, value in pool.settings.items()}
     if settings_of(own) != settings_of(pairs):
-        wanted = {key: value for key, value in wanted.items() if key not in SETTINGS} | own
-    text = " ".join(f"{key}={quoted(value)}" for key, value in wanted.items())
-    return database_entries.of_kept(pool.key, pool.name, before.kept if wanted == pairs else text)
+        edited_pairs = {key: value for key, value in edited_pairs.items() if key not in SETTINGS} | own
+    text = " ".join(f"{key}={quoted(value)}" for key, value in edited_pairs.items())
+    return database_entries.of_kept(pool.key, pool.name, before.kept if edited_pairs == pairs else text)
 
 
 def _changed(pairs: Mapping[str, str], before: Entry, pool: Pool, config: Config) -> dict[str, str]:

@@ -70,8 +70,8 @@ def _hidden(user: str, operators: Operators, config: Mapping[str, str], version:
         "files": ", ".join(map(shortened, unread)),
         "why": "; ".join(dict.fromkeys(unread.values())),
     }
-    if shown := _shown(operators.shown_users[user], config, version):
-        params["limits"] = ", ".join(f"{name} {value}" for name, value in shown.items())
+    if limits := _shown(operators.shown_users[user], config, version):
+        params["limits"] = ", ".join(f"{name} {value}" for name, value in limits.items())
         text = _(
             "PgBouncer has limits for %(user)s already, which the panel never wrote (%(limits)s): change them in "
             "%(files)s, which can't be read from here (%(why)s)"

@@ -152,14 +152,14 @@ def find_verifiers(
     log in with.
     """
     found, in_clear = dict(live.of), {}
-    wanted: dict[Cluster, set[str]] = {}
+    by_cluster: dict[Cluster, set[str]] = {}
     for pool in pools:
         if pool.user and (why := _why_in_clear(homes.get(pool.user, set()))):
             in_clear[pool.user] = why
             found.pop(pool.user, None)
         elif pool.user:
-            wanted.setdefault(pool.cluster, set()).add(pool.user)
-    for cluster, roles in wanted.items():
+            by_cluster.setdefault(pool.cluster, set()).add(pool.user)
+    for cluster, roles in by_cluster.items():
         for role, (verifier, why) in _ask(cluster, sorted(roles)).items():
             if verifier and verifier != live.of.get(role) and not fits(verifier, passwords.get(role, "")):
                 verifier, why = (

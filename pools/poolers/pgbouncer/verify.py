@@ -214,11 +214,11 @@ def _values(entry: Entry) -> tuple[object, ...]:
 
 def _of_kept(entry: Entry) -> dict[str, object]:
     """Return the values of the columns that the line of an entry that was taken over determines."""
-    wanted: dict[str, object] = {"port": entry.port, "database": entry.database, "force_user": entry.user or None}
+    expected: dict[str, object] = {"port": entry.port, "database": entry.database, "force_user": entry.user or None}
     stated = {"host": entry.host, "pool_size": entry.size, "pool_mode": entry.mode}
     if most := entry.settings.get("max_db_connections"):
         stated["max_connections"] = int(most)
-    return wanted | {column: value for column, value in stated.items() if value}
+    return expected | {column: value for column, value in stated.items() if value}
 
 
 def _difference(row: Mapping[str, object] | None, entry: Entry) -> str:

@@ -21,16 +21,18 @@ def reload(pooler: Pooler, behind: Collection[str]) -> frozenset[str]:
     Told is who waits before the reload and a moment after it, and served nobody in between.
     Raises `PoolerUnreachable`, `Rejected`.
     """
-    left = frozenset(behind)
+    not_reloaded = frozenset(behind)
     for _ in range(MOST_RELOADS):
         before = pcp.children(pooler)
-        left &= before.keys()
-        if not any(before[child].waits for child in left):
+        not_reloaded &= before.keys()
+        if not any(before[child].waits for child in not_reloaded):
             break
         pcp.reload_config(pooler)
         time.sleep(SIGNALED_S)
         after = pcp.children(pooler)
-        left = frozenset(
-            child for child in left if child in after and not (before[child].waits and before[child] == after[child])
+        not_reloaded = frozenset(
+            child
+            for child in not_reloaded
+            if child in after and not (before[child].waits and before[child] == after[child])
         )
-    return left
+    return not_reloaded

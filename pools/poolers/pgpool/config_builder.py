@@ -44,11 +44,11 @@ class ConfigBuilder:
                 % {"config_dir": self.pooler.config_dir, "main": MAIN}
             )
         before = {one.pool: one for one in hba_access.read(settled.get(HBA, ""))}
-        wanted = self._accesses(before)
+        accesses = self._accesses(before)
         cluster = self._cluster()
         below = {
-            PASSWD: render.passwords(self._secrets(wanted, cluster)),
-            HBA: render.admissions(wanted, self.pooler.admin_user, self._rules()),
+            PASSWD: render.passwords(self._secrets(accesses, cluster)),
+            HBA: render.admissions(accesses, self.pooler.admin_user, self._rules()),
             PCP: self._pcp_login(),
             MAIN: self._settings(cluster),
         }
@@ -190,15 +190,15 @@ class ConfigBuilder:
         """Return uploaded files by name while they are pending, else those of the last revision."""
         if self.pooler.settings_state != PoolState.PENDING:
             return {name: self.settled[name] for name in GIVEN if name in self.settled}
-        given = {one.setting: one.content for one in self.pooler.given_files.all()}
-        return {name: given[setting] for name, setting in GIVEN.items() if setting in given}
+        uploads = {one.setting: one.content for one in self.pooler.given_files.all()}
+        return {name: uploads[setting] for name, setting in GIVEN.items() if setting in uploads}
 
     def _rules(self) -> str:
         """Return given lines of pool_hba.conf while they are pending, else those of the last revision."""
         if self.pooler.settings_state != PoolState.PENDING:
             return render.given_rules(self.settled.get(HBA, ""))
-        given = self.pooler.given_files.filter(setting=RULES).first()
-        return given.content if given else ""
+        rules_file = self.pooler.given_files.filter(setting=RULES).first()
+        return rules_file.content if rules_file else ""
 
     def _paths(self) -> Settings:
         """Return the paths of the uploaded files."""

@@ -35,9 +35,9 @@ class Access:
 
 def of_pool(pool: Pool) -> Access:
     """Return the rules that a pool asks for; raises `Rejected` where Pgpool-II would misread them."""
-    for what, value in (("database", pool.database), ("user", pool.user)):
+    for field, value in (("database", pool.database), ("user", pool.user)):
         if value and (problem := name_problem(value)):
-            params = {"field": what, "pool": pool, "problem": problem}
+            params = {"field": field, "pool": pool, "problem": problem}
             raise Rejected(_("%(field)s of pool %(pool)s: %(problem)s") % params, pool.pk)
     return Access(pool.pk, pool.database, pool.user)
 

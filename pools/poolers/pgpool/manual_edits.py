@@ -27,19 +27,21 @@ KNOWN: dict[str, Setting] = {setting.name: setting for setting in CATALOG}
 
 def adoption(settled: Texts, found: Texts) -> Adoption:
     """Return the changes of records that the edits in `found` ask for; `settled` is the last applied revision."""
-    made = Adoption()
+    adopted = Adoption()
     for name, adopt in PARTS.items():
         before, after = (render.lasting(texts.get(name, "")) for texts in (settled, found))
         if before == after:
             continue
         if render.MARK in found.get(name, ""):
-            adopt(made, before, after, found[name].partition(render.MARK)[0].count("\n") + 1)
+            adopt(adopted, before, after, found[name].partition(render.MARK)[0].count("\n") + 1)
         else:
-            made.refuse(name, 0, _("the panel's mark was removed, and all below it is the panel's: restore it"))
+            adopted.refuse(name, 0, _("the panel's mark was removed, and all below it is the panel's: restore it"))
     for name, setting in GIVEN.items():
         if found.get(name, "") != settled.get(name, ""):
-            made.refuse(name, 0, _("give the file itself (%(setting)s), on the settings page") % {"setting": setting})
-    return made
+            adopted.refuse(
+                name, 0, _("give the file itself (%(setting)s), on the settings page") % {"setting": setting}
+            )
+    return adopted
 
 
 def _adopt_settings(made: Adoption, before: str, after: str, offset: int) -> None:
@@ -79,7 +81,7 @@ def _as_stored(setting: Setting, value: str) -> str:
 
 
 def _adopt_rules(made: Adoption, before: str, after: str, offset: int) -> None:
-    own, _mark, given = before.partition(render.GIVEN_RULES)
+    own, _mark, uploaded = before.partition(render.GIVEN_RULES)
     panels = {line for _, line in _lines(own, 0)}
     lines = _lines(after, offset)
     added = [(number, line) for number, line in lines if line not in panels]
@@ -92,7 +94,7 @@ def _adopt_rules(made: Adoption, before: str, after: str, offset: int) -> None:
                 _("the panel's rules come before given ones: move it below them, or write it above the panel's mark"),
             )
     _adopt_missing(made, hba_access.read(own), panels - {line for _, line in lines}, [line for _, line in added])
-    if [line for _, line in added] == [line for _, line in _lines(given, 0)]:
+    if [line for _, line in added] == [line for _, line in _lines(uploaded, 0)]:
         return
     if added:
         made.given[RULES] = "".join(f"{line}\n" for _, line in added)

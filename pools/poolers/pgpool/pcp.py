@@ -81,10 +81,10 @@ def _command(pooler: Pooler, kind: bytes, text: bytes) -> None:
 def _children(pooler: Pooler, connection: socket.socket) -> Iterator[tuple[str, Child]]:
     """Out of messages with a word for each column of SHOW POOL_POOLS, several for one child."""
     while True:
-        what, *words = _expect(pooler, connection, PROCESSES.lower()).split(b"\0")
-        if what == OVER:
+        kind, *words = _expect(pooler, connection, PROCESSES.lower()).split(b"\0")
+        if kind == OVER:
             return
-        if what == OF_CHILD:
+        if kind == OF_CHILD:
             process, started, served, *others = words  # the state is the 17th of 4.3; 4.6 and 4.7 have more after it
             # The answer reads "2026-11-22 18:55:27 (4:59 before process restarting)".
             since = started.partition(b" (")[0]

@@ -207,7 +207,7 @@ def reload_changes(pooler: Pooler, version: Version, texts: Mapping[str, str]) -
     with sql.open(pooler) as opened:
         live = sql.settings(opened)
     known = settings_catalog.by_name(version)
-    ours = render.values_in(render.ours(main))
-    own = {name: value for name, value in render.values_in(main).items() if name not in ours and name in known}
+    panels = render.values_in(render.ours(main))
+    own = {name: value for name, value in render.values_in(main).items() if name not in panels and name in known}
     for name, (now, wanted) in verify.differences(live, own, known).items():
         yield settings_schema.changed_by(name, now, wanted, by_restart=verify.waits_for_restart(name, known))

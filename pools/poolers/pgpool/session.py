@@ -160,9 +160,9 @@ class PgpoolSession:
 
     def _attach_new(self, contents: Files, progress: Progress) -> None:
         """Attach backends that are new after a reload: they are down until then."""
-        wanted = {str(one.number) for one in backends.read(_text(contents, MAIN))}
+        numbers = {str(one.number) for one in backends.read(_text(contents, MAIN))}
         known = {name for name in self.live if name.startswith("backend_hostname")}
-        new = {number for number in wanted if f"backend_hostname{number}" not in known}
+        new = {number for number in numbers if f"backend_hostname{number}" not in known}
         deadline = time.monotonic() + UP_WITHIN_S
         while new:
             nodes = _retry_until_up(lambda: sql.show(self.pooler, "pool_nodes"))

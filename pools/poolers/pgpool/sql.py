@@ -117,8 +117,8 @@ def version(session: Session) -> str:
 
 def others(pools: Rows, admin_user: str) -> Rows:
     """SHOW POOL_POOLS without one child that serves the panel's login: the session that asked, most of the time."""
-    mine = [row for row in pools if (row["database"], row["username"]) == (DATABASE, admin_user) and _is_taken(row)]
-    return [row for row in pools if row not in mine or row["pool_pid"] != mine[0]["pool_pid"]]
+    own_rows = [row for row in pools if (row["database"], row["username"]) == (DATABASE, admin_user) and _is_taken(row)]
+    return [row for row in pools if row not in own_rows or row["pool_pid"] != own_rows[0]["pool_pid"]]
 
 
 def figures(pools: Rows) -> dict[str, PoolFigures]:
@@ -128,11 +128,11 @@ def figures(pools: Rows) -> dict[str, PoolFigures]:
         name = str(row["database"] or "")
         if not name or str(row["backend_id"]) != "0":
             continue
-        other, taken = found.get(name, PoolFigures()), _is_taken(row)
+        other, is_taken = found.get(name, PoolFigures()), _is_taken(row)
         found[name] = PoolFigures(
-            cl_active=other.cl_active + taken,
-            sv_active=other.sv_active + taken,
-            sv_idle=other.sv_idle + (not taken),
+            cl_active=other.cl_active + is_taken,
+            sv_active=other.sv_active + is_taken,
+            sv_idle=other.sv_idle + (not is_taken),
         )
     return found
 
@@ -142,8 +142,8 @@ def entries(session: Session, admin_user: str) -> list[FoundEntry]:
 
     Raises `PoolerUnreachable`.
     """
-    shown = settings(session)
-    children, kept = (int(shown[name]) if shown.get(name, "").isdigit() else 0 for name in CAPACITY)
+    settings_now = settings(session)
+    children, kept = (int(settings_now[name]) if settings_now.get(name, "").isdigit() else 0 for name in CAPACITY)
     host, port = _primary(rows(session, "pool_nodes"))
     found = figures(others(rows(session, "pool_pools"), admin_user))
     listed = []
