@@ -148,10 +148,10 @@ def _sealed() -> Iterator[tuple[str, str, str]]:
         yield f"the password of {kind} {server}", server.sealed_admin_password, server.secret_owner
     for known in RolePassword.objects.select_related("cluster"):
         yield f"the password of role {known.role} of {known.cluster}", known.sealed_password, known.secret_owner
-    for given in PoolerFile.objects.select_related("pooler"):
-        yield f"{given.setting} of pooler {given.pooler}", given.sealed_content, given.secret_owner
-    for taken in TakeOver.objects.exclude(sealed_originals="").select_related("pooler"):
-        yield f"the original files of pooler {taken.pooler}", taken.sealed_originals, taken.secret_owner
+    for file in PoolerFile.objects.select_related("pooler"):
+        yield f"{file.setting} of pooler {file.pooler}", file.sealed_content, file.secret_owner
+    for take_over in TakeOver.objects.exclude(sealed_originals="").select_related("pooler"):
+        yield f"the original files of pooler {take_over.pooler}", take_over.sealed_originals, take_over.secret_owner
 
 
 def _opens(sealed: str, owner: str) -> bool:

@@ -79,8 +79,8 @@ class Api:
 
     def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 (JSON; who asks knows its record)
         """GET; `query` becomes the query string, without what is empty."""
-        given = {name: value for name, value in query.items() if value not in ("", None)}
-        return self._send("GET", f"{path}?{urllib.parse.urlencode(given)}" if given else path)
+        parameters = {name: value for name, value in query.items() if value not in ("", None)}
+        return self._send("GET", f"{path}?{urllib.parse.urlencode(parameters)}" if parameters else path)
 
     def waited_for(self, path: str) -> Any:  # noqa: ANN401 (as `get`)
         """GET once it has settled, or after `WAIT_S`; poll instead while the panel has no place for one who waits."""

@@ -41,8 +41,8 @@ class Answer:
 
 def answers() -> Iterator[Answer]:
     """Yield all answers; a part that does not answer is an answer too."""
-    for asked in QUESTIONS:
-        yield from asked()
+    for question in QUESTIONS:
+        yield from question()
 
 
 def _versions() -> Iterator[Answer]:
@@ -79,9 +79,9 @@ def _schema() -> Iterator[Answer]:
 
 
 def _database_version() -> str:
-    asked = "SHOW server_version" if connection.vendor == "postgresql" else "SELECT sqlite_version()"
+    statement = "SHOW server_version" if connection.vendor == "postgresql" else "SELECT sqlite_version()"
     with connection.cursor() as cursor:
-        cursor.execute(asked)
+        cursor.execute(statement)
         return f"{connection.vendor} {cursor.fetchone()[0]}"
 
 

@@ -29,12 +29,12 @@ class TokenViewSet(
     @extend_schema(request=TokenSerializer, responses={201: NewTokenSerializer})
     def create(self, request: Request) -> Response:
         """Create a token for yourself; `token` is in this response only."""
-        asked = self.get_serializer(data=request.data)
-        asked.is_valid(raise_exception=True)
-        values = asked.validated_data
+        serializer = self.get_serializer(data=request.data)
+        serializer.is_valid(raise_exception=True)
+        values = serializer.validated_data
         text = ApiToken.objects.issue(person(request.user), values["name"], values["scopes"], values.get("expires_at"))
-        made = ApiToken.objects.select_related("user").get(digest=digest(text))
-        answer = NewTokenSerializer(made, context={**self.get_serializer_context(), "text": text})
+        token = ApiToken.objects.select_related("user").get(digest=digest(text))
+        answer = NewTokenSerializer(token, context={**self.get_serializer_context(), "text": text})
         return Response(answer.data, status=status.HTTP_201_CREATED)
 
     def perform_destroy(self, instance: ApiToken) -> None:

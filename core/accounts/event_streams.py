@@ -72,13 +72,13 @@ async def _review() -> None:
     """Look up which credentials have ended, for all streams at once, until none is open."""
     while _open:
         await asyncio.sleep(REVIEW_EVERY_S)
-        held = set(_open.values())
+        streams = set(_open.values())
         try:
-            found = await sync_to_async(_in_own_connection, thread_sensitive=False)(credentials.ended, held)
+            found = await sync_to_async(_in_own_connection, thread_sensitive=False)(credentials.ended, streams)
         except Error as error:
             logger.warning("can't check the credentials of event streams: %s", error)
             continue
-        _ended.intersection_update(held)
+        _ended.intersection_update(streams)
         _ended.update(found)
 
 

@@ -52,8 +52,8 @@ def token_list(request: HttpRequest) -> HttpResponse:
     form = TokenForm(user, request.POST)
     if not form.is_valid():
         return page_of_tokens(request, form, status=422)
-    made = ApiToken.objects.issue(user, form.cleaned_data["name"], form.cleaned_data["scopes"], form.expires_at())
-    return page_of_tokens(request, TokenForm(user), made)
+    token = ApiToken.objects.issue(user, form.cleaned_data["name"], form.cleaned_data["scopes"], form.expires_at())
+    return page_of_tokens(request, TokenForm(user), token)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

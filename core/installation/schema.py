@@ -18,8 +18,8 @@ def unknown_migrations() -> list[str]:
     """Return the migrations of the metadata database that this release does not know: a newer one made them."""
     labels = {config.label for config in apps.get_app_configs()}
     applied = MigrationRecorder(connection).applied_migrations()
-    ours = {f"{app}.{name}" for app, name in applied if app in labels}
-    return sorted(ours - known_migrations())
+    applied_here = {f"{app}.{name}" for app, name in applied if app in labels}
+    return sorted(applied_here - known_migrations())
 
 
 def row_counts(tables: list[str]) -> dict[str, int]:

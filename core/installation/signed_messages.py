@@ -20,8 +20,8 @@ CLOCKS_DIFFER_BY = timedelta(minutes=10)
 def give_expiry(body: dict[str, object]) -> None:
     """Let a message of Celery's first protocol, before it is signed, expire within its lifetime."""
     latest = datetime.now(UTC) + LIFETIME
-    given = body.get("expires")
-    if not given or datetime.fromisoformat(str(given)) > latest:
+    expiry = body.get("expires")
+    if not expiry or datetime.fromisoformat(str(expiry)) > latest:
         body["expires"] = latest.isoformat()
 
 

@@ -106,8 +106,8 @@ def refusal_of(host: str, port: int, found: list[str], *, database: bool = False
 
 def _refusal_sentence(address: str, port: int, *, is_host: bool, database: bool) -> Promise | None:
     """Return the sentence for a forbidden address, to be filled in with host and address."""
-    given = ipaddress.ip_address(address.partition("%")[0])
-    plain = getattr(given, "ipv4_mapped", None) or given
+    ip_address = ipaddress.ip_address(address.partition("%")[0])
+    plain = getattr(ip_address, "ipv4_mapped", None) or ip_address
     if str(plain) in METADATA or plain.is_link_local:
         return IS_METADATA if is_host else LEADS_TO_METADATA
     if plain.is_multicast or plain.is_unspecified or (plain.is_reserved and not plain.is_loopback):

@@ -13,7 +13,7 @@ def poll(read: Callable[[], tuple[bool, Found]], seconds: float) -> Found:
     deadline, pause = time.monotonic() + seconds, FIRST_PAUSE_S
     while True:
         has_settled, found = read()
-        if has_settled or (left := deadline - time.monotonic()) <= 0:
+        if has_settled or (seconds_left := deadline - time.monotonic()) <= 0:
             return found
-        time.sleep(min(pause, left))
+        time.sleep(min(pause, seconds_left))
         pause = min(pause * 1.2, LONGEST_PAUSE_S)

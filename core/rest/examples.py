@@ -76,8 +76,8 @@ def _of_request(maker: "_Maker", name: str, schema: Mapping[str, Any]) -> dict[s
 def _of_response(maker: "_Maker", name: str, schema: Mapping[str, Any]) -> object:
     if name in maker.examples.responses:
         return maker.examples.responses[name]
-    made = maker.made(schema, hidden=READ)
-    return {**made, **maker.examples.changes.get(name, {})} if isinstance(made, dict) else made
+    example = maker.made(schema, hidden=READ)
+    return {**example, **maker.examples.changes.get(name, {})} if isinstance(example, dict) else example
 
 
 @dataclass(frozen=True)
@@ -96,8 +96,8 @@ class _Maker:
             if key in schema:
                 return self.made(schema[key][0], hidden=hidden, component=component)
         if schema.get("type") == "object":
-            shown = (one for one in schema.get("properties", {}).items() if not one[1].get(hidden))
-            return {name: self._of_property(name, one, hidden, component) for name, one in shown}
+            properties = (one for one in schema.get("properties", {}).items() if not one[1].get(hidden))
+            return {name: self._of_property(name, one, hidden, component) for name, one in properties}
         if schema.get("type") == "array":
             return [self.made(schema["items"], hidden=hidden)]
         return _simple(schema)

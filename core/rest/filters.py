@@ -40,9 +40,9 @@ class ListSearch(SearchFilter):
 
     def get_search_terms(self, request: Request) -> list[str]:
         """Return the search terms; 400 for too many, since each is compared with every field."""
-        asked = request.query_params.get(self.search_param, "")
+        search = request.query_params.get(self.search_param, "")
         terms: list[str] = super().get_search_terms(request)
-        if len(terms) > SEARCH_WORDS or len(asked) > SEARCH_CHARACTERS:
+        if len(terms) > SEARCH_WORDS or len(search) > SEARCH_CHARACTERS:
             detail = _(
                 "search takes at most %(most_words)d words and %(most_characters)d characters: "
                 "%(words)d words with %(characters)d characters were given"
@@ -50,7 +50,7 @@ class ListSearch(SearchFilter):
                 "most_words": SEARCH_WORDS,
                 "most_characters": SEARCH_CHARACTERS,
                 "words": len(terms),
-                "characters": len(asked),
+                "characters": len(search),
             }
             raise ValidationError({self.search_param: [detail]})
         return terms

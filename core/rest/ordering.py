@@ -13,5 +13,5 @@ class StableOrdering(OrderingFilter):
     """Orders by `ordering`, else as the model does; the primary key breaks ties, so that no row is on two pages."""
 
     def get_ordering(self, request: Request, queryset: QuerySet[Model], view: APIView) -> Sequence[Any]:
-        asked: Sequence[Any] | None = super().get_ordering(request, queryset, view)
-        return [*(asked or queryset.model._meta.ordering or ()), "pk"]
+        ordering: Sequence[Any] | None = super().get_ordering(request, queryset, view)
+        return [*(ordering or queryset.model._meta.ordering or ()), "pk"]

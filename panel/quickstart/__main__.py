@@ -100,8 +100,8 @@ def set_up_django(home: Home) -> None:
 def raise_open_file_limit() -> None:
     """Raise the soft limit of open files: the usual 1024 is too low for a PgBouncer with 1000 clients."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, wanted), hard))
+    limit = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, limit), hard))
 
 
 def main() -> int:

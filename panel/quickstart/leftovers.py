@@ -25,11 +25,11 @@ def clear(data_directory: Path) -> None:
     """
     lock = data_directory / "postmaster.pid"
     deadline = time.monotonic() + ENDS_WITHIN_S
-    while left := working_in(data_directory):
-        if postmaster_of(lock) not in left:
-            _kill(left)
+    while pids := working_in(data_directory):
+        if postmaster_of(lock) not in pids:
+            _kill(pids)
         if time.monotonic() > deadline:
-            raise ProgramFailed(f"a PostgreSQL runs in {data_directory} (pid {min(left)}): stop it first")
+            raise ProgramFailed(f"a PostgreSQL runs in {data_directory} (pid {min(pids)}): stop it first")
         time.sleep(0.05)
     lock.unlink(missing_ok=True)
 
@@ -53,10 +53,10 @@ def is_stopping(lock: Path) -> bool:
 
 def working_in(folder: Path) -> set[int]:
     """Return the pids of a PostgreSQL with this data directory, which is the working directory of each."""
-    wanted, pids = folder.resolve(), set()
+    resolved, pids = folder.resolve(), set()
     for process in Path("/proc").glob("[0-9]*"):
         try:
-            if (process / "cwd").readlink() == wanted and (process / "exe").readlink().name.startswith("postgres"):
+            if (process / "cwd").readlink() == resolved and (process / "exe").readlink().name.startswith("postgres"):
                 pids.add(int(process.name))
         except OSError:  # it has ended, or belongs to another account
             continue

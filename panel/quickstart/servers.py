@@ -119,8 +119,13 @@ class PostgresServer(Server):
     @property
     def argv(self) -> list[str]:
         """Every setting on the command line; the superuser's password went in by initdb."""
-        asked = {"listen_addresses": self.host, "port": str(self.port), "unix_socket_directories": "", **self.settings}
-        words = [word for name, value in asked.items() for word in ("-c", f"{name}={value}")]
+        server_settings = {
+            "listen_addresses": self.host,
+            "port": str(self.port),
+            "unix_socket_directories": "",
+            **self.settings,
+        }
+        words = [word for name, value in server_settings.items() for word in ("-c", f"{name}={value}")]
         return [str(self.bindir / "postgres"), "-D", str(self.cluster_folder), *words]
 
     @property
@@ -275,9 +280,9 @@ class PgBouncerServer(Server):
         kept = ini.read_text()
         named = re.search(r"(?m)^pidfile\s*=\s*(/.*)/pgbouncer\.pid$", kept)
         if named and named[1] != str(self.home):
-            ours = re.sub(rf"{re.escape(named[1])}(?=/)", lambda _: str(self.home), kept)
+            moved = re.sub(rf"{re.escape(named[1])}(?=/)", lambda _: str(self.home), kept)
             sockets = f"unix_socket_dir = {self.socket_folder}"
-            account.write_private(ini, re.sub(r"(?m)^unix_socket_dir\s*=.*$", lambda _: sockets, ours))
+            account.write_private(ini, re.sub(r"(?m)^unix_socket_dir\s*=.*$", lambda _: sockets, moved))
 
     def _first_ini(self) -> str:
         settings = {
@@ -299,11 +304,11 @@ class PgBouncerServer(Server):
 
     def _set_listen_address(self, ini: Path) -> None:
         """Set the current address and port, which may have changed since the last start."""
-        kept = wanted = ini.read_text()
+        kept = edited = ini.read_text()
         for name, value in (("listen_addr", self.host), ("listen_port", self.port)):
-            wanted = re.sub(rf"(?m)^{name}\s*=.*$", f"{name} = {value}", wanted)
-        if wanted != kept:
-            account.write_private(ini, wanted)
+            edited = re.sub(rf"(?m)^{name}\s*=.*$", f"{name} = {value}", edited)
+        if edited != kept:
+            account.write_private(ini, edited)
 
     def connect(self) -> "psycopg.Connection[Any]":
         """Open a session on its console (simple protocol only: no parameters)."""

@@ -66,8 +66,8 @@ class Serving:
             demo.prepare_dataset(self.supervisor)
 
     def _wait_for_web(self) -> None:
-        what = f"{self.web.url}/healthz/ready answers 200"
-        self.supervisor.wait_for(what, WAITS_S, self.web.is_ready, lambda: self.web.last_answer)
+        condition = f"{self.web.url}/healthz/ready answers 200"
+        self.supervisor.wait_for(condition, WAITS_S, self.web.is_ready, lambda: self.web.last_answer)
 
     def serve(self) -> int:
         """Serve until a signal ends it, restarting programs that die; nothing waits for the second generator."""

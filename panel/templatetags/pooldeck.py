@@ -115,8 +115,8 @@ def breadcrumbs(page: str, *here: object, of: Model | None = None) -> dict[str, 
 def alert(content: SafeString, level: str, drawing: str, *, heading: str = "", role: str = "") -> SafeString:
     """Render a notice with an icon; its role is `alert` for a danger and `status` otherwise, unless one is given."""
     role = role or ("alert" if level == "danger" else "status")
-    given = {"content": content, "level": level, "drawing": drawing, "heading": heading, "role": role}
-    return render_to_string("includes/alert.html", given)
+    context = {"content": content, "level": level, "drawing": drawing, "heading": heading, "role": role}
+    return render_to_string("includes/alert.html", context)
 
 
 @register.inclusion_tag("includes/card_header.html")
@@ -214,9 +214,9 @@ def duration(seconds: Number) -> str:
         return "–"
     if seconds < 10 and seconds != int(seconds):
         return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
+    minutes, left_s = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
-    parts = [(hours, "h"), (minutes, "min"), (0 if hours else rest, "s")]
+    parts = [(hours, "h"), (minutes, "min"), (0 if hours else left_s, "s")]
     return " ".join(f"{number} {unit}" for number, unit in parts if number) or "0 s"
 
 
