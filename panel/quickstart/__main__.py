@@ -45,8 +45,8 @@ def port_number(word: str) -> int:
     return number
 
 
-def arguments(words: list[str]) -> argparse.Namespace:
-    """Parse `--port N`, `--https`, `--once`, and the hidden `--since TIME` that script/up adds."""
+def command_line() -> argparse.ArgumentParser:
+    """Return the parser of `--port N`, `--https`, `--once`, and the hidden `--since TIME` that script/up adds."""
     parser = argparse.ArgumentParser(
         prog="script/up" if env.IS_CHECKOUT else "pooldeck demo",
         description="Start the panel with private demo servers; Ctrl-C stops all of it.",
@@ -58,7 +58,7 @@ def arguments(words: list[str]) -> argparse.Namespace:
     parser.add_argument("--https", action="store_true", help="serve HTTPS, with a certificate of a private authority")
     parser.add_argument("--once", action="store_true", help="run the demo experiment, print its tables, stop")
     parser.add_argument("--since", type=float, help=argparse.SUPPRESS)
-    return parser.parse_args(words)
+    return parser
 
 
 def start(home: Home, supervisor: Supervisor, steps: Steps, options: argparse.Namespace) -> int:
@@ -106,7 +106,7 @@ def raise_open_file_limit() -> None:
 
 def main() -> int:
     """Run script/up; return 0 if a signal ended it (or every arm of --once was valid), else 1."""
-    options = arguments(sys.argv[1:])
+    options = command_line().parse_args(sys.argv[1:])
     steps = Steps(options.since)
     os.umask(0o077)
     raise_open_file_limit()
