@@ -117,7 +117,9 @@ def commands_of_clusters_are_valid(app_configs: Sequence[Any] | None, **_: objec
     try:
         create_file.entries()
     except create_file.InvalidCreateFile as error:
-        hint = "README.md describes the file; the web process and the workers that take tasks read it."
+        hint = (
+            "docs/reference/managed-api.md describes the file; the web process and the workers that take tasks read it."
+        )
         return [Error(str(error), hint=hint, id="pooldeck.E003")]
     return []
 

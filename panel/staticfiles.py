@@ -19,7 +19,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 USED = (
     "css/*",
     "js/*",
-    "img/*.svg",  # The pattern leaves out the README's screenshot.
+    "img/*.svg",
     "vendor/tabler/css/tabler.min.css",
     "vendor/charts.js",
     "django_htmx/htmx-2.min.js",

@@ -50,7 +50,7 @@ def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="script/up" if env.IS_CHECKOUT else "pooldeck demo",
         description="Start the panel with private demo servers; Ctrl-C stops all of it.",
-        epilog=f"State lies in POOLDECK_HOME (now {env.home()}); README.md lists the other variables.",
+        epilog=f"State lies in POOLDECK_HOME (now {env.home()}); docs/reference/settings.md lists the other variables.",
     )
     parser.add_argument(
         "--port", type=port_number, help="where to serve (default 8000, or a free one when that is taken)"

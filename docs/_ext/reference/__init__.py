@@ -20,6 +20,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "changelog": _body_of("CHANGELOG.md"),
     "security": _body_of("SECURITY.md"),
     "states": _made_by("states", "states"),
+    "modes": _made_by("modes", "modes"),
+    "session-features": _made_by("modes", "session_features"),
     "events": _made_by("events", "events"),
     "metrics": _made_by("events", "metrics"),
     "scripts": _made_by("commands", "scripts"),
