@@ -20,6 +20,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from core.accounts.models import Scope
 from core.accounts.permissions import user_holds
 from core.lib import figures, private_text
+from panel import help_places
 from panel.state_labels import PROOFS, STATES, STEPS, UNKNOWN_STATE, StateWords
 from pools.inventory.budget import Budget
 
@@ -96,6 +97,14 @@ def navigation(context: dict[str, object]) -> dict[str, object]:
         if is_staff or name not in STAFF_ONLY
     ]
     return {"items": items}
+
+
+@register.inclusion_tag("includes/help_link.html", takes_context=True)
+def help_link(context: dict[str, object], page: str = "") -> dict[str, object]:
+    """Render the link to what the documentation says of this page, or of the one with this URL name."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    here = page or (match.url_name if match else "") or ""
+    return {"address": reverse("help") + help_places.address_of(here)}
 
 
 @register.inclusion_tag("includes/breadcrumbs.html")

@@ -8,6 +8,11 @@ from django.test import Client
 from django.urls import reverse
 
 from panel import help as help_pages
+from panel.help_places import PLACES, START, address_of, place_of
+from tests.callers import person
+from tests.docs_blocks import DOCS
+from tests.panel.test_shown_texts import PAGES
+from tests.test_docs import anchors
 
 pytestmark = pytest.mark.django_db
 
@@ -77,3 +82,44 @@ def test_where_nothing_is_built_the_page_says_how(client: Client, site: Path) ->
 
 def test_only_reads_are_answered(client: Client, site: Path) -> None:
     assert client.post("/help/").status_code == 405
+
+
+# what pages load by themselves
+PARTS_OF_PAGES = {"javascript-catalog", "workers", "logout"}
+
+
+def test_each_page_of_the_panel_has_a_place_of_its_own() -> None:
+    names = {name for _app, name, _kept in PAGES} - PARTS_OF_PAGES
+    assert sorted(name for name in names if place_of(name) == START) == []
+
+
+def test_each_entry_is_that_of_a_page() -> None:
+    used = {key for _app, name, _kept in PAGES for key in PLACES if place_of(name) == PLACES[key]}
+    assert sorted(set(PLACES) - used) == []
+
+
+@pytest.mark.parametrize("place", sorted({*PLACES.values(), START}))
+def test_each_place_is_in_the_sources(place: str) -> None:
+    page, _, heading = place.partition("#")
+    document = DOCS / page
+    assert document.is_file()
+    generated = (
+        {"clusters-and-nodes", "poolers", "pools", "revisions", "runs"} if page == "reference/states.md" else set()
+    )
+    assert not heading or heading in anchors(document) | generated
+
+
+def test_the_most_exact_entry_counts() -> None:
+    assert place_of("pool-monitoring") == PLACES["pool-monitoring"]
+    assert place_of("pool-edit") == PLACES["pool-"]
+    assert place_of("something-new") == START
+    assert address_of("event-list") == "reference/monitoring.html#events"
+
+
+def test_a_page_has_a_link_that_the_keyboard_reaches(client: Client) -> None:
+    page = client.get(reverse("login")).content.decode()
+    assert f'href="/help/{address_of("login")}"' not in page  # It has no header to have it in.
+    client.force_login(person())
+    page = client.get(reverse("cluster-list")).content.decode()
+    assert 'href="/help/reference/panel.html#clusters"' in page
+    assert 'aria-label="Help on this page, in a new tab"' in page

@@ -1,0 +1,67 @@
+"""Where the documentation explains each page: a map from URL names to pages of docs/ and their headings."""
+
+START = "index.md"
+PLACES = {
+    # a URL name, or the beginning of several with a hyphen at its end; the longest that fits counts
+    "dashboard": "reference/panel.md",
+    "installation": "reference/copies-and-backups.md",
+    "login": "reference/demo.md",
+    "token-": "reference/api.md#conventions",
+    "tool-": "reference/managed-api.md",
+    "cluster-": "reference/panel.md#clusters",
+    "cluster-auth-query": "reference/panel.md#pools",
+    "cluster-insights": "reference/panel.md#live-figures-comparing-and-run-limits",
+    "shelf-": "reference/managed-api.md#clusters-that-a-command-of-yours-creates",
+    "creation-": "reference/managed-api.md#clusters-that-a-command-of-yours-creates",
+    "pooler-": "reference/panel.md#poolers",
+    "pooler-access": "security.md",
+    "pooler-drift": "reference/states.md#poolers",
+    "pooler-fetch": "reference/pooler-files.md",
+    "pooler-files-token": "reference/pooler-files.md",
+    "pooler-let-go": "reference/watched-poolers.md#take-over-a-pgbouncer-that-runs-already",
+    "pooler-monitoring": "reference/monitoring.md",
+    "pooler-paste": "reference/watched-poolers.md",
+    "pooler-revision": "reference/states.md#revisions",
+    "pooler-rollback": "reference/states.md#revisions",
+    "pooler-take-over": "reference/watched-poolers.md#take-over-a-pgbouncer-that-runs-already",
+    "poolers-": "reference/watched-poolers.md#take-over-a-pgbouncer-that-runs-already",
+    "host-": "reference/hosts.md",
+    "pool-": "reference/panel.md#pools",
+    "pool-logins": "explanation/where-a-logins-time-goes.md",
+    "pool-mode-check": "explanation/pool-modes.md",
+    "pool-monitoring": "reference/monitoring.md",
+    "pool-verb": "reference/watched-poolers.md",
+    "wish-mode-check": "explanation/pool-modes.md",
+    "entry-": "reference/watched-poolers.md",
+    "entry-logins": "explanation/where-a-logins-time-goes.md",
+    "entry-mode-check": "explanation/pool-modes.md",
+    "entry-monitoring": "reference/monitoring.md",
+    "entry-run": "reference/watched-poolers.md",
+    "entry-size": "explanation/sizing.md",
+    "event-": "reference/monitoring.md#events",
+    "run-": "reference/panel.md#datasets-runs-and-scripts",
+    "run-compare": "explanation/reading-a-comparison.md",
+    "run-detail": "explanation/reading-a-comparison.md#what-makes-a-run-worthless",
+    "ceiling-": "reference/panel.md#live-figures-comparing-and-run-limits",
+    "external-": "reference/experiments.md#external-endpoints",
+    "experiment-": "reference/experiments.md",
+    "experiment-list": "explanation/what-a-pool-is-worth.md#five-published-experiments-read-critically",
+    "playbook-": "reference/experiments.md",
+    "advice-": "explanation/sizing.md",
+    "generator-": "reference/processes.md",
+    "dataset-": "reference/panel.md#datasets-runs-and-scripts",
+    "script-": "reference/panel.md#datasets-runs-and-scripts",
+    "profile-": "reference/settings.md",
+}
+
+
+def place_of(url_name: str) -> str:
+    """Return the page of docs/, with the heading after a `#`, that explains a page of the panel."""
+    fitting = [key for key in PLACES if url_name == key or url_name.startswith(key.removesuffix("-") + "-")]
+    return PLACES[max(fitting, key=len)] if fitting else START
+
+
+def address_of(url_name: str) -> str:
+    """Return the same below /help/, as the built site has it."""
+    page, hash_sign, heading = place_of(url_name).partition("#")
+    return f"{page.removesuffix('.md')}.html{hash_sign}{heading}"
