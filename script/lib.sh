@@ -7,6 +7,8 @@ TOOLS=$VENV/tools
 MODULES=$ROOT/static/node_modules
 # where script/debian-13-poolers puts them, and script/test finds them
 DEBIAN_13=/var/tmp/pooldeck-debian-13 DEBIAN_SID=/var/tmp/pooldeck-sid
+# that of script/jmeter
+JMETER_HOME=/var/tmp/pooldeck-jmeter
 STARTED=$(date +%s)
 export UV_PYTHON_DOWNLOADS=never UV_PROJECT_ENVIRONMENT="$VENV" PIP_DISABLE_PIP_VERSION_CHECK=1
 unset VIRTUAL_ENV

@@ -28,7 +28,8 @@ def test_scripts_are_sound_bash(script: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["script/up", "script/test", "script/check", "script/docs", "script/install-packages", ".ci/run"]
+    "name",
+    ["script/up", "script/test", "script/check", "script/jmeter", "script/docs", "script/install-packages", ".ci/run"],
 )
 def test_commands_can_be_run(name: str) -> None:
     assert os.access(ROOT / name, os.X_OK)
@@ -99,6 +100,44 @@ def test_the_workflow_runs_what_continuous_integration_runs_here() -> None:
 
 def test_ci_runs_script_test() -> None:
     assert 'exec "$(dirname "$(realpath "${BASH_SOURCE[0]}")")/../script/test" "$@"' in (ROOT / ".ci/run").read_text()
+
+
+def test_jmeter_is_locked_by_checksums_with_what_its_plans_need() -> None:
+    lines = (ROOT / "docker/jmeter.lock").read_text().splitlines()
+    assert all(re.fullmatch(r"[0-9a-f]{64}  [\w./-]+\.jar", line) for line in lines)
+    names = [line.split()[1].rsplit("/", 1)[1] for line in lines]
+    assert len(names) == len(set(names))
+    parts = {name.removesuffix("-5.6.3.jar") for name in names if name.startswith("ApacheJMeter")}
+    assert parts == {
+        "ApacheJMeter",
+        *(f"ApacheJMeter_{part}" for part in ("components", "config", "core", "functions", "http", "jdbc")),
+    }
+    assert any(re.fullmatch(r"postgresql-42\.[\d.]+\.jar", name) for name in names)
+
+
+def test_a_jmeter_that_differs_from_its_lock_is_not_installed(tmp_path: Path) -> None:
+    if bash(". script/packages.sh; missing_packages docker/packages.txt docker/packages-jmeter.txt").stdout:
+        pytest.skip("script/jmeter would install packages")
+    for line in (ROOT / "docker/jmeter.lock").read_text().splitlines():
+        jar = tmp_path / "maven" / line.split()[1]
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        jar.write_bytes(b"another")
+    environment = os.environ | {"MAVEN_REPOSITORY": (tmp_path / "maven").as_uri()}
+    words = ["script/jmeter", str(tmp_path / "home" / "jmeter")]
+    made = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert made.returncode == 1
+    assert "org/postgresql/postgresql/" in made.stdout
+    assert made.stderr.endswith(
+        f"{environment['MAVEN_REPOSITORY']} serves other files: name another in MAVEN_REPOSITORY\n"
+    )
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+def test_a_folder_with_other_files_is_no_home_for_jmeter(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("")
+    made = subprocess.run(["script/jmeter", tmp_path], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (made.returncode, (tmp_path / "precious").exists()) == (2, True)
+    assert f"{tmp_path} holds something else" in made.stderr
 
 
 def test_a_list_of_packages_may_hold_comments_and_empty_lines(tmp_path: Path) -> None:

@@ -1,10 +1,12 @@
 """JMeter on real servers: a JDBC plan straight and through a pool, an HTTP plan, and what can't be run.
 
-They run where POOLDECK_TEST_JMETER names the home of a JMeter 5; Debian's 2.13 can't read plans.
+They run where POOLDECK_TEST_JMETER names the home of a JMeter 5, as script/jmeter makes one; Debian's 2.13 can't read
+plans.
 """
 
 import http.server
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -126,7 +128,8 @@ def test_an_http_plan_goes_to_the_listed_host_with_errors_by_kind(start: Start, 
     run = start(plan=shop, clients=2, duration=4)
     assert (run.status, run.validity) == (Status.SUCCEEDED, Validity.SUSPECT)
     assert run.summary["errors"].keys() == {"status 503"}
-    assert "requests failed (10" in run.reasons[0] or "requests failed (9." in run.reasons[0]
+    failed, processed = map(int, re.findall(r"(\d+) of (\d+) requests failed", run.reasons[0])[0])
+    assert failed in {processed // 10, processed // 10 + 1}
 
 
 def test_a_plan_that_fails_says_why(start: Start, postgres: PostgresServer, bench: str) -> None:
