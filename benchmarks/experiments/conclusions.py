@@ -190,7 +190,7 @@ def _burst(result: Result) -> Iterator[Claim]:
         if direct.arm.refusal:
             carried = {Outcome.SUCCEEDED: Finding.REPRODUCED, Outcome.REFUSED: Finding.NOT_REPRODUCED}
             finding = carried.get(pooled.arm.outcome, Finding.NOT_JUDGED)
-            yield _of_repeats(finding, _beyond_the_limit(direct.arm, pooled), direct, pooled)
+            yield _of_repeats(finding, _refused_clients_sentence(direct.arm, pooled), direct, pooled)
         elif "outcome" in direct.spec.published:
             text = _("the server let %(clients)s clients in directly, so that its max_connections is not exceeded")
             yield Claim(Finding.NOT_JUDGED, text % {"clients": clients}, (direct.spec.key, pooled.spec.key))
@@ -209,7 +209,7 @@ def _of_repeats(finding: Finding, text: str, base: ArmResult, one: ArmResult) ->
     return Claim(Finding.NOT_JUDGED, few % {"claim": text, "known": known, "needed": ENOUGH_REPEATS}, arms)
 
 
-def _beyond_the_limit(direct: Arm, pooled: ArmResult) -> str:
+def _refused_clients_sentence(direct: Arm, pooled: ArmResult) -> str:
     """Compare the clients that the server refused with the throughput of the pool for as many clients."""
     refused = direct.refusal.refusal_sentence if direct.refusal else ""
     values = {"direct": refused, "clients": pooled.spec.values["clients"]}

@@ -253,11 +253,11 @@ def _schema() -> Mapping[str, object]:
 
 def _faults(text: str, raw: Mapping[str, object]) -> Iterator[str]:
     for error in schema_faults(raw, _schema()):
-        cause = _deepest(error)
+        cause = _innermost_fault(error)
         yield _named(text, list(cause.absolute_path), _message(cause))
 
 
-def _deepest(error: "ValidationError") -> "ValidationError":
+def _innermost_fault(error: "ValidationError") -> "ValidationError":
     """Return the fault that an "is valid under none of the schemas" is about: that which lies deepest."""
     while error.context:
         error = max(error.context, key=lambda one: len(one.absolute_path))

@@ -22,7 +22,7 @@ def find(experiment: Experiment, kind: str) -> Pooler | None:
     return None
 
 
-def none_there(kind: str, cluster: Cluster) -> str:
+def no_pooler_found(kind: str, cluster: Cluster) -> str:
     """Return that no pooler of this kind can carry an experiment's pools, with the remedy."""
     words = {"kind": PoolerKind(kind).label, "cluster": cluster}
     if KINDS[kind].serves_one_cluster:

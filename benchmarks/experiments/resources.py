@@ -212,7 +212,7 @@ def _make_profile(experiment: Experiment, need: RequiredResource) -> UUID:
 def _make_pool(experiment: Experiment, need: RequiredResource) -> UUID:
     cluster, pooler = cluster_of(experiment), poolers.find(experiment, need.values["kind"])
     if pooler is None:
-        raise BenchmarksError(poolers.none_there(need.values["kind"], cluster))
+        raise BenchmarksError(poolers.no_pooler_found(need.values["kind"], cluster))
     wanted = need.values["size"]
     size = wanted if driver(pooler).shares_connections else size_within_budget(cluster, wanted, pooler)
     values: pool_changes.PoolValues = {

@@ -21,12 +21,12 @@ BUSY = frozenset({Cause.FULL, Cause.NOT_READY})  # causes with which no login wo
 
 def connected(pool: Pool, role: str, password: str, at: Address | None = None) -> connect.Connection:
     """Log in directly to the pool's database on one server; raises `ClusterBusy`, `ClusterUnreachable`."""
-    with busy_as_cluster_busy(pool):
+    with raising_cluster_busy(pool):
         return connect.connect(pool.cluster, at=at, database=pool.database, user=role, password=password)
 
 
 @contextmanager
-def busy_as_cluster_busy(pool: Pool) -> Iterator[None]:
+def raising_cluster_busy(pool: Pool) -> Iterator[None]:
     """Turn errors that pass without a change into `ClusterBusy`."""
     try:
         yield

@@ -157,7 +157,7 @@ def trial_started(program: str) -> str:
     return _("a trial instance started on the files (%(program)s)") % {"program": program}
 
 
-def no_trial(pooler: Pooler, name: str, version_text: str) -> str:
+def why_no_trial(pooler: Pooler, name: str, version_text: str) -> str:
     """Return why no trial instance was started of the program of that name."""
     if deliveries.of(pooler).needs_host:
         text = _("no trial instance: its host has no %(version)s that only root and the panel's account can replace")

@@ -64,7 +64,7 @@ def connected(
         try:
             return connect(address)
         except (psycopg.Error, *ENDED) as error:
-            if tries == MOST_TRIES or not _led_nowhere(error):
+            if tries == MOST_TRIES or not _is_connection_failure(error):
                 raise
             used, address = address, address_of(pooler, other_host, port)
             if address == used:
@@ -74,7 +74,7 @@ def connected(
     raise AssertionError  # the last try returns or raises
 
 
-def _led_nowhere(error: Exception) -> bool:
+def _is_connection_failure(error: Exception) -> bool:
     return isinstance(error, OSError) or any(words in str(error) for words in NO_ANSWER)
 
 

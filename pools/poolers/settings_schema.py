@@ -190,7 +190,7 @@ def readable(setting: Setting, live: str) -> str:
     return f"{int(live):04o}" if setting.octal and live.isdigit() else live
 
 
-def spoken(setting: Setting, written: str) -> str:
+def displayed(setting: Setting, written: str) -> str:
     """Return a value for pages: `on` for a boolean 1."""
     return SWITCHED.get(written, written) if setting.type == Type.BOOLEAN else written
 

@@ -32,13 +32,13 @@ class Row:
         return (
             None
             if self.live is None
-            else settings_schema.spoken(self.setting, settings_schema.readable(self.setting, self.live))
+            else settings_schema.displayed(self.setting, settings_schema.readable(self.setting, self.live))
         )
 
     @property
     def default(self) -> str:
 
-        return settings_schema.spoken(self.setting, self.setting.default)
+        return settings_schema.displayed(self.setting, self.setting.default)
 
     @property
     def is_changed(self) -> bool:

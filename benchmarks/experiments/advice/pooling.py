@@ -23,13 +23,13 @@ def clients_of(cluster: Cluster, author: User | None, options: RunOptions, minut
     if options.get("connect") or minutes < BOTH_FROM:
         return Clients([RECONNECTING])
     crowd = _crowd(cluster) if minutes >= CROWD_FROM else 0
-    crowd_s = _crowd_s(crowd, options.get("duration") or 0)
+    crowd_s = _many_clients_s(crowd, options.get("duration") or 0)
     if not crowd or not _is_allowed(author, cluster, {**options, "clients": crowd, "duration": crowd_s}):
         return Clients([KEPT, RECONNECTING])
     return Clients([KEPT, RECONNECTING, CROWD], crowd, crowd_s)
 
 
-def _crowd_s(crowd: int, duration: int) -> int:
+def _many_clients_s(crowd: int, duration: int) -> int:
     """Return the seconds of the load with many clients: their logins, and then the shortest duration of a run."""
     return max(duration, ceil(grid.LEAST_S + BUSY * grid.LOGIN_S * crowd))
 

@@ -108,7 +108,7 @@ def _draw(result: Result, frame: Frame, top: float, ends: tuple[float, float]) -
     scales = Scales(frame, top, *ends)
     ticks = tuple((scales.x(value), f"{value:,.6g}") for value in round_ticks(top))
     ratio_ticks = tuple((scales.ratio_x(one), f"×{one:g}") for one in RATIOS if ends[0] <= one <= ends[1])
-    labels = without_what_all_share([one.spec.label for one in result.arms])
+    labels = without_common_prefix([one.spec.label for one in result.arms])
     rows = tuple(
         _row(result, one, label, at, scales) for at, (one, label) in enumerate(zip(result.arms, labels, strict=True))
     )
@@ -161,7 +161,7 @@ def _ratios(one: ArmResult, published: float | None) -> Iterable[float]:
         yield published
 
 
-def without_what_all_share(labels: Sequence[str]) -> list[str]:
+def without_common_prefix(labels: Sequence[str]) -> list[str]:
     """Return the labels without the values at their beginning that all have: a row has room for the others then."""
     parts = [label.split(", ") for label in labels]
     shared = 0

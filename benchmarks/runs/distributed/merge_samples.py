@@ -60,12 +60,12 @@ class Merger:
 
         By its `key`, late latencies are told to be those of this sample.
         """
-        ended = self._snapped(progress.t)
+        ended = self._rounded_to_interval(progress.t)
         if ended > self._upto[part]:
             self._stretches[part].append(_SampleSpan(self._upto[part], ended, progress, latencies, key))
             self._upto[part] = ended
 
-    def _snapped(self, t: float) -> float:
+    def _rounded_to_interval(self, t: float) -> float:
         nearest = round(t / self._interval_s) * self._interval_s
         return nearest if abs(t - nearest) < SNAP * self._interval_s else t
 

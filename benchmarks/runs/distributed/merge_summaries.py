@@ -27,7 +27,7 @@ def _figure(name: str, summaries: Sequence[Mapping[str, Any]]) -> object:
     weights = [float(one.get("transactions") or 0) for one in summaries]
     match BY_KEY[name].merge if name in BY_KEY else None:
         case Merge.SUM:
-            return _tidy(sum(values))
+            return _six_decimals(sum(values))
         case Merge.BY_KIND:
             return _added_by_kind(values)
         case Merge.LARGEST:
@@ -35,7 +35,7 @@ def _figure(name: str, summaries: Sequence[Mapping[str, Any]]) -> object:
         case Merge.SMALLEST:
             return min(values)
         case Merge.MEAN:
-            return _tidy(weighted_mean(list(zip(weights, values, strict=True))))
+            return _six_decimals(weighted_mean(list(zip(weights, values, strict=True))))
         case Merge.STDDEV:
             means = [one.get("latency_avg_ms") for one in summaries]
             return pooled_stddev(list(zip(weights, means, values, strict=True)))
@@ -59,7 +59,7 @@ def _percent(name: str, summaries: Sequence[Mapping[str, Any]]) -> float | None:
     return round(100 * part / total, 3) if total else None
 
 
-def _tidy(value: float | None) -> float | None:
+def _six_decimals(value: float | None) -> float | None:
     return round(value, 6) if isinstance(value, float) else value
 
 

@@ -68,7 +68,7 @@ def _decoded(id_: bytes, fields: dict[bytes, bytes]) -> Event:
     return Event(fields[b"event"].decode(), id_.decode(), json.loads(fields[b"payload"]))
 
 
-def _gapless(last: str, events: list[Event]) -> bool:
+def _has_no_gap(last: str, events: list[Event]) -> bool:
     """Test whether the events follow the last one without a gap; an end may come at any place."""
     places = [position(last), *(event.position for event in events if event.name != "end")]
     return all(one[0] == two[0] and two[1] == one[1] + 1 for one, two in pairwise(places))
@@ -119,7 +119,7 @@ async def _batches(stream: _Stream, run_id: UUID | str, last: str) -> AsyncGener
     live: list[Event] | None = None
     while True:
         known: list[Event] = []
-        if not live or not _gapless(last, live):
+        if not live or not _has_no_gap(last, live):
             known = await _from_database(lambda after=last: _poll(run_id, after))  # type: ignore[misc]
             live = await stream.read(last, None)
         batch = _merged(known, live or [])

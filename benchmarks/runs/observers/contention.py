@@ -89,14 +89,14 @@ def figures(before: ProcessorTimes, now: ProcessorTimes) -> dict[str, object]:
     if total <= 0:
         return {}
     worked = now.worked - before.worked
-    others = min(max(0.0, worked - ours_between(before, now)), worked)
+    others = min(max(0.0, worked - own_processor_seconds(before, now)), worked)
     return {
         "others_percent": round(100 * others / total, 1),
         "steal_percent": round(100 * (now.stolen - before.stolen) / total, 1),
     }
 
 
-def ours_between(before: ProcessorTimes, now: ProcessorTimes) -> float:
+def own_processor_seconds(before: ProcessorTimes, now: ProcessorTimes) -> float:
     """Return the processor seconds of our own processes between two readings.
 
     The time of a process that ended goes to its parent as a whole, so what was counted before is taken off, unless the

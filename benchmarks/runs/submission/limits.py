@@ -52,7 +52,7 @@ def _above(lowest: dict[str, Ceiling], options: Mapping[str, object]) -> Iterato
     for name, ceiling in lowest.items():
         most, unit = getattr(ceiling, name), UNITS.get(name, "")
         words = {"most": f"{most:,}{unit}", "name": name, "holder": ceiling}
-        for option in (*BOUNDED[name], *_clients_by_another_name(name, options)):
+        for option in (*BOUNDED[name], *_client_count_options(name, options)):
             value = options.get(option)
             if isinstance(value, int | float) and value > most:
                 text = _(
@@ -69,6 +69,6 @@ def _above(lowest: dict[str, Ceiling], options: Mapping[str, object]) -> Iterato
             yield counted, text % (words | {"counted": counted})
 
 
-def _clients_by_another_name(name: str, options: Mapping[str, object]) -> tuple[str, ...]:
+def _client_count_options(name: str, options: Mapping[str, object]) -> tuple[str, ...]:
     """Return the option that counts clients in a program with one client for each thread (sysbench)."""
     return ("threads",) if name == "clients" and not {"clients", "concurrency"} & options.keys() else ()

@@ -99,7 +99,7 @@ class HAProxySession:
     def _checked(self, draft: Draft) -> str:
         program = preflight.find(self.pooler, self.version_text)
         if program is None:
-            return local_process.no_trial(self.pooler, "haproxy", self.version_text)
+            return local_process.why_no_trial(self.pooler, "haproxy", self.version_text)
         if fault := preflight.fault_of(self.pooler, program, draft.texts):
             raise Rejected(
                 _("%(program)s -c refuses the files: %(fault)s") % {"program": program, "fault": fault},

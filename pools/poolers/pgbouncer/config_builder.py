@@ -128,10 +128,10 @@ class ConfigBuilder:
         admissions = sorted(self.admissions.values(), key=attrgetter("name"))
         reading, place = self.operators.reading, Place(self.pooler, self.folder)
         own = access.own_values(reading.values("pgbouncer"), self.settled, self.config)
-        return access.of(admissions, own, self._asked_spec, place, self._hindrance)
+        return access.of(admissions, own, self._asked_spec, place, self._include_obstacle)
 
     @property
-    def _hindrance(self) -> str:
+    def _include_obstacle(self) -> str:
         """Why settings of the panel's can't be included, or would not count; empty where they do."""
         return self.placement.problem or access.overridden(self.placement.reading)
 
@@ -149,7 +149,7 @@ class ConfigBuilder:
         """The settings, limits and files besides the pools, with what the pools need of the program."""
         spec, rules = self._asked_spec, self.access
         shared = self.sharing.settings_beside(spec.settings)
-        derived = spec.deriving(auth_query=self._one_query(spec), **rules.settings, **shared)
+        derived = spec.with_derived(auth_query=self._one_query(spec), **rules.settings, **shared)
         return replace(derived, files={**spec.files, **rules.files})
 
     @cached_property
@@ -200,7 +200,7 @@ class ConfigBuilder:
     @property
     def gone(self) -> frozenset[str]:
         """Given files, and rules, that nothing refers to any more, and main files of processes that have ended."""
-        names = {*global_settings.REFERENCED, *sharing.panels_in(self.disk)}
+        names = {*global_settings.REFERENCED, *sharing.panel_main_files(self.disk)}
         return frozenset(name for name in names if name in self._on_disk and name not in self.texts)
 
     def old(self, *, trust_disk: bool) -> Files:
@@ -210,7 +210,7 @@ class ConfigBuilder:
         if self.operators.uses_auth_query and USERLIST in old:
             old[USERLIST] = self._old_userlist().encode(errors="surrogateescape")
         if not trust_disk:
-            whole = {*global_settings.REFERENCED, *sharing.panels_in(self.texts)}
+            whole = {*global_settings.REFERENCED, *sharing.panel_main_files(self.texts)}
             texts = {name: self.settled.get(name) for name in names if name in whole}
             old |= {name: text.encode() if text is not None else None for name, text in texts.items()}
         for name, empty in ((DATABASES, render.databases([], {})), (SETTINGS, Spec().text)):
@@ -252,7 +252,7 @@ class ConfigBuilder:
         return userlist.find_verifiers(pools, homes, passwords, Verifiers(live))
 
     @property
-    def rehashed(self) -> set[str]:
+    def back_in_clear_text(self) -> set[str]:
         """Names of entries whose role goes from a verifier back to clear text with another password.
 
         PgBouncer before 1.26 forgets the keys of the verifier only with the entry (see `userlist`).
@@ -287,9 +287,11 @@ class ConfigBuilder:
         yield from user_limits.notes((entry for _, entry in self.asked), self.operators, self.version)
         for role, why in sorted(self.verifiers.in_clear.items()):
             yield userlist.IN_CLEAR % {"role": role, "why": why}
-        yield from global_settings.unheld_limits(self.spec.users, {entry.user for entry in self.entries}, self.version)
+        yield from global_settings.unenforced_limits(
+            self.spec.users, {entry.user for entry in self.entries}, self.version
+        )
         clusters = {pool.cluster for pool in (self.pool_set if self.settings_changed else pools)}
-        yield from global_settings.laxer_tls(clusters, self.spec.lines, self.config)
+        yield from global_settings.weaker_tls(clusters, self.spec.lines, self.config)
 
     @cached_property
     def _panels_users(self) -> dict[str, str]:

@@ -51,7 +51,7 @@ class Table(NamedTuple):
     columns: tuple[str, ...]
     rows: list[tuple[object, ...]]
 
-    def picked(self, *columns: str) -> Callable[[tuple[object, ...]], tuple[object, ...]]:
+    def row_getter(self, *columns: str) -> Callable[[tuple[object, ...]], tuple[object, ...]]:
         """Return a function that takes these columns, at least two, out of a row."""
         return itemgetter(*map(self.columns.index, columns))
 

@@ -351,12 +351,12 @@ def quoted(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"
 
 
-def may_have_to_leave(version: Version, wanted: Iterable[Entry]) -> bool:
+def may_need_removal(version: Version, wanted: Iterable[Entry]) -> bool:
     """Return whether either hazard is possible, so that the pooler's present state is needed."""
     return version < TOLERANT or not all(entry.user for entry in wanted)
 
 
-def losing_their_user(forced: Forced, wanted: Iterable[Entry]) -> set[str]:
+def without_fixed_user(forced: Forced, wanted: Iterable[Entry]) -> set[str]:
     """Return the names of entries that have a fixed user now and will have none."""
     return {entry.name for entry in wanted if not entry.user and forced.get(entry.name)}
 

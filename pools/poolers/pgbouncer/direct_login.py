@@ -21,7 +21,7 @@ from pools.clusters.topology import Address
 from pools.errors import ClusterUnreachable
 from pools.models import Pool, PoolState
 from pools.poolers.base import ClusterBusy, Rejected, Route
-from pools.poolers.direct_login import NOBODY_THERE, busy_as_cluster_busy, connected, report_unreachable
+from pools.poolers.direct_login import NOBODY_THERE, connected, raising_cluster_busy, report_unreachable
 from pools.poolers.pgbouncer import database_entries, global_settings
 from pools.poolers.pgbouncer.config_builder import ConfigBuilder, stays
 from pools.poolers.pgbouncer.database_entries import LoginCache
@@ -122,7 +122,7 @@ class Direct:
         pools = [pool for pool, _ in drafted.asked] if before == after else list(drafted.pool_set)
         for pool in _one_each(pools, moved, only_moved=before == after):
             self.progress.renew()
-            fault = self._shut_out(pool, after)
+            fault = self._encryption_refusal(pool, after)
             if fault is None:
                 continue
             if before == after:
@@ -132,7 +132,7 @@ class Direct:
                     % {"pool": pool, "refusal": _refusal(after, pool, fault)},
                     *alike,
                 )
-            if pool.key not in moved and not before.unread and self._shut_out(pool, before):
+            if pool.key not in moved and not before.unread and self._encryption_refusal(pool, before):
                 self.progress.step(
                     "noted",
                     _("before these settings too: %(refusal)s") % {"refusal": _refusal(after, pool, fault)},
@@ -178,14 +178,14 @@ class Direct:
     @contextmanager
     def _connected(self, pool: Pool, role: str, password: str, at: Address) -> Iterator[connect.Connection]:
         """Log in by the cluster's own sslmode, or with the pooler's certificate where servers may ask for it."""
-        with busy_as_cluster_busy(pool), ExitStack() as opened:
+        with raising_cluster_busy(pool), ExitStack() as opened:
             if self.tls.key:
                 folder = self.drafted.pooler.config_dir
                 yield opened.enter_context(_connected_with(pool, role, password, at, self.tls, folder))
             else:
                 yield opened.enter_context(connected(pool, role, password, at))
 
-    def _shut_out(self, pool: Pool, tls: ServerTls) -> ClusterUnreachable | None:
+    def _encryption_refusal(self, pool: Pool, tls: ServerTls) -> ClusterUnreachable | None:
         """Return the server error caused by this encryption; None where all accept it, or fail for another reason."""
         if silence := self.silence_of(pool):
             self.progress.step(
@@ -210,7 +210,7 @@ class Direct:
         return None
 
 
-def refuse_away(pool: Pool, found: LoginCache) -> None:
+def refuse_unreachable_servers(pool: Pool, found: LoginCache) -> None:
     """Raise `ClusterBusy` where a pool's servers refuse logins, which the pooler does not report."""
     if words := _silence(pool, found):
         raise ClusterBusy({pool.route: words})

@@ -224,7 +224,7 @@ class PgBouncer(Driver):
         return bool(database_entries.query_of(pool))
 
     def client_auth_note(self, pool: Pool, texts: Mapping[str, str], notes: Sequence[str]) -> str:
-        return login_messages.compose(pool, texts, userlist.noted_in_clear(notes))
+        return login_messages.compose(pool, texts, userlist.clear_text_reasons(notes))
 
     def login_remedy(self, version_text: str, *, is_managed: bool) -> str:
         """Return a sentence on hashing less at each login; empty from 1.25 on, which caches the result."""

@@ -57,7 +57,7 @@ def refuse_unlisted(config: Mapping[str, str]) -> None:
         raise Rejected(text % {"file": NAMES[USERLIST]})
 
 
-def refuse_two_reloads(names: set[str], version_text: str) -> None:
+def refuse_two_step_reload(names: set[str], version_text: str) -> None:
     """Raise `Rejected` for entries that PgBouncer changes only after a reload without them, which nobody can time."""
     if names:
         text = _(
@@ -73,7 +73,7 @@ def preflight_files(pooler: Pooler, version_text: str, texts: Mapping[str, str])
         pooler, "pgbouncer", SEARCH_PATH, lambda printed: printed.startswith(f"{version_text}\n")
     )
     if path is None:
-        return local_process.no_trial(pooler, "pgbouncer", version_text)
+        return local_process.why_no_trial(pooler, "pgbouncer", version_text)
     with tempfile.TemporaryDirectory(prefix=preflight.PREFIX) as folder:
         if os.geteuid() == 0:  # PgBouncer does not start as root
             nobody = pwd.getpwnam("nobody")

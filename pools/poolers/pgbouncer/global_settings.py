@@ -68,7 +68,7 @@ class Spec:
         requested, derived = ("".join(map(_line, sorted(one.items()))) for one in (self.settings, self.derived))
         return HEAD + requested + (DERIVED + derived if derived else "")
 
-    def deriving(self, **derived: str) -> "Spec":
+    def with_derived(self, **derived: str) -> "Spec":
         """Return a copy with these derived settings, without empty ones."""
         return replace(self, derived={name: value for name, value in derived.items() if value})
 
@@ -236,7 +236,9 @@ def setting_of(name: str, version: Version) -> Setting:
     return next(found, Setting(name, Scope.PROGRAM, Type.TEXT, "", "", ""))
 
 
-def unheld_limits(users: Mapping[str, Mapping[str, object]], fixed: Collection[str], version: Version) -> Iterator[str]:
+def unenforced_limits(
+    users: Mapping[str, Mapping[str, object]], fixed: Collection[str], version: Version
+) -> Iterator[str]:
     """Yield a remark where the release does not hold the fixed users of pools to their limit of connections."""
     limited = {user for user, own in users.items() if "max_user_connections" in own}
     if version < LIMITS_FIXED_USERS and (unheld := sorted(limited.intersection(fixed))):
@@ -246,7 +248,7 @@ def unheld_limits(users: Mapping[str, Mapping[str, object]], fixed: Collection[s
         yield text % {"fixed": ", ".join(unheld)}
 
 
-def laxer_tls(clusters: Iterable[Cluster], lines: Mapping[str, str], config: Mapping[str, object]) -> Iterator[str]:
+def weaker_tls(clusters: Iterable[Cluster], lines: Mapping[str, str], config: Mapping[str, object]) -> Iterator[str]:
     """Yield a remark for each cluster whose sslmode is stricter than that of the pooler.
 
     That is what its settings (`lines`) ask for, else what SHOW CONFIG has.

@@ -58,7 +58,7 @@ def adoption(settled: Texts, found: Texts) -> Adoption:
     if found.get(SETTINGS, "") != settled.get(SETTINGS, ""):
         _adopt_settings(adopted, settled.get(SETTINGS, ""), found.get(SETTINGS, ""))
     _adopt_users(adopted, *(render.ours(USERLIST, texts.get(USERLIST, "")) for texts in (settled, found)))
-    for name in sharing.panels_in(settled):
+    for name in sharing.panel_main_files(settled):
         if found.get(name, "") != settled[name]:
             adopted.refuse(name, 0, _("it is a copy of pgbouncer.ini: make the change there, and overwrite this one"))
     for name in global_settings.REFERENCED:

@@ -19,12 +19,12 @@ from pools.poolers.pgbouncer.render import SETTINGS_INCLUDE
 
 def rows(pooler: Pooler, found: Sequence[Process]) -> list[ProcessRow]:
     """Return a row for each process that answers, then one for each main file with which none answers."""
-    return [*(one.row() for one in found), *_silent(pooler, found)]
+    return [*(one.row() for one in found), *_stopped_processes(pooler, found)]
 
 
 def require_all(pooler: Pooler, found: Sequence[Process]) -> None:
     """Raise `PoolerUnreachable` for a process that was seen before and does not answer: it would not get the pools."""
-    gone = [one for one in _silent(pooler, found) if one["state"] == ProcessState.UNREACHABLE]
+    gone = [one for one in _stopped_processes(pooler, found) if one["state"] == ProcessState.UNREACHABLE]
     if not gone:
         return
     text = _(
@@ -40,7 +40,7 @@ def _process_label(row: ProcessRow) -> str:
     return _("the one of %(file)s (socket %(socket)s)") % params
 
 
-def _silent(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
+def _stopped_processes(pooler: Pooler, found: Sequence[Process]) -> Iterator[ProcessRow]:
     """Yield a row for each main file beside theirs that names the same port, and with which none of them runs."""
     if found[0].config.get("so_reuseport") != "1":
         return

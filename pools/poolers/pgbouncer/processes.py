@@ -73,14 +73,14 @@ def opened(pooler: Pooler) -> Iterator[list[Process]]:
             yield [Process(first, config, process_sockets.pid_behind(pooler, first))]
             return
         with ExitStack() as stack:
-            found = by_their_sockets(pooler, stack)
+            found = processes_by_socket(pooler, stack)
             if not found:
                 consoles = [first, *_searched(pooler, first, stack)]
                 found = [Process(one, _config(one), process_sockets.pid_behind(pooler, one)) for one in consoles]
             yield sorted(found, key=lambda one: (one.name, one.config.get("conffile", ""), one.pid or 0))
 
 
-def by_their_sockets(pooler: Pooler, stack: ExitStack) -> list[Process]:
+def processes_by_socket(pooler: Pooler, stack: ExitStack) -> list[Process]:
     """Return each process that listens on the port, over its own Unix socket; none where one has no such socket.
 
     The stack closes the consoles. Raises `PoolerUnreachable` with the processes that refuse the login.
@@ -211,7 +211,7 @@ def further_mains(pooler: Pooler, processes: Sequence[Process]) -> tuple[str, ..
     return tuple(name for name, content in pooler_files.read(pooler, names).items() if content is not None)
 
 
-def refuse_apart(processes: Sequence[Process], drafted: ConfigBuilder) -> None:
+def refuse_differing_processes(processes: Sequence[Process], drafted: ConfigBuilder) -> None:
     """Raise `Rejected` for a process that reads other users, or not the panel's files: it would not get the pools."""
     for one in processes[1:]:
         if one.config.get("auth_file") != drafted.config.get("auth_file"):

@@ -37,10 +37,10 @@ class Hazards:
     names: Collection[str]
     is_disk_sure: bool
 
-    def leaving_first(self, wanted: list[Entry], contents: Files) -> set[str]:
+    def to_remove_first(self, wanted: list[Entry], contents: Files) -> set[str]:
         """Return the names of entries that one reload must omit; raises `Rejected` for the operator's own."""
         version = self.drafted.version
-        if not database_entries.may_have_to_leave(version, wanted) or self._finds_users_as_before(contents):
+        if not database_entries.may_need_removal(version, wanted) or self._finds_users_as_before(contents):
             return set()
         found = [self._leaving_one(one, wanted, contents) for one in self.consoles]
         return set().union(*found)
@@ -86,7 +86,7 @@ class Hazards:
         name, user = (table.columns.index(column) for column in ("name", "force_user"))
         forced = {row[name]: row[user] for row in table.rows}
         pools, users = (console.rows(connection, word) for word in ("pools", "users"))
-        leaving = database_entries.losing_their_user(forced, wanted)
+        leaving = database_entries.without_fixed_user(forced, wanted)
         known = {str(row["name"]) for row in users}
         crashing = database_entries.crashing_entries(
             self.drafted.version, pools, forced, wanted, known, listed(contents)

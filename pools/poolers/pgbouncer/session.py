@@ -66,7 +66,7 @@ class PgBouncerSession:
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's files, and pgbouncer.ini where it does not include them yet."""
         further = processes.further_mains(self.pooler, self.processes)
-        process_files = {*sharing.names_of(self.pooler), *sharing.panels_in(settled)}
+        process_files = {*sharing.names_of(self.pooler), *sharing.panel_main_files(settled)}
         disk = pooler_files.read(self.pooler, dict.fromkeys((*render.FILES, *further, *sorted(process_files))))
         users = {str(row["name"]): row for one in self.processes for row in console.rows(one.console, "users")}
         config = {str(row["key"]): str(row["value"] or "") for row in console.rows(self.connection, "config")}
@@ -77,12 +77,12 @@ class PgBouncerSession:
             folder = layout.folder_there(self.pooler, config, has_main=disk[MAIN] is not None)
         drafting = ConfigBuilder(self.pooler, self.version, pools, disk, settled, folder, sorted(users), config)
         drafting.reader = self.reader
-        drafting.further_mains = tuple(name for name in further if name not in sharing.panels_in(disk))
+        drafting.further_mains = tuple(name for name in further if name not in sharing.panel_main_files(disk))
         drafting.sharing = self._sharing(drafting)
         self._remember_names(drafting, trust_disk)
         drafting.operators = replace(self._operators(drafting), shown_users=users)
         self.drafting, self.trust_disk = drafting, trust_disk
-        processes.refuse_apart(self.processes, drafting)
+        processes.refuse_differing_processes(self.processes, drafting)
         return Draft(
             texts=drafting.texts,
             before=drafting.old(trust_disk=trust_disk),
@@ -99,8 +99,8 @@ class PgBouncerSession:
         count = sharing.settled_count(settled) if is_refused else self.pooler.desired_processes
         names = [one.name for one in self.processes]
         if count > 1:
-            sharing.refuse_others(self.pooler, names, drafting.disk)
-        running = set(names) & set(sharing.panels_in(drafting.disk))
+            sharing.refuse_operators_main_files(self.pooler, names, drafting.disk)
+        running = set(names) & set(sharing.panel_main_files(drafting.disk))
         stays = sharing.was_shared(settled) and drafting.config.get("so_reuseport") == "1"
         return Sharing(drafting.version, drafting.config, count, frozenset(sharing.numbers_in(running)), stays)
 
@@ -122,16 +122,16 @@ class PgBouncerSession:
             included = drafted.operators.reading.files
             preflight.start(self.pooler, program_path, texts, drafted.folder, included)
             # the panel's own differ in their numbers alone
-            for name in (*drafted.further_mains, *sharing.panels_in(draft.texts)[:1]):
+            for name in (*drafted.further_mains, *sharing.panel_main_files(draft.texts)[:1]):
                 self._preflight_further(program_path, name, draft)
             where = local_process.trial_started(program_path)
         else:
-            where = local_process.no_trial(self.pooler, "pgbouncer", self.version_text)
+            where = local_process.why_no_trial(self.pooler, "pgbouncer", self.version_text)
         self._hazards.refuse_lockout()
         entries = self.reader.read(draft.texts[DATABASES])
-        leaving = self._hazards.leaving_first(entries, {**drafted.disk, **draft.files})
+        leaving = self._hazards.to_remove_first(entries, {**drafted.disk, **draft.files})
         if self.is_fetched:
-            fetched.refuse_two_reloads(leaving | drafted.rehashed, self.version_text)
+            fetched.refuse_two_step_reload(leaving | drafted.back_in_clear_text, self.version_text)
         if draft.settings_changed:
             self._log_in_to_canary_pools(logins, draft, progress)
         progress.step("preflight passed", f"{login_count(tried)}; {where}")
@@ -162,7 +162,7 @@ class PgBouncerSession:
         contents = {**contents, **self._users_to_keep(contents)}
         databases = text_of(contents, DATABASES)
         entries = self.reader.read(databases)
-        leaving = self._hazards.leaving_first(entries, {**old, **contents}) | self._drafted.rehashed
+        leaving = self._hazards.to_remove_first(entries, {**old, **contents}) | self._drafted.back_in_clear_text
         if leaving:
             staying = [entry for entry in entries if entry.name not in leaving]
             users, peers = global_settings.users_of(databases), render.peers_of(databases)
@@ -314,15 +314,15 @@ class PgBouncerSession:
         """Log in through a pool; one that was shut at the console is only read back."""
         try:
             progress.step("logged in", self._through(pool, moved=moved))
-            if stranger := self._stranger_to(pool):
+            if stranger := self._refused_user(pool):
                 progress.step("stranger refused", verify.refuse(self.pooler, pool, stranger))
         except verify.Shut as shut:
             progress.step("not logged in", str(shut))
         except Rejected:
-            direct_login.refuse_away(pool, self._drafted.found)
+            direct_login.refuse_unreachable_servers(pool, self._drafted.found)
             raise
 
-    def _stranger_to(self, pool: Pool) -> str:
+    def _refused_user(self, pool: Pool) -> str:
         """Return a user that PgBouncer knows and the pool must refuse; empty where it admits all, or there is none."""
         admission = None if self._drafted.access.obstacle else self._drafted.admissions.get(pool.key)
         known = render.users(text_of(self.written, USERLIST)) if admission else ()

@@ -55,7 +55,7 @@ def names_of(pooler: Pooler) -> tuple[str, ...]:
     return tuple(map(name_of, range(2, most + 1)))
 
 
-def keeps_any(pooler: Pooler) -> bool:
+def has_further_processes(pooler: Pooler) -> bool:
     """Return whether the panel keeps main files of further processes, or is to."""
     return not pooler.is_watched and max(pooler.desired_processes, *pooler.applied_processes, 1) > 1
 
@@ -68,7 +68,7 @@ def online(pooler: Pooler) -> set[int]:
 
 def has_unread(pooler: Pooler) -> bool:
     """Return whether a process has come since the last apply, or one that was too many has gone."""
-    if not keeps_any(pooler):
+    if not has_further_processes(pooler):
         return False
     now, applied = online(pooler), set(pooler.applied_processes)
     if not now.issuperset(range(1, pooler.desired_processes + 1)):
@@ -78,7 +78,7 @@ def has_unread(pooler: Pooler) -> bool:
 
 def awaited(pooler: Pooler) -> str:
     """Return a sentence about the requested processes that were not read back yet; empty once all were."""
-    if not keeps_any(pooler):
+    if not has_further_processes(pooler):
         return ""
     now, count = online(pooler), pooler.desired_processes
     missing = [name_of(number) for number in range(1, count + 1) if number not in now]
@@ -102,7 +102,7 @@ def awaited(pooler: Pooler) -> str:
     return text % words
 
 
-def panels_in(texts: Mapping[str, str | bytes | None]) -> list[str]:
+def panel_main_files(texts: Mapping[str, str | bytes | None]) -> list[str]:
     """Return the names of those files that are main files of further processes, and the panel's own."""
     return [name for name, content in texts.items() if NAME.fullmatch(name) and _is_panels(content)]
 
@@ -265,7 +265,7 @@ class Sharing:
 
 def copies_behind(texts: Mapping[str, str]) -> str:
     """Return that pgbouncer.ini was edited since the main files of further processes were copied; empty where not."""
-    behind = [name for name in panels_in(texts) if copied(texts[name]) != texts.get(MAIN, "")]
+    behind = [name for name in panel_main_files(texts) if copied(texts[name]) != texts.get(MAIN, "")]
     if not behind:
         return ""
     return _("%(names)s get what was changed in pgbouncer.ini with the next apply") % {"names": ", ".join(behind)}
@@ -273,7 +273,7 @@ def copies_behind(texts: Mapping[str, str]) -> str:
 
 def settled_count(settled: Mapping[str, str]) -> int:
     """Return the number of processes that the files of the last apply are for."""
-    return 1 + len(panels_in(settled))
+    return 1 + len(panel_main_files(settled))
 
 
 def was_shared(settled: Mapping[str, str]) -> bool:
@@ -281,9 +281,9 @@ def was_shared(settled: Mapping[str, str]) -> bool:
     return "so_reuseport" in derived_of(settled.get(SETTINGS, ""))
 
 
-def refuse_others(pooler: Pooler, running: Iterable[str], disk: Mapping[str, bytes | None]) -> None:
+def refuse_operators_main_files(pooler: Pooler, running: Iterable[str], disk: Mapping[str, bytes | None]) -> None:
     """Raise `Rejected` for main files, of processes that run or in the folder, that are the operator's own."""
-    panels = {PurePosixPath(pooler_files.path_of(pooler, MAIN)).name, *panels_in(disk)}
+    panels = {PurePosixPath(pooler_files.path_of(pooler, MAIN)).name, *panel_main_files(disk)}
     there = {name for name, content in disk.items() if NAME.fullmatch(name) and content is not None}
     if own := {*running, *there} - panels:
         text = _(

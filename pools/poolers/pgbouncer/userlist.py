@@ -46,7 +46,7 @@ IN_CLEAR = gettext_lazy(
 )
 
 
-def noted_in_clear(notes: Iterable[str]) -> dict[str, str]:
+def clear_text_reasons(notes: Iterable[str]) -> dict[str, str]:
     """Return role → why its password stays in clear, of the notes of an apply that say so."""
     pattern = re.escape(str(IN_CLEAR)).replace(re.escape("%(role)s"), r"(\S+)").replace(re.escape("%(why)s"), "(.+)")
     return {found[1]: found[2] for note in notes if (found := re.match(pattern, note))}

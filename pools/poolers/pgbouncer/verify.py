@@ -57,7 +57,7 @@ def read_back(shown: console.Table, entries: Iterable[Entry], gone: Iterable[str
 
 def faults(shown: console.Table, entries: Iterable[Entry]) -> dict[UUID, str]:
     """Return the pools whose entry is not live by SHOW DATABASES, with the first difference."""
-    named, compared = shown.columns.index("name"), shown.picked(*COLUMNS)
+    named, compared = shown.columns.index("name"), shown.row_getter(*COLUMNS)
     live = {row[named]: row for row in shown.rows}
     found = {}
     for entry in entries:

@@ -67,7 +67,7 @@ class PgpoolSession:
             preflight.start(self.pooler, program, self.version, draft.texts)
             tried = local_process.trial_started(program)
         else:
-            tried = local_process.no_trial(self.pooler, "pgpool", self.version_text)
+            tried = local_process.why_no_trial(self.pooler, "pgpool", self.version_text)
         progress.step("preflight passed", f"{direct_login.login_count(len(moved))}; {tried}")
 
     def go_live(self, contents: Files, progress: Progress) -> None:

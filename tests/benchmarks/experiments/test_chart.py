@@ -51,7 +51,7 @@ def test_the_note_of_an_arm_does_not_reach_over_its_published_ratio() -> None:
     ],
 )
 def test_labels_leave_out_what_all_rows_share(labels: list[str], shown: list[str]) -> None:
-    assert chart.without_what_all_share(labels) == shown
+    assert chart.without_common_prefix(labels) == shown
 
 
 def test_words_of_a_refusal_do_not_cover_the_dots_of_what_was_answered() -> None:

@@ -58,11 +58,11 @@ def test_an_id_is_read_as_a_place_and_anything_else_as_the_beginning(id_, place)
     ],
 )
 def test_a_number_left_out_is_seen(last, ids, gapless):
-    assert follower._gapless(last, [Event("sample", id_) for id_ in ids]) is gapless
+    assert follower._has_no_gap(last, [Event("sample", id_) for id_ in ids]) is gapless
 
 
 def test_the_end_may_come_after_any_number():
-    assert follower._gapless("1-4", [Event("sample", "1-5"), Event("end", f"1-{live_events.END_SEQ}")])
+    assert follower._has_no_gap("1-4", [Event("sample", "1-5"), Event("end", f"1-{live_events.END_SEQ}")])
 
 
 def test_what_stands_in_the_stream_and_in_the_database_is_told_once_and_in_order():

@@ -30,7 +30,7 @@ def test_time_of_our_ended_processes_is_no_work_of_others() -> None:
     assert contention.figures(BEFORE, stopped)["others_percent"] == 2.5
     # of the backend 31
     inherited = ProcessorTimes(worked=102.0, stolen=0.0, total=220.0, ours={SERVER: OwnProcess(51.5, 1)})
-    assert contention.ours_between(BEFORE, inherited) == 1.5
+    assert contention.own_processor_seconds(BEFORE, inherited) == 1.5
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_a_stranger_at_work_is_seen_and_the_load_is_not_taken_for_one() -> None:
         finally:
             stranger.kill()
             load.kill()
-    assert contention.ours_between(before, now) > 0.2
+    assert contention.own_processor_seconds(before, now) > 0.2
     others = contention.figures(before, now)["others_percent"]
     assert isinstance(others, float)
     assert others > 5

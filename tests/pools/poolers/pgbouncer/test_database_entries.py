@@ -191,15 +191,15 @@ def test_where_none_is_possible_none_is_found(
     listed: set[str],
 ) -> None:
     found = {
-        *database_entries.losing_their_user(forced, wanted),
+        *database_entries.without_fixed_user(forced, wanted),
         *database_entries.crashing_entries(version, pools, forced, wanted, listed, USERS),
     }
-    assert database_entries.may_have_to_leave(version, wanted) or not found
+    assert database_entries.may_need_removal(version, wanted) or not found
 
 
 @pytest.mark.parametrize(("user", "lost"), [("app", set()), ("report", set()), ("", {"orders"})])
 def test_an_entry_that_shall_have_no_fixed_user_has_to_leave_first(user: str, lost: set[str]) -> None:
-    assert database_entries.losing_their_user({"orders": "app"}, [known("orders", user)]) == lost
+    assert database_entries.without_fixed_user({"orders": "app"}, [known("orders", user)]) == lost
 
 
 @pytest.mark.parametrize(("version", "dies"), [((1, 18), True), ((1, 23), True), ((1, 24), False)])
