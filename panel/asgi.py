@@ -15,8 +15,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 
 if not env.secret("POOLDECK_SECRET_KEY", "secret_key"):
     raise ImproperlyConfigured(
-        "POOLDECK_SECRET_KEY (or the file secret_key in POOLDECK_HOME) is needed by the web process, which signs "
-        "sessions with it; script/up makes it"
+        f"POOLDECK_SECRET_KEY (or the file secret_key in {settings.SECRETS_FOLDER}) is needed by the web process: it "
+        "signs sessions with it; script/up and script/install make it"
     )
 application = TrustedProxies(BodyDeadline(get_asgi_application()), settings.TRUSTED_PROXIES)
 get_resolver().check()  # imports every view; else the first request would

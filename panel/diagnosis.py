@@ -143,7 +143,7 @@ def _disk() -> Iterator[Answer]:
 
 def _permissions() -> Iterator[Answer]:
     home = Path(settings.HOME)
-    for path in (home, *(home / name for name in SECRETS)):
+    for path in (home, *(Path(settings.SECRETS_FOLDER) / name for name in SECRETS)):
         if not path.exists():
             continue
         found = path.stat()

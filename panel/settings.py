@@ -10,12 +10,15 @@ env.remove_libpq_variables()
 BASE_DIR = env.BASE_DIR
 SHARE_DIR = env.SHARE_DIR
 HOME = env.home()
+SECRETS_FOLDER = env.secrets_folder()
 
 DEBUG = env.flag("POOLDECK_DEBUG")
 SECRET_KEY = env.secret("POOLDECK_SECRET_KEY", "secret_key")  # the web process alone asks for it: panel.asgi
 POOLDECK_KEYS = [key.strip() for key in env.secret("POOLDECK_KEYS", "keys").split(",") if key.strip()]
 if not POOLDECK_KEYS:
-    raise ImproperlyConfigured("POOLDECK_KEYS (or the file keys in POOLDECK_HOME) is needed; script/up makes it")
+    raise ImproperlyConfigured(
+        f"POOLDECK_KEYS (or the file keys in {SECRETS_FOLDER}) is needed; script/up and script/install make it"
+    )
 ALLOWED_HOSTS = env.words("POOLDECK_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.words("POOLDECK_TRUSTED_ORIGINS", [])
 CSRF_FAILURE_VIEW = "panel.error_pages.form_refused"
@@ -223,7 +226,7 @@ SPECTACULAR_SETTINGS = {
 
 GENERATOR = env.read("POOLDECK_GENERATOR", "local", env.generator_name)
 WORKER = env.read("POOLDECK_WORKER", queues.WorkerKind.ALL, env.worker_kind)
-CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_URL = env.broker_url()
 CELERY_RESULT_BACKEND = None
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_SERIALIZER = "json"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -138,6 +138,20 @@ def redis_url() -> str:
     return text("REDIS_URL", "redis://127.0.0.1:6379/0")
 
 
+def broker_url() -> str:
+    """Return REDIS_URL as Celery writes it: redis-py's `unix://PATH?db=N` is its `redis+socket://PATH?virtual_host=N`."""
+    url = urlsplit(redis_url())
+    if url.scheme != "unix":
+        return url.geturl()
+    database = dict(parse_qsl(url.query)).get("db", "0")
+    return f"redis+socket://{url.netloc}{url.path}?virtual_host={database}"
+
+
+def secrets_folder() -> Path:
+    """Return the folder of the files secret_key and keys: POOLDECK_SECRETS_FOLDER, by default the home."""
+    return Path(text("POOLDECK_SECRETS_FOLDER", str(home()))).resolve()
+
+
 def message_signing() -> tuple[str, str, str]:
     """Return the paths of the key and the certificate that sign messages, and of the folder of accepted certificates.
 
@@ -154,6 +168,6 @@ def message_signing() -> tuple[str, str, str]:
 
 
 def secret(name: str, file_name: str) -> str:
-    """Read a secret from its variable, else from a file under the home; empty where neither exists."""
-    path = home() / file_name
+    """Read a secret from its variable, else from a file of `secrets_folder`; empty where neither exists."""
+    path = secrets_folder() / file_name
     return text(name) or (path.read_text().strip() if path.is_file() else "")

@@ -22,7 +22,8 @@ Usage = namedtuple("Usage", "total used free")
 @pytest.fixture(autouse=True)
 def home(settings: Any, tmp_path: Path) -> Path:
     """A home with its secrets, and a Redis that is down."""
-    settings.HOME, settings.REDIS_URL = tmp_path, "redis://:hidden@127.0.0.1:1/0"
+    settings.HOME = settings.SECRETS_FOLDER = tmp_path
+    settings.REDIS_URL = "redis://:hidden@127.0.0.1:1/0"
     for name in diagnosis.SECRETS:
         (tmp_path / name).touch(0o600)
     return tmp_path

@@ -31,7 +31,7 @@ def test_a_worker_needs_no_key_of_sessions_and_obeys_no_remote_control(tmp_path:
 def test_the_web_process_needs_it(tmp_path: Path) -> None:
     code, reported = started(tmp_path, "import panel.asgi")
     assert code == 1
-    assert "POOLDECK_SECRET_KEY (or the file secret_key in POOLDECK_HOME) is needed by the web process" in reported
+    assert f"POOLDECK_SECRET_KEY (or the file secret_key in {tmp_path}) is needed by the web process" in reported
     assert started(tmp_path, "import panel.asgi", POOLDECK_SECRET_KEY="x" * 60)[0] == 0
 
 

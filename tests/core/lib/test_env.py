@@ -1,6 +1,7 @@
 """What the panel takes from its environment, and what it leaves there."""
 
 import os
+from pathlib import Path
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured
@@ -27,3 +28,32 @@ def test_another_name_stops_the_start_and_names_its_variable(monkeypatch: pytest
     monkeypatch.setenv("POOLDECK_GENERATOR", name)
     with pytest.raises(ImproperlyConfigured, match=r"POOLDECK_GENERATOR=.*use 1 to 63 letters"):
         env.read("POOLDECK_GENERATOR", "local", env.generator_name)
+
+
+@pytest.mark.parametrize(
+    ("given", "broker"),
+    [
+        ("", "redis://127.0.0.1:6379/0"),
+        ("redis://:secret@redis:6379/1", "redis://:secret@redis:6379/1"),
+        ("rediss://redis:6380/0", "rediss://redis:6380/0"),
+        ("unix:///run/redis/redis.sock", "redis+socket:///run/redis/redis.sock?virtual_host=0"),
+        ("unix://:secret@/run/redis.sock?db=3", "redis+socket://:secret@/run/redis.sock?virtual_host=3"),
+    ],
+)
+def test_the_broker_is_the_same_redis(monkeypatch: pytest.MonkeyPatch, given: str, broker: str) -> None:
+    monkeypatch.setenv("REDIS_URL", given)
+    assert env.broker_url() == broker
+
+
+def test_secrets_are_read_from_their_own_folder_where_one_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home, apart = tmp_path / "home", tmp_path / "apart"
+    for folder in (home, apart):
+        folder.mkdir()
+        (folder / "keys").write_text(f"{folder.name}\n")
+    monkeypatch.delenv("POOLDECK_KEYS", raising=False)
+    monkeypatch.setenv("POOLDECK_HOME", str(home))
+    assert env.secret("POOLDECK_KEYS", "keys") == "home"
+    monkeypatch.setenv("POOLDECK_SECRETS_FOLDER", str(apart))
+    assert env.secret("POOLDECK_KEYS", "keys") == "apart"
