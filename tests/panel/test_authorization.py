@@ -12,7 +12,7 @@ from tests.callers import anonymous, bearer, person
 
 pytestmark = pytest.mark.django_db
 UNSAFE = ("post", "put", "patch", "delete")
-OPEN_TO_ALL = {"/login/", "/texts.js", "/healthz/live", "/healthz/ready"}
+OPEN_TO_ALL = {"/login/", "/first-admin/", "/texts.js", "/healthz/live", "/healthz/ready"}
 DOCUMENTATION = {"/help/", "/help/word"}  # public, and 404 where it is not built, see test_help
 FOR_MACHINES = {"/metrics"}  # answers strangers as the API does, see test_metrics
 ONES_OWN = ("/logout/", "/tokens/")  # everybody ends their own session and holds their own tokens
@@ -102,4 +102,6 @@ def test_pages_lead_strangers_to_the_login(method):
 
 
 def test_what_is_open_answers_without_a_login():
-    assert others(statuses(Client(), sorted(OPEN_TO_ALL), ("get",)), 200, 503) == {}
+    found = statuses(Client(), sorted(OPEN_TO_ALL), ("get",))
+    assert found.pop(("get", "/first-admin/")) == 410  # it takes a link
+    assert others(found, 200, 503) == {}
