@@ -11,5 +11,6 @@ class PoolsConfig(AppConfig):
     name = "pools"
 
     def ready(self) -> None:
-        """Enter the drivers of poolers, which answer for the models; they need the models, so not before."""
+        """Enter deliveries and the drivers of poolers, which answer for the models; they need the models first."""
+        import_module("pools.config_files.deliveries")
         import_module("pools.poolers")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from pools.models import Delivery, Pooler
+from pools.models import Pooler
 from pools.poolers import KINDS
 
 FOLDER = Path(__file__).parents[1] / "docs/pull"
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).parents[1] / "docs/pull"
 
 def delivered() -> set[str]:
     """The names of the files with which a pooler starts."""
-    pooler = Pooler(name="front", admin_user="pooldeck", config_dir="/pooldeck", delivery=Delivery.PULL)
+    pooler = Pooler(name="front", admin_user="pooldeck", config_dir="/pooldeck", delivery="pull")
     kind = KINDS["pgbouncer"]
     return {kind.fetched_names.get(name, name) for name in kind.first_texts(pooler)}
 

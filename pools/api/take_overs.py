@@ -16,11 +16,12 @@ from core.lib import wait_param
 from core.lib.known_fields import KnownFields
 from core.lib.wait_param import WAIT
 from pools.api.serializers import AskedSerializer
+from pools.config_files.deliveries import DELIVERIES
 from pools.deployment import take_overs
 from pools.deployment.take_over_steps import KEPT, POOL
 from pools.errors import InvalidValues
 from pools.inventory import poolers, settlement
-from pools.models import Delivery, Host, Pooler, TakeOver
+from pools.models import Host, Pooler, TakeOver, delivery_choices
 
 
 class AskedTakeOverSerializer(KnownFields):
@@ -30,7 +31,7 @@ class AskedTakeOverSerializer(KnownFields):
         max_length=500, required=False, help_text=_("The path of its main file; else the one that it was started with")
     )
     delivery = serializers.ChoiceField(
-        Delivery.choices, required=False, help_text=_("How its files are read and written; else as the pooler has it")
+        delivery_choices(), required=False, help_text=_("How its files are read and written; else as the pooler has it")
     )
     host = serializers.PrimaryKeyRelatedField(
         queryset=Host.objects.all(), required=False, allow_null=True, help_text=_("The host, for delivery by SSH")
@@ -159,10 +160,11 @@ class TakeOverActions(GenericViewSet[Pooler]):
 
 
 def _refuse_fetched(values: dict[str, object]) -> None:
-    if values.get("delivery") == Delivery.PULL:
+    delivery = DELIVERIES.get(str(values.get("delivery", "")))
+    if delivery is not None and not delivery.writes:
         text = gettext(
             "a take-over reads and rewrites the files of the running PgBouncer, which can't be read where its host "
-            "fetches them: let its main file include the panel's files, then set its delivery to pull and its "
-            "config_dir, which leaves its own entries as they are"
+            "fetches them: let its main file include the panel's files, then set its delivery to %(delivery)s "
+            "and its config_dir, which leaves its own entries as they are"
         )
-        raise InvalidValues({"delivery": [text]})
+        raise InvalidValues({"delivery": [text % values]})

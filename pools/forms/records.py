@@ -11,13 +11,12 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from pools.clusters import topology
-from pools.config_files import deliveries
 from pools.forms.base import ENCRYPTED, PanelForm, password_field
 from pools.forms.setting_fields import field_of, written
 from pools.inventory import clusters, pool_validation, pooler_settings_validation
 from pools.inventory.poolers import PoolerValues
 from pools.inventory.pools import PoolValues
-from pools.models import Cluster, Delivery, ListedRole, Mode, NodeRole, Pool, Pooler
+from pools.models import Cluster, ListedRole, Mode, NodeRole, Pool, Pooler
 from pools.poolers import driver, kinds_that
 from pools.poolers.settings_schema import Scope, Setting
 
@@ -144,10 +143,7 @@ class PoolerForm(PanelForm, forms.ModelForm):  # type: ignore[type-arg]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        delivery = self.fields["delivery"]
-        delivery.required = self.fields["desired_processes"].required = False
-        if isinstance(delivery, forms.ChoiceField):
-            delivery.choices = [(one.value, one.label) for one in Delivery if one in deliveries.DELIVERIES]
+        self.fields["delivery"].required = self.fields["desired_processes"].required = False
         if not self.instance._state.adding:
             self.initial.setdefault("version", self.instance.version)
             self.fields["admin_password"].help_text = KEPT

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from pools.clusters.cluster_index import ClusterIndex
+from pools.config_files import deliveries
 from pools.models import Entry, Pooler
 from pools.models.entries import EntryQuerySet
 from pools.poolers.console_sample import FoundEntry
@@ -30,7 +31,7 @@ def record(pooler: Pooler, found: Iterable[FoundEntry], index: ClusterIndex) -> 
     if unused := sum(one.unused for one in listed):
         _keep_automatic(fresh, known, unused)
     changed = [entry for name, entry in fresh.items() if entry.is_fallback or _differs(entry, known.get(name))]
-    if not pooler.has_files_at_checks:
+    if not deliveries.has_files_at_checks(pooler):
         fresh = _fallback_of(known) | fresh
     gone = [entry.pk for name, entry in known.items() if name not in fresh]
     with transaction.atomic():

@@ -55,7 +55,8 @@ def host_problems(fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     if delivery.needs_host and host is None:
         yield "ssh_host", _("choose the host that the panel reaches by SSH, or another delivery")
     elif host is not None and not delivery.needs_host:
-        yield "ssh_host", _("%(delivery)s needs no host: leave it empty, or choose the delivery ssh") % fields
+        text = _("%(delivery)s needs no host: leave it empty, or choose the delivery %(others)s")
+        yield "ssh_host", text % {"delivery": fields["delivery"], "others": _those_with_a_host()}
 
 
 def _generator_problem(name: str) -> str:
@@ -64,10 +65,14 @@ def _generator_problem(name: str) -> str:
     if host is None:
         return ""
     text = _(
-        "generator %(name)s is the host %(host)s, which is reached by SSH, and no worker: choose the delivery ssh with "
-        "this host, or name a worker that runs beside the pooler"
+        "generator %(name)s is the host %(host)s, which is reached by SSH, and no worker: choose the delivery "
+        "%(others)s with this host, or name a worker that runs beside the pooler"
     )
-    return text % {"name": name, "host": host}
+    return text % {"name": name, "host": host, "others": _those_with_a_host()}
+
+
+def _those_with_a_host() -> str:
+    return ", ".join(deliveries.names_that("needs_host"))
 
 
 def _processes_problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

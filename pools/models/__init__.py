@@ -28,14 +28,15 @@ from pools.models.hosts import Host, HostCheck, HostState
 from pools.models.monitoring import EntryMinute, PoolerMinute, PoolMinute
 from pools.models.pool_set import PoolSet
 from pools.models.poolers import (
+    DELIVERY_ANSWERS,
     KIND_ANSWERS,
-    Delivery,
     Management,
     Pooler,
     PoolerFile,
     PoolerKind,
     PoolerState,
     ProcessState,
+    delivery_choices,
     usual_kind,
 )
 from pools.models.pools import EVERYONE, AuthMethod, Mode, Pool, PoolFinding
@@ -46,6 +47,7 @@ from pools.models.take_overs import Original, TakeOver, TakeOverState
 
 __all__ = [
     "AS_APPLIED",
+    "DELIVERY_ANSWERS",
     "EVERYONE",
     "KIND_ANSWERS",
     "LIVE_STATES",
@@ -58,7 +60,6 @@ __all__ = [
     "ClusterState",
     "ClusterStatus",
     "CreationState",
-    "Delivery",
     "Difference",
     "Entry",
     "EntryMinute",
@@ -107,5 +108,6 @@ __all__ = [
     "TakeOverState",
     "Threshold",
     "WaitingSetting",
+    "delivery_choices",
     "usual_kind",
 ]

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Collection, Iterable
 from datetime import timedelta
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -20,6 +20,9 @@ from pools.models.base import Server
 from pools.models.findings import Difference, ProcessRow, WaitingSetting
 from pools.models.hosts import Host
 from pools.models.states import PoolState
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 APPLY_LEASE = timedelta(seconds=60)
 MOST_PROCESSES = 32
@@ -76,12 +79,23 @@ class Management(models.TextChoices):
     MANAGED = "managed", _("managed")
 
 
-class Delivery(models.TextChoices):
-    """The way by which files reach a managed pooler."""
+class DeliveryAnswers(Protocol):
+    """What is asked of a delivery below its registry; see `pools.config_files.deliveries.base.FileDelivery`."""
 
-    WORKER = "worker", _("a worker on its host writes them")
-    SSH = "ssh", _("the panel writes them by SSH")
-    PULL = "pull", _("its host fetches them")
+    label: "StrOrPromise"
+
+
+DELIVERY_ANSWERS: dict[str, DeliveryAnswers] = {}  # `pools.config_files.deliveries` enters its deliveries here
+
+
+def usual_delivery() -> str:
+    """Return the delivery of a pooler that is registered without one; a function, so that no migration names it."""
+    return next(iter(DELIVERY_ANSWERS))
+
+
+def delivery_choices() -> list[tuple[str, "StrOrPromise"]]:
+    """Return the deliveries and their labels; a function, so that one more or less needs no migration."""
+    return [(name, delivery.label) for name, delivery in DELIVERY_ANSWERS.items()]
 
 
 def taking_clients(processes: Iterable[ProcessRow], desired: int = 1) -> int:
@@ -126,7 +140,7 @@ class Pooler(Server):
     file_paths = models.JSONField(
         default=dict, blank=True, editable=False
     )  # the panel's name of a file → its path, of a pooler that was taken over; see `config_files.pooler_files`
-    delivery = models.CharField(max_length=8, choices=Delivery.choices, default=Delivery.WORKER)
+    delivery = models.CharField(max_length=12, choices=delivery_choices, default=usual_delivery)
     ssh_host = models.ForeignKey(
         Host,
         null=True,
@@ -212,11 +226,6 @@ class Pooler(Server):
     def is_watched(self) -> bool:
         """True if it is known by its console alone."""
         return not self.config_dir
-
-    @property
-    def has_files_at_checks(self) -> bool:
-        """True if a check reads its files beside asking its console: it asks no other host for them."""
-        return not self.is_watched and self.delivery == Delivery.WORKER
 
     def require_managed(self) -> None:
         """Raise `IllegalTransition` for a watched pooler, before anything would be written for it."""

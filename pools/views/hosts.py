@@ -20,12 +20,13 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.permissions import person
 from core.lib.access import staff_only
 from core.lib.addresses import is_local
+from pools.config_files import deliveries
 from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
 from pools.forms.hosts import HostForm
 from pools.hosts import keys
 from pools.hosts.base import HostRefused
 from pools.inventory import hosts
-from pools.models import Delivery, FoundPooler, Host, HostState, Pooler, PoolerKind
+from pools.models import FoundPooler, Host, HostState, Pooler, PoolerKind
 from pools.poolers import KINDS
 from pools.views.form_submit import attempt
 
@@ -194,7 +195,7 @@ def _links(host: Host, found: FoundPooler, registered: Pooler | None) -> _Links:
 
 def _address_of(host: Host, found: FoundPooler) -> dict[str, object]:
     """Return the address at which the panel reaches a found pooler, and the host that leads there."""
-    by_ssh = {"delivery": Delivery.SSH.value, "ssh_host": host.pk}
+    by_ssh = {"delivery": deliveries.name_for(host), "ssh_host": host.pk}
     addresses = found.get("addresses")
     if addresses == [] and found["socket_folders"]:
         return {**by_ssh, "host": found["socket_folders"][0]}

@@ -104,6 +104,7 @@ def _detail(
         "refused": [pool for pool in pools if pool.state in (PoolState.ROLLED_BACK, PoolState.FAILED)],
         "live": live_files.live_files(pooler),
         "owner": folder_owner.of(pooler),
+        "delivery": deliveries.of(pooler),
         "open_pools": pool_access.open_pools(pooler).count(),
         "access_obstacle": pool_access.obstacle(pooler),
         "twins": duplicates.of_pooler(pooler),

@@ -16,11 +16,12 @@ from django.views.decorators.http import require_safe
 from core.accounts.permissions import person
 from core.lib.access import staff_only
 from core.lib.crypto import SealBroken
+from pools.config_files import deliveries
 from pools.deployment import take_overs
 from pools.deployment.take_over_steps import backup
 from pools.errors import NotThere, PoolsError
 from pools.inventory import poolers
-from pools.models import Delivery, Host, Pooler, TakeOver
+from pools.models import Host, Pooler, TakeOver
 from pools.models.take_overs import WAITING
 
 
@@ -102,7 +103,7 @@ def _place_of(pooler: Pooler, given: Mapping[str, Any]) -> poolers.Place:
     if "host" not in given:
         return poolers.checked_place(pooler, None, None)
     chosen = Host.objects.filter(pk=given["host"]).first() if given["host"] else None
-    return poolers.checked_place(pooler, Delivery.SSH if chosen else Delivery.WORKER, chosen)
+    return poolers.checked_place(pooler, deliveries.name_for(chosen), chosen)
 
 
 def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, object]:

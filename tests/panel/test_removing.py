@@ -1,8 +1,9 @@
-"""A kind of pooler, or an engine, is a folder and its lines in the registries: without them the panel works on."""
+"""A kind of pooler, an engine or a delivery is what has its name, and a line in a registry: the panel works without."""
 
 import pytest
 
 from benchmarks.engines import NAMES
+from pools.config_files import deliveries
 from pools.models import PoolerKind
 from tests.panel.code_copies import CodeCopy
 
@@ -63,5 +64,23 @@ assert list(ENGINES) == {others}, ENGINES
 assert client.get("/runs/new/?engine={engine}").status_code in (200, 404)
 runs = [name for name in schemas if name.endswith("RunRequest")]
 assert len(runs) == {len(others)} and "{engine}RunRequest".lower() not in map(str.lower, runs), runs
+"""
+    copy.check(EVERYTHING + database + PAGES + words)
+
+
+@pytest.mark.parametrize("delivery", deliveries.NAMES)
+def test_a_delivery_is_its_module_and_a_line(copy: CodeCopy, database: str, delivery: str) -> None:
+    (copy.path / f"pools/config_files/deliveries/{delivery}.py").unlink()
+    copy.remove_line("pools/config_files/deliveries/__init__.py", f'    "{delivery}",')
+    others = [other for other in deliveries.NAMES if other != delivery]
+    words = f"""
+from pools.models import Pooler, delivery_choices
+assert [name for name, _label in delivery_choices()] == {others}
+assert '<option value="{delivery}"' not in page("/poolers/new/")
+choices = [one["enum"] for one in schemas.values() if {set(others)} <= {{*one.get("enum", ())}}]
+assert choices and not any("{delivery}" in one for one in choices), choices
+pooler = Pooler.objects.create(name="edge", host="10.0.0.1", config_dir="/etc/pb")
+assert pooler.delivery == {others[0]!r}
+page(f"/poolers/{{pooler.pk}}/")
 """
     copy.check(EVERYTHING + database + PAGES + words)

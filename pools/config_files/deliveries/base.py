@@ -3,15 +3,21 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING
 
 from pools.hosts.base import Access, HostConnection, PlacedFile
-from pools.models import Delivery, Pooler
+from pools.models import Pooler
+
+if TYPE_CHECKING:
+    from django_stubs_ext import StrOrPromise
 
 Contents = Mapping[str, bytes | None]
 
 
 class FileDelivery(ABC):
-    """One way of delivery: a module here, and a line of the registry. Nothing else asks which way a pooler has.
+    """One way of delivery: a module here that ends with `DELIVERY`, and its name in the registry.
+
+    Nothing else asks which way a pooler has.
 
     `writes`: the panel writes the files itself, so that an apply can reload the pooler at once; else somebody fetches
     them, and an apply is pending until the console shows what they say. `needs_worker`: only the workers of the
@@ -19,7 +25,7 @@ class FileDelivery(ABC):
     those of the host of such a worker. `needs_host`: the pooler names a `Host`.
     """
 
-    name: Delivery
+    label: "StrOrPromise"  # as the form and the pooler's page name it
     writes = True
     needs_worker = False
     runs_here = False

@@ -3,18 +3,19 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from pools.config_files.deliveries.base import Contents, FileDelivery
 from pools.errors import ApplyFailed
 from pools.hosts.base import Access, HostConnection, PlacedFile
-from pools.models import Delivery, Pooler, Revision
+from pools.models import Pooler, Revision
 
 
 class PullDelivery(FileDelivery):
     """The delivery `pull`; see `FileDelivery`. What it reads are the files that are offered, not those on the host."""
 
-    name = Delivery.PULL
+    label = _("its host fetches them")
     writes = False
 
     def place_of(self, pooler: Pooler) -> str:
@@ -41,7 +42,7 @@ class PullDelivery(FileDelivery):
     ) -> None:
         """Raise `ApplyFailed`: an apply offers the files."""
         raise ApplyFailed(
-            _("the files of pooler %(pooler)s are fetched, so the panel writes none") % {"pooler": pooler}
+            gettext("the files of pooler %(pooler)s are fetched, so the panel writes none") % {"pooler": pooler}
         )
 
     def refuse_unsafe(self, pooler: Pooler, folder: str) -> None:
@@ -50,3 +51,6 @@ class PullDelivery(FileDelivery):
     def file_at(self, pooler: Pooler, path: str, *, follow: bool = True) -> PlacedFile | None:
         """Return None: no file of the operator's can be read from here."""
         return None
+
+
+DELIVERY = PullDelivery()

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from core.lib.addresses import is_local
 from pools.config_files.deliveries.base import ByHost
@@ -12,13 +13,13 @@ from pools.hosts import kept
 from pools.hosts.base import HostConnection
 from pools.hosts.keys import socket_path
 from pools.hosts.ssh import PROHIBITED
-from pools.models import Delivery, Host, Pooler
+from pools.models import Host, Pooler
 
 
 class SshDelivery(ByHost):
     """The delivery `ssh`; see `FileDelivery`. Any worker can do it, over the login that it keeps to the host."""
 
-    name = Delivery.SSH
+    label = _("the panel writes them by SSH")
     needs_host = True
 
     def place_of(self, pooler: Pooler) -> str:
@@ -55,8 +56,8 @@ def _refusal(pooler: Pooler, host: Host, port: int, words: str) -> str:
     at = _named(pooler.host, port)
     described = {"pooler": pooler, "host": host, "user": host.user, "at": at, "reason": words.rpartition(": ")[2]}
     if PROHIBITED not in words:
-        return _("pooler %(pooler)s does not answer at %(at)s of host %(host)s: %(reason)s") % described
-    text = _(
+        return gettext("pooler %(pooler)s does not answer at %(at)s of host %(host)s: %(reason)s") % described
+    text = gettext(
         "host %(host)s lets no tunnel of the panel's lead to %(at)s: find the poolers there on the host's page, and "
         "put the line that it shows then in place of the panel's old one in authorized_keys of %(user)s; where it is "
         "there, AllowTcpForwarding, AllowStreamLocalForwarding or PermitOpen of its sshd_config forbids it"
@@ -72,5 +73,8 @@ def _named(address: str, port: int) -> str:
 
 def _host(pooler: Pooler) -> Host:
     if pooler.ssh_host is None:
-        raise HostUnreachable(_("pooler %(pooler)s has no host to reach by SSH: choose one") % {"pooler": pooler})
+        raise HostUnreachable(gettext("pooler %(pooler)s has no host to reach by SSH: choose one") % {"pooler": pooler})
     return pooler.ssh_host
+
+
+DELIVERY = SshDelivery()

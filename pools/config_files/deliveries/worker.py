@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.utils.translation import gettext_lazy as _
+
 from pools.config_files.deliveries.base import ByHost
 from pools.hosts.base import HostConnection
 from pools.hosts.worker import WorkerConnection
-from pools.models import Delivery, Pooler
+from pools.models import Pooler
 
 
 class WorkerDelivery(ByHost):
     """The delivery `worker`; see `FileDelivery`."""
 
-    name = Delivery.WORKER
+    label = _("a worker on its host writes them")
     needs_worker = True
     runs_here = True
 
@@ -23,3 +25,6 @@ class WorkerDelivery(ByHost):
     @contextmanager
     def host_of(self, pooler: Pooler) -> Iterator[HostConnection]:
         yield WorkerConnection()
+
+
+DELIVERY = WorkerDelivery()

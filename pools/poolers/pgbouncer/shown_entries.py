@@ -8,7 +8,7 @@ from itertools import chain
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import pooler_files
+from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable, PoolsError
 from pools.models import Mode, Pooler
 from pools.poolers.console_sample import FoundEntry
@@ -50,7 +50,7 @@ def read(pooler: Pooler) -> list[FoundEntry]:
     rows, opened = tables.databases[0], Counter[str]()
     for row in chain.from_iterable(tables.databases):
         opened[str(row["name"])] += number(row.get("current_connections"))
-    operators = _operators(pooler, rows) if pooler.has_files_at_checks else Operators()
+    operators = _operators(pooler, rows) if deliveries.has_files_at_checks(pooler) else Operators()
     named = {*operators.entries, *operators.panels}
     found = [
         replace(

@@ -9,7 +9,6 @@ from pools.advice import login_cost
 from pools.advice.login_cost import Login
 from pools.clusters.endpoints import Endpoint
 from pools.errors import PoolerUnreachable
-from pools.models import Delivery
 from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry, know_password
 
 ENDPOINT = Endpoint(host="localhost", port=5432, database="app", user="app")
@@ -58,7 +57,7 @@ def test_a_pooler_that_its_own_host_alone_reaches_is_not_looked_for_on_this_mach
     db: None, monkeypatch: pytest.MonkeyPatch, host: str
 ) -> None:
     monkeypatch.setattr(login_cost, "_log_in", lambda _endpoint: pytest.fail("a login was sent somewhere"))
-    pooler = a_pooler(host=host, delivery=Delivery.SSH)
+    pooler = a_pooler(host=host, delivery="ssh")
     with pytest.raises(PoolerUnreachable, match="listens on its own host alone, and through SSH a login takes longer"):
         login_cost.measure(a_pool(pooler=pooler))
     with pytest.raises(PoolerUnreachable, match="listens on its own host alone"):

@@ -10,13 +10,13 @@ from pools.config_files.deliveries.base import Contents, FileDelivery
 from pools.deployment import live_files
 from pools.errors import LockLost
 from pools.hosts.base import Access, HostConnection, PlacedFile
-from pools.models import Delivery, Pooler
+from pools.models import Pooler
 
 
 class Shelf(FileDelivery):
     """Keeps files in memory, as a pooler's host that fetches them might."""
 
-    name = Delivery.PULL
+    name = "pull"
     writes = False
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
 
 
 def test_another_delivery_is_a_module_and_a_line(shelf: Shelf, db: None) -> None:
-    pooler = Pooler.objects.create(name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery=Delivery.PULL)
+    pooler = Pooler.objects.create(name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery="pull")
     pooler_files.replace(pooler, {"pgbouncer.ini": b"[databases]\n"})
     assert pooler_files.read(pooler, ["pgbouncer.ini", "userlist.txt"]) == {
         "pgbouncer.ini": b"[databases]\n",
@@ -67,7 +67,7 @@ def test_another_delivery_is_a_module_and_a_line(shelf: Shelf, db: None) -> None
 def test_who_loses_the_lock_between_two_folders_writes_no_second_one(shelf: Shelf, db: None) -> None:
     paths = {"pgbouncer.ini": "/etc/pb/pgbouncer.ini", "pooldeck.ini": "/etc/pb/pooldeck.ini", "userlist.txt": "/x/u"}
     pooler = Pooler.objects.create(
-        name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery=Delivery.PULL, file_paths=paths
+        name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery="pull", file_paths=paths
     )
     assert pooler.take_apply_lock("this worker")
     pooler_files.replace(pooler, {"pgbouncer.ini": b"1", "userlist.txt": b"1"})
@@ -79,16 +79,16 @@ def test_who_loses_the_lock_between_two_folders_writes_no_second_one(shelf: Shel
 
 def test_files_that_no_worker_has_are_any_workers(shelf: Shelf, db: None) -> None:
     pooler = Pooler.objects.create(
-        name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery=Delivery.PULL, generator="elsewhere"
+        name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery="pull", generator="elsewhere"
     )
     owner = folder_owner.of(pooler)
     assert (owner.is_here, owner.worker) == (True, "")
-    pooler.edit(None, delivery=Delivery.WORKER)
+    pooler.edit(None, delivery="worker")
     assert folder_owner.of(pooler).worker == "elsewhere"
 
 
 def test_one_folder_is_two_where_it_lies_on_two_hosts(shelf: Shelf, db: None) -> None:
-    pulled = Pooler.objects.create(name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery=Delivery.PULL)
+    pulled = Pooler.objects.create(name="pulled", host="10.0.0.1", config_dir="/etc/pb", delivery="pull")
     by_worker = Pooler.objects.create(name="by worker", host="10.0.0.1", config_dir="/etc/pb")
     assert list(deliveries.others_in(by_worker, "/etc/pb")) == []
     same = Pooler.objects.create(name="same", host="10.0.0.1", port=6433, config_dir="/etc/pb")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pools.hosts import keys
-from pools.models import Delivery, Host, Pooler, PoolerKind
+from pools.models import Host, Pooler, PoolerKind
 
 
 @pytest.mark.skipif(shutil.which("ssh-keygen") is None, reason="openssh-client is not installed")
@@ -42,7 +42,7 @@ def test_the_line_opens_the_ports_of_the_poolers_and_of_hosts_behind() -> None:
 def test_the_line_opens_both_sockets_of_a_pgpool() -> None:
     host = Host.objects.create(name="outer", address="10.0.0.1", user="postgres", public_key="ssh-ed25519 AAAA")
     address = {"host": "/run/postgresql", "port": 9999, "pcp_port": 9898, "kind": PoolerKind.PGPOOL}
-    Pooler.objects.create(name="edge", delivery=Delivery.SSH, ssh_host=host, **address)
+    Pooler.objects.create(name="edge", delivery="ssh", ssh_host=host, **address)
     line = keys.authorized_keys_line(host)
     assert [f'permitopen="[/run/postgresql/.s.PGSQL.{port}]:*"' in line for port in (9999, 9898)] == [True, True]
 

@@ -14,7 +14,7 @@ from pools.config_files import deliveries
 from pools.config_files.deliveries.base import ByHost, Contents
 from pools.hosts.base import Access, HostConnection
 from pools.hosts.worker import WorkerConnection
-from pools.models import Cluster, Delivery, Pool, Pooler, PoolState, RevisionState
+from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from tests.callers import anonymous, bearer
 from tests.live.pools.conftest import MakePool
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 class Copying(ByHost):
     """A toy: writes the files as a worker does, and notes a copy of what it wrote."""
 
-    name = Delivery.SSH
+    name = "ssh"
     runs_here = True
 
     def __init__(self) -> None:
@@ -63,7 +63,7 @@ def test_a_thief_of_a_pulled_host_gets_no_secret_of_another(
 ) -> None:
     make_pool()
     deployment.apply_pooler(pooler)
-    Pooler.objects.update(delivery=Delivery.PULL)
+    Pooler.objects.update(delivery="pull")
     other, secrets = _other_with_secrets()
     admin = bearer()
     token = admin.post(f"/api/v1/poolers/{pooler.pk}/files-token/", {}, "json").json()["token"]
@@ -83,7 +83,7 @@ def _other_with_secrets() -> tuple[Pooler, dict[str, str]]:
     elsewhere.admin_password = secrets["cluster"]
     elsewhere.save(force_insert=True)
     elsewhere.keep_password("app", secrets["role"])
-    other = Pooler(name="other", host="127.0.0.1", port=1, config_dir="/other", delivery=Delivery.PULL)
+    other = Pooler(name="other", host="127.0.0.1", port=1, config_dir="/other", delivery="pull")
     other.admin_password = secrets["console"]
     other.save(force_insert=True)
     Pool.objects.create(name="theirs", pooler=other, cluster=elsewhere, database="app", user="app", size=1)

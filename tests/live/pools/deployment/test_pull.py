@@ -18,7 +18,7 @@ from pools import deployment
 from pools.deployment import drift
 from pools.inventory import fetches
 from pools.inventory.fetches import FetchState
-from pools.models import Cluster, Delivery, Pool, Pooler, PoolState, Revision, RevisionState
+from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionState
 from pools.poolers.pgbouncer import preflight
 from pools.views.fetches import command
 from tests.callers import bearer, person
@@ -79,7 +79,7 @@ def pooler(db: None, fetching: FetchingPgBouncer) -> Pooler:
         port=fetching.port,
         admin_user=fetching.admin_user,
         config_dir=str(fetching.files),
-        delivery=Delivery.PULL,
+        delivery="pull",
     )
     made.admin_password = fetching.admin_password
     made.save(force_insert=True)
@@ -329,7 +329,7 @@ def test_lines_of_ones_own_stay_in_the_list_of_users(
 def test_a_watched_pooler_becomes_a_pulled_one_by_its_delivery_and_no_take_over(
     running: FetchingPgBouncer, pooler: Pooler, cluster: Cluster
 ) -> None:
-    Pooler.objects.update(config_dir="", delivery=Delivery.WORKER)
+    Pooler.objects.update(config_dir="", delivery="worker")
     admin, url = bearer(), f"/api/v1/poolers/{pooler.pk}/"
     refused = admin.post(f"{url}take-over/", {"delivery": "pull", "dry_run": True}, "json")
     assert (refused.status_code, list(refused.json())) == (400, ["delivery"])

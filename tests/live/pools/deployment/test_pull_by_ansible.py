@@ -18,7 +18,7 @@ from panel.quickstart.servers import free_port
 from pools import deployment
 from pools.inventory import fetches
 from pools.inventory.fetches import FetchState
-from pools.models import Delivery, Pooler
+from pools.models import Pooler
 from pools.views.fetches import EXAMPLES, FOLDER, filled
 from tests.callers import person
 from tests.live.pools.conftest import LogIn, MakePool
@@ -59,7 +59,7 @@ def pgbouncer(tmp_path_factory: pytest.TempPathFactory) -> PlayedPgBouncer:
 @pytest.fixture
 def pooler(db: None, pgbouncer: PlayedPgBouncer) -> Pooler:
     login = {"host": pgbouncer.host, "port": pgbouncer.port, "admin_user": pgbouncer.admin_user}
-    made = Pooler(name="played", config_dir=str(pgbouncer.files), delivery=Delivery.PULL, **login)
+    made = Pooler(name="played", config_dir=str(pgbouncer.files), delivery="pull", **login)
     made.admin_password = pgbouncer.admin_password
     made.save(force_insert=True)
     return made

@@ -7,7 +7,7 @@ import pytest
 from panel.quickstart.servers import PostgresServer, binary, free_port
 from pools.hosts import atomic_write, kept, keys, worker
 from pools.inventory import hosts, poolers
-from pools.models import Cluster, Delivery, Host, Pooler
+from pools.models import Cluster, Host, Pooler
 from tests.live.conftest import APP_PASSWORD
 from tests.live.pools.deployment.take_over.conftest import (
     CONSOLE,
@@ -115,7 +115,7 @@ def watched(own: OperatorsPgBouncer, host: Host, sshd: SshServer, cluster: Clust
             "port": own.port,
             "admin_user": CONSOLE[0],
             "admin_password": CONSOLE[1],
-            "delivery": Delivery.SSH,
+            "delivery": "ssh",
             "ssh_host": host,
         }
     )

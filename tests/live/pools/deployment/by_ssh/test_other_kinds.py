@@ -13,7 +13,7 @@ from pools.deployment import drift, live_files
 from pools.errors import PoolerUnreachable
 from pools.hosts import kept, keys
 from pools.inventory import hosts, pooler_settings, poolers
-from pools.models import Cluster, Delivery, Host, Mode, Pool, Pooler, PoolerKind, PoolState, RevisionState
+from pools.models import Cluster, Host, Mode, Pool, Pooler, PoolerKind, PoolState, RevisionState
 from pools.poolers import driver, local_process
 from pools.poolers.pgpool import pcp
 from tests.live.conftest import APP_PASSWORD, APP_ROLE
@@ -67,7 +67,7 @@ def haproxy(host: Host, sshd: SshServer) -> Iterator[tuple[HAProxyServer, Pooler
 def registered(values: dict[str, object], host: Host, sshd: SshServer) -> Pooler:
     """Register it and put the host's new line in place of the old one."""
     hosts.discover(host)  # the line names the sockets of what was found
-    pooler, _problem = poolers.register({"name": "edge", "delivery": Delivery.SSH, "ssh_host": host, **values})
+    pooler, _problem = poolers.register({"name": "edge", "delivery": "ssh", "ssh_host": host, **values})
     sshd.let_in(keys.authorized_keys_line(host))
     assert poolers.check(pooler) == ""
     pooler.refresh_from_db()

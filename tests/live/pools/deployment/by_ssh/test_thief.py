@@ -16,7 +16,7 @@ from pools.deployment import drift
 from pools.deployment.pgbouncer import let_go
 from pools.hosts import kept, keys, ssh
 from pools.inventory import hosts
-from pools.models import Cluster, Delivery, Host, Pool, Pooler, RevisionState
+from pools.models import Cluster, Host, Pool, Pooler, RevisionState
 from tests.live.conftest import APP_PASSWORD
 from tests.live.pools.deployment.by_ssh.test_by_ssh import ask_pool, taken_over
 from tests.live.pools.deployment.take_over.conftest import CONSOLE, OperatorsPgBouncer
@@ -80,7 +80,7 @@ def another_host(host: Host) -> dict[str, str]:
     elsewhere.admin_password = secrets["cluster"]
     elsewhere.save(force_insert=True)
     elsewhere.keep_password("app", secrets["role"])
-    pooler = Pooler(name="other", host="127.0.0.2", port=1, config_dir="/other", delivery=Delivery.SSH, ssh_host=other)
+    pooler = Pooler(name="other", host="127.0.0.2", port=1, config_dir="/other", delivery="ssh", ssh_host=other)
     pooler.admin_password = secrets["console"]
     pooler.save(force_insert=True)
     Pool.objects.create(name="theirs", pooler=pooler, cluster=elsewhere, database="app", user="app", size=1)
