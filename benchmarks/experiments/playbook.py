@@ -18,6 +18,7 @@ from benchmarks.errors import InvalidFields
 from benchmarks.models.options import DatasetOptions, RunOptions
 from core.lib import toml_lines
 from core.lib.toml_lines import line_of, schema_faults
+from pools.poolers import kinds_that
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -96,7 +97,7 @@ class PlaybookTable(TypedDict):
 class EndpointSpec:
     """The endpoint that the load of an arm goes to.
 
-    `kind`: direct, pgbouncer or pgpool; pools have `size` (server connections; the rest of the cluster's budget where
+    `kind`: direct, or that of a pooler; pools have `size` (server connections; the rest of the cluster's budget where
     that is less) and `mode`.
     """
 
@@ -247,8 +248,10 @@ def parse(text: str) -> PlaybookSpec:
 
 @cache
 def _schema() -> Mapping[str, object]:
-    schema: Mapping[str, object] = json.loads(SCHEMA_FILE.read_text())
-    return schema
+    """Return the schema of the file, with the kinds of poolers that take the pools of an experiment."""
+    schema = json.loads(SCHEMA_FILE.read_text())
+    kinds = {"enum": ["direct", *kinds_that("takes_experiments")]}
+    return {**schema, "$defs": {**schema["$defs"], "endpoint_kind": kinds}}
 
 
 def _faults(text: str, raw: Mapping[str, object]) -> Iterator[str]:

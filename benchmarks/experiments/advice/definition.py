@@ -7,6 +7,7 @@ import tomli_w
 from django.utils.translation import gettext as _
 
 from benchmarks.experiments.advice.grid import Cell
+from benchmarks.experiments.playbook import EndpointTable
 
 NAME = "pool-size"
 METRICS = ["tps", "latency_avg_ms"]
@@ -28,10 +29,13 @@ class Clients:
     crowd_s: int = 0
 
 
-def of_sizes(title: str, options: Options, cells: Collection[Cell], mode: str) -> str:
+def of_sizes(title: str, options: Options, cells: Collection[Cell], kind: str, mode: str) -> str:
     """Return the sweep's playbook, clients first; in each row the smallest pool is the baseline."""
     found = sorted({size for size, _clients in cells})
-    sizes = [_value(str(one), _("size %(size)s") % {"size": one}, _pooled(one, mode)) for one in found]
+    sizes = [
+        _value(str(one), _("size %(size)s") % {"size": one}, EndpointTable(kind=kind, size=one, mode=mode))
+        for one in found
+    ]
     axes = {"clients": sorted({clients for _size, clients in cells}), "size": sizes}
     return _playbook(title, options, axes, {"size": str(found[0])})
 
@@ -43,19 +47,19 @@ def of_busy_connections(title: str, options: Options, sizes: Sequence[int], expe
     return _playbook(title, options, {"clients": [expected], "size": busy}, {"size": str(sizes[0])})
 
 
-def of_modes(title: str, options: Options, modes: Sequence[str], size: int) -> str:
+def of_modes(title: str, options: Options, modes: Sequence[str], kind: str, size: int) -> str:
     """Return the playbook of pools of one size in several modes; the first is the baseline."""
-    values = [_value(one, one, _pooled(size, one)) for one in modes]
+    values = [_value(one, one, EndpointTable(kind=kind, size=size, mode=one)) for one in modes]
     return _playbook(title, options, {"endpoint": values}, {"endpoint": modes[0]})
 
 
-def of_pooling(title: str, options: Options, size: int, mode: str, clients: Clients) -> str:
+def of_pooling(title: str, options: Options, pooled: EndpointTable, clients: Clients) -> str:
     """Return the playbook of a pool beside the direct connection, which is the baseline.
 
     More clients than the server lets in come through the pool alone: directly they would take the connections of
     everybody who uses the server, and be refused.
     """
-    values = [_value("direct", "direct", {"kind": "direct"}), _value("pooled", "pooled", _pooled(size, mode))]
+    values = [_value("direct", "direct", {"kind": "direct"}), _value("pooled", "pooled", pooled)]
     sets = {
         KEPT: (_("kept connections"), {}),
         RECONNECTING: (_("reconnecting clients"), {"connect": True}),
@@ -86,9 +90,5 @@ def _without_none(value: object) -> object:
     return [_without_none(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _pooled(size: int, mode: str) -> dict[str, int | str]:
-    return {"kind": "pgbouncer", "size": size, "mode": mode}
-
-
-def _value(key: str, label: str, endpoint: Mapping[str, int | str]) -> dict[str, object]:
+def _value(key: str, label: str, endpoint: EndpointTable) -> dict[str, object]:
     return {"key": key, "label": label, "endpoint": endpoint}

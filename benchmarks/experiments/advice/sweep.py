@@ -13,7 +13,7 @@ from benchmarks.experiments.advice import definition, grid, pooling, through_ent
 from benchmarks.experiments.advice.grid import Cell, Grid
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.advice.workload import EXISTING
-from benchmarks.experiments.playbook import ArmSpec
+from benchmarks.experiments.playbook import ArmSpec, EndpointTable
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import Experiment
 from benchmarks.models.advice import AdviceRecord, ExistingTables
@@ -23,8 +23,8 @@ from benchmarks.runs.submission import limits
 from benchmarks.runs.submission.submit import require_queue
 from benchmarks.targets import external
 from pools.inventory import budget
-from pools.models import Pooler
-from pools.poolers import driver
+from pools.models import Pooler, usual_kind
+from pools.poolers import driver, kinds_that
 
 CANDIDATES = (1, 2, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 MOST_SIZES = 7
@@ -260,12 +260,19 @@ def _definition(request: AdviceRequest, swept: Grid | None) -> str:
     if swept and request.entry:
         return definition.of_busy_connections(title, options, [size for size, _clients in swept.cells], load.clients)
     if swept:
-        return definition.of_sizes(title, options, swept.cells, _mode(request))
+        return definition.of_sizes(title, options, swept.cells, _kind(request), _mode(request))
     size = _compared_size(request)
     if request.question == MODE:
-        return definition.of_modes(title, options, MODES, size)
+        return definition.of_modes(title, options, MODES, _kind(request), size)
     clients = pooling.clients_of(request.cluster, request.author, options, minutes)
-    return definition.of_pooling(title, options, size, _mode(request), clients)
+    pooled = EndpointTable(kind=_kind(request), size=size, mode=_mode(request))
+    return definition.of_pooling(title, options, pooled, clients)
+
+
+def _kind(request: AdviceRequest) -> str:
+    """Return the kind of the pooler that the pools are made on; where none is named, one that sizes them."""
+    pooler, kinds = _pooler(request), kinds_that("sizes_each_pool")
+    return pooler.kind if pooler and pooler.kind in kinds else next(iter(kinds), usual_kind())
 
 
 def _mode(request: AdviceRequest) -> str:
