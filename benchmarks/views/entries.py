@@ -55,7 +55,7 @@ def entry_size(request: HttpRequest, pk: UUID) -> HttpResponse:
             return redirect("experiment-detail", _asked(request, entry, form).pk)
         except (BenchmarksError, PoolsError) as error:
             form_errors.add_to(form, error)
-    past = Experiment.objects.filter(advice__entry=str(entry.pk))[:5]
+    past = [(one, str(one)) for one in Experiment.objects.filter(advice__entry=str(entry.pk))[:5]]
     context = {"entry": entry, "form": form, "past": past}
     return render(request, "benchmarks/entry_size.html", context, status=422 if form.errors else 200)
 
