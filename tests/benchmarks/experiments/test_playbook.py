@@ -58,7 +58,7 @@ def test_arms_are_the_matrix_without_what_is_excluded() -> None:
     [
         ("threads = 4", "threads = ", "line 8"),
         ('title = "Small"', "title = 3", "line 2, title"),
-        ('kind = "pgbouncer"', 'kind = "odyssey"', "line 19, axes.endpoint.1.endpoint.kind"),
+        ('kind = "pgbouncer"', 'kind = "no kind"', "line 19, axes.endpoint.1.endpoint.kind"),
         ('endpoint = "none" }', 'pooler = "none" }', "line 3, baseline.pooler"),
         ("[quick]", "[quick]\nrepeats = 0", "line 31, quick.repeats"),
         ("clients = [1, 10]", "clients = [1]", "line 11"),

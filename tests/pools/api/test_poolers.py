@@ -68,7 +68,7 @@ def test_processes_that_are_asked_for_are_pending_until_each_was_read_back(admin
     [
         ({"name": ""}, "name"),
         ({"name": "taken"}, "name"),
-        ({"kind": "odyssey"}, "kind"),
+        ({"kind": "no kind"}, "kind"),
         ({"port": 0}, "port"),
         ({"admin_password": ""}, "admin_password"),
         ({"config_dir": "relative"}, "config_dir"),
