@@ -14,7 +14,7 @@ from playwright.sync_api import Page, sync_playwright
 PICTURES = Path(__file__).resolve().parent / "pictures"
 CHROMIUM = "/usr/bin/chromium-headless-shell"
 SIZE = {"width": 1200, "height": 760}
-SECONDS, FRAME_EVERY_S, FRAMES = 16, 1.2, 14
+SECONDS, FRAME_EVERY_S = 20, 1.2
 SHOWN_WIDTH = 1000
 ENDED = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
 
@@ -69,14 +69,17 @@ def still(page: Page, address: str, name: str) -> None:
     shrunk(page.screenshot()).save(PICTURES / f"{name}.webp", quality=78, method=6)
 
 
-def moving(page: Page, address: str, name: str) -> None:
-    """Take a moving picture of a page that changes by itself."""
-    page.goto(address)
-    frames = []
-    for _ in range(FRAMES):
+def moving(page: Page, demo: Demo, run: dict[str, Any], name: str) -> None:
+    """Take a moving picture of a run's page, from its start to its result."""
+    page.goto(f"{demo.facts['url']}/runs/{run['id']}/")
+    shots = []
+    while True:
+        is_over = demo.call(f"runs/{run['id']}/")["status"] in ENDED
         page.wait_for_timeout(FRAME_EVERY_S * 1000)
-        frames.append(shrunk(page.screenshot()))
-    first, *others = frames
+        shots.append(page.screenshot())
+        if is_over:
+            break
+    first, *others = map(shrunk, shots)
     times = [600] * len(others) + [2500]
     first.save(
         PICTURES / f"{name}.webp", save_all=True, append_images=others, duration=times, loop=0, quality=60, method=6
@@ -89,12 +92,12 @@ def main(home: Path) -> None:
     url = demo.facts["url"]
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = browser.new_page(viewport=SIZE, device_scale_factor=1.5, color_scheme="light")  # type: ignore[arg-type]
+        page = browser.new_page(viewport=SIZE, color_scheme="light")  # type: ignore[arg-type]
         demo.log_in(page)
         runs = demo.compared()
         pooled = next(run for run in runs if run["target"]["pool"])
         demo.wait_for(pooled, {"running", *ENDED})
-        moving(page, f"{url}/runs/{pooled['id']}/", "live-run")
+        moving(page, demo, pooled, "live-run")
         still(page, f"{url}/", "dashboard")
         (pool,) = demo.call("pools/")["results"]
         still(page, f"{url}/pools/{pool['id']}/", "pool")

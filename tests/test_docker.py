@@ -183,6 +183,6 @@ def test_the_image_copies_what_exists_and_installs_from_the_same_lists() -> None
 
 def test_the_image_is_staged_unprivileged_and_checked() -> None:
     lines = (DOCKER / "Dockerfile").read_text().splitlines()
-    assert sum(line.startswith("FROM ") for line in lines) == 3
+    assert sum(line.startswith("FROM ") for line in lines) == 4
     assert "USER pooldeck" in lines
     assert any(line.startswith("HEALTHCHECK ") for line in lines)
