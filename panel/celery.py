@@ -13,6 +13,7 @@ from celery.signals import (
     worker_init,
     worker_process_init,
     worker_ready,
+    worker_shutting_down,
 )
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
@@ -94,6 +95,15 @@ def register_changed_files(**_: object) -> None:
     if settings.WORKER.takes_runs and files.found_change():
         queue = queues.of_generator(settings.GENERATOR)
         app.send_task("benchmarks.tasks.describe_generator", queue=queue, expires=60, retry=False)
+
+
+@worker_shutting_down.connect
+def let_runs_end(how: str, **_: object) -> None:
+    """Let running loads end within POOLDECK_DRAIN_SECONDS; Celery itself would wait for a day's run."""
+    from benchmarks.runs.execution import worker_shutdown  # models, which need Django set up
+
+    if settings.WORKER.takes_runs and how == "Warm":
+        worker_shutdown.begin(settings.DRAIN_SECONDS)
 
 
 @worker_ready.connect

@@ -1,18 +1,22 @@
 """The web process: `python -m panel.web_server --host 0.0.0.0 --port 8000`.
 
-It is uvicorn with three additions that its own command has no options for: requests that do not arrive in full are
-closed, requests with too long an address are told so, and only proxies in POOLDECK_TRUSTED_PROXIES are trusted.
+It is uvicorn with four additions that its own command has no options for: requests that do not arrive in full are
+closed, requests with too long an address are told so, only proxies in POOLDECK_TRUSTED_PROXIES are trusted, and at a
+signal event streams end and requests that wait are answered, while every other request gets its time.
 """
 
 import argparse
+import sys
 from collections.abc import Sequence
+from types import FrameType
 
 import uvicorn
 
-from core.lib import gc_tuning
+from core.lib import draining, gc_tuning
 from panel.request_deadlines import HEAD_BYTES, HeaderDeadline
 
-STREAMS_END_WITHIN_S = 2  # open event streams are cut at shutdown; browsers reconnect
+STARTUP_FAILURE = 3  # as of uvicorn's own command
+REQUESTS_END_WITHIN_S = 30  # the longest answers are reports; streams end within a second by themselves
 
 
 def options(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -26,11 +30,20 @@ def options(words: Sequence[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+class Server(uvicorn.Server):
+    """uvicorn's, which tells the application that it ends."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take no more connections, and let open requests end."""
+        draining.begin()
+        super().handle_exit(sig, frame)
+
+
 def main() -> None:
     """Serve until a signal ends it."""
     where = options()
     gc_tuning.pause()  # The collector is off until the application is imported.
-    uvicorn.run(
+    config = uvicorn.Config(
         "panel.asgi:application",
         host=where.host,
         port=where.port,
@@ -42,8 +55,12 @@ def main() -> None:
         proxy_headers=False,
         lifespan="off",
         access_log=False,
-        timeout_graceful_shutdown=STREAMS_END_WITHIN_S,
+        timeout_graceful_shutdown=REQUESTS_END_WITHIN_S,
     )
+    server = Server(config)
+    server.run()
+    if not server.started:
+        sys.exit(STARTUP_FAILURE)
 
 
 if __name__ == "__main__":

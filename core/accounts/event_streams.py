@@ -17,6 +17,7 @@ from rest_framework.response import Response
 
 from core.accounts import credentials
 from core.accounts.credentials import Credential
+from core.lib import draining
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -37,7 +38,8 @@ def has_room(user_id: int) -> bool:
 class Stream:
     """The body of a stream. It counts as open until Django closes it or, if never started, until it is collected.
 
-    It ends when its credential does. Django closes it in a thread while the event loop counts open streams; each of
+    It ends when its credential does, and when the process was asked to end: its viewer then opens it again, at another
+    process or at this one's successor. Django closes it in a thread while the event loop counts open streams; each of
     both is one atomic operation on a dictionary.
     """
 
@@ -51,7 +53,7 @@ class Stream:
         _begin_review()
         async with aclosing(self._text), aclosing(with_pauses(self._text, REVIEW_EVERY_S)) as chunks:
             async for chunk in chunks:
-                if self._credential in _ended:
+                if self._credential in _ended or draining.has_begun():
                     return
                 if chunk is not None:
                     yield chunk
@@ -107,16 +109,22 @@ def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> 
     `instead` is the path that the 503 recommends for polling.
     """
     credential = Credential.of(answer.renderer_context["request"])  # type: ignore[attr-defined]
+    if draining.has_begun():
+        return _come_back(_("this process ends: open it again in %(seconds)d s") % {"seconds": COME_BACK_S})
     if not has_room(credential.user_id):
         detail = _("too many event streams are open: try again in %(seconds)d s, or poll %(instead)s") % {
             "seconds": COME_BACK_S,
             "instead": instead,
         }
-        return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(COME_BACK_S)})
+        return _come_back(detail)
     response = StreamingHttpResponse(Stream(credential, text), content_type="text/event-stream; charset=utf-8")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold events back
     return response
+
+
+def _come_back(detail: str) -> JsonResponse:
+    return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(COME_BACK_S)})
 
 
 async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncGenerator[T | None, None]:

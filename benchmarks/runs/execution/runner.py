@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -28,7 +29,7 @@ from benchmarks.processes.command import ROOT_CERTIFICATE, Command
 from benchmarks.processes.machines import Load, Machine
 from benchmarks.processes.process import QUEUED_EVENTS, Line, StreamEnd, drain
 from benchmarks.runs import observers, setup
-from benchmarks.runs.execution import synchronized_start
+from benchmarks.runs.execution import synchronized_start, worker_shutdown
 from benchmarks.runs.execution.outages import retry_until_available
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.live import publisher
@@ -71,6 +72,12 @@ class DeadlinePassed(Stopped):
     """The load far exceeded its planned time."""
 
     status = Status.TIMED_OUT
+
+
+class WorkerStopped(Stopped):
+    """The worker was asked to stop, and the time that its runs had to end is over."""
+
+    status = Status.LOST  # as if it was killed, but with its reason and all its figures; experiments try again
 
 
 class HostLost(Stopped):
@@ -135,6 +142,7 @@ def _run_load(run: Run, recorder: Recorder) -> EndState:
 @contextmanager
 def prepared(run: Run, recorder: Recorder) -> Iterator[SetupContext]:
     """Prepare the load: find its program and endpoint, and make a private home with the password."""
+    _refuse_stopping()
     if recorder.cancel_requested():
         raise Cancelled(_("cancelled before it started"))
     recorder.state(status=Status.STARTING)
@@ -270,8 +278,19 @@ def _why_late(run: Run) -> str:
 
 def _heartbeat(recorder: Recorder) -> None:
     recorder.heartbeat()
+    _refuse_stopping()
     if recorder.cancel_requested():
         raise Cancelled(synchronized_start.why_ended(recorder.run))
+
+
+def _refuse_stopping() -> None:
+    """Raise `WorkerStopped` where the time is over that this worker gives its runs to end."""
+    if worker_shutdown.ends_runs():
+        text = _(
+            "its worker on generator %(generator)s was stopped, and the load did not end within the %(seconds)s s of "
+            "POOLDECK_DRAIN_SECONDS; figures are those until then"
+        )
+        raise WorkerStopped(text % {"generator": settings.GENERATOR, "seconds": settings.DRAIN_SECONDS})
 
 
 def record_event(event: object, recorder: Recorder) -> None:

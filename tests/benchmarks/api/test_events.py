@@ -15,6 +15,7 @@ from benchmarks.api import events
 from benchmarks.models import PoolSample, Run, Sample, Status, Validity
 from core.accounts import event_streams
 from core.accounts.models import ApiToken
+from core.lib import draining
 from panel.quickstart.ports import free_port
 from tests.callers import person
 
@@ -203,3 +204,15 @@ def test_beyond_the_cap_a_watcher_is_told_when_to_come_back_and_finds_room_later
     assert refused["Retry-After"] == "5"
     assert "try again in 5 s" in refused.json()["detail"]
     assert event_streams._open == {}
+
+
+def test_a_process_that_was_asked_to_end_opens_no_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(draining, "has_begun", lambda: True)
+    run, header = Run.objects.enqueue(), bearer_header("read")
+
+    async def ask() -> Any:
+        return await AsyncClient().get(url_of(run), headers=header)
+
+    answer = async_to_sync(ask)()
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert answer.json() == {"detail": "this process ends: open it again in 5 s"}

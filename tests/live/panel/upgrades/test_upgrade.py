@@ -125,7 +125,8 @@ def test_one_that_was_killed_is_undone(panel: SmallPanel, step: str) -> None:
     kill_in(panel, step)
     assert panel.state()["unfinished"]
     code, printed = panel.upgrade("--undo")
-    assert f"was ended in step '{step}'" in printed
+    ended = {step, "start"} if step == "switch" else {step}  # which is over before the signal comes
+    assert any(f"was ended in step '{one}'" in printed for one in ended)
     assert (code, panel.state()) == (0, at("1.0")), printed
 
 
