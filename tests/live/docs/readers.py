@@ -28,8 +28,8 @@ USERS = f'"pooldeck" "{CONSOLE_PASSWORD}"\n"app" "@PASSWORD@"\n'
 SHOP = f"[databases]\nshop = host=@PGHOST@ port=@PGPORT@ dbname=app\n* = host=@PGHOST@ port=@PGPORT@\n{SETTINGS}"
 WEB = f"[databases]\nweb = host=@PGHOST@ port=@PGPORT@ dbname=app pool_size=4\n{SETTINGS}"
 # what readers set themselves, as the pages that need it tell them
-READERS = {"POOLDECK_URL", "POOLDECK_TOKEN", "CONSOLE_PASSWORD", "PGBOUNCER_HOST", "PGBOUNCER_PORT", "SECOND_PORT"}
-READERS |= {"HOST_ADDRESS", "HOST_PORT", "HOST_USER", "ON_HOST"}
+READERS = {"POOLDECK_URL", "POOLDECK_TOKEN", "CONSOLE_PASSWORD", "ADMIN_PASSWORD"}
+READERS |= {"PGBOUNCER_HOST", "PGBOUNCER_PORT", "SECOND_PORT", "HOST_ADDRESS", "HOST_PORT", "HOST_USER", "ON_HOST"}
 
 
 @contextmanager
@@ -53,6 +53,7 @@ def reader(started: Installation, folder: Path) -> Iterator[dict[str, str]]:
             "PGBOUNCER_PORT": str(shop.port),
             "SECOND_PORT": str(web.port),
             "CONSOLE_PASSWORD": CONSOLE_PASSWORD,
+            "ADMIN_PASSWORD": CONSOLE_PASSWORD,
             "HOST_ADDRESS": sshd.host,
             "HOST_PORT": str(sshd.port),
             "HOST_USER": sshd.user,

@@ -3,14 +3,17 @@
 The address http://127.0.0.1:8000 is that of the demo, whose environment the commands have.
 """
 
+import re
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from panel.quickstart.servers import free_port
-from tests.docs_blocks import PAGES, blocks, named, own_values
+from tests.docs_blocks import DOCS, PAGES, blocks, named, own_values
 from tests.installation import ROOT, Installation
 from tests.live.docs import shell
 from tests.live.docs.readers import READERS, reader
@@ -69,3 +72,16 @@ def test_its_commands_do_what_the_page_says(name: str, variables: dict[str, str]
     given = {key: value for key, value in variables.items() if key in told or key not in READERS}
     faults = shell.run(found, given, checkout)
     assert faults == [], "\n".join(faults)
+
+
+def test_the_alert_rules_name_metrics_that_are_scraped(panel: Installation) -> None:
+    page = (DOCS / "how-to/prometheus.md").read_text()
+    request = urllib.request.Request(f"{panel.url}/metrics", headers={"Authorization": f"Bearer {panel.api.token}"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        scraped = answer.read().decode()
+    blocks_of_yaml = (yaml.safe_load(text) for text in re.findall(r"(?ms)^```yaml\n(.*?)^```$", page))
+    rules = [rule for found in blocks_of_yaml for group in found.get("groups", ()) for rule in group["rules"]]
+    expressions = [rule["expr"] for rule in rules]
+    named_there = set(re.findall(r"\b(?:pgbouncer|pooldeck)_\w+", "".join(expressions)))
+    assert len(named_there) >= 5
+    assert {name for name in named_there if not re.search(rf"(?m)^{name}[{{ ]", scraped)} == set()
