@@ -7,6 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 
 from pools.inventory import pooler_settings
 from pools.models import PoolerState, PoolState
+from pools.poolers import KINDS
 from pools.poolers.pgbouncer import console
 from tests.callers import queries_of
 from tests.certificates import self_signed
@@ -70,6 +71,13 @@ def test_a_setting_has_its_own_name_a_sentence_and_its_place_in_the_manual(staff
     assert 'href="https://www.pgbouncer.org/config.html#dns_max_ttl"' in row
     assert 'Manual<span class="visually-hidden">: dns_max_ttl</span>' in row
     assert page.count('class="pd-manual"') == sum(len(group.rows) for group in answer.context["groups"])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_pages_of_settings_are_offered_only_where_there_are_several(staff, kind):
+    answer = staff.get(url_of(a_pooler(kind=kind)))
+    several = answer.context["takes_users"] or answer.context["takes_files"]
+    assert ('class="pd-pills"' in page_of(answer)) is bool(several)
 
 
 def test_what_belongs_to_the_installation_is_shown_with_the_reason(staff, pooler):
