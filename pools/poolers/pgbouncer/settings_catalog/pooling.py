@@ -15,11 +15,11 @@ from pools.poolers.pgbouncer.settings_catalog.shapes import (
 
 ENTRIES = _(
     "PgBouncer opens at most this many server connections for each pair of database and user (default {default}), "
-    "where the entry has no size of its own, as every pool of the panel has."
+    "unless the entry has its own size, as every pool of the panel does."
 )
 ENTRIES_OR_ALL = _(
     "PgBouncer opens at most this many server connections for each pair of database and user (default {default}), "
-    "where the entry has no size of its own, as every pool of the panel has; 0 means no limit."
+    "unless the entry has its own size, as every pool of the panel does; 0 means no limit."
 )
 PREPARED = _(
     "PgBouncer keeps this many prepared statements on each server connection, so that clients can use them in "
@@ -38,7 +38,7 @@ SIZES = of_group(
         "session",
         _(
             "PgBouncer reuses a server connection after each session, transaction or statement (default {default}), "
-            "where the entry has no mode of its own, as every pool of the panel has."
+            "unless the entry has its own mode, as every pool of the panel does."
         ),
     ),
     number("default_pool_size", "20", ENTRIES, minimum=1, until=(1, 24)),

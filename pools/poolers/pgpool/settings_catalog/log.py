@@ -124,7 +124,7 @@ SETTINGS = on_page(
     choice(
         "log_destination",
         "stderr",
-        _("Pgpool-II sends its log there (default {default})."),
+        _("Pgpool-II sends its log to stderr, to syslog, or to both (default {default})."),
         "stderr",
         "syslog",
         "stderr,syslog",
