@@ -12,7 +12,7 @@ from reference.places import ROOT
 from reference.tables import code, plain, table
 
 OF_EVERY_COMMAND = {"help", "version", "verbosity", "settings", "pythonpath", "traceback", "no_color", "force_color"}
-SCRIPTS = ("up", "docs", "test", "check")
+SCRIPTS = ("up", "install", "docs", "test", "check")
 OURS = ("core.", "panel", "pools", "benchmarks")
 
 
