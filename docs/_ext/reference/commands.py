@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 from django.core.management import get_commands, load_command_class
 
-from panel.control import pooldeck
+from panel.command_line import pooldeck
 from panel.quickstart.__main__ import command_line
 from reference.places import ROOT
 from reference.tables import code, plain, table
@@ -19,7 +19,9 @@ OURS = ("core.", "panel", "pools", "benchmarks")
 def client() -> str:
     """Return a section for each command of `pooldeck`."""
     commands = sorted(pooldeck.commands.items())
-    return "\n".join(_of_click(name, command) for name, command in commands if name != "demo")
+    return "\n".join(
+        _of_click(name, command) for name, command in commands if name != "demo"
+    )  # The wheel adds this one.
 
 
 def _of_click(name: str, command: click.Command) -> str:

@@ -55,7 +55,9 @@ def errors() -> str:
             rows[_heading(path)].add((found["problem"], found["remedy"]))
     return "\n".join(
         f"## {heading}\n\n"
-        + table(("What the error says", "What to do"), (map(_shown, row) for row in sorted(rows[heading])))
+        + table(
+            ("What the error says", "What to do"), ([_shown(text) for text in row] for row in sorted(rows[heading]))
+        )
         for heading in sorted(rows)
     )
 

@@ -6,9 +6,10 @@ from django.db.models import TextChoices
 
 from benchmarks.models import ExperimentState, Status, Validity
 from panel.state_labels import STATES
+from pools.config_files.deliveries import DELIVERIES
 from pools.models import ClusterState, PoolerState, PoolState, RevisionState
 from pools.models.hosts import HostState
-from pools.models.poolers import Delivery, Management, ProcessState
+from pools.models.poolers import Management, ProcessState
 from pools.models.take_overs import TakeOverState
 from reference.tables import code, plain, table
 
@@ -17,7 +18,6 @@ OF_RECORDS: dict[str, type[TextChoices]] = {
     "Poolers": PoolerState,
     "Processes of a pooler": ProcessState,
     "Who writes a pooler's files": Management,
-    "How files reach a pooler": Delivery,
     "Take-overs": TakeOverState,
     "Hosts": HostState,
     "Pools": PoolState,
@@ -53,7 +53,12 @@ MEANINGS: dict[type[TextChoices], dict[str, str]] = {
 
 def states() -> str:
     """Return a section for each record."""
-    return "\n".join(_section(heading, choices) for heading, choices in OF_RECORDS.items())
+    return "\n".join([*(_section(heading, choices) for heading, choices in OF_RECORDS.items()), _deliveries()])
+
+
+def _deliveries() -> str:
+    rows = [(code(name), plain(_sentence(str(one.label)))) for name, one in DELIVERIES.items()]
+    return f"## How files reach a managed pooler\n\n{table(('In the API', 'Meaning'), rows)}"
 
 
 def _section(heading: str, choices: type[TextChoices]) -> str:
@@ -64,5 +69,9 @@ def _section(heading: str, choices: type[TextChoices]) -> str:
 
 def _meaning(choice: TextChoices) -> str:
     words, label = STATES.get(choice.value), str(choice.label)
-    of_badge = str(words.meaning) if words else label[:1].upper() + label[1:]
+    of_badge = str(words.meaning) if words else _sentence(label)
     return plain(MEANINGS.get(type(choice), {}).get(choice.value, of_badge))
+
+
+def _sentence(label: str) -> str:
+    return label[:1].upper() + label[1:]
