@@ -11,6 +11,7 @@ from pathlib import Path
 
 from panel.upgrade.errors import StepFailed
 
+COMPLETE = ".complete"  # tells script/install that this release needs no repair
 LAST_LINES = 12
 READABLE, PRIVATE = 0o022, 0o077  # of a release, which the panel's account reads; of what its commands write
 DIES_WITH_PARENT = ("setpriv", "--pdeathsig=KILL")
@@ -56,7 +57,11 @@ class Release:
         self.folder.parent.mkdir(parents=True, exist_ok=True)
         if source.installer:
             _run([*shlex.split(source.installer), str(self.folder), source.requirement])
-            return
+        else:
+            self._install_by_pip(source)
+        (self.folder / COMPLETE).touch()
+
+    def _install_by_pip(self, source: Source) -> None:
         _run([_system_python(), "-m", "venv", str(self.folder)])
         pip = [str(self.folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input"]
         if source.locked:

@@ -46,6 +46,7 @@ def test_every_step_is_told_with_its_time_and_leads_to_the_new_release(panel: Sm
     assert re.fullmatch(r"before-2\.0-\d{8}T\d{6}Z", backup.name)
     assert (backup / "metadata.sqlite3").read_text() == "1.0"
     assert (panel.prefix / "releases" / "1.0").is_dir()
+    assert (panel.prefix / "current" / ".complete").exists()
 
 
 @pytest.mark.parametrize(
