@@ -119,6 +119,7 @@ version_of_wheel() { # pooldeck-0.1.0-py3-none-any.whl
 build_wheel() {
   need_tools
   need_browser_packages
+  quietly "$ROOT/script/docs" || fail 1 "the documentation could not be built" "its own message is above"
   step "building the wheel" "see its message above" "$TOOLS/bin/uv" build --quiet --wheel --out-dir "$1" "$ROOT"
   WHEEL=$(echo "$1"/pooldeck-*.whl)
 }

@@ -1,6 +1,6 @@
 """script/install: its units, its pieces run alone in a folder, and what it refuses.
 
-tests/live/test_install.py runs it whole.
+tests/live/panel/test_install.py runs it whole.
 """
 
 import configparser
