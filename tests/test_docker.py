@@ -177,8 +177,27 @@ def test_the_image_copies_what_exists_and_installs_from_the_same_lists() -> None
     for words in re.findall(r"^COPY (?!--from)(.+)$", text, re.MULTILINE):
         for source in words.split()[:-1]:
             assert (ROOT / source).exists(), source
-    for name in ("docker/packages.txt", "docker/tools.txt", "uv.lock", "static/package-lock.json"):
+    for name in (
+        "docker/packages.txt",
+        "docker/packages-image.txt",
+        "docker/tools.txt",
+        "uv.lock",
+        "static/package-lock.json",
+    ):
         assert name in text
+
+
+def test_the_image_has_the_packages_of_an_installation_but_those_whose_programs_it_copies() -> None:
+    of_all, of_image = (
+        {line.split("#")[0].strip() for line in (DOCKER / name).read_text().splitlines()} - {""}
+        for name in ("packages.txt", "packages-image.txt")
+    )
+    copied, unneeded = {"postgresql", "pgbouncer", "pgpool2"}, {"redis-server", "python3-venv"}
+    assert of_all - of_image == copied | unneeded
+    text = (DOCKER / "Dockerfile").read_text()
+    assert all(
+        f"bin/{program}" in text for program in ("pgbench", "psql", "pg_dump", "pg_restore", "pgbouncer", "pgpool")
+    )
 
 
 def test_the_image_is_staged_unprivileged_and_checked() -> None:

@@ -29,7 +29,16 @@ def test_scripts_are_sound_bash(script: Path) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["script/up", "script/test", "script/check", "script/jmeter", "script/docs", "script/install-packages", ".ci/run"],
+    [
+        "script/up",
+        "script/test",
+        "script/check",
+        "script/image",
+        "script/jmeter",
+        "script/docs",
+        "script/install-packages",
+        ".ci/run",
+    ],
 )
 def test_commands_can_be_run(name: str) -> None:
     assert os.access(ROOT / name, os.X_OK)
