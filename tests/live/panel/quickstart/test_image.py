@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 import yaml
@@ -105,11 +106,13 @@ class Containers:
             assert self.running[name].poll() is None, (self.logs / name).read_text()
             time.sleep(0.5)
 
-    def stop(self) -> None:
-        """Stop all."""
-        for process in self.running.values():
-            process.kill()
-            process.wait()
+    def stop(self, name: str) -> None:
+        """Kill the first process of the service's container, and so all of them; `unshare` alone would leave it."""
+        unshare = self.running[name]
+        if unshare.poll() is None:
+            for first in psutil.Process(unshare.pid).children():
+                first.kill()
+        unshare.wait(timeout=60)
 
 
 @pytest.fixture(scope="module")
@@ -127,9 +130,9 @@ def containers(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         with postgres.connect() as session:
             session.execute("CREATE DATABASE pooldeck")
         started = Containers(root, tmp_path_factory.mktemp("logs"))
-        stack.callback(started.stop)
         for name in ("pgbouncer", "pgpool"):
             started.start(name)
+            stack.callback(started.stop, name)
         for name in ("pgbouncer", "pgpool"):
             started.wait_until_well(name)
         started.start("setup")
@@ -137,6 +140,7 @@ def containers(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         assert code == 0, (started.logs / "setup").read_text()
         for name in LASTING[2:]:
             started.start(name)
+            stack.callback(started.stop, name)
         yield started
         for name in LASTING:
             print(name, (started.logs / name).read_text()[-2000:])
@@ -178,6 +182,5 @@ def test_pgbench_runs_in_the_image(containers: Containers, api: Api) -> None:
 
 
 def test_a_service_that_is_gone_is_not_well(containers: Containers, api: Api) -> None:
-    containers.running["web"].kill()
-    containers.running["web"].wait()
+    containers.stop("web")
     assert "does not answer" in containers.complaint("web")
