@@ -225,3 +225,111 @@ choices = [one["enum"] for one in schemas.values() if "pull" in one.get("enum", 
 assert choices and all("shelf" in one for one in choices), choices
 """,
     )
+
+
+KIND = '''
+from pools.errors import ApplyFailed
+from pools.models import Mode
+from pools.poolers.adoption import Adoption
+from pools.poolers.base import Driver
+from pools.poolers.console_sample import ConsoleSample, LiveTable
+
+
+class Toy(Driver):
+    """The kind `toy`; see `pools.poolers.base.Driver`."""
+
+    files = ()
+    main_file = "toy.conf"
+    service = program = "toy"
+    immediate_shutdown = "SIGTERM"
+    usual_mode = Mode.TRANSACTION
+    catalog = ()
+    manual = "https://toy.example/{0}.{1}/"
+    words = ()
+    columns = {}
+
+    def version_of(self, text):
+        return (1, 4)
+
+    def problems(self, spec):
+        yield "pooler", "a Toy is only watched: choose a pooler of another kind"
+
+    def check(self, pooler):
+        return "Toy 1.4"
+
+    def sample(self, pooler):
+        return ConsoleSample()
+
+    def live_table(self, sample):
+        return LiveTable("Pools", ("database",), 1, [])
+
+    def show(self, pooler, word):
+        return []
+
+    def compare(self, pooler, texts):
+        return {}
+
+    def probe(self, pool, role, password):
+        return
+
+    def client_auth_note(self, pool, texts, notes):
+        return ""
+
+    def start_error(self, pooler, texts):
+        return ""
+
+    def adoption(self, settled, found):
+        return Adoption()
+
+    def open(self, pooler):
+        raise ApplyFailed("a Toy is only watched")
+
+    def masked(self, texts):
+        return dict(texts)
+
+    def ours(self, name, text):
+        return ""
+
+
+DRIVER = Toy()
+'''
+
+
+def test_a_kind_of_pooler_is_a_folder_a_template_and_one_line(copy: CodeCopy, database: str) -> None:
+    driver, template = copy.path / "pools/poolers/toy", copy.path / "templates/pools/poolers/toy"
+    driver.mkdir()
+    (driver / "__init__.py").touch()
+    (driver / "driver.py").write_text(KIND)
+    template.mkdir()
+    (template / "needs.html").write_text("<p>A toy needs nothing.</p>")
+    copy.add("pools/models/poolers.py", '    HAPROXY = "haproxy"', '    TOY = "toy", "Toy"')
+    copy.check(
+        database
+        + """
+call_command("makemigrations", check_changes=True, dry_run=True, verbosity=0)
+from django.contrib.auth import get_user_model
+from django.test import Client
+from pools.models import Pooler
+get_user_model().objects.create_superuser("root", "", "secret")
+client = Client(); client.force_login(get_user_model().objects.get())
+def page(address):
+    answer = client.get(address)
+    assert answer.status_code == 200, (address, answer.status_code)
+    return answer.content.decode()
+form = page("/poolers/new/?kind=toy")
+assert '<option value="toy"' in form
+asked = {"name": "edge", "kind": "toy", "host": "127.0.0.1", "port": 1, "admin_user": "me", "admin_password": "secret"}
+answer = client.post("/api/v1/poolers/", asked, content_type="application/json")
+assert answer.status_code == 201 and answer.json()["server_version"] == "Toy 1.4", answer.json()
+pooler = Pooler.objects.get()
+assert "A toy needs nothing." in page(f"/poolers/{pooler.pk}/edit/")
+for address in ("", "console/", "take-over/"):
+    page(f"/poolers/{pooler.pk}/{address}")
+for address in ("/", "/poolers/", "/pools/new/", "/playbooks/new/"):
+    page(address)
+for address in ("settings/", "entries/"):
+    page(f"/api/v1/poolers/{pooler.pk}/{address}")
+schemas = client.get("/api/schema/?format=json").json()["components"]["schemas"]
+assert "toy" in schemas["PoolerKindEnum"]["enum"], schemas["PoolerKindEnum"]
+""",
+    )
