@@ -4,7 +4,8 @@
 uninstall() {
   local url
   url=$(setting DATABASE_URL)
-  quietly systemctl disable --now pooldeck.target pooldeck-backup.timer "${SERVICES[@]}" || true
+  # they are not there where this is repeated
+  systemctl disable --quiet --now pooldeck.target pooldeck-backup.timer "${SERVICES[@]}" 2> /dev/null || true
   local path
   while read -r path; do
     rm -f "$UNITS/$path"
