@@ -82,6 +82,6 @@ def test_the_alert_rules_name_metrics_that_are_scraped(panel: Installation) -> N
     blocks_of_yaml = (yaml.safe_load(text) for text in re.findall(r"(?ms)^```yaml\n(.*?)^```$", page))
     rules = [rule for found in blocks_of_yaml for group in found.get("groups", ()) for rule in group["rules"]]
     expressions = [rule["expr"] for rule in rules]
-    named_there = set(re.findall(r"\b(?:pgbouncer|pooldeck)_\w+", "".join(expressions)))
+    named_there = set(re.findall(r"\b(?:pgbouncer|pooldeck)_\w+", " ".join(expressions)))
     assert len(named_there) >= 5
     assert {name for name in named_there if not re.search(rf"(?m)^{name}[{{ ]", scraped)} == set()
