@@ -18,10 +18,11 @@ from core.lib.wait_param import WAIT
 from pools.api.serializers import AskedSerializer
 from pools.config_files.deliveries import DELIVERIES
 from pools.deployment import take_overs
-from pools.deployment.take_over_steps import KEPT, POOL
+from pools.deployment.take_over_plans import KEPT, POOL
 from pools.errors import InvalidValues
 from pools.inventory import poolers, settlement
 from pools.models import Host, Pooler, TakeOver, delivery_choices
+from pools.poolers import KINDS
 
 
 class AskedTakeOverSerializer(KnownFields):
@@ -46,7 +47,7 @@ class AskedTakeOverSerializer(KnownFields):
 
 
 class PlaceSerializer(serializers.Serializer[Any]):
-    """The file and line of an entry."""
+    """Where a line stands."""
 
     file = serializers.CharField()
     line = serializers.IntegerField()
@@ -84,7 +85,7 @@ class ProposedPoolSerializer(serializers.Serializer[Any]):
 
 
 class ProposedEntrySerializer(serializers.Serializer[Any]):
-    """The pool that an entry becomes, or why it stays; `register`: the server's address, where no cluster has it."""
+    """What becomes of an entry; `register` is the address of a server that no cluster is registered for."""
 
     name = serializers.CharField()
     becomes = serializers.ChoiceField([POOL, KEPT])
@@ -105,19 +106,20 @@ class ReadFileSerializer(serializers.Serializer[Any]):
 
 
 class FileChangeSerializer(serializers.Serializer[Any]):
-    """The unified diff of one file that a take-over would change."""
+    """What a take-over would change in one file."""
 
     file = serializers.CharField()
     diff = serializers.CharField(help_text=_("As diff -u writes it, secrets masked"))
 
 
 class TakeOverPreviewSerializer(serializers.Serializer[Any]):
-    """The effects of a take-over; with any of `blockers` it can't be asked for."""
+    """What a take-over would do; with any of `blockers` it can't be asked for."""
 
     entries = ProposedEntrySerializer(many=True)
     files = ReadFileSerializer(many=True)
     changes = FileChangeSerializer(many=True)
     blockers = serializers.ListField(child=serializers.CharField())
+    notes = serializers.ListField(child=serializers.CharField(), help_text=_("What has to be known before"))
 
 
 class TakeOverActions(GenericViewSet[Pooler]):
@@ -134,8 +136,8 @@ class TakeOverActions(GenericViewSet[Pooler]):
         serializer = AskedTakeOverSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         values = serializer.validated_data
-        _refuse_fetched(values)
         pooler = self.get_object()
+        _refuse_fetched(values, pooler)
         place = poolers.checked_place(pooler, values.get("delivery"), values.get("host"), values.get("generator"))
         config_file, names = values.get("config_file", ""), values.get("entries")
         if values["dry_run"]:
@@ -159,12 +161,19 @@ class TakeOverActions(GenericViewSet[Pooler]):
         return Response(self.get_serializer(pooler).data | {"detail": taken.reason}, status=status.HTTP_202_ACCEPTED)
 
 
-def _refuse_fetched(values: dict[str, object]) -> None:
+def _refuse_fetched(values: dict[str, object], pooler: Pooler) -> None:
     delivery = DELIVERIES.get(str(values.get("delivery", "")))
-    if delivery is not None and not delivery.writes:
+    if delivery is None or delivery.writes:
+        return
+    if not KINDS[pooler.kind].is_fetchable:
         text = gettext(
-            "a take-over reads and rewrites the files of the running PgBouncer, which can't be read where its host "
-            "fetches them: let its main file include the panel's files, then set its delivery to %(delivery)s "
-            "and its config_dir, which leaves its own entries as they are"
+            "a take-over reads and rewrites the files of the running %(kind)s, which can't be done where its host "
+            "fetches them: use the delivery worker or ssh"
         )
-        raise InvalidValues({"delivery": [text % values]})
+        raise InvalidValues({"delivery": [text % {"kind": pooler.get_kind_display()}]})
+    text = gettext(
+        "a take-over reads and rewrites the files of the running PgBouncer, which can't be read where its host "
+        "fetches them: let its main file include the panel's files, then set its delivery to %(delivery)s "
+        "and its config_dir, which leaves its own entries as they are"
+    )
+    raise InvalidValues({"delivery": [text % values]})

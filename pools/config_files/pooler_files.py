@@ -79,8 +79,9 @@ def _by_folder(pooler: Pooler, names: Iterable[str]) -> dict[str, dict[str, str]
 
 def _access_of_new(pooler: Pooler) -> Access | None:
     """Return the owner and the mode of files that the panel adds to those of a pooler that was taken over."""
+    path = pooler.file_paths.get("pooldeck.ini") or pooler.config_file
     try:
-        first = deliveries.of(pooler).file_at(pooler, pooler.file_paths["pooldeck.ini"], follow=False)
+        first = deliveries.of(pooler).file_at(pooler, path, follow=False)
     except OSError:
         return None  # a link, or unreadable: the write itself says so
     return first.access if first else None

@@ -4,7 +4,9 @@ from importlib import import_module
 
 from django.contrib.auth.models import User
 
-from pools.deployment.take_over_steps import Release, TakeOverSteps, active_take_over
+from pools.deployment import let_go
+from pools.deployment.take_over_plans import Release
+from pools.deployment.take_over_steps import TakeOverSteps, active_take_over
 from pools.errors import IllegalTransition
 from pools.models import Pooler, TakeOver
 from pools.poolers import driver, kinds_that
@@ -25,14 +27,14 @@ def resume(pooler: Pooler) -> None:
     """Carry on with a take-over or a release that waits, or that a dead worker left behind; no-op without one."""
     if steps := STEPS.get(pooler.kind):
         steps.resume(pooler)
-        steps.resume_release(pooler)
+        let_go.resume(steps, pooler)
 
 
 def preview_release(pooler: Pooler) -> Release:
-    """Return the effects of letting go; raises `IllegalTransition` for a pooler that was not taken over."""
-    return STEPS[active_take_over(pooler).pooler.kind].preview_release(pooler)
+    """Return what letting go would do; raises `IllegalTransition` for a pooler that was not taken over."""
+    return let_go.preview(STEPS[active_take_over(pooler).pooler.kind], pooler)
 
 
 def request_release(pooler: Pooler, author: User | None = None) -> TakeOver:
     """Queue the release. Raises `IllegalTransition` with what has to be done before."""
-    return STEPS[active_take_over(pooler).pooler.kind].request_release(pooler, author)
+    return let_go.request(STEPS[active_take_over(pooler).pooler.kind], pooler, author)

@@ -113,7 +113,8 @@ class Driver(ABC):
     sizes_each_pool = False  # each of its pools has a size and a mode of its own, so that sizes can be tried
     serves_one_cluster = False  # all its pools lead to the same cluster
     shares_connections = False  # the databases that clients can name on it share all its connections
-    can_be_taken_over = False  # a running one has entries of its own that can become pools
+    can_be_taken_over = False  # the files of a running one can become the panel's (`pools.deployment.take_overs`)
+    compared_views = ""  # its console's names of what the first apply of a take-over must not change
     counts_entries = False  # its console counts clients and servers of each database that clients can name
     clients_setting = ""  # its manual's name of the most clients that it lets in; empty where `most_clients` tells none
     one_core_program = ""  # the name of its program, where each of its processes uses one core at most

@@ -23,6 +23,7 @@ from pools.errors import NotThere, PoolsError
 from pools.inventory import poolers
 from pools.models import Host, Pooler, TakeOver
 from pools.models.take_overs import WAITING
+from pools.poolers import KINDS
 
 
 @never_cache
@@ -89,6 +90,7 @@ def progress(pooler: Pooler) -> dict[str, object]:
     last = pooler.take_overs.first()
     return {
         "pooler": pooler,
+        "views": KINDS[pooler.kind].compared_views,
         "last": last,
         "waiting": last is not None and last.state in WAITING,
         "revision": pooler.revisions.first() if last else None,

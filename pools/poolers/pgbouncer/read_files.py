@@ -1,10 +1,8 @@
 """Every file that a running PgBouncer reads, with its bytes and the place of each line, for a take-over."""
 
-import errno
-import hashlib
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
@@ -12,45 +10,14 @@ from typing import NamedTuple
 
 from django.utils.translation import gettext as _
 
-from pools.errors import PoolsError
-from pools.hosts.base import PlacedFile
+from pools.poolers.operators_files import INCLUDED, MAIN, OTHER, RULES, USERS, Load, ReadFile, Unreadable, loaded
 from pools.poolers.pgbouncer.database_entries import LOOSE_PAIR
 from pools.poolers.pgbouncer.operators_config import DEEPEST, TOKEN
 
-MAIN, INCLUDED, USERS, RULES, OTHER = "main", "include", "auth_file", "auth_hba_file", "other"
 OTHERS = (
     *("auth_ident_file", "client_tls_key_file", "client_tls_cert_file", "client_tls_ca_file"),
     *("server_tls_key_file", "server_tls_cert_file", "server_tls_ca_file"),
 )  # settings that name files whose bytes nobody else has to see
-
-
-Load = Callable[[str], PlacedFile | None]  # takes an absolute path; raises OSError
-
-
-class Unreadable(PoolsError):
-    """The main file can't be read here; the message says which and why."""
-
-
-@dataclass(frozen=True)
-class ReadFile:
-    """One file as it is on the disk; `role` is what PgBouncer reads it as."""
-
-    path: str
-    role: str
-    content: bytes = field(repr=False)
-    mode: int
-    uid: int
-    gid: int
-
-    @property
-    def text(self) -> str:
-        """Its text, from which the same bytes can be made again."""
-        return self.content.decode(errors="surrogateescape")
-
-    @property
-    def sha256(self) -> str:
-        """The digest of its bytes."""
-        return hashlib.sha256(self.content).hexdigest()
 
 
 class ConfigLine(NamedTuple):
@@ -131,18 +98,11 @@ def _add(found: FileSet, path: str, folder: str, role: str) -> ReadFile:
     whole = here(path, folder)
     if whole not in found.files:
         try:
-            found.files[whole] = _loaded(found, whole, role)
+            found.files[whole] = loaded(found.load, whole, role)
         except OSError as error:
             found.unread[whole] = error.strerror or str(error)
             raise
     return found.files[whole]
-
-
-def _loaded(found: FileSet, path: str, role: str) -> ReadFile:
-    file = found.load(path)
-    if file is None:
-        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-    return ReadFile(path, role, file.content, file.access.mode, file.access.uid, file.access.gid)
 
 
 def _read_lines(found: FileSet, file: ReadFile, section: str, folder: str, depth: int) -> str:

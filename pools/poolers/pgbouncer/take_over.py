@@ -3,47 +3,29 @@
 import copy
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import PurePosixPath
 
-import psycopg
 from django.utils.translation import gettext as _
 
-from pools.clusters import session_deadline
 from pools.config_files import deliveries
 from pools.models import Pooler, identifiers
-from pools.poolers import settings_schema
+from pools.poolers import entry_logins, operators_files, settings_schema
+from pools.poolers.entry_logins import MOST_LOGINS, ClientRoute, EntryLogin
+from pools.poolers.operators_files import ReadFile, Unreadable
 from pools.poolers.pgbouncer import console, global_settings, operators_config, read_files, releases, render
 from pools.poolers.pgbouncer import values as values_of
 from pools.poolers.pgbouncer.operators_config import ANY, CONSOLE
 from pools.poolers.pgbouncer.processes import Process
-from pools.poolers.pgbouncer.read_files import ConfigLine, FileSet, Unreadable
+from pools.poolers.pgbouncer.read_files import ConfigLine, FileSet
 from pools.poolers.pgbouncer.render import DATABASES, MAIN, USERLIST
-from pools.poolers.pooler_login import LoginAddress, connected, reason_of, refusing_cleartext
 
 MARKER = "; taken over by Pooldeck: "  # marks a line whose entry became a pool; the rest of the line is the operator's
 VOLATILE = ("current_connections", "current_client_connections")
 COMPARED = {"databases": "name", "config": "key", "users": "name"}  # word of SHOW → the column that names its rows
-IDENTITY = b"SELECT system_identifier::text, pg_is_in_recovery() FROM pg_control_system()"
-WITHIN_S = 5
-AT_ONCE = 8
 MOST_ROLES = 3
-MOST_LOGINS = 200  # entries; of others the address alone tells the server
 Shown = Mapping[str, Mapping[str, console.Row]]  # word of SHOW → name → row, without what changes by itself
-
-
-@dataclass(frozen=True)
-class EntryLogin:
-    """A login through an entry: as whom, and which server answered; `error` where none got through."""
-
-    role: str = ""
-    password: str = field(default="", repr=False)
-    identifier: str = ""
-    is_standby: bool = False
-    error: str = ""
 
 
 @dataclass
@@ -65,7 +47,7 @@ class RunningPgBouncer:
         return [self, *self.further]
 
     @property
-    def all_files(self) -> dict[str, read_files.ReadFile]:
+    def all_files(self) -> dict[str, ReadFile]:
         """The files that any of the processes reads, by path."""
         return {path: file for one in reversed(self.each) for path, file in one.files.files.items()}
 
@@ -139,7 +121,9 @@ class RunningPgBouncer:
             text = _("%(user)s may not RELOAD: add it to admin_users, or give the pooler a login that is listed there")
             yield text % {"user": self.pooler.admin_user}
         for path, file in self.files.files.items():
-            if MARKER in file.text or (file.role in (read_files.MAIN, read_files.INCLUDED) and _has_ours(file.text)):
+            if MARKER in file.text or (
+                file.role in (operators_files.MAIN, operators_files.INCLUDED) and _has_ours(file.text)
+            ):
                 text = _("%(path)s has lines of a panel already: remove them, then take it over")
                 yield text % {"path": path}
 
@@ -194,7 +178,7 @@ def inspect(pooler: Pooler, found: Sequence[Process], config_file: str) -> Runni
     return RunningPgBouncer(taken, own[0], files, show(own[0]), [_further(taken, one, start, load) for one in own[1:]])
 
 
-def _further(taken: Pooler, process: Process, start: str, load: read_files.Load) -> RunningPgBouncer:
+def _further(taken: Pooler, process: Process, start: str, load: operators_files.Load) -> RunningPgBouncer:
     """Read what another process that shares the port reads. Raises `Unreadable`, `PoolerUnreachable`."""
     main = process.config.get("conffile", "")
     if not main.startswith("/"):
@@ -236,10 +220,8 @@ def answers(running: RunningPgBouncer, known: Mapping[str, EntryLogin] | None = 
     entries = {name: lines[-1] for name, lines in list(running.entries.items())[:MOST_LOGINS] if name != ANY}
     if known is not None:
         entries = {name: line for name, line in entries.items() if name in known and not known[name].error}
-    with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="take-over") as threads:
-        roles = {name: [known[name]] if known else _roles(running, line) for name, line in entries.items()}
-        futures = {name: threads.submit(_first_answer, running.pooler, name, roles[name]) for name in entries}
-        return {name: one.result() for name, one in futures.items()}
+    roles = {name: [known[name]] if known else _roles(running, line) for name, line in entries.items()}
+    return entry_logins.answers(running.pooler, {name: ClientRoute(name) for name in entries}, roles)
 
 
 def without(text: str, places: Iterable[ConfigLine]) -> str:
@@ -274,7 +256,7 @@ def restored_users(text: str, original: str) -> str:
 
 
 def _roles(running: RunningPgBouncer, entry: ConfigLine) -> list[EntryLogin]:
-    """Return the roles that may log in through an entry, with the passwords from PgBouncer's files or console login."""
+    """Return who may get through an entry, with the passwords that PgBouncer's files or the console's login have."""
     pooler, user, known = running.pooler, entry.pairs.get("user", ""), running.passwords
     others = [role for role in known if role not in (user, pooler.admin_user)][:MOST_ROLES]
     roles = [*([user] if user in known else []), *([pooler.admin_user, *others] if user else others)]
@@ -282,51 +264,6 @@ def _roles(running: RunningPgBouncer, entry: ConfigLine) -> list[EntryLogin]:
         roles.append(pooler.admin_user)
     secrets = {**known, pooler.admin_user: pooler.admin_password}
     return [EntryLogin(role, secrets[role]) for role in dict.fromkeys(roles)]
-
-
-def _first_answer(pooler: Pooler, name: str, roles: Sequence[EntryLogin]) -> EntryLogin:
-    """Return the first login that gets through, else the first error; asks no database of the panel's."""
-    failed = EntryLogin(error=_("no password of its users is known"))
-    for number, role in enumerate(roles):
-        answer = _answer(pooler, name, role)
-        if not answer.error:
-            return answer
-        failed = failed if number else answer
-    return failed
-
-
-def _answer(pooler: Pooler, name: str, role: EntryLogin) -> EntryLogin:
-    try:
-        with closing(_connect(pooler, name, role)) as session, session_deadline.within(session, WITHIN_S):
-            try:
-                row = session.execute(IDENTITY).fetchone()
-            except psycopg.errors.DatabaseError:
-                if session.broken:
-                    raise
-                session.execute(b"SELECT 1")
-                row = None
-    except psycopg.Error as error:
-        return EntryLogin(role.role, error=reason_of(error))
-    identifier, is_standby = row or ("", False)
-    return EntryLogin(role.role, role.password, str(identifier), bool(is_standby))
-
-
-def _connect(pooler: Pooler, name: str, role: EntryLogin) -> psycopg.Connection[tuple[object, ...]]:
-    def log_in(address: LoginAddress) -> psycopg.Connection[tuple[object, ...]]:
-        return psycopg.connect(
-            **address,
-            user=role.role,
-            password=role.password,
-            dbname=name,
-            application_name="pooldeck",
-            connect_timeout=WITHIN_S,
-            gssencmode="disable",
-            **refusing_cleartext(pooler),
-            autocommit=True,
-            prepare_threshold=None,
-        )
-
-    return connected(pooler, log_in)
 
 
 def _route_of(line: ConfigLine) -> tuple[object, ...]:

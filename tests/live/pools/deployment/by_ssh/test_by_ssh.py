@@ -6,8 +6,9 @@ import psycopg
 import pytest
 
 from pools import deployment
-from pools.deployment import drift, live_files
-from pools.deployment.pgbouncer import let_go, take_over, take_over_plan
+from pools.deployment import drift, live_files, take_overs
+from pools.deployment.pgbouncer import take_over_plan
+from pools.deployment.pgbouncer.steps import STEPS
 from pools.inventory import pools
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState, TakeOver, TakeOverState
 from tests.live.conftest import APP_PASSWORD
@@ -18,8 +19,8 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def taken_over(pooler: Pooler) -> TakeOver:
     """Take it over, as a worker does."""
-    asked = take_over.request(pooler)
-    take_over.resume(pooler)
+    asked = STEPS.request(pooler)
+    STEPS.resume(pooler)
     asked.refresh_from_db()
     pooler.refresh_from_db()
     return asked
@@ -81,8 +82,8 @@ def test_a_pooler_is_taken_over_applied_to_and_let_go(
     deployment.apply_pooler(watched, overwrite=True)
     pools.remove(pool)
     deployment.apply_pooler(watched)
-    let_go.request(watched)
-    let_go.resume(watched)
+    take_overs.request_release(watched)
+    take_overs.resume(watched)
     watched.refresh_from_db()
     assert (watched.is_watched, own.bytes_of_all()) == (True, before)
     assert own.shown() == shown

@@ -10,7 +10,7 @@ from core.lib.private_text import for_admins
 from panel.quickstart import account
 from panel.quickstart.servers import PostgresServer
 from pools import deployment
-from pools.deployment.pgbouncer import let_go
+from pools.deployment import take_overs
 from pools.errors import IllegalTransition
 from pools.inventory import poolers, pools
 from pools.models import Cluster, Pooler, PoolState
@@ -97,13 +97,13 @@ def test_one_becomes_two_and_one_again(own: OperatorsPgBouncer, watched: Pooler,
         pools.remove(pool)
         apply(watched)
         with pytest.raises(IllegalTransition, match="further processes have main files of the panel's"):
-            let_go.request(watched)
+            take_overs.request_release(watched)
         ask(watched, 1)
         assert "stop that of pgbouncer-2.ini" in awaited(watched)
     until(lambda: awaited(watched) and watched.settings_state == PoolState.PENDING)
     apply(watched)
     assert awaited(watched) == ""
-    let_go.request(watched)
-    let_go.resume(watched)
+    take_overs.request_release(watched)
+    take_overs.resume(watched)
     watched.refresh_from_db()
     assert (watched.is_watched, own.bytes_of_all()) == (True, before)

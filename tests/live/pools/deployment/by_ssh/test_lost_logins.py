@@ -9,8 +9,9 @@ import pytest
 
 from pools.hosts import kept
 from pools.models import Host, Pooler
-from pools.poolers import pooler_login
-from pools.poolers.pgbouncer import console, presented_certificate, reload_hazards, take_over, verify
+from pools.poolers import entry_logins, pooler_login
+from pools.poolers.entry_logins import ClientRoute, EntryLogin
+from pools.poolers.pgbouncer import console, presented_certificate, reload_hazards, verify
 from tests.live.conftest import APP_PASSWORD
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -24,7 +25,7 @@ def login_of_a_client(pooler: Pooler) -> object:
 
 
 def login_of_a_take_over(pooler: Pooler) -> object:
-    return take_over._answer(pooler, "app", take_over.EntryLogin("app", APP_PASSWORD)).error
+    return entry_logins.answer(pooler, ClientRoute("app"), EntryLogin("app", APP_PASSWORD)).error
 
 
 def refusal_of_a_wrong_password(pooler: Pooler) -> object:

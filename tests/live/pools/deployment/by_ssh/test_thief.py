@@ -12,8 +12,7 @@ import pytest
 from django.conf import settings
 
 from pools import deployment
-from pools.deployment import drift
-from pools.deployment.pgbouncer import let_go
+from pools.deployment import drift, take_overs
 from pools.hosts import kept, keys, ssh
 from pools.inventory import hosts
 from pools.models import Cluster, Host, Pool, Pooler, RevisionState
@@ -110,8 +109,8 @@ def test_a_thief_of_a_host_by_ssh_gets_no_secret_of_another(
         recorder.seen += held(own.config_dir, sshd.home)
         drift.check(watched)
         Pool.objects.filter(pooler=watched, name="orders").delete()
-        let_go.request(watched)
-        let_go.resume(watched)
+        take_overs.request_release(watched)
+        take_overs.resume(watched)
     got = b"\0".join([*recorder.seen, *held(own.config_dir, sshd.home)])
     for of_its_own in (APP_PASSWORD, CONSOLE[1], host.public_key, "PATH=/usr/local/sbin", "pooldeck.ini"):
         assert of_its_own.encode() in got  # what was looked at is not empty

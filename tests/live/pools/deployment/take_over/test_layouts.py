@@ -7,7 +7,9 @@ import pytest
 
 from core.lib.polling import poll
 from panel.quickstart.servers import binary, version_of
-from pools.deployment.pgbouncer import let_go, take_over, take_over_plan
+from pools.deployment import take_overs
+from pools.deployment.pgbouncer import take_over_plan
+from pools.deployment.pgbouncer.steps import STEPS
 from pools.models import Cluster, Pooler, PoolState, TakeOver, TakeOverState
 from tests.live.pools.deployment.take_over.conftest import Load, OperatorsPgBouncer, Start
 from tests.live.pools.deployment.take_over.layouts import LAYOUTS, POOL, Layout
@@ -62,8 +64,8 @@ def test_a_layout_is_taken_over_without_a_difference_and_let_go_byte_for_byte(
     assert pgbouncer.bytes_of_all() == before  # nothing before consent
     shown = pgbouncer.shown()
 
-    take_over.request(pooler, config_file)
-    take_over.resume(pooler)
+    STEPS.request(pooler, config_file)
+    STEPS.resume(pooler)
     taken = TakeOver.objects.get()
     assert (taken.state, taken.reason) == (TakeOverState.TAKEN, "")
     assert pgbouncer.shown() == shown
@@ -73,8 +75,8 @@ def test_a_layout_is_taken_over_without_a_difference_and_let_go_byte_for_byte(
     assert set(pooler.pools.filter(state=PoolState.APPLIED).values_list("name", flat=True)) == pools
     _each_taken_line_is_a_comment(pgbouncer, before, pools)
 
-    let_go.request(pooler)
-    let_go.resume(pooler)
+    take_overs.request_release(pooler)
+    take_overs.resume(pooler)
     taken.refresh_from_db()
     assert (taken.state, taken.reason) == (TakeOverState.RELEASED, "")
     assert pgbouncer.bytes_of_all() == before

@@ -8,7 +8,8 @@ from django.test import Client
 
 from core.lib.polling import poll
 from panel.quickstart.servers import binary
-from pools.deployment.pgbouncer import let_go, take_over
+from pools.deployment import take_overs
+from pools.deployment.pgbouncer.steps import STEPS
 from pools.models import Cluster, Pooler, TakeOver, TakeOverState
 from tests.callers import bearer, person
 from tests.live.pools.deployment.take_over.conftest import CONSOLE, Load, OperatorsPgBouncer, Start
@@ -81,7 +82,7 @@ def test_twenty_are_pasted_watched_taken_over_in_one_go_and_let_go(
 
     browser.post("/poolers/take-over/", pressed(previews))  # third click
     for asked in TakeOver.objects.filter(state=TakeOverState.ASKED):
-        take_over.resume(asked.pooler)
+        STEPS.resume(asked.pooler)
     taken = time.monotonic()
     assert [(one.state, one.reason) for one in TakeOver.objects.all()] == [(TakeOverState.TAKEN, "")] * COUNT
     assert [one.shown() for one in tier] == shown
@@ -101,7 +102,7 @@ def test_twenty_are_pasted_watched_taken_over_in_one_go_and_let_go(
     began = time.monotonic()
     browser.post("/poolers/let-go/", {"pooler": query["pooler"], "confirm": "yes"})
     for leaving in TakeOver.objects.filter(state=TakeOverState.LEAVING):
-        let_go.resume(leaving.pooler)
+        take_overs.resume(leaving.pooler)
     print(f"let go in {time.monotonic() - began:.1f} s by one worker process")
     page = browser.get("/poolers/let-go/", query).content.decode()
     assert page.count("watched") >= COUNT
@@ -122,5 +123,5 @@ def test_a_script_does_the_same_by_the_api(cluster: Cluster, start: Start) -> No
         assert api.post(url, {"dry_run": True}, format="json").json()["blockers"] == []
         assert api.post(url, {}, format="json").status_code == 202
     for asked in TakeOver.objects.all():
-        take_over.resume(asked.pooler)
+        STEPS.resume(asked.pooler)
     assert {one["management"] for one in api.get("/api/v1/poolers/").json()["results"]} == {"managed"}

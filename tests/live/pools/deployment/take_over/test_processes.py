@@ -8,7 +8,9 @@ import pytest
 
 from panel.quickstart.servers import PgBouncerServer
 from pools import deployment
-from pools.deployment.pgbouncer import let_go, take_over, take_over_plan
+from pools.deployment import take_overs
+from pools.deployment.pgbouncer import take_over_plan
+from pools.deployment.pgbouncer.steps import STEPS
 from pools.errors import IllegalTransition
 from pools.inventory import pools
 from pools.models import Pool, Pooler, PoolState, TakeOverState
@@ -75,8 +77,8 @@ def test_both_are_taken_over_applied_to_and_let_go(start: Start, watch: Watch) -
             changed = {Path(one.name).name for one in plan.changes}
         assert changed == {"pgbouncer.ini", "pgbouncer-2.ini", "pooldeck.ini"}
         assert first.bytes_of_all() == before
-        asked = take_over.request(pooler)
-        take_over.resume(pooler)
+        asked = STEPS.request(pooler)
+        STEPS.resume(pooler)
         asked.refresh_from_db()
         assert (asked.state, asked.reason) == (TakeOverState.TAKEN, "")
         assert {log_in(first, "app") for _number in range(24)} == {"app"}
@@ -86,8 +88,8 @@ def test_both_are_taken_over_applied_to_and_let_go(start: Start, watch: Watch) -
         deployment.apply_pooler(pooler)
         pool.refresh_from_db()
         assert (pool.state, pool.state_reason) == (PoolState.APPLIED, "")
-        let_go.request(pooler)
-        let_go.resume(pooler)
+        take_overs.request_release(pooler)
+        take_overs.resume(pooler)
         asked.refresh_from_db()
         assert (asked.state, asked.reason) == (TakeOverState.RELEASED, "")
         assert first.bytes_of_all() == before
@@ -100,7 +102,7 @@ def test_other_entries_of_one_process_are_a_reason_not_to(start: Start, watch: W
     with beside(first):
         pooler, before = watch(first), first.bytes_of_all()
         with pytest.raises(IllegalTransition, match=r"other entries than the process of pgbouncer.ini \(app\)"):
-            take_over.request(pooler)
+            STEPS.request(pooler)
         assert first.bytes_of_all() == before
 
 
@@ -111,5 +113,5 @@ def test_a_process_that_does_not_answer_is_a_reason_not_to(start: Start, watch: 
         pooler, before = watch(first), first.bytes_of_all()
         second.stop()
         with pytest.raises(Exception, match=r"pgbouncer-2\.ini"):
-            take_over.request(pooler)
+            STEPS.request(pooler)
         assert first.bytes_of_all() == before

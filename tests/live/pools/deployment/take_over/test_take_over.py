@@ -14,7 +14,10 @@ from django.utils import timezone
 
 from panel.quickstart.servers import PostgresServer
 from pools import deployment
-from pools.deployment.pgbouncer import let_go, take_over, take_over_plan
+from pools.deployment import take_overs
+from pools.deployment.pgbouncer import take_over_plan
+from pools.deployment.pgbouncer.steps import STEPS
+from pools.deployment.take_over_run import TakeOverRun
 from pools.errors import IllegalTransition
 from pools.inventory import poolers, pools
 from pools.models import (
@@ -47,8 +50,8 @@ TWO = Layout(
 
 def taken_over(pooler: Pooler) -> TakeOver:
     """Take it over."""
-    asked = take_over.request(pooler)
-    take_over.resume(pooler)
+    asked = STEPS.request(pooler)
+    STEPS.resume(pooler)
     asked.refresh_from_db()
     pooler.refresh_from_db()
     return asked
@@ -56,8 +59,8 @@ def taken_over(pooler: Pooler) -> TakeOver:
 
 def released(pooler: Pooler) -> TakeOver:
     """Let it go."""
-    asked = let_go.request(pooler)
-    let_go.resume(pooler)
+    asked = take_overs.request_release(pooler)
+    take_overs.resume(pooler)
     asked.refresh_from_db()
     pooler.refresh_from_db()
     return asked
@@ -108,7 +111,7 @@ def test_a_pool_made_since_works_and_has_to_go_before_the_pooler_does(
     assert log_in(pgbouncer, "made", "postgres", "super-secret") == "postgres"
     assert pgbouncer.bytes_of_all()["userlist.txt"] != before["userlist.txt"]
     with pytest.raises(IllegalTransition, match="remove made first"):
-        let_go.request(pooler)
+        take_overs.request_release(pooler)
     pools.remove(pool)
     deployment.apply_pooler(pooler)
     released(pooler)
@@ -121,7 +124,7 @@ def test_a_pool_made_after_the_request_to_let_go_keeps_the_pooler_managed(
     pgbouncer = start(TWO)
     pooler = watch(pgbouncer)
     taken_over(pooler)
-    managed, taken = pgbouncer.bytes_of_all(), let_go.request(pooler)
+    managed, taken = pgbouncer.bytes_of_all(), take_overs.request_release(pooler)
     pools.create(
         {
             "name": "late",
@@ -133,7 +136,7 @@ def test_a_pool_made_after_the_request_to_let_go_keeps_the_pooler_managed(
             "mode": "session",
         }
     )
-    let_go.resume(pooler)
+    take_overs.resume(pooler)
     taken.refresh_from_db()
     assert (taken.state, "remove late first" in taken.reason) == (TakeOverState.TAKEN, True)
     assert pgbouncer.bytes_of_all() == managed
@@ -149,7 +152,7 @@ def test_letting_go_keeps_exactly_what_others_edited_since(cluster: Cluster, sta
     included.write_bytes(included.read_bytes() + f"late = {FORCED}\n".replace("@", "").encode())
     ini.write_bytes(b"; ours\n" + ini.read_bytes())
     deployment.apply_pooler(pooler)
-    assert let_go.preview(pooler).edited == sorted([str(included), str(ini)], reverse=True)
+    assert take_overs.preview_release(pooler).edited == sorted([str(included), str(ini)], reverse=True)
     taken = released(pooler)
     assert taken.state == TakeOverState.RELEASED
     after = pgbouncer.bytes_of_all()
@@ -169,7 +172,7 @@ def test_a_difference_puts_the_old_bytes_back(
     )
     taken = taken_over(pooler)
     assert taken.state == TakeOverState.REFUSED
-    assert taken.reason == "after RELOAD: SHOW DATABASES has got another"
+    assert taken.reason == "after the reload: SHOW DATABASES has got another"
     assert pgbouncer.bytes_of_all() == before
     assert pgbouncer.shown() == shown
     assert (pooler.is_watched, pooler.pools.count()) == (True, 0)
@@ -182,20 +185,20 @@ def test_a_worker_that_dies_leaves_the_old_bytes_to_the_next(
 ) -> None:
     pgbouncer = start(TWO)
     pooler, before, shown = watch(pgbouncer), pgbouncer.bytes_of_all(), pgbouncer.shown()
-    step = take_over._TakeOverRun._step
+    step = TakeOverRun.step
 
     def dying(self: object, word: str, detail: str = "") -> None:
         step(self, word, detail)
         if word == at:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(take_over._TakeOverRun, "_step", dying)
-    asked = take_over.request(pooler)
+    monkeypatch.setattr(TakeOverRun, "step", dying)
+    asked = STEPS.request(pooler)
     with pytest.raises(KeyboardInterrupt):
-        take_over.resume(pooler)
+        STEPS.resume(pooler)
     asked.refresh_from_db()
     assert asked.state == TakeOverState.TAKING
-    take_over.resume(Pooler.objects.get(pk=pooler.pk))
+    STEPS.resume(Pooler.objects.get(pk=pooler.pk))
     asked.refresh_from_db()
     assert asked.state == TakeOverState.REFUSED
     assert asked.reason.startswith("the worker died during the take-over")
@@ -259,7 +262,7 @@ def test_a_preview_says_what_has_to_be_settled_first(
     with take_over_plan.planned(pooler, "") as plan:
         assert any(words in one for one in plan.blockers), plan.blockers
     with pytest.raises(IllegalTransition):
-        take_over.request(pooler)
+        STEPS.request(pooler)
 
 
 def test_passwords_that_were_found_are_sealed_and_the_history_goes_along(
@@ -314,11 +317,11 @@ def test_the_api_previews_takes_over_and_lets_go(cluster: Cluster, start: Start,
     assert client.post(f"{path}take-over/", asked | {"delivery": "ssh"}, format="json").status_code == 400
     assert client.post(f"{path}let-go/").status_code == 409
     assert client.post(f"{path}take-over/", asked, format="json").status_code == 202
-    take_over.resume(pooler)
+    STEPS.resume(pooler)
     assert client.post(f"{path}take-over/", asked, format="json").status_code == 409
     assert pgbouncer.shown() == shown
     assert client.post(f"{path}let-go/").status_code == 202
-    let_go.resume(pooler)
+    take_overs.resume(pooler)
     assert client.get(path).json()["management"] == "watched"
 
 
@@ -334,13 +337,13 @@ def test_pages_lead_from_watched_to_managed_and_back(
     assert "app-password" not in page
     assert admin_client.post(path, {"config_file": str(pgbouncer.main), "entries": ["app"]}).status_code == 302
     assert "asked for" in admin_client.get(path).content.decode()
-    take_over.resume(pooler)
+    STEPS.resume(pooler)
     assert "The panel manages this pooler" in admin_client.get(path).content.decode()
     leave = f"/poolers/{pooler.pk}/let-go/"
     assert "What letting go does" in admin_client.get(leave).content.decode()
     assert admin_client.post(leave).status_code == 200  # The form was not confirmed.
     assert admin_client.post(leave, {"confirm": "yes"}).status_code == 302
-    let_go.resume(pooler)
+    take_overs.resume(pooler)
     assert "The pooler was let go" in admin_client.get(leave).content.decode()
 
 
