@@ -8,7 +8,7 @@ from uuid import UUID
 from django.db.models import Case, Count, Exists, F, Max, OuterRef, Q, Sum, Value, When
 from django.db.models.functions import Coalesce, Least
 
-from pools.models import ClusterNode, Entry, NodeRole
+from pools.models import ClusterNode, Entry, NodeRole, Pool
 from pools.models.entries import EntryQuerySet
 from pools.models.poolers import taking_clients
 from pools.poolers import kinds_that
@@ -53,8 +53,14 @@ def by_cluster(cluster_ids: Collection[UUID], target: str) -> dict[UUID, Unmanag
 
 
 def _shared(entries: EntryQuerySet) -> Iterator[tuple[UUID, int]]:
-    """Yield cluster and connections of each pooler whose entries share them all: they count once."""
-    once = entries.filter(SHARED).values_list("cluster", "pooler").annotate(most=Max("max_connections"))
+    """Yield cluster and connections of each pooler whose entries share them all: they count once, or with its pools."""
+    with_pools = Pool.objects.filter(pooler=OuterRef("pooler"), cluster=OuterRef("cluster"))
+    once = (
+        entries.filter(SHARED)
+        .exclude(Exists(with_pools))
+        .values_list("cluster", "pooler")
+        .annotate(most=Max("max_connections"))
+    )
     for cluster, _pooler, connections in once:
         yield cluster, connections
 

@@ -249,11 +249,7 @@ class Driver(ABC):
 
     def take_over_obstacle(self, pooler: Pooler) -> str:
         """Return why a running one can't be taken over, whatever its files; empty where it can."""
-        text = _(
-            "a running %(kind)s has no entries of its own that could become pools, so there is nothing to take over: "
-            "give its folder, and the panel writes its pools below a mark in its files and keeps every line above it; "
-            "without what follows the mark they are as they were"
-        )
+        text = _("the panel has no steps that take over a running %(kind)s: give its folder to manage it")
         return text % {"kind": pooler.get_kind_display()}
 
     def connections_of(self, pooler: Pooler) -> int | None:

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.utils.translation import gettext as _
 
-from pools.config_files import pooler_files
 from pools.models import Mode, Pool, Pooler
 from pools.poolers.adoption import Adoption
 from pools.poolers.base import Driver, Problems
@@ -33,6 +32,8 @@ class HAProxy(Driver):
     manual = "https://docs.haproxy.org/{0}.{1}/configuration.html"
     words = tuple(stats_socket.WORDS)
     columns = COLUMNS
+    can_be_taken_over = True
+    compared_views = "SHOW STAT, SHOW INFO"
     uncounted = frozenset(
         {"sv_used", "maxwait_ms", "queries_per_s", "transactions_per_s"} | {"query_ms", "transaction_ms", "wait_ms"}
     )  # it does not parse the bytes that it forwards, and keeps no idle connections to servers
@@ -99,6 +100,10 @@ class HAProxy(Driver):
         if other := others.select_related("cluster").first():
             yield "cluster", session.another_route(spec.pooler, other, spec)
 
+    def take_over_obstacle(self, pooler: Pooler) -> str:
+        """Return nothing: its files can be taken over."""
+        return ""
+
     def check(self, pooler: Pooler) -> str:
         """Return `HAProxy 2.6.12-1+deb12u4`, from SHOW INFO."""
         return f"HAProxy {stats_socket.info(pooler).get('Version', '')}".strip()
@@ -112,9 +117,16 @@ class HAProxy(Driver):
         return "" if pooler.settings.get("servers") else database
 
     def usual_size(self, pooler: Pooler) -> int | None:
-        """Return its maxconn, which all its pools share."""
-        maxconn = str(pooler.settings.get("maxconn") or "")
-        return int(maxconn) if maxconn.isdigit() else settings_catalog.USUAL_MAXCONN
+        """Return its maxconn, which all its pools share; that of the operator's proxy where they go through it."""
+        given = str(pooler.settings.get("maxconn") or (pooler.config_file and pooler.facts.get("maxconn")) or "")
+        return int(given) if given.isdigit() else settings_catalog.USUAL_MAXCONN
+
+    def facts(self, pooler: Pooler) -> dict[str, int]:
+        """Return the limit of the operator's proxy, where pools go through it."""
+        front = "" if pooler.is_watched else render.proxies_in(self._main(pooler))[0]
+        if front in ("", render.PROXY):
+            return {}
+        return {"maxconn": proxies.number(proxies.front_of(stats_socket.show(pooler, "stat"), front), "slim")}
 
     def console_problems(self, folder: str, stats_address: str) -> Problems:
         """Require a folder whose haproxy.cfg names the stats socket, or the address of that socket or of a page."""
@@ -126,14 +138,13 @@ class HAProxy(Driver):
             yield "stats_address", _("give its stats socket or its stats page, or the folder of its haproxy.cfg")
 
     def entries(self, pooler: Pooler) -> list[FoundEntry]:
-        """List the TCP proxies of a watched one: clients name any database that the servers behind them have.
+        """List the TCP proxies: clients name any database that the servers behind them have.
 
-        The panel's own proxy of a managed one stands for its pools.
+        On a managed one, the proxy of its pools stands for these.
         """
-        if not pooler.is_watched:
-            return []
+        ours = "" if pooler.is_watched else self._proxies(pooler)[0]
         fronts = [row for row in stats_socket.show(pooler, "stat") if proxies.is_front(row)]
-        return [proxies.entry(row) for row in fronts]
+        return [proxies.entry(row) for row in fronts if row["pxname"] not in (ours, render.PROXY)]
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:
         """Return `stat` alone where only a stats page is known."""
@@ -145,12 +156,14 @@ class HAProxy(Driver):
         rows = stats_socket.show(pooler, "stat")
         if pooler.is_watched:
             return proxies.sample(rows)
-        servers = {str(row["svname"]): row for row in rows if row["pxname"] == render.PROXY}
-        names = [entry.name for entry in render.entries(self._main(pooler)).values()]
-        if len(names) != 1 or not {"FRONTEND", "BACKEND"} <= servers.keys():
-            return ConsoleSample({}, {}, {"stat": rows})
-        front, back = servers["FRONTEND"], servers["BACKEND"]
-        return proxies.of_proxy(names[0], front, back, rows)
+        text = self._main(pooler)
+        own, behind = render.proxies_in(text)
+        front, back = proxies.front_of(rows, own), proxies.back_of(rows, behind)
+        names = [entry.name for entry in render.entries(text).values()]
+        others = proxies.sample([row for row in rows if row["pxname"] not in (own, render.PROXY)], rows)
+        if len(names) != 1 or not front or not back:
+            return others
+        return proxies.of_proxy(names[0], front, back, others)
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         """Build the table of the servers of SHOW STAT, with the result of their last health check."""
@@ -167,8 +180,8 @@ class HAProxy(Driver):
     def compare(self, pooler: Pooler, texts: Mapping[str, str]) -> dict[UUID, str]:
         """Compare the digest of the worker's file, its servers and its limit: they concern all pools."""
         text = texts.get(MAIN, "")
-        live, expected = stats_socket.digest(pooler), render.digest_in(text)
-        faults = [] if live == expected else [_("the worker runs with a file other than the applied one")]
+        live, wanted = stats_socket.digest(pooler), render.digest_in(text)
+        faults = [] if live == wanted else [_("the worker runs with a file other than the applied one")]
         faults += session.differences(pooler, text)
         return dict.fromkeys(render.entries(text), f"HAProxy: {faults[0]}") if faults else {}
 
@@ -195,7 +208,7 @@ class HAProxy(Driver):
     def open(self, pooler: Pooler) -> Iterator[HAProxySession]:
         info = stats_socket.info(pooler)
         text = f"HAProxy {info.get('Version', '')}".strip()
-        yield HAProxySession(pooler, self.version_of(text), text, int(info.get("Maxconn", 0)))
+        yield HAProxySession(pooler, self.version_of(text), text, info)
 
     def masked(self, texts: Mapping[str, str]) -> dict[str, str]:
         return render.masked(texts)
@@ -203,9 +216,12 @@ class HAProxy(Driver):
     def ours(self, name: str, text: str) -> str:
         return render.ours(text)
 
+    def _proxies(self, pooler: Pooler) -> tuple[str, str]:
+        text = self._main(pooler)
+        return render.proxies_in(text) if render.entries(text) else ("", "")
+
     def _main(self, pooler: Pooler) -> str:
-        content = pooler_files.read(pooler, [MAIN])[MAIN]
-        return (content or b"").decode(errors="replace")
+        return (stats_socket.main_file(pooler) or b"").decode(errors="replace")
 
 
 DRIVER = HAProxy()

@@ -27,19 +27,30 @@ def entry(row: Row) -> FoundEntry:
     )
 
 
-def sample(rows: Sequence[dict[str, object]]) -> ConsoleSample:
-    """Return the figures of each TCP proxy; the queue is that of the backend of its name."""
+def front_of(rows: Sequence[Row], name: str) -> Row:
+    """Return the row of a proxy's clients; empty where there is none."""
+    return next((row for row in rows if (row["pxname"], row["svname"]) == (name, FRONT)), {})
+
+
+def back_of(rows: Sequence[Row], name: str) -> Row:
+    """Return the row of a backend as a whole; empty where there is none."""
+    return next((row for row in rows if (row["pxname"], row["svname"]) == (name, BACK)), {})
+
+
+def sample(rows: Sequence[dict[str, object]], shown: Sequence[dict[str, object]] = ()) -> ConsoleSample:
+    """Return the figures of each TCP proxy; the queue is that of the backend of its name. `shown`: all rows."""
     backs = {str(row["pxname"]): row for row in rows if row.get("svname") == BACK}
     figures, counters = {}, {}
     for front in filter(is_front, rows):
         name = str(front["pxname"])
         figures[name], counters[name] = _figures(front, backs.get(name, {})), _counters(front)
-    return ConsoleSample(figures, counters, {"stat": list(rows)})
+    return ConsoleSample(figures, counters, {"stat": list(shown or rows)})
 
 
-def of_proxy(name: str, front: Row, back: Row, rows: list[dict[str, object]]) -> ConsoleSample:
-    """Return the figures of one proxy as those of the pool `name`."""
-    return ConsoleSample({name: _figures(front, back)}, {name: _counters(front)}, {"stat": rows})
+def of_proxy(name: str, front: Row, back: Row, others: ConsoleSample) -> ConsoleSample:
+    """Return the figures of one proxy as those of the pool `name`, beside those of the others."""
+    figures, counters = {**others.figures, name: _figures(front, back)}, {**others.counters, name: _counters(front)}
+    return ConsoleSample(figures, counters, others.rows)
 
 
 def number(row: Row, name: str) -> int:

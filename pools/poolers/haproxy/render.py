@@ -16,6 +16,7 @@ MARK = "# ---- Pooldeck replaces what follows with each apply; what stands above
 PROXY = "pooldeck"
 POOL = re.compile(r"^# pool (\S+) (\{.*\})$", re.MULTILINE)
 SETTINGS = re.compile(r"^# settings (\{.*\})$", re.MULTILINE)
+THROUGH = re.compile(r"^# through (\S+) (\S+)$", re.MULTILINE)
 DIGESTED = re.compile(rf"^    setenv {DIGEST} (\S+)\n", re.MULTILINE)
 SECRETS = re.compile(r"^([ \t]*(?:stats[ \t]+auth[ \t]+[^\s:]+:|.*?\b(?:insecure-)?password[ \t]+))\S+", re.MULTILINE)
 Address = tuple[str, int]
@@ -76,6 +77,32 @@ def servers_in(text: str) -> dict[str, str]:
     return dict(re.findall(r"^    server (\S+) (\S+)", ours(text), re.MULTILINE))
 
 
+def proxies_in(text: str) -> tuple[str, str]:
+    """Return the names of the frontend and the backend of the pools: the panel's own, or the operator's."""
+    found = THROUGH.search(ours(text))
+    return (found[1], found[2]) if found else (PROXY, PROXY)
+
+
+def has_own_proxy(text: str) -> bool:
+    """Return whether the panel's part has a frontend."""
+    return "frontend " in ours(text)
+
+
+def body_through(front: str, back: str, settings: Mapping[str, str], entries_by_id: Mapping[UUID, Entry]) -> str:
+    """Render the part after the digest where a proxy of the operator's has the port: the sources of pools alone."""
+    return "\n".join([*_sources(settings, entries_by_id), f"# through {front} {back}"]) + "\n"
+
+
+def body_of_none() -> str:
+    """Render the part after the digest of a pooler without pools."""
+    return "\n".join(_sources({}, {})) + "\n"
+
+
+def _sources(settings: Mapping[str, str], entries_by_id: Mapping[UUID, Entry]) -> list[str]:
+    remembered = [f"# pool {pk} {json.dumps(asdict(entry))}" for pk, entry in sorted(entries_by_id.items(), key=str)]
+    return [f"# settings {json.dumps(dict(settings), sort_keys=True)}", *remembered]
+
+
 def body(
     address: Address,
     user: str,
@@ -86,12 +113,10 @@ def body(
     """Render the part after the digest; `address` is where clients connect, `user` logs in for health checks."""
     value = DEFAULTS | dict(settings)
     bind = written((value["bind"] or address[0], address[1]))
-    remembered = [f"# pool {pk} {json.dumps(asdict(entry))}" for pk, entry in sorted(entries_by_id.items(), key=str)]
     check = f"option pgsql-check user {user}" if value["check"] == "pgsql-check" else "option tcp-check"
     shutdown = " on-marked-down shutdown-sessions" if value["shutdown_sessions"] in ("1", "True") else ""
     lines = [
-        f"# settings {json.dumps(dict(settings), sort_keys=True)}",
-        *remembered,
+        *_sources(settings, entries_by_id),
         "",
         f"frontend {PROXY}",
         "    mode tcp",
@@ -131,3 +156,8 @@ def written(address: Address) -> str:
 def masked(texts: Mapping[str, str]) -> dict[str, str]:
     """Return the files with dots for the passwords of the operator's part; the panel's part has none."""
     return {name: SECRETS.sub(rf"\g<1>{MASK}", text) if name == MAIN else text for name, text in texts.items()}
+
+
+def masked_all(texts: Mapping[str, str]) -> dict[str, str]:
+    """Return files of any names with dots for their passwords."""
+    return {path: masked({MAIN: text})[MAIN] for path, text in texts.items()}

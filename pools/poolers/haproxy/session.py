@@ -7,7 +7,7 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -16,13 +16,15 @@ import psycopg
 from django.utils.translation import gettext as _
 
 from pools.clusters import endpoints, topology
+from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, pooler_files
 from pools.errors import ClusterUnreachable, HostUnreachable, PoolerUnreachable
 from pools.hosts import processes
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState, WaitingSetting
 from pools.poolers import direct_login, first_query, local_process, settings_schema
 from pools.poolers.base import ClusterBusy, Rejected, Unproved
-from pools.poolers.haproxy import preflight, render, stats_socket
+from pools.poolers.haproxy import operators_config, preflight, proxies, render, stats_socket
+from pools.poolers.haproxy.operators_config import BACKS, Section
 from pools.poolers.haproxy.render import Address, Entry
 from pools.poolers.haproxy.settings_catalog import CATALOG, addresses_in
 from pools.poolers.haproxy.stats_socket import MAIN
@@ -42,10 +44,14 @@ PROGRAM = "haproxy"
 class HAProxySession:
     """See `pools.poolers.base.Session`; it keeps no connection: the Runtime API takes one command per connection."""
 
-    def __init__(self, pooler: Pooler, version: Version, version_text: str, most: int) -> None:
-        self.pooler, self.version, self.version_text, self.most = pooler, version, version_text, most
+    def __init__(self, pooler: Pooler, version: Version, version_text: str, info: Mapping[str, str]) -> None:
+        self.pooler, self.version, self.version_text = pooler, version, version_text
+        self.most, self.worker = int(info.get("Maxconn", 0)), int(info.get("Pid") or 0)
         self.pools: dict[UUID, Pool] = {}
         self.servers: list[Address] = []
+        self.read: dict[str, str] = {}  # texts of all files by path, where the main one is known
+        self.main = MAIN
+        self.proxies = (render.PROXY, render.PROXY)  # of the pools: frontend and backend
 
     def draft(self, pools: PoolSet, settled: Mapping[str, str], trust_disk: bool) -> Draft:
         """Render the panel's part of haproxy.cfg."""
@@ -61,7 +67,8 @@ class HAProxySession:
         entries |= {pool.pk: Entry.of_pool(pool) for pool in pending}
         settings = self._settings(settled)
         self.servers = self._servers(settings)
-        text = render.file(render.kept(old), self._body(settings, entries))
+        text = render.file(render.kept(old), self._body(settings, entries, self._operators(render.kept(old))))
+        self.proxies = render.proxies_in(text)
         back = old if trust_disk else render.kept(old) + (render.MARK + render.ours(settled.get(MAIN, "")))
         if not render.digest_in(back):  # a worker inherits the old digest where the file sets none
             back = render.file(render.kept(back), "")
@@ -100,7 +107,7 @@ class HAProxySession:
         program = preflight.find(self.pooler, self.version_text)
         if program is None:
             return local_process.why_no_trial(self.pooler, "haproxy", self.version_text)
-        if fault := preflight.fault_of(self.pooler, program, draft.texts):
+        if fault := preflight.fault_of(self.pooler, program, self.read | {self.main: draft.texts[MAIN]}):
             raise Rejected(
                 _("%(program)s -c refuses the files: %(fault)s") % {"program": program, "fault": fault},
                 settings=draft.settings_changed,
@@ -111,23 +118,20 @@ class HAProxySession:
         """Write the file and have the master start a worker on it."""
         pooler_files.replace(self.pooler, files)
         progress.renew()
-        master = master_of(self.pooler)
-        if fault := _reloaded(self.pooler, master):
-            params = {"master": master, "pooler": self.pooler, "error": fault}
-            raise Rejected(_("the master process %(master)s of %(pooler)s can't be reloaded: %(error)s") % params)
+        signal_master(self.pooler)
 
     def read_back(self, files: Files) -> None:
         """Wait until the worker that answers has read this file, then compare servers and limit with it."""
         text = _text(files)
-        expected, deadline = render.digest_in(text), time.monotonic() + LIVE_WITHIN_S
-        while (live := stats_socket.digest(self.pooler)) != expected:
+        wanted, deadline = render.digest_in(text), time.monotonic() + LIVE_WITHIN_S
+        while (live := stats_socket.digest(self.pooler)) != wanted:
             if time.monotonic() > deadline:
                 raise Rejected(
                     _(
                         "%(seconds)d s after the reload, the worker still has the file %(live)s, not %(wanted)s: see "
                         "HAProxy's log for why the new worker did not start"
                     )
-                    % {"seconds": LIVE_WITHIN_S, "live": live or "–", "wanted": expected},
+                    % {"seconds": LIVE_WITHIN_S, "live": live or "–", "wanted": wanted},
                     settings=True,
                 )
             time.sleep(POLL_S)
@@ -150,7 +154,7 @@ class HAProxySession:
         return []
 
     def start_processes(self, progress: Progress) -> None:
-        """Do nothing: one process takes all clients."""
+        """Start none."""
 
     def restarts_needed(self) -> list[WaitingSetting]:
         """Return nothing: a new worker reads all that the panel writes."""
@@ -166,17 +170,48 @@ class HAProxySession:
 
     def _servers(self, settings: Mapping[str, str]) -> list[Address]:
         """Return the given PgBouncers, else the servers of the cluster that the pools lead to."""
-        if servers := settings.get("servers"):
-            return addresses_in(servers)
+        if given := settings.get("servers"):
+            return addresses_in(given)
         routes = {pool.route: pool for pool in self.pools.values()}
         if len(routes) > 1:
-            first, *others = routes.values()
-            raise Rejected(another_route(self.pooler, first, others[0]), *(pool.pk for pool in others))
+            one, *others = routes.values()
+            raise Rejected(another_route(self.pooler, one, others[0]), *(pool.pk for pool in others))
         return [at for pool in routes.values() for at in topology.addresses(pool.cluster, NodeRole(pool.target))]
 
-    def _body(self, settings: Mapping[str, str], entries: Mapping[UUID, Entry]) -> str:
+    def _operators(self, kept: str) -> list[Section]:
+        """Return the operator's sections: of all files where the panel knows the main one, else of it alone."""
+        texts = {MAIN: kept}
+        if self.pooler.config_file:
+            found = operators_config.read(self.pooler, self.pooler.config_file, self.worker)
+            texts = {one.path: kept if one.path == found.main else one.text for one in found.configs}
+            self.read, self.main = texts, found.main
+        return operators_config.sections(texts)
+
+    def _body(self, settings: Mapping[str, str], entries: Mapping[UUID, Entry], operators: Sequence[Section]) -> str:
+        if there := operators_config.serving(operators, self.pooler.port):
+            proxies = operators_config.through(operators, self.pooler.port)
+            if not proxies or not self._leads_alike(proxies[1], operators):
+                raise Rejected(self._taken_port(there[0].name), *self.pools)
+            if set(settings) - {"servers"}:
+                text = _("proxy %(name)s of the operator's part has the pools of %(pooler)s: change its settings there")
+                raise Rejected(text % {"name": proxies[0], "pooler": self.pooler}, settings=True)
+            return render.body_through(*proxies, settings, entries)
         address = (self.pooler.host, self.pooler.port)
         return render.body(address, self.pooler.admin_user, settings, entries, self.servers)
+
+    def _leads_alike(self, backend: str, operators: Sequence[Section]) -> bool:
+        """Return whether the operator's backend has servers of the pools' cluster alone, or the given PgBouncers."""
+        own = {at for one in operators if one.kind in BACKS and one.name == backend for at in one.servers}
+        index, clusters = ClusterIndex.read(), {pool.cluster_id for pool in self.pools.values()}
+        found = (index.find(self.pooler, *at) for at in own - set(self.servers))
+        return not self.pools or all(one and one.pk in clusters for one in found)
+
+    def _taken_port(self, name: str) -> str:
+        return _(
+            "proxy %(name)s of the operator's part listens on port %(port)d of %(pooler)s already, and leads "
+            "elsewhere: HAProxy would spread clients over both. Give the pooler another port, or lead the proxy to the "
+            "servers of the pools"
+        ) % {"name": name, "port": self.pooler.port, "pooler": self.pooler}
 
     def _log_in_directly(self, pool: Pool) -> None:
         """Require a login on at least one server; health checks find those that do not answer."""
@@ -223,7 +258,7 @@ class HAProxySession:
         """Yield each server with the result of its first check, once all had one."""
         deadline = time.monotonic() + CHECKED_WITHIN_S
         while True:
-            rows = [row for row in stats_socket.show(self.pooler, "stat") if row["pxname"] == render.PROXY]
+            rows = [row for row in stats_socket.show(self.pooler, "stat") if row["pxname"] == self.proxies[1]]
             servers = [row for row in rows if row["svname"] not in ("FRONTEND", "BACKEND")]
             done = all(str(row.get("check_status") or "*")[0] not in "*I" for row in servers)
             if done or time.monotonic() > deadline:
@@ -270,19 +305,40 @@ def master_of(pooler: Pooler) -> int:
     return master
 
 
+def signal_master(pooler: Pooler) -> None:
+    """Have the master start a new worker. Raises `Rejected`."""
+    master = master_of(pooler)
+    if fault := _reloaded(pooler, master):
+        params = {"master": master, "pooler": pooler, "error": fault}
+        raise Rejected(_("the master process %(master)s of %(pooler)s can't be reloaded: %(error)s") % params)
+
+
+def replace_worker(pooler: Pooler) -> None:
+    """Have the master start a new worker, and wait until it answers. Raises `Rejected`, `PoolerUnreachable`."""
+    before, deadline = stats_socket.info(pooler).get("Pid"), time.monotonic() + LIVE_WITHIN_S
+    signal_master(pooler)
+    while stats_socket.info(pooler).get("Pid") == before:
+        if time.monotonic() > deadline:
+            text = _(
+                "%(seconds)d s after the reload, no new worker answers: see HAProxy's log for why it did not start"
+            )
+            raise Rejected(text % {"seconds": LIVE_WITHIN_S}, settings=True)
+        time.sleep(POLL_S)
+
+
 def differences(pooler: Pooler, text: str) -> list[str]:
     """List how the worker differs from the file, apart from the digest. Raises `PoolerUnreachable`."""
     rows = [row for row in stats_socket.show(pooler, "stat") if row["pxname"] == render.PROXY]
     live = {str(row["svname"]): row for row in rows}
-    if not live:
+    if not live or not render.has_own_proxy(text):
         missing = _("the worker has no frontend %(name)s") % {"name": render.PROXY}
-        return [missing] if "frontend " in render.ours(text) else []
-    expected = render.servers_in(text)
-    faults = [_("server %(name)s is missing") % {"name": name} for name in expected if name not in live]
+        return [missing] if render.has_own_proxy(text) else []
+    wanted = render.servers_in(text)
+    faults = [_("server %(name)s is missing") % {"name": name} for name in wanted if name not in live]
     faults += [
         _("server %(name)s is still there") % {"name": name}
         for name in live
-        if name not in {*expected, "FRONTEND", "BACKEND"}
+        if name not in {*wanted, "FRONTEND", "BACKEND"}
     ]
     limit = re.search(r"^    maxconn (\d+)$", render.ours(text), re.MULTILINE)
     found = str(live["FRONTEND"].get("slim", "")) if "FRONTEND" in live else ""
@@ -296,14 +352,11 @@ def probe(pool: Pool, role: str, password: str) -> None:
     try:
         first_query.run(partial(_through, pool, role, password))
     except psycopg.Error as error:
-        front = next((row for row in stats_socket.show(pool.pooler, "stat") if _is_frontend(row)), {})
+        text = (stats_socket.main_file(pool.pooler) or b"").decode(errors="replace")
+        front = proxies.front_of(stats_socket.show(pool.pooler, "stat"), render.proxies_in(text)[0])
         if front.get("scur") == front.get("slim"):
             raise Unproved(_("all %(count)s connections are taken") % {"count": front.get("slim")}) from None
         raise Rejected(reason_of(error), pool.pk) from None
-
-
-def _is_frontend(row: Mapping[str, object]) -> bool:
-    return (row["pxname"], row["svname"]) == (render.PROXY, "FRONTEND")
 
 
 def _through(pool: Pool, role: str, password: str) -> psycopg.Connection:

@@ -34,11 +34,7 @@ Rows = list[dict[str, object]]
 
 def path_of(pooler: Pooler) -> str:
     """Return the path of the first Unix `stats socket` in haproxy.cfg. Raises `PoolerUnreachable`."""
-    try:
-        content = pooler_files.read(pooler, [MAIN])[MAIN]
-    except (UnsafeFolder, OSError) as error:
-        params = {"file": MAIN, "pooler": pooler, "error": error}
-        raise PoolerUnreachable(_("%(file)s of pooler %(pooler)s can't be read: %(error)s") % params) from None
+    content = main_file(pooler)
     if content is None:
         params = {"folder": pooler.config_dir, "file": MAIN}
         raise PoolerUnreachable(_("%(folder)s has no %(file)s: register the folder that has it") % params)
@@ -54,9 +50,18 @@ def path_of(pooler: Pooler) -> str:
     return found[1]
 
 
+def main_file(pooler: Pooler) -> bytes | None:
+    """Return the bytes of haproxy.cfg; None where there is none. Raises `PoolerUnreachable`."""
+    try:
+        return pooler_files.read(pooler, [MAIN])[MAIN]
+    except (UnsafeFolder, OSError) as error:
+        params = {"file": MAIN, "pooler": pooler, "error": error}
+        raise PoolerUnreachable(_("%(file)s of pooler %(pooler)s can't be read: %(error)s") % params) from None
+
+
 def ask(pooler: Pooler, command: str) -> str:
     """Return the response to one command. Raises `PoolerUnreachable`."""
-    path = pooler.stats_address if pooler.is_watched else path_of(pooler)
+    path = _address_of(pooler)
     try:
         answer = _answer(pooler, path, command)
     except PermissionError:
@@ -73,6 +78,11 @@ def ask(pooler: Pooler, command: str) -> str:
             % {"path": path, "command": command, "file": MAIN}
         )
     return answer
+
+
+def _address_of(pooler: Pooler) -> str:
+    given = pooler.stats_address
+    return given if given and (pooler.is_watched or not stats_page.is_page(given)) else path_of(pooler)
 
 
 def _answer(pooler: Pooler, path: str, command: str) -> str:

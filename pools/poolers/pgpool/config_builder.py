@@ -154,7 +154,7 @@ class ConfigBuilder:
         servers: list[Backend] = backends.of_cluster(cluster, was) if cluster else was
         values = self._desired()
         text = "".join(server.lines(values) for server in servers)
-        managed = {"enable_pool_hba": "on"}
+        managed = self._rules_on()
         if cluster:
             managed |= {"health_check_user": cluster.admin_user, "sr_check_user": cluster.admin_user}
         if len(servers) > 1 and self.live.get("backend_clustering_mode") == "raw":
@@ -162,6 +162,19 @@ class ConfigBuilder:
         own = {name: value for name, value in values.items() if not name.startswith(BACKEND_SETTINGS)}
         restored = render.restoring_settings(self._defaults_of_gone(own))
         return text + render.settings(managed | own | self._paths()) + restored
+
+    def _rules_on(self) -> Settings:
+        """Turn pool_hba.conf on; that is its operator's to do on one that was taken over."""
+        if not self.pooler.config_file or verify.truth(self.live.get("enable_pool_hba", "")) == "on":
+            return {"enable_pool_hba": "on"}
+        if self.pools:
+            text = _(
+                "enable_pool_hba is off in %(main)s, and turning it on would lock out all clients without a rule: "
+                "write their rules into pool_hba.conf above the panel's mark, set enable_pool_hba = on and reload "
+                "Pgpool-II"
+            )
+            raise Rejected(text % {"main": MAIN}, *self.pools)
+        return {}
 
     def _desired(self) -> Settings:
         """Return the requested settings while they are pending, else the live ones."""

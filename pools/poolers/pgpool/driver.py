@@ -66,6 +66,8 @@ class Pgpool(Driver):
     leads_to_all_nodes = is_chainable = takes_experiments = serves_one_cluster = True
     node_admin: NodeAdmin | None = node_admin
     features = FEATURES
+    can_be_taken_over = True
+    compared_views = "PGPOOL SHOW ALL, SHOW POOL_NODES"
     shares_connections = True  # its children hold the connections of all databases
     keeps_every_password = True  # it knows passwords only from pool_passwd
 
@@ -134,6 +136,10 @@ class Pgpool(Driver):
         titles = [" ".join(child.cmdline()) for child in process.children()]
         return bool(titles) and not any("PCP" in title for title in titles)
 
+    def take_over_obstacle(self, pooler: Pooler) -> str:
+        """Return nothing: its files can be taken over."""
+        return ""
+
     def facts(self, pooler: Pooler) -> dict[str, int]:
         """Return the number of its children and of the connections of each, from PGPOOL SHOW ALL."""
         with sql.open(pooler) as opened:
@@ -143,9 +149,10 @@ class Pgpool(Driver):
     def entries(self, pooler: Pooler) -> list[FoundEntry]:
         """List the databases of the servers behind a watched one: clients name these, since it has no names of its own.
 
-        All share its children. What clients can name on a managed one are its pools.
+        All share its children. What clients can name on a managed one are its pools; on one that was taken over, the
+        other databases too, as before.
         """
-        if not pooler.is_watched:
+        if not pooler.is_watched and not pooler.config_file:
             return []
         with sql.open(pooler) as opened:
             return sql.entries(opened, pooler.admin_user)

@@ -12,6 +12,9 @@ from pools.models import Pool, identifiers
 from pools.poolers.base import Rejected
 
 RULES = re.compile(r'^# pool (?P<pool>[0-9a-f-]{36})\nlocal "(?P<database>[^"\n]+)" (?:all|"(?P<user>[^"\n]+)") ', re.M)
+BY_OPERATOR = re.compile(
+    r'^# pool (?P<pool>[0-9a-f-]{36}) by rules above: "(?P<database>[^"\n]+)" (?:all|"(?P<user>[^"\n]+)")$', re.M
+)
 PLACES = (("local", ""), ("host", " 0.0.0.0/0"), ("host", " ::/0"))
 LONGEST_PASSWORD = 124  # bytes: words of pool_passwd are cut at 128 (src/auth/pool_passwd.c), TEXT among them
 # words of pool_hba.conf that mean many databases or users, quoted or not
@@ -25,10 +28,13 @@ class Access:
     pool: UUID
     database: str
     user: str
+    by_operator: bool = False  # rules of the operator's part let in to it, as before the pooler was taken over
 
     def lines(self) -> str:
         """Render the rules under a comment that names the pool."""
         user = quoted(self.user) if self.user else "all"
+        if self.by_operator:
+            return f"# pool {self.pool} by rules above: {quoted(self.database)} {user}\n"
         rules = [f"{place} {quoted(self.database)} {user}{address} scram-sha-256" for place, address in PLACES]
         return "\n".join([f"# pool {self.pool}", *rules, ""])
 
@@ -44,7 +50,9 @@ def of_pool(pool: Pool) -> Access:
 
 def read(text: str) -> list[Access]:
     """Parse the rules of a file that this module wrote; other lines are skipped."""
-    return [Access(UUID(found["pool"]), found["database"], found["user"] or "") for found in RULES.finditer(text)]
+    written = [Access(UUID(found["pool"]), found["database"], found["user"] or "") for found in RULES.finditer(text)]
+    others = BY_OPERATOR.finditer(text)
+    return written + [Access(UUID(one["pool"]), one["database"], one["user"] or "", by_operator=True) for one in others]
 
 
 def quoted(name: str) -> str:

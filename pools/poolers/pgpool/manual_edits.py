@@ -105,6 +105,8 @@ def _adopt_rules(made: Adoption, before: str, after: str, offset: int) -> None:
 def _adopt_missing(made: Adoption, accesses: list[hba_access.Access], missing: set[str], added: list[str]) -> None:
     """Rules of the panel that are gone: a pool without any is asked to leave."""
     for one in accesses:
+        if one.by_operator:
+            continue
         rules = {line for _, line in _lines(one.lines(), 0)}
         gone = rules & missing
         missing = missing - rules

@@ -3,6 +3,8 @@
 import pytest
 
 from pools.models import Pool, PoolerState
+from pools.poolers import KINDS
+from pools.poolers.base import Driver
 from tests.callers import queries_of
 from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry
@@ -104,10 +106,18 @@ def test_the_fallback_is_called_any_other_database_and_lists_what_it_made(staff,
     assert "made by “any other database”" in page_of(staff.get("/entries/?q=web"))
 
 
-@pytest.mark.parametrize(("kind", "label"), [("pgpool", "Pgpool-II"), ("haproxy", "HAProxy")])
-def test_why_another_kind_is_not_taken_over_stands_on_its_page(staff, kind, label):
-    page = page_of(staff.get(f"/poolers/{a_pooler(kind=kind, config_dir='', port=1).pk}/"))
-    assert f"A running {label} has no entries of its own that could become pools" in page
+@pytest.mark.parametrize(("kind", "views"), [("pgpool", "SHOW POOL_NODES"), ("haproxy", "SHOW STAT")])
+def test_another_kind_is_taken_over_from_its_page_too(staff, kind, views):
+    pooler = a_pooler(kind=kind, config_dir="", port=1)
+    assert f"/poolers/{pooler.pk}/take-over/" in page_of(staff.get(f"/poolers/{pooler.pk}/"))
+    assert views in page_of(staff.get(f"/poolers/{pooler.pk}/take-over/"))
+
+
+def test_a_kind_without_steps_says_so_on_its_page(staff, monkeypatch):
+    kind = KINDS["haproxy"]
+    monkeypatch.setattr(kind, "take_over_obstacle", lambda pooler: Driver.take_over_obstacle(kind, pooler))
+    page = page_of(staff.get(f"/poolers/{a_pooler(kind='haproxy', config_dir='', port=1).pk}/"))
+    assert "The panel has no steps that take over a running HAProxy" in page
     assert "take-over/" not in page
 
 

@@ -126,7 +126,8 @@ def test_a_found_pgpool_and_a_found_haproxy_are_watched_by_what_they_are_asked_b
 ) -> None:
     record = a_host(host_key=HOST_KEY, found=[FOUND | found])
     page = page_of(staff.get(reverse("host-detail", args=[record.pk])))
-    [watch] = (html.unescape(one) for one in re.findall(r'href="(/poolers/new/\?[^"]+)"', page))
+    watch, take_over = (html.unescape(one) for one in re.findall(r'href="(/poolers/new/\?[^"]+)"', page))
+    assert take_over.startswith(f"{watch}&take_over=")
     form = staff.get(watch).context["form"]
     assert {name: form.initial[name] for name in wanted} == wanted
     assert (form.initial["delivery"], form.initial["ssh_host"]) == ("ssh", str(record.pk))

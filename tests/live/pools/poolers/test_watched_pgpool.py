@@ -55,5 +55,3 @@ def test_an_entry_has_the_figures_of_its_database_and_no_verbs(watched: Pooler, 
     assert entry.connections >= 1
     refused = bearer().post(f"/api/v1/entries/{entry.pk}/pause/")
     assert (refused.status_code, "Pgpool-II can" in refused.json()["detail"]) == (409, True)
-    obstacle = bearer().post(f"/api/v1/poolers/{watched.pk}/take-over/", {"dry_run": True})
-    assert (obstacle.status_code, "Pgpool-II" in obstacle.json()["detail"]) == (409, True)

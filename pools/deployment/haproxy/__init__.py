@@ -1,0 +1,1 @@
+"""Takes a running HAProxy over, and lets it go."""

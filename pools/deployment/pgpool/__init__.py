@@ -1,0 +1,1 @@
+"""Takes a running Pgpool-II over, and lets it go."""
