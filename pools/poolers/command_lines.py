@@ -9,9 +9,12 @@ import psutil
 
 from pools.config_files import deliveries
 from pools.hosts import processes
+from pools.hosts.base import HostRefused
 from pools.hosts.processes import ProcessFacts
 from pools.models import Pooler
 from pools.poolers import local_process
+
+SHOWN = 'cat "/proc/$1/cmdline" && echo && readlink "/proc/$1/cwd"'
 
 
 class CommandLine(NamedTuple):
@@ -32,6 +35,24 @@ def of_worker(pooler: Pooler, program: str, worker: int) -> CommandLine | None:
     found = {one.pid: one for one in _of_programs(pooler, program)}
     one = found.get(worker)
     return _of_facts(found.get(one.parent) or one) if one else None
+
+
+def of_pid_file(pooler: Pooler, program: str, path: str) -> CommandLine | None:
+    """Return that of the process whose number a file has; None where there is none, or it is another program's."""
+    if not path.startswith("/"):
+        return None
+    with deliveries.of(pooler).connected(pooler) as host:
+        try:
+            pid = (host.read_file(path) or b"").split() if host else []
+        except HostRefused:
+            return None
+        if host is None or not pid or not pid[0].isdigit():
+            return None
+        found = host.run(["sh", "-c", SHOWN, "sh", pid[0].decode()]).stdout.decode(errors="replace")
+    line, _end, folder = found.partition("\0\n")
+    argv = tuple(line.split("\0"))
+    at = next((number for number, word in enumerate(argv) if PurePosixPath(word).name == program), None)
+    return None if at is None else CommandLine(argv[at:], folder.strip())
 
 
 def of_listener(pooler: Pooler, program: str) -> CommandLine | None:

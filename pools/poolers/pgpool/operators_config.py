@@ -65,9 +65,9 @@ def paths_in(argv: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def read(pooler: Pooler, config_file: str) -> FileSet:
+def read(pooler: Pooler, config_file: str, pid_file: str) -> FileSet:
     """Read all that Pgpool-II reads. Raises `Unreadable`."""
-    command = command_lines.of_listener(pooler, PROGRAM)
+    command = command_lines.of_pid_file(pooler, PROGRAM, pid_file) or command_lines.of_listener(pooler, PROGRAM)
     named = {name: command.path_of(path) for name, path in paths_in(command.argv).items()} if command else {}
     if command:
         named.setdefault(MAIN, str(FOLDER / MAIN))

@@ -89,7 +89,7 @@ def inspect(pooler: Pooler, config_file: str, version_of: VersionOf) -> RunningP
     """Read all that a Pgpool-II reads and shows. Raises `Unreadable`, `PoolerUnreachable`."""
     with sql.open(pooler) as session:
         version_text, nodes, shown = sql.version(session), sql.rows(session, "pool_nodes"), _shown(session)
-    files = operators_config.read(pooler, config_file)
+    files = operators_config.read(pooler, config_file, shown["PGPOOL SHOW ALL"].get("pid_file_name", ""))
     taken = copy.copy(pooler)
     taken.config_file, taken.file_paths = files.paths[MAIN], dict(files.paths)
     taken.config_dir = str(PurePosixPath(taken.config_file).parent)
