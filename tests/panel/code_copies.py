@@ -4,12 +4,14 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from core.lib.env import BASE_DIR
 
 COPIED = ("core", "panel", "pools", "benchmarks", "templates", "tests/settings.py", "manage.py", "pyproject.toml")
+WITH_SERVERS = shutil.ignore_patterns("live", "browser", "bench", "*.pyc.*")
 BEING_COMPILED = shutil.ignore_patterns("*.pyc.*")  # by another process: such a file is gone in a moment
 PREAMBLE = """
 import django; django.setup()
@@ -20,7 +22,7 @@ from django.test.utils import setup_test_environment; setup_test_environment()
 
 @dataclass(frozen=True)
 class CodeCopy:
-    """A copy of the code without its tests."""
+    """A copy of the code, without its tests until they are asked for."""
 
     path: Path
 
@@ -57,6 +59,18 @@ class CodeCopy:
         kept = [line for line in lines if containing not in line]
         assert len(lines) - len(kept) == 1, f"{path} has {containing!r} in {len(lines) - len(kept)} lines"
         path.write_text("".join(kept))
+
+    def tests_without(self, word: str, *rooms: str) -> list[str]:
+        """Copy the tests too, and return those modules of some rooms that don't contain a word."""
+        if not (self.path / "tests/conftest.py").exists():
+            shutil.copytree(BASE_DIR / "tests", self.path / "tests", ignore=WITH_SERVERS, dirs_exist_ok=True)
+        modules = (path for room in rooms for path in sorted((self.path / "tests" / room).rglob("test_*.py")))
+        return [str(path.relative_to(self.path)) for path in modules if word not in path.read_text().lower()]
+
+    def run_tests(self, modules: Sequence[str]) -> None:
+        """Run test modules of the changed copy in a process of their own, with the database that it has."""
+        assert modules
+        self.run("-m", "pytest", "-q", "--reuse-db", "-p", "no:cacheprovider", "-m", "not slow", *modules)
 
     def run(self, *argv: str) -> str:
         """Return what a Python with these words prints; fail where it does."""

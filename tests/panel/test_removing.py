@@ -84,3 +84,13 @@ assert pooler.delivery == {others[0]!r}
 page(f"/poolers/{{pooler.pk}}/")
 """
     copy.check(EVERYTHING + database + PAGES + words)
+
+
+USUAL, *OTHERS = PoolerKind.values
+
+
+@pytest.mark.parametrize("kind", [USUAL, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)])
+def test_without_a_kind_of_pooler_the_tests_of_the_others_pass(copy: CodeCopy, database: str, kind: str) -> None:
+    copy.remove_folders(kind)
+    copy.remove_line("pools/models/poolers.py", f'    {kind.upper()} = "{kind}"')
+    copy.run_tests(copy.tests_without(kind, "pools/poolers"))
