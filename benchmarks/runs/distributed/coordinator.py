@@ -23,8 +23,8 @@ from benchmarks.runs import observers, setup
 from benchmarks.runs.distributed import merge_summaries
 from benchmarks.runs.distributed.participants import Participants
 from benchmarks.runs.execution import runner
+from benchmarks.runs.execution.ending import DeadlinePassed, EndState, Stopped, incomplete
 from benchmarks.runs.execution.recorder import Recorder
-from benchmarks.runs.execution.runner import DeadlinePassed, EndState, Stopped, incomplete
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import LoadContext
 from benchmarks.runs.setup.base import SetupContext

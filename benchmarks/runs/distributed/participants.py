@@ -14,9 +14,9 @@ from benchmarks.models import FINAL, Run, Sample, Status
 from benchmarks.models.metrics import SAMPLE_METRICS, Merge
 from benchmarks.runs.distributed.merge_samples import Merger
 from benchmarks.runs.execution import latency_exchange, reaper, synchronized_start
+from benchmarks.runs.execution.ending import Stopped
 from benchmarks.runs.execution.latency_exchange import Latencies
 from benchmarks.runs.execution.recorder import Recorder
-from benchmarks.runs.execution.runner import Stopped
 from benchmarks.runs.live import publisher
 from benchmarks.runs.submission import dispatch
 from benchmarks.targets import server_version as versions

@@ -1,11 +1,10 @@
 """Carries a claimed run to its final state: starts the program, records its output, ends it when it must end."""
 
 import logging
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from queue import Empty, Queue
@@ -14,22 +13,28 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from benchmarks.analysis import validity
 from benchmarks.analysis.latency import store
 from benchmarks.engines import engine
-from benchmarks.engines.base import Output
 from benchmarks.errors import Fenced
 from benchmarks.generators import machines
 from benchmarks.library.scripts import dry_run, privileges, sampled
-from benchmarks.models import Purpose, Run, Status, Validity
-from benchmarks.models.columns import EndColumns
+from benchmarks.models import Purpose, Run, Status
 from benchmarks.models.options import RunOptions
-from benchmarks.models.summaries import Summary, with_figures
 from benchmarks.processes.command import ROOT_CERTIFICATE, Command
 from benchmarks.processes.machines import Load, Machine
 from benchmarks.processes.process import QUEUED_EVENTS, Line, StreamEnd, drain
 from benchmarks.runs import observers, setup
-from benchmarks.runs.execution import synchronized_start, worker_shutdown
+from benchmarks.runs.execution import ending, synchronized_start, worker_shutdown
+from benchmarks.runs.execution.ending import (
+    Cancelled,
+    DeadlinePassed,
+    EndState,
+    HostLost,
+    Stopped,
+    WorkerStopped,
+    incomplete,
+    with_leftovers,
+)
 from benchmarks.runs.execution.outages import retry_until_available
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.live import publisher
@@ -45,53 +50,11 @@ from pools.clusters import connect, login_errors
 from pools.clusters.endpoints import Endpoint
 
 log = logging.getLogger(__name__)
-# A message of a program after its name, such as `bwrap: Can't find …`; neither a progress line nor the server's
-# message.
-MESSAGE = re.compile(r"\s*(?!progress:|pgbench:)[a-z./][\w./-]*: \S")
-
 CHECK_S = 0.4  # longest delay until a cancel is noticed
 VERSION_CHARACTERS = 200
 HELD_PIPES_S = 5.0  # time after the program's end for other processes that still hold its pipes
 TRANSACTIONS_CEILING_S = 6 * 3600.0
 PREPARING_S, PREPARED_BYTES_A_SECOND = 600.0, 1_600_000  # a slow disk's, keys and vacuum included
-
-
-class Stopped(Exception):
-    """The load must end early."""
-
-    status: Status
-
-
-class Cancelled(Stopped):
-    """Somebody cancelled the run."""
-
-    status = Status.CANCELLED
-
-
-class DeadlinePassed(Stopped):
-    """The load far exceeded its planned time."""
-
-    status = Status.TIMED_OUT
-
-
-class WorkerStopped(Stopped):
-    """The worker was asked to stop, and the time that its runs had to end is over."""
-
-    status = Status.LOST  # as if it was killed, but with its reason and all its figures; experiments try again
-
-
-class HostLost(Stopped):
-    """The connection to the host that ran the load was lost."""
-
-    status = Status.FAILED
-
-
-@dataclass(frozen=True)
-class EndState:
-    """A final state and the columns that go with it."""
-
-    status: Status
-    values: EndColumns = field(default_factory=EndColumns)
 
 
 def execute(run: Run) -> None:
@@ -103,26 +66,21 @@ def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], EndState]) 
     """Conduct a run, and set the final state that it reached or that its failure means."""
     recorder = Recorder(run)
     try:
-        ending = carry_out(run, recorder)
+        end_state = carry_out(run, recorder)
     except Fenced as error:
         log.warning("run %s: %s; its load was ended and nothing more is written", run.pk, error)
         return
     except Stopped as stop:
-        ending = incomplete(stop.status, _with_leftovers(run, str(stop)))
+        end_state = incomplete(stop.status, with_leftovers(run, str(stop)))
     except (DomainError, SealBroken, OSError) as error:
-        ending = incomplete(Status.FAILED, _with_leftovers(run, str(error)))
+        end_state = incomplete(Status.FAILED, with_leftovers(run, str(error)))
     except Exception as error:
         log.exception("run %s ended by an error of the panel", run.pk)
         text = _("the panel failed (%(error)s): see the worker's log") % {"error": type(error).__name__}
-        ending = incomplete(Status.FAILED, text)
-    if retry_until_available(lambda: run.finish(ending.status, **ending.values)):
+        end_state = incomplete(Status.FAILED, text)
+    if retry_until_available(lambda: run.finish(end_state.status, **end_state.values)):
         publisher.publish_end(run)
     log.info("run %s: %s %s", run.pk, run.status, run.error)
-
-
-def incomplete(status: Status, error: str, columns: EndColumns | None = None) -> EndState:
-    """Return the ending of a run that failed or was stopped before its load finished."""
-    return EndState(status, {**(columns or {}), "error": error, "validity": Validity.INCOMPLETE, "reasons": [error]})
 
 
 def _run_load(run: Run, recorder: Recorder) -> EndState:
@@ -136,7 +94,7 @@ def _run_load(run: Run, recorder: Recorder) -> EndState:
             # ping and warm-up decide how much of the load to log
             options, recorder.log_follower = store.planned(run, context.place)
             exit_code, stop = _run_program(run, recorder, context.command(options), context)
-    return _ending(run, recorder, exit_code, stop)
+    return ending.of_load(run, recorder, exit_code, stop)
 
 
 @contextmanager
@@ -332,85 +290,3 @@ def _drain_events(load: Load, recorder: Recorder) -> None:
         if why := recorder.log_follower.broken:
             recorder.line("stderr", _("(percentiles are left out: %(why)s)") % {"why": why})
     recorder.flush()
-
-
-def _ending(run: Run, recorder: Recorder, exit_code: int, stop: Stopped | None) -> EndState:
-    """Return the ending of a load, from the exit code and its output."""
-    output = engine(run.engine).read_output(recorder.output.text_of("stdout"), recorder.output.text_of("stderr"))
-    observed = recorder.observed_totals.summary()
-    columns: EndColumns = {
-        "exit_code": exit_code,
-        "summary": _summary(run, recorder, output),
-        "statements": output.statements,
-        "client_version": output.client_version or run.client_version,  # Some programs don't print it.
-        "server_version": run.server_version or output.server_version,
-        "conditions": {**run.conditions, "meanwhile": observed},
-    }
-    if stop is not None:
-        return incomplete(stop.status, _with_leftovers(run, str(stop)), columns)
-    contended = recorder.observed_totals.doubts()
-    judged, reasons = validity.judge(
-        output,
-        options=run.options,
-        exit_code=exit_code,
-        purpose=run.purpose,
-        progress=recorder.samples,
-        doubts=[*setup.unreliable_because(run.conditions), *contended],
-    )
-    if contended and reasons == contended:  # an experiment may keep it: see benchmarks.analysis.blocks
-        observed["only_contended"] = True
-    columns |= {"validity": judged, "reasons": [*reasons, *recorder.observed_totals.warnings(run)]}
-    if run.purpose == Purpose.PREPARE and exit_code == 0:
-        datasets.keep(run)
-        recorder.state(progress_percent=100.0)
-        return EndState(Status.SUCCEEDED, columns)
-    if exit_code == 0 and output.has_summary and not output.aborted:
-        return EndState(Status.SUCCEEDED, columns)
-    errors = output.errors or last_message(recorder.output.text_of("stderr"))
-    return EndState(Status.FAILED, columns | {"error": _with_leftovers(run, _why(run, errors, exit_code))})
-
-
-def _summary(run: Run, recorder: Recorder, output: Output) -> Summary:
-    """Return the printed figures with the percentiles of the log or of a printed histogram, which are stored."""
-    summary = output.summary
-    if len(output.scripts) > 1:
-        summary = {**summary, "scripts": output.scripts}
-    if recorder.log_follower:
-        logged = store.keep(run, recorder.log_follower, recorder.sample_seqs)
-        recorder.publish_late_latencies()
-        summary = with_figures(summary, logged) if output.summary else {}  # none of a load that was broken off
-    if output.latencies:
-        run.write()  # raises where the attempt is another's by now
-        summary = {**with_figures({}, store.keep_printed(run, output.latencies)), **summary}
-    return store.as_shown(summary)
-
-
-def _with_leftovers(run: Run, error: str) -> str:
-    """Add to the error of a broken-off preparation what it left of the tables."""
-    leftovers = partial_datasets.leave(run) if run.purpose == Purpose.PREPARE else ""
-    return f"{error}; {leftovers}" if leftovers else error
-
-
-def last_message(stderr: str) -> list[str]:
-    """Return the last message on stderr of a program by name, where the load program's own errors have none.
-
-    A sandbox, a wrapper or the dynamic linker ends before the load program says anything (`bwrap: Can't …`).
-    """
-    messages = [line.strip() for line in stderr.splitlines() if MESSAGE.match(line)]
-    return messages[-1:]
-
-
-def _why(run: Run, errors: list[str], exit_code: int) -> str:
-    """Return the program's first error, else how it ended."""
-    if len(errors) > 1:
-        text = _("%(error)s (the first of %(count)s such lines, see the log)")
-        return text % {"error": errors[0], "count": len(errors)}
-    if errors:
-        return errors[0]
-    words = {"program": run.engine, "code": exit_code, "signal": -exit_code}
-    if exit_code >= 0:
-        return _("%(program)s ended with exit code %(code)s and printed no reason") % words
-    if cause := engine(run.engine).terms.silent_end:
-        text = _("%(program)s was ended by signal %(signal)s and printed no reason: %(cause)s")
-        return text % (words | {"cause": cause})
-    return _("%(program)s was ended by signal %(signal)s and printed no reason") % words

@@ -5,8 +5,8 @@ import pytest
 from benchmarks.analysis.latency.histogram import Histogram
 from benchmarks.models import LatencyHistogram, Run, Status, Validity
 from benchmarks.runs.distributed import coordinator
+from benchmarks.runs.execution.ending import Cancelled
 from benchmarks.runs.execution.recorder import Recorder
-from benchmarks.runs.execution.runner import Cancelled
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("few_are_enough")]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from benchmarks.runs.execution.runner import last_message
+from benchmarks.runs.execution.ending import last_message
 
 SANDBOX = "bwrap: Can't find source path /run/pooler/.s.PGSQL.6432: Permission denied"
 LINKER = "/usr/bin/pgbench: error while loading shared libraries: libpq.so.5: cannot open shared object file"
