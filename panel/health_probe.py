@@ -75,12 +75,12 @@ def main(words: Sequence[str] | None = None) -> int:
     probes: dict[str, Callable[[], str]] = {"web": lambda: web(asked.address), "worker": worker, "beat": beat}
     code = 0
     try:
-        said = probes[asked.process]()
+        report = probes[asked.process]()
     except QueueDown:
-        said, code = "redis does not answer, so nothing is known of heartbeats", 0 if asked.ignore_redis else 1
+        report, code = "redis does not answer, so nothing is known of heartbeats", 0 if asked.ignore_redis else 1
     except Unhealthy as unhealthy:
-        said, code = str(unhealthy), 1
-    sys.stdout.write(f"{said}\n")
+        report, code = str(unhealthy), 1
+    sys.stdout.write(f"{report}\n")
     return code
 
 
