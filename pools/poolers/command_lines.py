@@ -1,5 +1,6 @@
 """The command line with which a pooler's program was started, on this host or on one that is reached by SSH."""
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
@@ -14,6 +15,7 @@ from pools.hosts.processes import ProcessFacts
 from pools.models import Pooler
 from pools.poolers import local_process
 
+NUMBER = re.compile(rb"\d+")  # Pgpool-II ends it with NUL
 SHOWN = 'cat "/proc/$1/cmdline" && echo && readlink "/proc/$1/cwd"'
 
 
@@ -43,10 +45,10 @@ def of_pid_file(pooler: Pooler, program: str, path: str) -> CommandLine | None:
         return None
     with deliveries.of(pooler).connected(pooler) as host:
         try:
-            pid = (host.read_file(path) or b"").split() if host else []
+            pid = NUMBER.match(host.read_file(path) or b"") if host else None
         except HostRefused:
             return None
-        if host is None or not pid or not pid[0].isdigit():
+        if host is None or pid is None:
             return None
         found = host.run(["sh", "-c", SHOWN, "sh", pid[0].decode()]).stdout.decode(errors="replace")
     line, _end, folder = found.partition("\0\n")

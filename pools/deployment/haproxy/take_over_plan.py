@@ -86,9 +86,10 @@ def _front(running: RunningHAProxy, section: Section) -> Front:
         return Front(section, servers, pooler=poolers[servers[0]])
     known = Servers(running.pooler)
     found = [(at, *known.find(*at, EntryLogin())) for at in servers]
-    for at, cluster, because in found:
+    for at, cluster, _because in found:
         if cluster is None:
-            return Front(section, servers, because=because, unknown=at)
+            text = _("no cluster, or more than one, is registered for %(address)s: it stays as it is")
+            return Front(section, servers, because=text % {"address": topology.written(at)}, unknown=at)
     clusters = {cluster.pk: cluster for _at, cluster, _because in found if cluster}
     if len(clusters) > 1:
         names = ", ".join(sorted(one.name for one in clusters.values()))
@@ -116,7 +117,7 @@ def _kept_because(running: RunningHAProxy, front: Front) -> str:
     params = {"port": running.pooler.port, "behind": front.cluster or front.pooler}
     if running.through and running.through[0] == front.section.name:
         text = _(
-            "it forwards whatever database its clients name, and a pool is one database: it stays as it is, and the "
+            "it forwards whatever database its clients name, and a pool is one database; the "
             "pools that you make for databases of %(behind)s are reached through it"
         )
     elif running.pooler.port in {port for _host, port in front.section.binds}:
@@ -125,10 +126,7 @@ def _kept_because(running: RunningHAProxy, front: Front) -> str:
             "need a pooler with another port than %(port)d"
         )
     else:
-        text = _(
-            "it listens on another port than the %(port)d of this pooler, at which its pools are reached: it stays as "
-            "it is"
-        )
+        text = _("it listens on another port than %(port)d, the port of this pooler's pools")
     return text % params
 
 

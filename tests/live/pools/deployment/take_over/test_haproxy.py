@@ -248,6 +248,7 @@ def test_a_layout_is_taken_over_without_a_difference_and_let_go_byte_for_byte(
     if "elsewhere" in entries:
         assert entries["elsewhere"]["register"] == {"host": "127.0.0.1", "port": 9}
         assert "another port" in entries["reports"]["because"]
+        assert "can become a pool" not in entries["elsewhere"]["because"]
     assert "secret-of-the-page" not in str(described)
     assert {one["path"] for one in described["files"]} == {
         str(own.config_dir / name) for name in own.files if "hidden" not in name and "readme" not in name

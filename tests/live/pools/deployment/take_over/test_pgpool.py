@@ -107,6 +107,12 @@ def main_of(own: OperatorsPgpool) -> str:
     return str(own.config_dir / "pgpool.conf")
 
 
+def test_its_main_file_is_found_by_the_process_of_its_pid_file(cluster: Cluster, start: Start) -> None:
+    own = start("rules")
+    with STEPS.planned(watch(own), "") as plan:
+        assert plan.main_file == main_of(own)
+
+
 def settings_of(pooler: Pooler) -> dict[str, str]:
     with sql.open(pooler) as session:
         return sql.settings(session)
