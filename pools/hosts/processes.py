@@ -1,8 +1,9 @@
 """Describes the processes of a host by what /proc says of them: command line, account, unit, and where they listen."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from pathlib import PurePosixPath
 
@@ -12,6 +13,7 @@ from pools.hosts.base import HostConnection
 RENAMED = re.compile(r"\.\d+\.tmp$")
 OF_POSTGRESQL = re.compile(r"/\.s\.PGSQL\.\d+$")
 UNIT_SEPARATOR = "\037"
+FACTS = {"name", "ppid", "unit", "argv", "user", "exe", "cwd", "socket"}  # the script prints others of the host
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,15 @@ class ProcessFacts:
         return str(PurePosixPath(self.cwd or "/", file)) if file and (self.cwd or file.startswith("/")) else file
 
 
+@dataclass(frozen=True)
+class Record:
+    """What the script printed of a process: `facts` by name, and the inodes of its sockets."""
+
+    pid: int
+    facts: dict[str, str] = field(default_factory=dict)
+    inodes: list[str] = field(default_factory=list)
+
+
 def of_programs(host: HostConnection, names: Sequence[str]) -> list[ProcessFacts]:
     """Return the processes of these names. Raises `HostUnreachable`."""
     lines = host.script_to_end("processes.sh", *names).stdout.decode(errors="replace").splitlines()
@@ -65,7 +76,7 @@ def listening(host: HostConnection, name: str, address: str, port: int) -> list[
     lines = host.script_to_end("processes.sh", name).stdout.decode(errors="replace").splitlines()
     listeners = {inode: at for inode, at in _listeners(lines) if at[1] == port and _takes(at[0], address)}
     records = list(_records(lines))
-    if not listeners or not listeners.keys() <= {one for record in records for one in record["sockets"].split()}:
+    if not listeners or not listeners.keys() <= {one for record in records for one in record.inodes}:
         return None
     paths = dict(_paths(lines))
     return [one for one in (_facts(record, listeners, paths) for record in records) if one.listeners]
@@ -82,30 +93,31 @@ def _takes(listening: str, address: str) -> bool:
         return ip.is_loopback or address != "localhost"
 
 
-def _records(lines: Sequence[str]) -> Iterator[dict[str, str]]:
-    record: dict[str, str] = {}
+def _records(lines: Sequence[str]) -> Iterator[Record]:
+    """Yield the processes that were there until their command line was read."""
+    records: dict[str, Record] = {}
     for line in lines:
-        word, _space, value = line.partition(" ")
-        if word == "process":
-            record = {}
-        record[word] = value
-        if word == "name" and value and record.get("argv"):  # else it ended while it was looked at
-            yield record
+        fact, _space, rest = line.partition(" ")
+        if fact in FACTS:
+            pid, _space, value = rest.partition(" ")
+            record = records.setdefault(pid, Record(int(pid)))
+            record.inodes.append(value) if fact == "socket" else record.facts.update({fact: value})
+    yield from (one for one in records.values() if one.facts.get("name") and one.facts.get("argv"))
 
 
-def _facts(record: dict[str, str], listeners: dict[str, tuple[str, int]], paths: dict[str, str]) -> ProcessFacts:
-    sockets = record.get("sockets", "").split()
+def _facts(record: Record, listeners: dict[str, tuple[str, int]], paths: dict[str, str]) -> ProcessFacts:
+    fact = defaultdict(str, record.facts)
     return ProcessFacts(
-        pid=int(record["process"]),
-        parent=int(record.get("ppid") or 0),
-        name=record["name"],
-        user=record.get("user", ""),
-        exe=record.get("exe", "").removesuffix(" (deleted)"),
-        cwd=record.get("cwd", ""),
-        unit=record.get("unit", ""),
-        argv=tuple(record.get("argv", "").rstrip(UNIT_SEPARATOR).split(UNIT_SEPARATOR)),
-        listeners=frozenset(listeners[one] for one in sockets if one in listeners),
-        sockets=frozenset(paths[one] for one in sockets if one in paths),
+        pid=record.pid,
+        parent=int(fact["ppid"] or 0),
+        name=fact["name"],
+        user=fact["user"],
+        exe=fact["exe"].removesuffix(" (deleted)"),
+        cwd=fact["cwd"],
+        unit=fact["unit"],
+        argv=tuple(fact["argv"].rstrip(UNIT_SEPARATOR).split(UNIT_SEPARATOR)),
+        listeners=frozenset(listeners[one] for one in record.inodes if one in listeners),
+        sockets=frozenset(paths[one] for one in record.inodes if one in paths),
     )
 
 
