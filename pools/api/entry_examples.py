@@ -46,6 +46,6 @@ TAKE_OVER: dict[str, Mapping[str, object]] = {
         "role": "main",
         "sha256": "20ac68ede74ab427133be99d1d7f16e3233c1bf3ae5242e482df8db35b436968",
     },
-    "TakeOverPreview": {"blockers": []},
+    "TakeOverPreview": {"blockers": [], "notes": []},
     "UnregisteredServer": {"host": "db2.example.org", "port": 5432},
 }

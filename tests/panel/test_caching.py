@@ -1,5 +1,6 @@
-"""What browsers and proxies may keep: static files and the texts of scripts, and nothing that shows a record."""
+"""What browsers and proxies may keep: static files, texts of scripts and documentation, nothing that shows a record."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -33,10 +34,18 @@ def test_no_page_that_shows_a_record_is_kept(admin: Client) -> None:
     assert {url for url, answer in answers.items() if is_kept(answer)} == KEPT
 
 
-def test_no_address_is_kept_whatever_it_answers(admin: Client) -> None:
+@pytest.fixture
+def documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    (tmp_path / "index.html").write_text("<h1>Pooldeck</h1>")
+    monkeypatch.setattr("panel.help.SITE", tmp_path)
+    return reverse("help")
+
+
+def test_no_address_is_kept_whatever_it_answers(admin: Client, documentation: str) -> None:
     streams = {url for url in ADDRESSES if url.endswith(("/live/", "/events/"))}
-    assert {url for url in set(ADDRESSES) - streams if is_kept(admin.get(url))} == KEPT
-    assert {url for url in set(ADDRESSES) - streams if is_kept(Client().get(url))} == KEPT
+    public = KEPT | {documentation}
+    assert {url for url in set(ADDRESSES) - streams if is_kept(admin.get(url))} == public
+    assert {url for url in set(ADDRESSES) - streams if is_kept(Client().get(url))} == public
 
 
 def test_files_are_kept(client: Client) -> None:

@@ -328,5 +328,5 @@ def test_wait_answers_once_the_experiment_has_ended(reader, monkeypatch):
     experiment = an_experiment(state=ExperimentState.RUNNING)
     assert reader.get(one(experiment), {"wait": "0.2"}).json()["state"] == "running"
     ended = {"state": ExperimentState.CANCELLED}
-    monkeypatch.setattr("core.lib.polling.time.sleep", lambda _s: Experiment.objects.update(**ended))
+    monkeypatch.setattr("core.lib.polling.draining.sleep", lambda _s: Experiment.objects.update(**ended))
     assert reader.get(one(experiment), {"wait": 30}).json()["state"] == "cancelled"

@@ -290,7 +290,7 @@ def test_the_description_tells_of_the_key(runner):
 
 def test_wait_answers_once_the_run_has_ended(runner, cluster, monkeypatch):
     run = make_run(cluster, status=Status.RUNNING)
-    monkeypatch.setattr("core.lib.polling.time.sleep", lambda _s: Run.objects.update(status=Status.SUCCEEDED))
+    monkeypatch.setattr("core.lib.polling.draining.sleep", lambda _s: Run.objects.update(status=Status.SUCCEEDED))
     assert runner.get(url_of(run), {"wait": 30}).json()["status"] == "succeeded"
 
 

@@ -130,7 +130,7 @@ def test_apply_makes_what_was_refused_a_wish_again(admin, pool):
 
 def test_an_apply_is_waited_for(admin, pool, monkeypatch):
     Pool.objects.update(state=PoolState.ROLLED_BACK)
-    monkeypatch.setattr("core.lib.polling.time.sleep", lambda _s: Pool.objects.update(state=PoolState.APPLIED))
+    monkeypatch.setattr("core.lib.polling.draining.sleep", lambda _s: Pool.objects.update(state=PoolState.APPLIED))
     assert admin.post(f"{url_of(pool.pooler)}apply/?wait=30").status_code == 202
     assert Pool.objects.get().state == PoolState.APPLIED
     assert list(admin.post(f"{url_of(pool.pooler)}apply/?wait=soon").json()) == ["wait"]

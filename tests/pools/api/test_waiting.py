@@ -28,10 +28,12 @@ def meanwhile(monkeypatch):
         found = []
 
         def once(_seconds):
-            monkeypatch.setattr("core.lib.polling.time.sleep", lambda _s: Pool.objects.update(state=PoolState.APPLIED))
+            monkeypatch.setattr(
+                "core.lib.polling.draining.sleep", lambda _s: Pool.objects.update(state=PoolState.APPLIED)
+            )
             found.extend(ask())
 
-        monkeypatch.setattr("core.lib.polling.time.sleep", once)
+        monkeypatch.setattr("core.lib.polling.draining.sleep", once)
         return found
 
     return do
