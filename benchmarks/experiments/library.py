@@ -58,7 +58,7 @@ def add(text: str, author: User | None = None, *, is_admin: bool) -> PlaybookSpe
     """Keep a user's playbook under the name that it gives itself; raises `InvalidPlaybook` and `NotAllowed`."""
     if len(text) > MOST_CHARACTERS:
         raise InvalidPlaybook([_("the text is too long: use at most %(most)s characters") % {"most": MOST_CHARACTERS}])
-    spec = parse(text)
+    spec = parse(text, is_new=True)
     message = _("line 1, name: there is a playbook %(name)s already: choose another name") % {"name": spec.name}
     if spec.name in built_in():
         raise InvalidPlaybook([message])

@@ -232,13 +232,17 @@ class PlaybookSpec:
         return any(all(values.get(name) == str(key) for name, key in row.items()) for row in self.exclude)
 
 
-def parse(text: str) -> PlaybookSpec:
-    """Read a playbook; raises `InvalidPlaybook` with each fault, its key and its line."""
+def parse(text: str, *, is_new: bool = False) -> PlaybookSpec:
+    """Read a playbook; raises `InvalidPlaybook` with each fault, its key and its line.
+
+    With `is_new`, endpoints of a kind that takes no pools of an experiment are faults: a stored text may name a kind
+    that the panel no longer has, and is still shown.
+    """
     try:
         raw = toml_lines.read(text)
     except toml_lines.NotToml as error:
         raise InvalidPlaybook([_("not TOML: %(reason)s") % {"reason": error}]) from None
-    if faults := list(_faults(text, raw)):
+    if faults := list(_faults(text, raw, _schema_of_new() if is_new else _schema())):
         raise InvalidPlaybook(faults)
     spec = _read(cast("PlaybookTable", raw), text)
     if faults := list(_contradictions(text, spec)):
@@ -248,14 +252,20 @@ def parse(text: str) -> PlaybookSpec:
 
 @cache
 def _schema() -> Mapping[str, object]:
-    """Return the schema of the file, with the kinds of poolers that take the pools of an experiment."""
+    schema: Mapping[str, object] = json.loads(SCHEMA_FILE.read_text())
+    return schema
+
+
+@cache
+def _schema_of_new() -> Mapping[str, object]:
+    """Return the schema with the kinds of poolers that take the pools of an experiment."""
     schema = json.loads(SCHEMA_FILE.read_text())
     kinds = {"enum": ["direct", *kinds_that("takes_experiments")]}
     return {**schema, "$defs": {**schema["$defs"], "endpoint_kind": kinds}}
 
 
-def _faults(text: str, raw: Mapping[str, object]) -> Iterator[str]:
-    for error in schema_faults(raw, _schema()):
+def _faults(text: str, raw: Mapping[str, object], schema: Mapping[str, object]) -> Iterator[str]:
+    for error in schema_faults(raw, schema):
         cause = _innermost_fault(error)
         yield _named(text, list(cause.absolute_path), _message(cause))
 

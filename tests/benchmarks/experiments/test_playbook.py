@@ -72,7 +72,7 @@ def test_a_fault_names_the_key_and_the_line(old: str, new: str, fault: str) -> N
         text = text.replace('key = "pool"\nendpoint', 'key = "none"\nendpoint', 1)
         fault = "two arms"
     with pytest.raises(InvalidPlaybook) as refused:
-        parse(text)
+        parse(text, is_new=True)
     assert fault in str(refused.value)
 
 
@@ -100,3 +100,10 @@ def test_a_playbook_of_ones_own_is_kept_found_and_removed() -> None:
     library.remove("small")
     with pytest.raises(library.UnknownPlaybook):
         library.find("small")
+
+
+def test_a_stored_playbook_may_name_a_kind_that_the_panel_no_longer_has() -> None:
+    text = SMALL.replace("pgbouncer", "no-such-kind")
+    assert any(arm.endpoint.kind == "no-such-kind" for arm in parse(text).arms(quick=False))
+    with pytest.raises(InvalidPlaybook, match="no-such-kind' is not one of"):
+        parse(text, is_new=True)
