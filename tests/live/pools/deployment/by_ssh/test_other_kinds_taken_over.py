@@ -6,7 +6,7 @@ from panel.quickstart.servers import PostgresServer, free_port
 from pools.deployment import take_overs
 from pools.hosts import keys
 from pools.inventory import hosts, poolers
-from pools.models import Cluster, Delivery, Host, Pooler, TakeOverState
+from pools.models import Cluster, Host, Pooler, TakeOverState
 from tests.live.pools.deployment.by_ssh.test_other_kinds import nothing_here
 from tests.live.pools.deployment.take_over.test_haproxy import OperatorsHAProxy
 from tests.live.pools.deployment.take_over.test_pgpool import OperatorsPgpool
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 def watched(values: dict[str, object], host: Host, sshd: SshServer) -> Pooler:
     """Watch it by SSH, with a line that opens what was found there."""
     hosts.discover(host)
-    made, _problem = poolers.register({"name": "edge", "delivery": Delivery.SSH, "ssh_host": host, **values})
+    made, _problem = poolers.register({"name": "edge", "delivery": "ssh", "ssh_host": host, **values})
     sshd.let_in(keys.authorized_keys_line(host))
     assert poolers.check(made) == ""
     return Pooler.objects.get(pk=made.pk)
