@@ -88,7 +88,7 @@ def _front(running: RunningHAProxy, section: Section) -> Front:
     found = [(at, *known.find(*at, EntryLogin())) for at in servers]
     for at, cluster, _because in found:
         if cluster is None:
-            text = _("no cluster, or more than one, is registered for %(address)s: it stays as it is")
+            text = _("no cluster, or more than one, is registered for %(address)s")
             return Front(section, servers, because=text % {"address": topology.written(at)}, unknown=at)
     clusters = {cluster.pk: cluster for _at, cluster, _because in found if cluster}
     if len(clusters) > 1:
