@@ -1,18 +1,84 @@
 """The REST API of generators: the known workers, their engines, and the runs that they execute."""
 
+from typing import Any
+from uuid import UUID
+
 from django.http import Http404
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import status
+from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
-from benchmarks.api.serializers import GeneratorSerializer, HostGeneratorSerializer
 from benchmarks.generators import registry
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Generator
+from core.lib.known_fields import KnownFields
+from pools.models import Host
 
 NAME = OpenApiParameter("name", str, OpenApiParameter.PATH, description=_("The generator's name"))
+
+
+class RoundTripSerializer(serializers.Serializer[Any]):
+    """Round trip of `SELECT 1` from a generator to a cluster, or the error."""
+
+    min_ms = serializers.FloatField(required=False)
+    avg_ms = serializers.FloatField(required=False)
+    max_ms = serializers.FloatField(required=False)
+    connect_ms = serializers.FloatField(required=False)
+    error = serializers.CharField(required=False)
+
+
+class HostGeneratorSerializer(KnownFields):
+    """A host that is to be a generator."""
+
+    ssh_host = serializers.PrimaryKeyRelatedField(queryset=Host.objects.all(), help_text=_("A checked host's id"))
+    name = serializers.CharField(max_length=63, default="", allow_blank=True, help_text=_("Empty: the host's name"))
+
+
+class GeneratorSerializer(serializers.Serializer[Any]):
+    """A worker that executes runs, with its engines and current runs.
+
+    `cores` and `engines` are null until its first report, which it sends at start and every few minutes.
+    """
+
+    name = serializers.CharField()
+    kind = serializers.SerializerMethodField(help_text=_("`worker`, or `ssh` for a host that workers reach by SSH"))
+    ssh_host = serializers.UUIDField(source="ssh_host.pk", default=None, allow_null=True)
+    fault = serializers.CharField(help_text=_("Why the host can't be used, by its last check; empty: it can"))
+    script_fault = serializers.CharField(
+        help_text=_("Why the host can't be given scripts of one's own, by its last check; empty: it can")
+    )
+    last_seen_at = serializers.DateTimeField()
+    alive = serializers.BooleanField(help_text=_("Whether its last heartbeat is less than 15 seconds old"))
+    started_at = serializers.DateTimeField(allow_null=True)
+    host = serializers.CharField(allow_blank=True)
+    cores = serializers.IntegerField(allow_null=True)
+    engines = serializers.DictField(
+        child=serializers.CharField(), allow_null=True, help_text=_("Engine → version of the program found there")
+    )
+    files = serializers.DictField(
+        child=serializers.DictField(child=serializers.CharField(allow_blank=True)),
+        allow_null=True,
+        help_text=_(
+            "Engine → file of that host that runs may name (a JMeter plan, tpcc's script) → why it can't be used "
+            "(empty: it can); null until it has reported"
+        ),
+    )
+    round_trips = serializers.DictField(child=RoundTripSerializer(), help_text=_("By a cluster's id"))
+    queue = serializers.CharField(help_text=_("The Celery queue of this generator alone"))
+    run = serializers.UUIDField(source="run.pk", default=None, allow_null=True)
+    runs = serializers.SerializerMethodField(help_text=_("Runs that it executes now; several only with `alongside`"))
+    queued = serializers.IntegerField(help_text=_("Runs that wait for this generator by name"))
+
+    def get_kind(self, generator: GeneratorStatus) -> str:
+        """Return whether a worker or SSH carries its runs."""
+        return "ssh" if generator.ssh_host else "worker"
+
+    def get_runs(self, generator: GeneratorStatus) -> list[UUID]:
+        """Return the ids, earliest run first."""
+        return [run.pk for run in generator.runs]
 
 
 class GeneratorViewSet(GenericViewSet[Generator]):

@@ -19,18 +19,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchmarks.api.annotations import AnnotationsOfRun
+from benchmarks.api.asked_runs import AskedRun, AskedRunSerializer, ImportSerializer
 from benchmarks.api.exports import ExportsOfRun
 from benchmarks.api.latencies import LatenciesOfRun
 from benchmarks.api.observations import ObservationsOfRun
-from benchmarks.api.serializers import (
-    AskedRun,
-    AskedRunSerializer,
-    ImportSerializer,
-    LogSerializer,
-    RunSerializer,
-    SampleSerializer,
-    WaitingSerializer,
-)
+from benchmarks.api.serializers import LogSerializer, RunSerializer, SampleSerializer, WaitingSerializer
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
 from benchmarks.forms.run_filter import RunFilter
 from benchmarks.models import FINAL, Run, RunOutput, Sample, Status

@@ -14,8 +14,9 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
+from benchmarks.api.asked_runs import AskedTargetField
 from benchmarks.api.runs import field_errors
-from benchmarks.api.serializers import AskedTargetField, RunSerializer
+from benchmarks.api.serializers import RunSerializer
 from benchmarks.engines.script_text import PROTOCOLS
 from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript

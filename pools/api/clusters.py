@@ -10,12 +10,12 @@ from rest_framework.viewsets import ModelViewSet
 from core.accounts.permissions import person
 from pools.api.auth_query import AuthQueryActions
 from pools.api.cluster_connection import ConnectionActions
+from pools.api.cluster_serializers import ClusterSerializer
 from pools.api.databases import DatabaseActions
 from pools.api.filters import ClusterFilter
 from pools.api.insights import InsightActions
 from pools.api.nodes import NodeActions
 from pools.api.roles import RoleActions
-from pools.api.serializers import ClusterSerializer
 from pools.api.versions import expected_version
 from pools.clusters import health_check
 from pools.inventory import clusters

@@ -10,7 +10,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.models import Scope
 from core.accounts.permissions import holds
-from pools.api.serializers import Address, AddressSerializer
+from pools.api.cluster_serializers import Address, AddressSerializer
 from pools.clusters import activity as cluster_activity
 from pools.clusters import topology
 from pools.clusters.activity import Bar, IdleMemory, Insights, OwnSetting, StateTotal, Transaction, Wait

@@ -13,7 +13,8 @@ from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
-from pools.api.serializers import NodeSerializer, password_field
+from pools.api.cluster_serializers import NodeSerializer
+from pools.api.fields import password_field
 from pools.clusters import nodes
 from pools.models import Cluster, ClusterNode
 

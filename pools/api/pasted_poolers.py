@@ -10,7 +10,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
-from pools.api.serializers import password_field
+from pools.api.fields import password_field
 from pools.inventory import pasted_poolers
 from pools.inventory.pasted_poolers import Outcome
 from pools.models import Pooler, PoolerKind, usual_kind

@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from core.lib.known_fields import KnownFields
 from pools import connection_strings
-from pools.api.serializers import password_field
+from pools.api.fields import password_field
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.inventory import budget

@@ -21,7 +21,7 @@ from core.accounts.models import ApiToken
 from core.accounts.permissions import person
 from core.accounts.serializers import NewTokenSerializer, TokenSerializer
 from core.lib.known_fields import KnownFields
-from pools.api.serializers import PoolerSerializer
+from pools.api.pooler_serializers import PoolerSerializer
 from pools.deployment import wanted_files
 from pools.deployment.wanted_files import WantedFiles
 from pools.inventory import fetches, given_files, pooler_settings, pooler_settings_validation

@@ -24,9 +24,10 @@ from pools.api.pasted_poolers import WatchActions
 from pools.api.pool_access import AccessActions
 from pools.api.pooler_files import FileActions
 from pools.api.pooler_nodes import NodeActions
+from pools.api.pooler_serializers import AskedApplySerializer, AskedSerializer, PoolerSerializer
 from pools.api.pooler_settings import SettingsActions
+from pools.api.revision_serializers import ConfigSerializer
 from pools.api.revisions import RevisionActions
-from pools.api.serializers import AskedApplySerializer, AskedSerializer, ConfigSerializer, PoolerSerializer
 from pools.api.take_overs import TakeOverActions
 from pools.api.versions import expected_version
 from pools.deployment import adoption, live_files

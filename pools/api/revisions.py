@@ -14,7 +14,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
-from pools.api.serializers import FileSerializer, RevisionSerializer
+from pools.api.revision_serializers import FileSerializer, RevisionSerializer
 from pools.deployment import diff as revision_diff
 from pools.deployment import rollback as rollbacks
 from pools.models import Pooler, Revision

@@ -15,7 +15,7 @@ from core.accounts.permissions import person
 from core.lib import wait_param
 from core.lib.known_fields import KnownFields
 from core.lib.wait_param import WAIT
-from pools.api.serializers import AskedSerializer
+from pools.api.pooler_serializers import AskedSerializer
 from pools.config_files.deliveries import DELIVERIES
 from pools.deployment import take_overs
 from pools.deployment.take_over_plans import KEPT, POOL

@@ -59,7 +59,7 @@ class Warp(Pgbench):
 def warp(monkeypatch: pytest.MonkeyPatch) -> Warp:
     """That engine, registered."""
     warp = Warp()
-    import_module("benchmarks.api.serializers")  # whose choices are the engines of its first import
+    import_module("benchmarks.api.asked_runs")  # whose choices are the engines of its first import
     monkeypatch.setitem(engines.ENGINES, "warp", warp)
     monkeypatch.setattr(engines, "_answers", {})  # nothing is remembered from other tests
     return warp

@@ -71,7 +71,7 @@ def staff(db: None, client: Client) -> Client:
 @pytest.fixture
 def warp(monkeypatch: pytest.MonkeyPatch) -> None:
     """That engine, registered."""
-    import_module("benchmarks.api.serializers")  # whose choices are the engines of its first import
+    import_module("benchmarks.api.asked_runs")  # whose choices are the engines of its first import
     monkeypatch.setitem(engines.ENGINES, "warp", Warp())
 
 

@@ -1,0 +1,175 @@
+"""Poolers as JSON; passwords are write-only. The rules are in `pools.inventory`."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from uuid import UUID
+
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from core.lib.known_fields import KnownFields
+from pools.api.fields import password_field
+from pools.inventory import settlement
+from pools.models import Management, Pooler, ProcessRow, ProcessState, WaitingSetting
+from pools.poolers import KINDS
+from pools.poolers.advisory import Advisory
+
+if TYPE_CHECKING:
+    from rest_framework.utils.serializer_helpers import ReturnDict
+
+OF_PROGRAM = _("Of the program; null removes one, and so does an empty text unless it is a value (may_be_empty)")
+OF_AWAITED = _("What is missing until each of `desired_processes` answers and was read back; empty for nothing")
+OF_PROCESSES = _("What it means that several processes share its port (so_reuseport); empty for one process")
+OF_PROCESS_STATE = _("`unreachable`: it was seen before; `stopped`: its main file is there, and it never was")
+OF_MANAGEMENT = _("`watched`: known by its console alone, and never changed; `managed`: the panel writes its files")
+OF_COMMANDS = _("Why its console takes no command from the panel's login; empty where it does")
+OF_PENDING = _("Whether any of its pools or settings is not verified as live yet")
+OF_CHILDREN = _("Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet")
+
+
+class WaitingSettingSerializer(serializers.Serializer[WaitingSetting]):
+    """A setting whose new value in the file is read only when the program starts."""
+
+    name = serializers.CharField()
+    live = serializers.CharField(allow_blank=True)
+    wanted = serializers.CharField(allow_blank=True)
+
+
+class AdvisorySerializer(serializers.Serializer[Advisory]):
+    """A published vulnerability of a release."""
+
+    cve = serializers.CharField()
+    summary = serializers.CharField()
+    only_if = serializers.CharField(allow_blank=True)
+    fixed_in = serializers.CharField()
+    packages = serializers.ListField(child=serializers.CharField(), help_text=_("Older packages that have the fix"))
+
+
+class ProcessSerializer(serializers.Serializer[ProcessRow]):
+    """One of the processes that take a pooler's clients, as the last check found it."""
+
+    name = serializers.CharField(help_text=_("The name of the main file that it was started with"))
+    main_file = serializers.CharField(default="", help_text=_("Its path"))
+    pid = serializers.IntegerField(default=None, allow_null=True, help_text=_("Null where it can't be seen from here"))
+    socket = serializers.CharField(allow_blank=True, help_text=_("The folder of its Unix socket"))
+    peer_id = serializers.IntegerField(
+        default=None, allow_null=True, help_text=_("Of a PgBouncer with peers; null for none")
+    )
+    version = serializers.CharField(allow_blank=True)
+    state = serializers.ChoiceField(ProcessState.choices, help_text=OF_PROCESS_STATE)
+
+
+class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
+    """A pooler with the result of its last check."""
+
+    version = serializers.IntegerField(required=False, min_value=1)
+    admin_password = password_field()
+    settings = serializers.DictField(required=False, help_text=OF_PROGRAM)
+    user_settings = serializers.DictField(child=serializers.DictField(), required=False)
+    needs_restart = WaitingSettingSerializer(many=True, read_only=True)
+    children_behind = serializers.IntegerField(source="behind", read_only=True, help_text=OF_CHILDREN)
+    processes = ProcessSerializer(many=True, read_only=True)
+    processes_note = serializers.CharField(read_only=True, help_text=OF_PROCESSES)
+    processes_awaited = serializers.SerializerMethodField(help_text=OF_AWAITED)
+    management = serializers.ChoiceField(Management.choices, read_only=True, help_text=OF_MANAGEMENT)
+    commands_refused = serializers.CharField(read_only=True, help_text=OF_COMMANDS)
+    advisories = serializers.SerializerMethodField()
+    files_looked_at = serializers.DateTimeField(source="files_checked_at", read_only=True, allow_null=True)
+    pending = serializers.SerializerMethodField(help_text=OF_PENDING)
+
+    class Meta:
+        model = Pooler
+        fields = [
+            "id",
+            "version",
+            "name",
+            "kind",
+            "host",
+            "port",
+            "pcp_port",
+            "admin_user",
+            "admin_password",
+            "management",
+            "config_dir",
+            "config_file",
+            "delivery",
+            "ssh_host",
+            "generator",
+            "desired_processes",
+            "client_host",
+            "client_port",
+            "stats_address",
+            "commands_refused",
+            "settings",
+            "user_settings",
+            "pending",
+            "settings_state",
+            "settings_reason",
+            "needs_restart",
+            "children_behind",
+            "processes",
+            "processes_note",
+            "processes_awaited",
+            "advisories",
+            "state",
+            "server_version",
+            "checked_at",
+            "files_looked_at",
+            "error",
+            "created_at",
+            "updated_at",
+        ]
+        read_only_fields = [
+            "settings_state",
+            "settings_reason",
+            "state",
+            "server_version",
+            "checked_at",
+            "files_looked_at",
+            "error",
+        ]
+        extra_kwargs: dict[str, object] = {
+            "name": {"validators": []}
+        }  # pools.inventory.poolers says which names are taken
+
+    def to_representation(self, instance: Pooler) -> dict[str, object]:
+        """Return the usual path of the main file where none was given."""
+        representation = super().to_representation(instance)
+        return representation | {"config_file": KINDS[instance.kind].main_path(instance)}
+
+    @cached_property
+    def _pending(self) -> set[UUID]:
+        """The ids of those rows of this answer on which something is pending."""
+        rows: Any = self.parent.instance if self.parent else [self.instance]
+        return settlement.pending_among(rows)
+
+    @extend_schema_field(serializers.BooleanField())
+    def get_pending(self, pooler: Pooler) -> bool:
+        """Return whether anything of it waits to be verified as live."""
+        return pooler.pk in self._pending or bool(KINDS[pooler.kind].processes_awaited(pooler))
+
+    @extend_schema_field(serializers.CharField())
+    def get_processes_awaited(self, pooler: Pooler) -> str:
+        """Return a sentence about the processes not yet read back; empty once all `desired_processes` were."""
+        return KINDS[pooler.kind].processes_awaited(pooler)
+
+    @extend_schema_field(AdvisorySerializer(many=True))
+    def get_advisories(self, pooler: Pooler) -> "list[ReturnDict[str, object]]":
+        """Return the known vulnerabilities of its release; a distribution may have fixed some in its package."""
+        return [AdvisorySerializer(one).data for one in KINDS[pooler.kind].advisories(pooler.server_version)]
+
+
+class AskedApplySerializer(KnownFields):
+    """The choice between adopting manual edits of the files and overwriting them; without one they stay."""
+
+    drift = serializers.ChoiceField(["adopt", "overwrite"], required=False)
+
+
+class AskedSerializer(PoolerSerializer):
+    """A pooler whose apply was requested; `detail` is why there was nothing to do."""
+
+    detail = serializers.CharField(read_only=True, allow_blank=True)
+
+    class Meta(PoolerSerializer.Meta):
+        fields = [*PoolerSerializer.Meta.fields, "detail"]
