@@ -65,6 +65,8 @@ class InstallationSerializer(serializers.ModelSerializer[Installation]):
         model = Installation
         fields = ["home", "paused_at", "paused_because"]
 
+    example: dict[str, object] = {"home": "/var/lib/pooldeck", "paused_at": None, "paused_because": ""}
+
 
 class InstallationView(APIView):
     """The home that this panel's metadata database belongs to."""

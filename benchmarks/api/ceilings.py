@@ -13,6 +13,7 @@ from benchmarks.forms.ceilings import LIMITS, CeilingColumns, faults
 from benchmarks.models import Ceiling
 from core.accounts.permissions import HasScope
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import CLUSTER
 
 
 class SuperuserSets(BasePermission):
@@ -32,6 +33,16 @@ class CeilingSerializer(KnownFields, serializers.ModelSerializer[Ceiling]):
         fields = ["id", "cluster", "holder", *LIMITS]
         extra_kwargs = {name: {"min_value": 1} for name in LIMITS}
         validators: list[Any] = []  # `faults` checks that cluster and holder are unique
+
+    example: dict[str, object] = {
+        "id": 2,
+        "cluster": CLUSTER,
+        "holder": "staff",
+        "clients": 200,
+        "threads": 8,
+        "duration": 600,
+        "scale": 1000,
+    }
 
     def validate(self, given: CeilingColumns) -> CeilingColumns:
         itself = self.instance if isinstance(self.instance, Ceiling) else Ceiling()

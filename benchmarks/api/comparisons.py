@@ -16,9 +16,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from benchmarks.analysis.arms import Comparison, Outcome, Verdict
+from benchmarks.api.example_values import RUN
 from benchmarks.models import Run, metrics
 from benchmarks.results import comparisons as run_comparisons
 from benchmarks.results.export import comparison_tables
+from benchmarks.results.export.comparison_tables import ArmRow, ComparedRun
 
 KINDS = ("json", "csv", "html")
 OUTCOMES, VERDICTS = [one.value for one in Outcome], [one.value for one in Verdict]
@@ -32,6 +34,14 @@ class ComparedRunSerializer(serializers.Serializer[Any]):
     outcome = serializers.ChoiceField(OUTCOMES)
     outcome_words = serializers.CharField(help_text=_("The outcome with its reasons"))
     value = serializers.FloatField(allow_null=True)
+
+    example: ComparedRun = {
+        "id": RUN,
+        "number": 12,
+        "outcome": "succeeded",
+        "outcome_words": "succeeded",
+        "value": 1261.63,
+    }
 
 
 class ArmSerializer(serializers.Serializer[Any]):
@@ -60,12 +70,31 @@ class ArmSerializer(serializers.Serializer[Any]):
     )
     clients_asked = serializers.FloatField(allow_null=True)
 
+    example: ArmRow = {
+        "key": "b",
+        "label": "pooled, orders",
+        "runs": [ComparedRunSerializer.example],
+        "n_valid": 3,
+        "outcome": "succeeded",
+        "outcome_words": "3 of 3 valid",
+        "median": 1261.63,
+        "low": 1248.2,
+        "high": 1270.14,
+        "ratio": 2.41,
+        "interval": [2.35, 2.47],
+        "verdict": "faster",
+        "clients_at_work": None,
+        "clients_asked": None,
+    }
+
 
 class DifferenceSerializer(serializers.Serializer[Any]):
     """A setting in which the arms differ."""
 
     name = serializers.CharField()
     values = serializers.ListField(child=serializers.CharField())
+
+    example: dict[str, object] = {"name": "endpoint", "values": ["direct", "pooled"]}
 
 
 class ComparisonSerializer(serializers.Serializer[Any]):
@@ -77,6 +106,13 @@ class ComparisonSerializer(serializers.Serializer[Any]):
     conclusion = serializers.CharField()
     differs_in = DifferenceSerializer(many=True)
     noise = serializers.FloatField(allow_null=True, help_text=_("The standard deviation of repeats, as a share"))
+
+    example: dict[str, object] = {
+        "metric": "tps",
+        "baseline": "a",
+        "conclusion": "Pooled, orders is faster than direct: tps ×2.41 (95 % interval ×2.35 to ×2.47, 3 runs each).",
+        "noise": 0.012,
+    }
 
 
 @extend_schema(

@@ -22,6 +22,8 @@ class EngineSerializer(serializers.Serializer[Any]):
     )
     missing = serializers.CharField(allow_blank=True, help_text=_("Why it is unavailable; empty: it is available"))
 
+    example: dict[str, object] = {"name": "pgbench", "generators": {"local": "17.6"}, "missing": ""}
+
 
 class EngineViewSet(GenericViewSet[Generator]):
     """The load programs that runs can use."""

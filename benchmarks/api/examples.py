@@ -2,29 +2,23 @@
 
 from django.utils.translation import gettext_lazy as _
 
+from benchmarks.api.comparisons import ArmSerializer, ComparedRunSerializer, ComparisonSerializer
 from benchmarks.api.example_values import (
-    ARM,
-    COMPARED_RUN,
-    COMPONENTS,
     EXPERIMENT,
-    EXPERIMENT_ARM,
     EXTERNAL,
     LOAD_HOST,
     OPTIONS,
     PLAYBOOK_TEXT,
-    PRINTED_BY_SOME,
-    RECOMMENDATION,
     RUN,
     RUNS,
     SCRIPT_TEXT,
-    STARTED,
-    SUMMARY,
 )
+from benchmarks.api.experiments import ExperimentArmSerializer, ExperimentSerializer, RecommendationSerializer
+from benchmarks.api.serializers import RunSerializer, SummarySerializer
 from benchmarks.experiments.tables import ExperimentArmRow
 from benchmarks.results.export.comparison_tables import ArmRow
 from core.rest.examples import Examples, Requests
-from pools.api.example_values import CLUSTER, POOL
-from pools.api.pooler_examples import POOLER
+from pools.api.example_values import CLUSTER, POOL, POOLER
 
 PGBENCH_OUTPUT = """transaction type: <builtin: select only>
 scaling factor: 10
@@ -184,10 +178,10 @@ OF_EXPERIMENTS: Requests = {
     ],
 }
 BASELINE_ARM: ArmRow = {
-    **ARM,
+    **ArmSerializer.example,
     "key": "a",
     "label": "direct",
-    "runs": [{**COMPARED_RUN, "id": RUNS[1], "number": 11, "value": 523.1}],
+    "runs": [{**ComparedRunSerializer.example, "id": RUNS[1], "number": 11, "value": 523.1}],
     "median": 523.1,
     "low": 519.8,
     "high": 527.4,
@@ -196,14 +190,15 @@ BASELINE_ARM: ArmRow = {
     "verdict": None,
 }
 COMPARISON = {
-    **COMPONENTS["Comparison"],
-    "arms": [BASELINE_ARM, ARM],
+    **ComparisonSerializer.example,
+    "arms": [BASELINE_ARM, ArmSerializer.example],
     "differs_in": [{"name": "endpoint", "values": ["direct", "pooled"]}],
 }
+STARTED = {name: RunSerializer.example[name] for name in ("started_at", "finished_at")}
 EVIDENCE: dict[str, object] = {
     "format": "pooldeck run 1",
     "run": {"id": RUN, "number": 12, "engine": "pgbench", "options": OPTIONS},
-    "result": {"status": "succeeded", "validity": "valid", **STARTED, "summary": SUMMARY},
+    "result": {"status": "succeeded", "validity": "valid", **STARTED, "summary": SummarySerializer.example},
     "conditions": {},
     "surroundings": {},
     "samples": [{"t": 1.0, "tps": 1258.0, "latency_ms": 7.94, "stddev_ms": 2.1, "failed": 0}],
@@ -223,14 +218,15 @@ REPORT: dict[str, object] = {
     "plan": [["none", "pgbouncer"], ["pgbouncer", "none"]],
     "started_at": "2026-03-05T16:00:01Z",
     "finished_at": "2026-03-05T16:24:40Z",
-    "arms": [EXPERIMENT_ARM],
-    "conclusion": COMPONENTS["Experiment"]["conclusion"],
+    "arms": [ExperimentArmSerializer.example],
+    "conclusion": ExperimentSerializer.example["conclusion"],
     "recommendation": None,
     "reasons": [],
     "conditions": [],
     "toml": PLAYBOOK_TEXT,
 }
 
+PRINTED_BY_SOME = ("latency_p90_ms", "latency_p99_9_ms", "latency_samples")  # left out where there are none
 QUEUED: dict[str, object] = {
     "status": "queued",
     "validity": "",
@@ -240,7 +236,7 @@ QUEUED: dict[str, object] = {
     "started_at": None,
     "finished_at": None,
     "exit_code": None,
-    "summary": {name: None for name in SUMMARY if name not in PRINTED_BY_SOME},
+    "summary": {name: None for name in SummarySerializer.example if name not in PRINTED_BY_SOME},
     "conditions": {},
     "gate": "",
     "client_version": "",
@@ -271,7 +267,7 @@ STARTED_EXPERIMENT: dict[str, object] = {
     "blocks_to_decide": 3,
 }
 CELL_ARM: ExperimentArmRow = {
-    **EXPERIMENT_ARM,
+    **ExperimentArmSerializer.example,
     "key": "12-50",
     "label": "12, 50 clients",
     "values": {"size": "12", "clients": "50"},
@@ -286,7 +282,7 @@ ADVICE: dict[str, object] = {
     "state": "succeeded",
     "phase": "teardown",
     "progress": {"done": 18, "total": 18, "eta_s": 0.0},
-    "recommendation": RECOMMENDATION,
+    "recommendation": RecommendationSerializer.example,
     "finished_at": "2026-03-05T16:15:20Z",
     "arms": [CELL_ARM],
     "blocks_to_decide": None,
@@ -294,7 +290,6 @@ ADVICE: dict[str, object] = {
 }
 
 EXAMPLES = Examples(
-    components=COMPONENTS,
     requests=OF_RUNS | OF_LIBRARY | OF_EXPERIMENTS,
     responses={
         "comparisons_retrieve": COMPARISON,

@@ -22,6 +22,7 @@ from benchmarks.api.asked_experiments import (
     CheckedAdvice,
 )
 from benchmarks.api.comparisons import ArmSerializer
+from benchmarks.api.example_values import EXPERIMENT
 from benchmarks.errors import IllegalTransition, InvalidGenerators, InvalidOptions, InvalidTarget
 from benchmarks.experiments import dispatch, more_blocks, results, sequential, tables
 from benchmarks.experiments import start as starting
@@ -30,6 +31,7 @@ from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.report import files, presentation
 from benchmarks.experiments.sequential import MOST_BLOCKS_AHEAD
 from benchmarks.experiments.start import ExperimentRequest, InvalidExperiment
+from benchmarks.experiments.tables import ExperimentArmRow
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from benchmarks.models.advice import RecommendedSize
 from benchmarks.models.experiments import ENDED
@@ -38,6 +40,7 @@ from core.accounts.permissions import holds, person
 from core.lib import wait_param
 from core.lib.polling import poll
 from core.lib.wait_param import WAIT
+from pools.api.example_values import CLUSTER, POOLER
 
 
 class ProgressSerializer(serializers.Serializer[Any]):
@@ -46,6 +49,8 @@ class ProgressSerializer(serializers.Serializer[Any]):
     done = serializers.IntegerField()
     total = serializers.IntegerField()
     eta_s = serializers.FloatField(allow_null=True)
+
+    example: dict[str, object] = {"done": 8, "total": 36, "eta_s": 420.0}
 
 
 class ProgressAnswer(TypedDict):
@@ -65,6 +70,18 @@ class ExperimentArmSerializer(ArmSerializer):
     figures = serializers.DictField(help_text="The median of each of the playbook's metrics")
     derived = serializers.DictField(help_text="Derived columns, such as gain_percent")
     skipped = serializers.CharField(allow_blank=True, help_text="Why it is not measured")
+
+    example: ExperimentArmRow = {
+        **ArmSerializer.example,
+        "key": "pgbouncer",
+        "label": "PgBouncer",
+        "values": {"clients": "10", "endpoint": "pgbouncer"},
+        "baseline": "none",
+        "published": {},
+        "figures": {"tps": 1261.63, "latency_avg_ms": 7.926},
+        "derived": {"gain_percent": 141.0},
+        "skipped": "",
+    }
 
 
 class CellSerializer(serializers.Serializer[Any]):
@@ -112,6 +129,22 @@ class RecommendationSerializer(serializers.Serializer[Any]):
     )
     not_seen = serializers.ListField(child=serializers.CharField(), help_text="What the sweep could not measure")
 
+    example: RecommendedSize = {
+        "size": 12,
+        "reserve": 3,
+        "interval": [10, 14],
+        "knee": 12,
+        "best": {"size": 16, "tps": 1302.4},
+        "law": {"rate": 182.4, "contention": 0.021, "coherency": 0.0004},
+        "clients": 50,
+        "cells": [
+            {"size": 12, "clients": 50, "tps": 1288.0, "latency_avg_ms": 38.8, "runs": 3},
+            {"size": 16, "clients": 50, "tps": 1302.4, "latency_avg_ms": 38.4, "runs": 3},
+        ],
+        "left_of_budget": 82,
+        "not_seen": ["Your application's own transactions, unless the workload was a script of them."],
+    }
+
 
 class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
     """An experiment in a list: all but its arms and its conclusion, which are made of its runs."""
@@ -152,6 +185,29 @@ class ListedExperimentSerializer(serializers.ModelSerializer[Experiment]):
         ]
         read_only_fields = fields
 
+    example: dict[str, object] = {
+        "id": EXPERIMENT,
+        "number": 4,
+        "playbook": "reconnect",
+        "cluster": CLUSTER,
+        "cluster_name": "orders",
+        "pooler": POOLER,
+        "generators": ["local"],
+        "quick": True,
+        "repeats": 3,
+        "minutes": None,
+        "seconds": None,
+        "wanted_blocks": 0,
+        "seed": 20260305,
+        "state": "running",
+        "phase": "measure",
+        "reasons": [],
+        "notes": [],
+        "recommendation": None,
+        "started_at": "2026-03-05T16:00:01Z",
+        "finished_at": None,
+    }
+
     @extend_schema_field(ProgressSerializer)
     def get_progress(self, experiment: Experiment) -> ProgressAnswer:
         total = sum(key not in experiment.skipped for block in experiment.plan for key in block)
@@ -173,6 +229,12 @@ class ExperimentSerializer(ListedExperimentSerializer):
     class Meta(ListedExperimentSerializer.Meta):
         fields = [*ListedExperimentSerializer.Meta.fields, "arms", "conclusion", "blocks_to_decide"]
         read_only_fields = fields
+
+    example: dict[str, object] = {
+        **ListedExperimentSerializer.example,
+        "conclusion": "PgBouncer is faster than no pooler: tps ×2.41 (95 % interval ×2.35 to ×2.47, 3 runs each).",
+        "blocks_to_decide": 0,
+    }
 
     def to_representation(self, instance: Experiment) -> dict[str, object]:
         """Read the experiment's runs once for all that is made of them."""

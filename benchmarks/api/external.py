@@ -9,11 +9,13 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
+from benchmarks.api.example_values import EXTERNAL
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
 from benchmarks.targets.external import EndpointValues
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import CLUSTER
 from pools.models import Cluster
 
 DATABASE_OF_CLUSTER = _("Name of the database there; empty: as in the URI")
@@ -65,6 +67,15 @@ class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[Extern
             "created_at",
         ]
         read_only_fields = ["id", "created_at"]
+
+    example: dict[str, object] = {
+        "id": EXTERNAL,
+        "name": "rds-proxy",
+        "uri": "postgresql://orders_app@proxy.example.org:5432/orders?sslmode=require",
+        "pooled_by": "RDS Proxy",
+        "cluster": CLUSTER,
+        "cluster_database": "orders",
+    }
 
     def to_representation(self, instance: ExternalEndpoint) -> dict[str, object]:
         instance.uri = external.uri_of(instance)  # type: ignore[attr-defined]

@@ -11,10 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from benchmarks.api.example_values import RUN
 from benchmarks.generators import registry
 from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Generator
+from benchmarks.models.generators import RoundTrip
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import CLUSTER
 from pools.models import Host
 
 NAME = OpenApiParameter("name", str, OpenApiParameter.PATH, description=_("The generator's name"))
@@ -28,6 +31,8 @@ class RoundTripSerializer(serializers.Serializer[Any]):
     max_ms = serializers.FloatField(required=False)
     connect_ms = serializers.FloatField(required=False)
     error = serializers.CharField(required=False)
+
+    example: RoundTrip = {"count": 10, "min_ms": 0.21, "avg_ms": 0.26, "max_ms": 0.44, "connect_ms": 4.8}
 
 
 class HostGeneratorSerializer(KnownFields):
@@ -71,6 +76,26 @@ class GeneratorSerializer(serializers.Serializer[Any]):
     run = serializers.UUIDField(source="run.pk", default=None, allow_null=True)
     runs = serializers.SerializerMethodField(help_text=_("Runs that it executes now; several only with `alongside`"))
     queued = serializers.IntegerField(help_text=_("Runs that wait for this generator by name"))
+
+    example: dict[str, object] = {
+        "name": "local",
+        "kind": "worker",
+        "ssh_host": None,
+        "fault": "",
+        "script_fault": "",
+        "last_seen_at": "2026-03-05T16:12:03Z",
+        "alive": True,
+        "started_at": "2026-03-05T08:00:00Z",
+        "host": "bench1.example.org",
+        "cores": 8,
+        "engines": {"pgbench": "17.6", "sysbench": "1.0.20"},
+        "files": {"jmeter": {"orders.jmx": ""}},
+        "round_trips": {CLUSTER: RoundTripSerializer.example},
+        "queue": "runs-local",
+        "run": RUN,
+        "runs": [RUN],
+        "queued": 0,
+    }
 
     def get_kind(self, generator: GeneratorStatus) -> str:
         """Return whether a worker or SSH carries its runs."""

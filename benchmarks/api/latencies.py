@@ -34,6 +34,8 @@ class BarSerializer(serializers.Serializer[Any]):
     to_ms = serializers.FloatField()
     count = serializers.IntegerField()
 
+    example: dict[str, object] = {"from_ms": 7.0, "to_ms": 8.0, "count": 9120}
+
 
 class PercentilesSerializer(serializers.Serializer[Any]):
     """Percentiles in milliseconds; null if fewer than 10 / (1 - p) transactions were logged."""
@@ -43,6 +45,8 @@ class PercentilesSerializer(serializers.Serializer[Any]):
     p95 = serializers.FloatField(allow_null=True)
     p99 = serializers.FloatField(allow_null=True)
     p99_9 = serializers.FloatField(allow_null=True)
+
+    example: dict[str, object] = {"p50": 7.4, "p90": 10.6, "p95": 12.1, "p99": 16.8, "p99_9": 24.9}
 
 
 class SpreadSerializer(serializers.Serializer[Any]):
@@ -55,6 +59,12 @@ class SpreadSerializer(serializers.Serializer[Any]):
     note = serializers.CharField(help_text=_("What the figures are based on"))
     percentiles_ms = PercentilesSerializer()
     bars = BarSerializer(many=True, help_text=_("The histogram in steps of equal ratio"))
+
+    example: dict[str, object] = {
+        "count": 37849,
+        "is_firm": True,
+        "note": "All 37,849 transactions of run 12.",
+    }
 
 
 class LatenciesOfRun(GenericViewSet[Run]):

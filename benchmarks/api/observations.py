@@ -38,6 +38,11 @@ class ObservationSerializer(serializers.ModelSerializer[Observation]):
         model = Observation
         fields = ["t", "kind", "figures"]
 
+    example: dict[str, object] = {
+        "t": 4.0,
+        "figures": {"wait_ms": 0.0, "service_ms": 7.9, "transactions_per_s": 1264.0},
+    }
+
 
 class ObservationsOfRun(GenericViewSet[Run]):
     """`runs/{id}/observations/`."""

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ViewSet
 
+from benchmarks.api.example_values import OPTIONS, PLAYBOOK_TEXT
 from benchmarks.experiments import library
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
 from core.accounts.models import Scope
@@ -25,6 +26,14 @@ class PlaybookArmSerializer(serializers.Serializer[Any]):
     options = serializers.DictField()
     published = serializers.DictField()
     in_quick = serializers.BooleanField(help_text="Whether the quick form measures it")
+
+    example: dict[str, object] = {
+        "key": "clients=10,endpoint=pgbouncer",
+        "label": "10 clients, PgBouncer",
+        "values": {"clients": "10", "endpoint": "pgbouncer"},
+        "options": OPTIONS,
+        "in_quick": True,
+    }
 
 
 class PlaybookSerializer(serializers.Serializer[Any]):
@@ -46,6 +55,22 @@ class PlaybookSerializer(serializers.Serializer[Any]):
     needs = serializers.ListField(child=serializers.CharField())
     built_in = serializers.BooleanField()
     toml = serializers.CharField()
+
+    example: dict[str, object] = {
+        "name": "orders-pooling",
+        "title": "What a pool is worth for orders",
+        "summary": "",
+        "engine": "pgbench",
+        "axes": {"clients": [{"key": "10", "label": "10", "explains": ""}]},
+        "baseline": {"endpoint": "none"},
+        "metrics": ["tps", "latency_avg_ms"],
+        "derived": [],
+        "published": [],
+        "quick": {"repeats": 3, "dataset": {"scale": 10}, "options": {"duration": 10}, "axes": {}},
+        "published_scale": {"repeats": 3, "dataset": {"scale": 10}, "options": {}, "axes": {}},
+        "needs": ["a PgBouncer with a configuration folder"],
+        "toml": PLAYBOOK_TEXT,
+    }
 
 
 class AskedPlaybookSerializer(KnownFields):

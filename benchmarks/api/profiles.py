@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
+from benchmarks.api.example_values import PROFILE
 from benchmarks.library.settings_profiles import restart, store, validation
 from benchmarks.models import SettingsProfile
 from core.accounts.models import Scope
@@ -32,6 +33,13 @@ class ProfileSerializer(KnownFields, serializers.ModelSerializer[SettingsProfile
         fields = ["id", "name", "description", "values", "created_at"]
         read_only_fields = ["id", "created_at"]
 
+    example: dict[str, object] = {
+        "id": PROFILE,
+        "name": "larger-memory",
+        "description": "For the playbook tuning",
+        "values": {"shared_buffers": "4GB", "work_mem": "32MB"},
+    }
+
 
 class SettingFindingSerializer(serializers.Serializer[Any]):
     """The check of one setting against a server; `problem`: why it would be refused, `warning`: its risk."""
@@ -44,6 +52,16 @@ class SettingFindingSerializer(serializers.Serializer[Any]):
     problem = serializers.CharField()
     warning = serializers.CharField()
 
+    example: dict[str, object] = {
+        "name": "shared_buffers",
+        "value": "4GB",
+        "now": "128MB",
+        "needs_restart": True,
+        "changes": True,
+        "problem": "",
+        "warning": "",
+    }
+
 
 class ProfileVerdictSerializer(serializers.Serializer[Any]):
     """The check of a profile against a server."""
@@ -53,6 +71,12 @@ class ProfileVerdictSerializer(serializers.Serializer[Any]):
     warnings = serializers.ListField(child=serializers.CharField(), help_text=_("Includes those of the memory budget"))
     to_restart = serializers.ListField(child=serializers.CharField(), help_text=_("Settings that need a restart"))
     may_restart = serializers.BooleanField(help_text=_("Whether the panel may restart this cluster"))
+
+    example: dict[str, object] = {
+        "refusal": "",
+        "warnings": [],
+        "to_restart": ["shared_buffers"],
+    }
 
 
 class ProfileViewSet(ModelViewSet[SettingsProfile]):

@@ -15,6 +15,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.asked_runs import AskedTargetField
+from benchmarks.api.example_values import SCRIPT, SCRIPT_TEXT
 from benchmarks.api.runs import field_errors
 from benchmarks.api.serializers import RunSerializer
 from benchmarks.engines.script_text import PROTOCOLS
@@ -40,6 +41,15 @@ class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):
         # the library checks whether a name is free
         extra_kwargs: ClassVar[dict[str, Any]] = {"name": {"validators": []}, "description": {"validators": []}}
 
+    example: dict[str, object] = {
+        "id": SCRIPT,
+        "name": "order-lookup",
+        "description": "One order by its id",
+        "text": SCRIPT_TEXT,
+        "version": 2,
+        "changed_at": "2026-03-05T15:40:11Z",
+    }
+
 
 class VersionSerializer(serializers.ModelSerializer[ScriptVersion]):
     """One version of a script; a run's `script_version` names its `id`."""
@@ -50,6 +60,8 @@ class VersionSerializer(serializers.ModelSerializer[ScriptVersion]):
         model = ScriptVersion
         fields = ["id", "number", "text", "author", "created_at"]
         read_only_fields = fields
+
+    example: dict[str, object] = {"id": 31, "number": 2, "text": SCRIPT_TEXT, "author": "admin"}
 
 
 class DryRunSerializer(KnownFields):

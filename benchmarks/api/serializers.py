@@ -7,10 +7,12 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from benchmarks.api.example_values import GROUP, OPTIONS, RUN
 from benchmarks.models import Gate, Run, RunOutput, Sample, Validity, metrics
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.summaries import Summary
 from benchmarks.runs.live import events
+from pools.api.example_values import CLUSTER, POOL
 
 
 class TargetSerializer(serializers.Serializer[Run]):
@@ -25,6 +27,16 @@ class TargetSerializer(serializers.Serializer[Run]):
     )
     label = serializers.CharField(source="target_label")  # type: ignore[assignment]  # DRF removes fields from the class
     removed = serializers.CharField(allow_blank=True)
+
+    example: dict[str, object] = {
+        "cluster": CLUSTER,
+        "database": "orders",
+        "pool": POOL,
+        "external": None,
+        "pooled_by": "",
+        "label": "pgbouncer-1/orders",
+        "removed": "",
+    }
 
 
 class SummarySerializer(serializers.Serializer[Summary]):
@@ -49,6 +61,25 @@ class SummarySerializer(serializers.Serializer[Summary]):
     average_connection_ms = serializers.FloatField(allow_null=True)
     effective_clients = serializers.FloatField(allow_null=True)
 
+    example: dict[str, float | None] = {
+        "tps": 1261.63,
+        "tps_including_connections": 1260.91,
+        "latency_avg_ms": 7.926,
+        "latency_stddev_ms": 2.114,
+        "latency_p50_ms": 7.4,
+        "latency_p90_ms": 10.6,
+        "latency_p95_ms": 12.1,
+        "latency_p99_ms": 16.8,
+        "latency_p99_9_ms": 24.9,
+        "latency_samples": 37849,
+        "transactions": 37849,
+        "failed": 0,
+        "retried": None,
+        "initial_connection_ms": None,
+        "average_connection_ms": 3.108,
+        "effective_clients": 10.0,
+    }
+
     def to_representation(self, summary: Summary) -> dict[str, object]:
         return {**super().to_representation(summary), **summary}
 
@@ -61,6 +92,8 @@ class ThresholdSerializer(serializers.Serializer[Any]):
     at_most = serializers.FloatField(required=False)
     value = serializers.FloatField(read_only=True, allow_null=True)
     passed = serializers.BooleanField(read_only=True, allow_null=True)
+
+    example: dict[str, object] = {"metric": "tps", "at_least": 1000.0, "value": 1261.63, "passed": True}
 
 
 class RunSerializer(serializers.ModelSerializer[Run]):
@@ -132,6 +165,32 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         ]
         read_only_fields = fields
 
+    example: dict[str, object] = {
+        "id": RUN,
+        "number": 12,
+        "name": "orders, pooled",
+        "group": GROUP,
+        "engine": "pgbench",
+        "options": OPTIONS,
+        "status": "succeeded",
+        "reasons": [],
+        "command": ["pgbench", "-n", "-b", "select-only", "-c", "10", "-j", "2", "-T", "30", "-C"],
+        "generator": "local",
+        "generators": [],
+        "parent": None,
+        "parts": [],
+        "progress_percent": None,
+        "started_at": "2026-03-05T16:00:01Z",
+        "finished_at": "2026-03-05T16:00:32Z",
+        "exit_code": 0,
+        "statements": [],
+        "conditions": {"ping": {"count": 10, "min_ms": 0.21, "avg_ms": 0.26, "max_ms": 0.44, "connect_ms": 4.8}},
+        "note": "",
+        "tags": ["nightly"],
+        "client_version": "17.6",
+        "server_version": "17.6",
+    }
+
     @extend_schema_field(ThresholdSerializer(many=True))
     def get_thresholds(self, run: Run) -> list[dict[str, object]]:
         """Return the thresholds with the measured value; `passed` is null until the run has ended."""
@@ -154,6 +213,19 @@ class SampleSerializer(serializers.ModelSerializer[Sample]):
         model = Sample
         fields = list(events.SAMPLE_FIELDS)
 
+    example: dict[str, object] = {
+        "tps": 1258.0,
+        "latency_ms": 7.94,
+        "stddev_ms": 2.1,
+        "lag_ms": None,
+        "skipped": None,
+        "retried": None,
+        "retries": None,
+        "latency_p50_ms": None,
+        "latency_p95_ms": None,
+        "latency_p99_ms": None,
+    }
+
 
 class WaitingSerializer(serializers.Serializer[Any]):
     """Why a queued run has not started yet: the run before it with its seconds left, and the reasons as sentences."""
@@ -163,6 +235,13 @@ class WaitingSerializer(serializers.Serializer[Any]):
     ahead = serializers.IntegerField(help_text=_("Number of queued runs before this one"))
     sentences = serializers.ListField(child=serializers.CharField())
 
+    example: dict[str, object] = {
+        "run": RUN,
+        "left_s": 18.0,
+        "ahead": 1,
+        "sentences": ["Run 12 on the same target ends in about 18 s."],
+    }
+
 
 class LogSerializer(serializers.ModelSerializer[RunOutput]):
     """The program's output; `truncated` if it exceeded the size limit."""
@@ -170,3 +249,9 @@ class LogSerializer(serializers.ModelSerializer[RunOutput]):
     class Meta:
         model = RunOutput
         fields = ["stdout", "stderr", "truncated"]
+
+    example: dict[str, object] = {
+        "stdout": "tps = 1261.632871 (without initial connection time)\n",
+        "stderr": "",
+        "truncated": False,
+    }

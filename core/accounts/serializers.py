@@ -38,6 +38,18 @@ class TokenSerializer(KnownFields, serializers.ModelSerializer[ApiToken]):
         ]
         read_only_fields = ["prefix", "last_used_at", "revoked_at", "created_at"]
 
+    example: dict[str, object] = {
+        "id": "c1a4de6c-2a0f-4f4c-9c1b-8b7a6d5e4f30",
+        "name": "ci",
+        "user": "admin",
+        "prefix": "pd_EXAMPL",
+        "scopes": ["read", "run"],
+        "limited_to": None,
+        "expires_at": "2099-12-31T23:59:59Z",
+        "last_used_at": "2026-03-05T16:10:02Z",
+        "revoked_at": None,
+    }
+
     def validate_scopes(self, scopes: list[str]) -> list[str]:
         """Refuse scopes that the caller does not hold; sort the rest."""
         request = self.context["request"]
@@ -65,6 +77,11 @@ class NewTokenSerializer(TokenSerializer):
 
     class Meta(TokenSerializer.Meta):
         fields = [*TokenSerializer.Meta.fields, "token"]
+
+    example: dict[str, object] = TokenSerializer.example | {
+        "last_used_at": None,
+        "token": "pd_EXAMPLE-TOKEN-THAT-IS-SHOWN-ONCE",
+    }
 
     @extend_schema_field(serializers.CharField())
     def get_token(self, token: ApiToken) -> str:

@@ -1,4 +1,4 @@
-"""Values of fields that many operations have, and examples of the panel's own operations."""
+"""Values of fields that many serializers have."""
 
 from core.rest.examples import Examples
 
@@ -10,8 +10,5 @@ EXAMPLES = Examples(
         "error": "",
         "next": None,
         "previous": None,
-    },
-    components={
-        "Installation": {"home": "/var/lib/pooldeck", "paused_at": None, "paused_because": ""},
     },
 )

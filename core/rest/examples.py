@@ -1,14 +1,18 @@
 """Examples of requests and answers in OpenAPI: some are written down, all others are made from the schemas.
 
-Each room that has operations has a registry, an `Examples` that the setting `API_EXAMPLES` names.
+A serializer has the values of its fields in its attribute `example`. What else is written down of operations is in a
+registry of their room, an `Examples` that the setting `API_EXAMPLES` names.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
 from django.utils.module_loading import import_string
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.plumbing import ComponentRegistry, ResolvedComponent
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 JSON = "application/json"
 Requests = dict[str, list[tuple["StrOrPromise", object]]]  # summaries and bodies by operation
 COMPONENTS = "#/components/schemas/"
+PAGES = "Paginated"  # how names of lists begin, which drf-spectacular registers by the serializer of their rows
 WRITTEN, READ = "readOnly", "writeOnly"  # the marks of properties that requests and answers don't have
 UNNAMED: dict[str, object] = {"string": "string", "integer": 1, "number": 1.0, "boolean": False}
 FORMATS = {"uuid": "5f0c1f5e-8a56-4d0e-9a40-6b6f2d3c7e11", "date-time": "2026-03-02T09:30:00Z"}
@@ -25,25 +30,25 @@ FORMATS = {"uuid": "5f0c1f5e-8a56-4d0e-9a40-6b6f2d3c7e11", "date-time": "2026-03
 class Examples:
     """The examples and descriptions that a room gives of its operations.
 
-    `fields` has values by the name of a field, and `components` by those of its component and field. `requests` has
-    pairs of summary and body by operation, `responses` bodies, and `changes` what an answer has other than usual.
+    `fields` has values by the name of a field, for those that many serializers have. `requests` has pairs of summary
+    and body by operation, `responses` bodies, and `changes` what an answer has other than usual.
     """
 
     fields: Mapping[str, object] = field(default_factory=dict)
-    components: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     requests: Mapping[str, Sequence[tuple["StrOrPromise", object]]] = field(default_factory=dict)
     responses: Mapping[str, object] = field(default_factory=dict)
     changes: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
 
     def with_those_of(self, other: "Examples") -> "Examples":
         """Return the examples of both; those of the other come first."""
-        names = ("fields", "components", "requests", "responses", "changes")
+        names = ("fields", "requests", "responses", "changes")
         return Examples(**{name: {**getattr(self, name), **getattr(other, name)} for name in names})
 
 
-def add_examples(result: dict[str, Any], **_kwargs: object) -> dict[str, Any]:
+def add_examples(result: dict[str, Any], generator: SchemaGenerator, **_kwargs: object) -> dict[str, Any]:
     """Give each JSON request and each JSON answer an example; a postprocessing hook of drf-spectacular."""
-    maker = _Maker(result["components"]["schemas"], _registered())
+    schemas = result["components"]["schemas"]
+    maker = _Maker(schemas, of_serializers(schemas, generator.registry), _registered())
     for operation in _operations(result):
         if content := operation.get("requestBody", {}).get("content", {}).get(JSON):
             content |= _of_request(maker, operation["operationId"], content["schema"])
@@ -51,6 +56,16 @@ def add_examples(result: dict[str, Any], **_kwargs: object) -> dict[str, Any]:
             if content := response.get("content", {}).get(JSON):
                 content["example"] = _of_response(maker, operation["operationId"], content["schema"])
     return result
+
+
+def of_serializers(names: Iterable[str], registry: ComponentRegistry) -> dict[str, Mapping[str, object]]:
+    """Return the `example` of the serializer of each of these components that has one."""
+    found = {}
+    for name in names:
+        if not name.startswith(PAGES):
+            with suppress(KeyError):  # what other hooks add has no serializer
+                found[name] = getattr(registry[name, ResolvedComponent.SCHEMA].object, "example", {})
+    return found
 
 
 def _operations(result: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -82,9 +97,10 @@ def _of_response(maker: "_Maker", name: str, schema: Mapping[str, Any]) -> objec
 
 @dataclass(frozen=True)
 class _Maker:
-    """Makes values of schemas, of registered values where there are any."""
+    """Makes values of schemas, of those written down where there are any."""
 
     schemas: Mapping[str, Any]
+    of_serializers: Mapping[str, Mapping[str, object]]  # by component and field
     examples: Examples
 
     def made(self, schema: Mapping[str, Any], *, hidden: str, component: str = "") -> object:
@@ -103,8 +119,8 @@ class _Maker:
         return _simple(schema)
 
     def _of_property(self, name: str, schema: Mapping[str, Any], hidden: str, component: str) -> object:
-        """Return the registered value of the component's field, or of any field of that name, or make one."""
-        for values in (self.examples.components.get(component, {}), self.examples.fields):
+        """Return the serializer's value of this field, or that of any field of that name, or make one."""
+        for values in (self.of_serializers.get(component, {}), self.examples.fields):
             if name in values:
                 return values[name]
         return self.made(schema, hidden=hidden, component=component)

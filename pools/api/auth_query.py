@@ -23,6 +23,8 @@ class FindingSerializer(serializers.Serializer[Finding]):
     works = serializers.BooleanField()
     fault = serializers.CharField()
 
+    example: dict[str, object] = {"database": "orders", "works": True, "fault": ""}
+
 
 class AuthQuerySerializer(serializers.Serializer[Any]):
     """The role that looks up inbound users (empty: none was set up), and whether that works in each database now."""
@@ -30,11 +32,15 @@ class AuthQuerySerializer(serializers.Serializer[Any]):
     role = serializers.CharField()
     databases = FindingSerializer(many=True)
 
+    example: dict[str, object] = {"role": "pooldeck_auth"}
+
 
 class NewAuthQuerySerializer(KnownFields):
     """The name of the role to create; the default is the existing role, or the usual name."""
 
     role = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
+
+    example: dict[str, object] = {"role": "pooldeck_auth"}
 
 
 class AuthQueryActions(GenericViewSet[Cluster]):

@@ -31,6 +31,15 @@ class HabitSerializer(serializers.Serializer[Finding]):
     sample = serializers.CharField(help_text=_("One such statement without its literals"))
     sources = serializers.ListField(child=serializers.CharField())
 
+    example: dict[str, object] = {
+        "habit": "SET",
+        "happens": "the setting stays with a server connection: later transactions of this client miss it",
+        "instead": "use SET LOCAL inside the transaction, or ALTER ROLE … SET for all sessions of the role",
+        "calls": 420,
+        "sample": "SET search_path = $1",
+        "sources": ["pg_stat_statements"],
+    }
+
 
 class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
     """The findings, the checks made, and those that could not be made."""
@@ -38,6 +47,11 @@ class ModeReportSerializer(serializers.Serializer[mode_linter.Report]):
     findings = HabitSerializer(many=True)
     looked = serializers.ListField(source="examined", child=serializers.CharField())
     limits = serializers.ListField(child=serializers.CharField())
+
+    example: dict[str, object] = {
+        "looked": ["pg_stat_statements of database orders"],
+        "limits": ["Statements that never ran are not seen."],
+    }
 
 
 class AdviceSerializer(serializers.Serializer[client_advice.Advice]):
@@ -47,6 +61,12 @@ class AdviceSerializer(serializers.Serializer[client_advice.Advice]):
     text = serializers.CharField()
     snippet = serializers.CharField(allow_blank=True)
     needed = serializers.BooleanField()
+
+    example: dict[str, object] = {
+        "client": "psycopg 3",
+        "text": "prepared statements survive: nothing has to change",
+        "snippet": "",
+    }
 
 
 class ClientsAdvice(TypedDict):
@@ -73,6 +93,11 @@ class ClientsSerializer(serializers.Serializer[ClientsAdvice]):
     general = serializers.ListField(child=serializers.CharField())
     clients = AdviceSerializer(many=True)
 
+    example: dict[str, object] = {
+        "keeps_prepared": True,
+        "general": ["Keep transactions short: a server connection is held until the transaction ends."],
+    }
+
 
 class LoginSerializer(serializers.Serializer[login_cost.Login]):
     """The cost of one login route in milliseconds."""
@@ -83,6 +108,15 @@ class LoginSerializer(serializers.Serializer[login_cost.Login]):
     pooler_cpu_ms = serializers.FloatField(allow_null=True, help_text=_("Null where its process can't be seen here"))
     tls_ms = serializers.FloatField(allow_null=True, help_text=_("A handshake by itself; null without TLS"))
     rest_ms = serializers.FloatField(help_text=_("The server and the network"))
+
+    example: dict[str, object] = {
+        "way": "through the pool",
+        "total_ms": 3.1,
+        "client_cpu_ms": 1.2,
+        "pooler_cpu_ms": 0.4,
+        "tls_ms": None,
+        "rest_ms": 1.5,
+    }
 
 
 class MeasuredLogins(TypedDict):
@@ -101,6 +135,11 @@ class LoginsSerializer(serializers.Serializer[MeasuredLogins]):
     )
     logins = LoginSerializer(many=True)
     remedies = serializers.ListField(child=serializers.CharField())
+
+    example: dict[str, object] = {
+        "client_auth": "scram-sha-256",
+        "remedies": ["Keep connections open in the application: each login costs 3.1 ms."],
+    }
 
 
 class ModeAdvice(GenericViewSet[Pool]):

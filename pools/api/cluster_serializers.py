@@ -11,6 +11,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import CLUSTER, SERVER
 from pools.api.fields import password_field
 from pools.clusters import topology
 from pools.inventory import budget
@@ -44,6 +45,17 @@ class NodeSerializer(serializers.ModelSerializer[ClusterNode]):
         ]
         read_only_fields = fields
 
+    example: dict[str, object] = {
+        "id": 7,
+        "host": "db2.example.org",
+        "port": 5432,
+        "role": "standby",
+        "state": "online",
+        "streaming": True,
+        "lag_bytes": 0,
+        "lag_s": 0.0,
+    }
+
 
 class Address(TypedDict):
     """The host and port on which a server listens."""
@@ -57,6 +69,8 @@ class AddressSerializer(serializers.Serializer[Address]):
 
     host = serializers.CharField()
     port = serializers.IntegerField()
+
+    example: dict[str, object] = SERVER
 
 
 class ShownStatus(TypedDict):
@@ -99,6 +113,19 @@ class ClusterStatusSerializer(serializers.Serializer[ShownStatus]):
     nodes = NodeSerializer(many=True)
     checked_at = serializers.DateTimeField(allow_null=True)
     error = serializers.CharField(allow_blank=True)
+
+    example: dict[str, object] = {
+        "state": "online",
+        "server_version": "17.6",
+        "max_connections": 100,
+        "reserved_connections": 3,
+        "available_connections": 94,
+        "allocated_connections": 10,
+        "experiment_connections": 0,
+        "unmanaged_connections": 20,
+        "used_connections": 22,
+        "primary": SERVER,
+    }
 
 
 def status_of(cluster: Cluster, given: budget.Budget) -> ShownStatus:
@@ -157,6 +184,23 @@ class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
         extra_kwargs: dict[str, object] = {
             "name": {"validators": []}
         }  # pools.inventory.clusters says which names are taken
+
+    example: dict[str, object] = {
+        "id": CLUSTER,
+        "version": 3,
+        "name": "orders",
+        **SERVER,
+        "admin_user": "pooldeck",
+        "admin_password": "ADMIN-PASSWORD",
+        "maintenance_database": "postgres",
+        "sslmode": "require",
+        "sslrootcert": "",
+        "memory_mb": 16384,
+        "vcpus": 4,
+        "disk_gb": 200,
+        "set_aside_connections": 3,
+        "protected": True,
+    }
 
     @cached_property
     def budgets(self) -> dict[UUID, budget.Budget]:

@@ -29,6 +29,8 @@ class PauseSerializer(KnownFields):
         default=HOLD_S, min_value=1, max_value=LONGEST_HOLD_S, help_text=_("Seconds until it is resumed automatically")
     )
 
+    example: dict[str, object] = {"deadline_s": 10, "hold_s": 300}
+
 
 class KillSerializer(KnownFields):
     """The name of the pool or entry as a confirmation, and how long new clients wait afterwards."""
@@ -38,6 +40,8 @@ class KillSerializer(KnownFields):
         default=0, min_value=0, max_value=LONGEST_HOLD_S, help_text=_("Seconds until it accepts clients again")
     )
 
+    example: dict[str, object] = {"confirm": "orders", "hold_s": 30}
+
 
 class OutcomeSerializer(serializers.Serializer[Outcome]):
     """The condition after the command."""
@@ -46,6 +50,11 @@ class OutcomeSerializer(serializers.Serializer[Outcome]):
     disabled = serializers.BooleanField(source="condition.disabled")
     paused_until = serializers.DateTimeField(allow_null=True, help_text=_("When it is resumed automatically"))
     detail = serializers.CharField()
+
+    example: dict[str, object] = {
+        "paused_until": None,
+        "detail": "Pool orders accepts new clients.",
+    }
 
 
 class ConsoleVerbs(GenericViewSet[Any]):

@@ -14,6 +14,7 @@ from rest_framework.viewsets import GenericViewSet
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
 from core.lib.query_params import is_set
+from pools.api.example_values import POOL
 from pools.api.filters import EXPERIMENTS
 from pools.models import Cluster, Pool
 from pools.provisioning import databases
@@ -33,6 +34,8 @@ class LeadingPoolSerializer(serializers.ModelSerializer[Pool]):
         fields = ["id", "name"]
         read_only_fields = fields
 
+    example: dict[str, object] = {"id": POOL, "name": "orders"}
+
 
 class DatabaseSerializer(serializers.Serializer[Database]):
     """A database as it is now."""
@@ -46,6 +49,17 @@ class DatabaseSerializer(serializers.Serializer[Database]):
     connections = serializers.IntegerField(help_text=_("Current ones, without the panel's own"))
     pools = LeadingPoolSerializer(many=True)
     made_for = serializers.CharField(help_text=_("The experiment that made it for itself; empty: none"))
+
+    example: dict[str, object] = {
+        "name": "orders",
+        "owner": "orders_app",
+        "size_bytes": 734003200,
+        "encoding": "UTF8",
+        "collation": "C.UTF-8",
+        "made_for": "",
+        "connection_limit": -1,
+        "connections": 8,
+    }
 
 
 class DatabaseChangeSerializer(KnownFields):

@@ -18,6 +18,7 @@ from pools.advice import client_limits, login_cost, mode_linter
 from pools.advice.client_advice import Situation
 from pools.api.client_advice import MODE, ClientsSerializer, LoginSerializer, ModeReportSerializer, advice_of
 from pools.api.console import ConsoleVerbs
+from pools.api.example_values import CLUSTER, POOLER
 from pools.api.filters import EntryFilter
 from pools.api.pool_serializers import ConnectionSerializer
 from pools.clusters import endpoints
@@ -32,6 +33,8 @@ class SourceSerializer(serializers.Serializer[LineSource]):
 
     file = serializers.CharField()
     line = serializers.IntegerField()
+
+    example: dict[str, object] = {"file": "/etc/pgbouncer/databases.ini", "line": 12}
 
 
 class EntrySerializer(serializers.ModelSerializer[Entry]):
@@ -78,6 +81,26 @@ class EntrySerializer(serializers.ModelSerializer[Entry]):
         ]
         read_only_fields = fields
 
+    example: dict[str, object] = {
+        "id": "6a1f0c3e-2b4d-4f58-9c7a-8e5d1b0f3a21",
+        "name": "reports",
+        "pool": None,
+        "host": "db1.example.org",
+        "port": 5432,
+        "database": "orders",
+        "user": "reports_app",
+        "size": 10,
+        "reserve": 2,
+        "max_connections": 0,
+        "most_connections": 12,
+        "connections": 4,
+        "paused_until": None,
+        "source": None,
+        "kept_because": "",
+        "pooler": POOLER,
+        "cluster": CLUSTER,
+    }
+
 
 class EntryLoginSerializer(KnownFields):
     """A login that the pooler lets in; `database` where the entry leads to whatever its clients name."""
@@ -95,6 +118,11 @@ class EntryLoginsSerializer(serializers.Serializer[dict[str, object]]):
     )
     logins = LoginSerializer(many=True)
     remedies = serializers.ListField(child=serializers.CharField())
+
+    example: dict[str, object] = {
+        "note": "",
+        "remedies": ["Keep connections open in the application: each login costs 3.1 ms."],
+    }
 
 
 class EntryActions(GenericViewSet[Pooler]):

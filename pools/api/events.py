@@ -10,6 +10,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ReadOnlyModelViewSet
 
 from core.accounts.permissions import person
+from pools.api.example_values import POOL
 from pools.models import Event, EventKind, Severity, SubjectType
 
 
@@ -37,6 +38,19 @@ class EventSerializer(serializers.ModelSerializer[Event]):
             "acknowledged_by",
         ]
         read_only_fields = fields
+
+    example: dict[str, object] = {
+        "id": "2c9e8d7f-6a5b-4c3d-8e2f-1a0b9c8d7e6f",
+        "subject_type": "pool",
+        "subject_id": POOL,
+        "subject_name": "orders",
+        "value": 12.0,
+        "message": "12 clients of pool orders wait for a server connection",
+        "opened_at": "2026-03-05T16:02:30Z",
+        "closed_at": None,
+        "acknowledged_at": None,
+        "acknowledged_by": "",
+    }
 
 
 class EventFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types

@@ -3,9 +3,9 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.rest.examples import Examples, Requests
-from pools.api.entry_examples import ENTRY
-from pools.api.example_values import CLUSTER, COMPONENTS, SERVER, STATES
-from pools.api.pooler_examples import POOLER
+from pools.api.entries import EntrySerializer
+from pools.api.example_values import CLUSTER, POOLER, SERVER
+from pools.api.insights import GroupSerializer
 
 CLUSTERS: Requests = {
     "clusters_create": [
@@ -111,7 +111,9 @@ POOLERS: Requests = {
             },
         )
     ],
-    "entries_kill_create": [(_("Drop its clients and servers"), {"confirm": ENTRY["name"], "hold_s": 30})],
+    "entries_kill_create": [
+        (_("Drop its clients and servers"), {"confirm": EntrySerializer.example["name"], "hold_s": 30})
+    ],
     "entries_logins_create": [
         (
             _("A login that the pooler lets in through the entry, used now and kept nowhere"),
@@ -195,13 +197,12 @@ SHOWN: dict[str, object] = {
 }
 
 EXAMPLES = Examples(
-    components=COMPONENTS,
     requests=CLUSTERS | POOLERS | HOSTS | POOLS | EVENTS_AND_SHELF,
     responses={"poolers_show_retrieve": SHOWN},
     changes={
         "clusters_insights_retrieve": {
-            "by_role": [{"name": "orders_app", "others": 0, "connections": 12, "states": STATES}],
-            "by_application": [{"name": "checkout", "others": 0, "connections": 12, "states": STATES}],
+            "by_role": [GroupSerializer.example | {"name": "orders_app"}],
+            "by_application": [GroupSerializer.example | {"name": "checkout"}],
         },
         "clusters_partial_update": {"version": 4, "memory_mb": 32768},
         "clusters_update": {"version": 4},

@@ -32,12 +32,16 @@ class FigureSerializer(serializers.Serializer[Figure]):
     avg = serializers.FloatField(allow_null=True)
     max = serializers.FloatField(allow_null=True)
 
+    example: dict[str, object] = {"avg": 4.2, "max": 9.0}
+
 
 class PointSerializer(serializers.Serializer[Point]):
     """One step: its beginning, how often the console was polled, and every figure."""
 
     at = serializers.DateTimeField(source="time")
     looks = serializers.IntegerField(source="snapshots")
+
+    example: dict[str, object] = {"at": "2026-03-05T16:11:00Z", "looks": 60}
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Add each figure by its name."""
@@ -57,6 +61,8 @@ class HistorySerializer(serializers.Serializer[History]):
     range = serializers.CharField(source="range.name")
     step_s = serializers.SerializerMethodField()
     points = PointSerializer(many=True)
+
+    example: dict[str, object] = {"range": "hour", "step_s": 60}
 
     def get_step_s(self, found: History) -> int:
         """Return the length of one step in seconds."""

@@ -31,6 +31,11 @@ class HostKeySerializer(serializers.Serializer[ShownKey]):
     type = serializers.CharField()
     fingerprint = serializers.CharField(help_text=_("As `ssh-keygen -lf` shows it"))
 
+    example: dict[str, object] = {
+        "type": "ssh-ed25519",
+        "fingerprint": "SHA256:+DiY3wvvV6TuJJhbpZisF/zLDA0zPMSvHdkr4UvCOqU",
+    }
+
 
 class InstalledProgramSerializer(serializers.Serializer[dict[str, str]]):
     """A program that is installed on a host."""
@@ -39,6 +44,8 @@ class InstalledProgramSerializer(serializers.Serializer[dict[str, str]]):
     version = serializers.CharField(allow_blank=True)
     fault = serializers.CharField(required=False, help_text=_("Why it does not work there (bwrap, by a trial)"))
 
+    example: dict[str, object] = {"path": "/usr/sbin/pgbouncer", "version": "PgBouncer 1.24.1", "fault": ""}
+
 
 class FoundProcessSerializer(serializers.Serializer[FoundProcess]):
     """A process of a pooler."""
@@ -46,6 +53,8 @@ class FoundProcessSerializer(serializers.Serializer[FoundProcess]):
     pid = serializers.IntegerField()
     user = serializers.CharField()
     main_file = serializers.CharField(allow_blank=True)
+
+    example: dict[str, object] = {"pid": 812, "user": "postgres", "main_file": "/etc/pgbouncer/pgbouncer.ini"}
 
 
 class FoundPoolerSerializer(serializers.Serializer[FoundPooler]):
@@ -67,6 +76,18 @@ class FoundPoolerSerializer(serializers.Serializer[FoundPooler]):
     version = serializers.CharField(allow_blank=True)
     unit = serializers.CharField(allow_blank=True, help_text=_("Of systemd"))
 
+    example: dict[str, object] = {
+        "kind": "pgbouncer",
+        "main_file": "/etc/pgbouncer/pgbouncer.ini",
+        "ports": [6432],
+        "addresses": ["127.0.0.1"],
+        "socket_folders": ["/var/run/postgresql"],
+        "control_sockets": [],
+        "processes": [FoundProcessSerializer.example],
+        "version": "PgBouncer 1.24.1",
+        "unit": "pgbouncer.service",
+    }
+
 
 class FoundPoolersSerializer(serializers.Serializer[dict[str, list[FoundPooler]]]):
     """The poolers that run on a host."""
@@ -78,6 +99,8 @@ class ConfirmedKeySerializer(KnownFields):
     """The fingerprint that a person compared on the host itself."""
 
     fingerprint = serializers.CharField(max_length=200)
+
+    example: dict[str, object] = {"fingerprint": HostKeySerializer.example["fingerprint"]}
 
 
 class HostSerializer(KnownFields, serializers.ModelSerializer[Host]):
@@ -115,6 +138,28 @@ class HostSerializer(KnownFields, serializers.ModelSerializer[Host]):
         ]
         read_only_fields = ["public_key", "state", "error", "discovered_at", "checked_at"]
         extra_kwargs: dict[str, object] = {"name": {"validators": []}}  # pools.inventory.hosts refuses taken names
+
+    example: dict[str, object] = {
+        "id": "6a1d9c3e-2f4b-4e57-9b80-1c2d3e4f5a60",
+        "version": 2,
+        "name": "db-1",
+        "address": "db1.example.org",
+        "port": 22,
+        "user": "postgres",
+        "jump": None,
+        "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKl0…",
+        "authorized_keys_line": (
+            'restrict,port-forwarding,permitopen="localhost:6432",permitopen="127.0.0.1:6432",permitopen="[::1]:6432",'
+            'permitopen="[/var/run/postgresql/.s.PGSQL.6432]:*" '
+            "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKl0… pooldeck-6a1d9c3e-2f4b-4e57-9b80-1c2d3e4f5a60"
+        ),
+        "host_key": HostKeySerializer.example,
+        "offered_host_key": None,
+        "state": "online",
+        "error": "",
+        "programs": {"pgbouncer": {"path": "/usr/sbin/pgbouncer", "version": "PgBouncer 1.24.1"}},
+        "found": [FoundPoolerSerializer.example],
+    }
 
     def get_authorized_keys_line(self, host: Host) -> str:
         """Return the line that lets the panel in, for ~/.ssh/authorized_keys of the account."""

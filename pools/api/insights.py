@@ -27,6 +27,8 @@ class StateTotalSerializer(serializers.Serializer[StateTotal]):
     connections = serializers.IntegerField()
     longest_s = serializers.FloatField(allow_null=True, help_text=_("Seconds since the longest entered it"))
 
+    example: dict[str, object] = {"state": "idle", "connections": 9, "longest_s": 41.7}
+
 
 class GroupSerializer(serializers.Serializer[Bar]):
     """The connections of one database, role or application; the last one may sum up several `others`."""
@@ -35,6 +37,8 @@ class GroupSerializer(serializers.Serializer[Bar]):
     others = serializers.IntegerField(help_text=_("How many other names it sums up; 0: only the one named"))
     connections = serializers.IntegerField()
     states = serializers.SerializerMethodField()
+
+    example: dict[str, object] = {"name": "orders", "others": 0, "connections": 12, "states": {"active": 3, "idle": 9}}
 
     def get_states(self, bar: Bar) -> dict[str, int]:
         """Map each state to its connections."""
@@ -57,6 +61,21 @@ class TransactionSerializer(serializers.Serializer[Transaction]):
     query = serializers.CharField(allow_blank=True, help_text=_("With `$n` for literals, as in pg_stat_statements"))
     text = serializers.SerializerMethodField()
 
+    example: dict[str, object] = {
+        "pid": 41772,
+        "database": "orders",
+        "role": "orders_app",
+        "application": "checkout",
+        "client": "10.20.0.14",
+        "state": "idle in transaction",
+        "transaction_s": 2.4,
+        "in_state_s": 1.9,
+        "wait_event_type": "Client",
+        "wait_event": "ClientRead",
+        "query": "UPDATE orders SET state = $1 WHERE id = $2",
+        "text": None,
+    }
+
     def get_text(self, transaction: Transaction) -> str | None:
         """Return the query with its literals to the scope `admin`, else null."""
         return transaction["text"] if self.context["is_admin"] else None
@@ -68,6 +87,8 @@ class WaitSerializer(serializers.Serializer[Wait]):
     type = serializers.CharField(allow_blank=True)
     event = serializers.CharField(allow_blank=True)
     sessions = serializers.IntegerField()
+
+    example: dict[str, object] = {"type": "Client", "event": "ClientRead", "sessions": 1}
 
 
 class IdleMemorySerializer(serializers.Serializer[IdleMemory]):
@@ -81,6 +102,15 @@ class IdleMemorySerializer(serializers.Serializer[IdleMemory]):
     total_low_bytes = serializers.IntegerField(source="total.low")
     total_high_bytes = serializers.IntegerField(source="total.high")
 
+    example: dict[str, object] = {
+        "connections": 9,
+        "basis": "published figures of a backend",
+        "each_low_bytes": 1500000,
+        "each_high_bytes": 14500000,
+        "total_low_bytes": 13500000,
+        "total_high_bytes": 130500000,
+    }
+
     def get_measured(self, idle: IdleMemory) -> bool:
         """Return False where the figures are estimates."""
         return idle.measured is not None
@@ -93,6 +123,8 @@ class TermSerializer(serializers.Serializer[Term]):
     how = serializers.CharField()
     bytes = serializers.IntegerField(source="size")
 
+    example: dict[str, object] = {"name": "shared_buffers", "how": "as set", "bytes": 4294967296}
+
 
 class ChangeSerializer(serializers.Serializer[Change]):
     """A setting that would satisfy the rule."""
@@ -102,6 +134,13 @@ class ChangeSerializer(serializers.Serializer[Change]):
     proposed = serializers.CharField()
     needs_restart = serializers.BooleanField()
     why = serializers.CharField()
+
+    example: dict[str, object] = {
+        "setting": "work_mem",
+        "now": "64MB",
+        "proposed": "32MB",
+        "why": "max_connections × work_mem alone would take 6.4 GB",
+    }
 
 
 class MemorySerializer(serializers.Serializer[MemoryBudget]):
@@ -117,6 +156,16 @@ class MemorySerializer(serializers.Serializer[MemoryBudget]):
         source="shared_share", allow_null=True, help_text=_("0.25 to 0.4 is usual")
     )
     changes = ChangeSerializer(many=True)
+
+    example: dict[str, object] = {
+        "memory_bytes": 17179869184,
+        "memory_source": "as registered",
+        "total_bytes": 11811160064,
+        "over_by_bytes": -5368709120,
+        "fits": True,
+        "shared_buffers_share": 0.25,
+        "changes": [],
+    }
 
 
 class OwnSettingSerializer(serializers.Serializer[OwnSetting]):
@@ -143,6 +192,13 @@ class InsightsSerializer(serializers.Serializer[Insights]):
     idle_memory = IdleMemorySerializer(source="idle")
     memory = MemorySerializer()
     own_settings = OwnSettingSerializer(many=True)
+
+    example: dict[str, object] = {
+        "taken_at": "2026-03-05T16:12:00Z",
+        "sees_all": True,
+        "connections": 12,
+        "own_settings": [{"database": None, "role": "reports", "setting": "work_mem=128MB"}],
+    }
 
     @extend_schema_field(AddressSerializer())
     def get_server(self, snapshot: Insights) -> Address:

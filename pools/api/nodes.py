@@ -26,6 +26,8 @@ class NewNodeSerializer(KnownFields):
     port = serializers.IntegerField(default=5432)
     admin_password = password_field(_("The cluster's own, again: a stored one is never sent to a new address"))
 
+    example: dict[str, object] = {"host": "db2.example.org", "port": 5432, "admin_password": "ADMIN-PASSWORD"}
+
 
 class NodeActions(GenericViewSet[Cluster]):
     """Actions of a cluster on its nodes."""

@@ -10,6 +10,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import POOLER
 from pools.api.fields import password_field
 from pools.inventory import pasted_poolers
 from pools.inventory.pasted_poolers import Outcome
@@ -45,6 +46,15 @@ class WatchedLineSerializer(serializers.Serializer[Outcome]):
         source="elsewhere", help_text=_("Entries whose server is not a registered cluster")
     )
     error = serializers.CharField(allow_blank=True)
+
+    example: dict[str, object] = {
+        "text": "pgbouncer1.example.org",
+        "name": "pgbouncer1.example.org",
+        "server_version": "PgBouncer 1.24.1",
+        "entries": 5,
+        "error": "",
+        "pooler": POOLER,
+    }
 
 
 class WatchedSerializer(serializers.Serializer[dict[str, list[Outcome]]]):

@@ -13,6 +13,7 @@ from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import POOL
 from pools.inventory import pool_access
 from pools.inventory.pool_access import OpenPool
 from pools.models import Pool, Pooler
@@ -30,6 +31,14 @@ class OpenPoolSerializer(serializers.Serializer[OpenPool]):
     )
     connected = serializers.ListField(child=serializers.CharField(), help_text=_("Those of them in it now"))
 
+    example: dict[str, object] = {
+        "pool": POOL,
+        "name": "orders",
+        "user": "orders_app",
+        "refused": ["orders_batch", "reporting"],
+        "connected": ["reporting"],
+    }
+
 
 class PoolAccess(TypedDict):
     """The open pools of a pooler, and why rules are not in use there."""
@@ -44,17 +53,23 @@ class PoolAccessSerializer(serializers.Serializer[PoolAccess]):
     open_pools = OpenPoolSerializer(many=True)
     obstacle = serializers.CharField(allow_blank=True)
 
+    example: dict[str, object] = {"obstacle": ""}
+
 
 class RestrictPoolsSerializer(KnownFields):
     """The pooler's name confirms that the users of the list are to be refused."""
 
     confirm = serializers.CharField(required=False, allow_blank=True, default="")
 
+    example: dict[str, object] = {"confirm": "pgbouncer-1"}
+
 
 class RestrictedSerializer(serializers.Serializer[dict[str, list[UUID]]]):
     """The pools that let in only their own user from the next apply on."""
 
     pools = serializers.ListField(child=serializers.UUIDField())
+
+    example: dict[str, object] = {"pools": [POOL]}
 
 
 class AccessActions(GenericViewSet[Pooler]):

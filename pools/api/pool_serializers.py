@@ -9,6 +9,7 @@ from rest_framework import serializers
 
 from core.lib.known_fields import KnownFields
 from pools import connection_strings
+from pools.api.example_values import CLUSTER, POOL, POOLER
 from pools.api.fields import password_field
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
@@ -29,6 +30,14 @@ class EndpointSerializer(serializers.Serializer[Endpoint]):
     database = serializers.CharField()
     user = serializers.CharField()
     uri = serializers.SerializerMethodField()
+
+    example: dict[str, object] = {
+        "host": "pgbouncer1.example.org",
+        "port": 6432,
+        "database": "orders",
+        "user": "orders_app",
+        "uri": "postgresql://orders_app@pgbouncer1.example.org:6432/orders",
+    }
 
     def get_uri(self, endpoint: Endpoint) -> str:
         """Return the URI without a password."""
@@ -104,6 +113,29 @@ class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
         }
         validators: list[Any] = []  # pools.inventory.pools says which names are taken
 
+    example: dict[str, object] = {
+        "id": POOL,
+        "version": 2,
+        "name": "orders",
+        "pooler": POOLER,
+        "cluster": CLUSTER,
+        "through": None,
+        "database": "orders",
+        "user": "orders_app",
+        "user_password": "ROLE-PASSWORD",
+        "allowed_users": ["orders_batch"],
+        "mode": "transaction",
+        "size": 10,
+        "most_connections": 10,
+        "over_budget_confirm": "",
+        "over_budget_by": "",
+        "made_for": "",
+        "settings": {"min_pool_size": 2},
+        "state": "applied",
+        "state_reason": "",
+        "paused_until": None,
+    }
+
     def get_most_connections(self, pool: Pool) -> int | None:
         """Return the connections that the pool takes of the budget, its reserve included."""
         return budget.most_connections(pool)
@@ -119,6 +151,8 @@ class ConnectionSerializer(serializers.Serializer[dict[str, str]]):
     """An endpoint in the syntax of one client: `{as, text}`."""
 
     text = serializers.CharField()
+
+    example: dict[str, object] = {"as": "uri", "text": "postgresql://orders_app@pgbouncer1.example.org:6432/orders"}
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         """Add `as`, which is a keyword of Python and can't be declared above."""

@@ -21,6 +21,7 @@ from core.accounts.models import ApiToken
 from core.accounts.permissions import person
 from core.accounts.serializers import NewTokenSerializer, TokenSerializer
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import DATABASES_INI
 from pools.api.pooler_serializers import PoolerSerializer
 from pools.deployment import wanted_files
 from pools.deployment.wanted_files import WantedFiles
@@ -44,6 +45,8 @@ class WantedFileSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     content = serializers.CharField(allow_blank=True)
 
+    example: dict[str, object] = {"name": "pooldeck.ini", "content": DATABASES_INI}
+
 
 class WantedFilesSerializer(serializers.Serializer[Any]):
     """All files of a pooler; `X-Pooldeck-Revision` is the number of their revision."""
@@ -66,6 +69,14 @@ class FetcherSerializer(serializers.Serializer[Any]):
         allow_null=True, help_text=_("The last request, to the minute; 304 is an answer too")
     )
 
+    example: dict[str, object] = {
+        "token_name": "db-1",
+        "state": "verified",
+        "revision": 12,
+        "fetched_at": "2026-03-05T16:12:04Z",
+        "asked_at": "2026-03-05T16:30:00Z",
+    }
+
 
 class GivenFileSerializer(serializers.Serializer[Any]):
     """A given file without its content, which is never returned."""
@@ -81,17 +92,31 @@ class GivenFileSerializer(serializers.Serializer[Any]):
     author = serializers.CharField(allow_null=True)
     updated_at = serializers.DateTimeField()
 
+    example: dict[str, object] = {
+        "setting": "client_tls_cert_file",
+        "subject": "CN=pgbouncer1.example.org",
+        "issuer": "CN=Example Internal CA",
+        "expires_at": "2027-03-02T00:00:00Z",
+        "fingerprint": "3f:9a:…:c4",
+        "warning": "",
+        "author": "admin",
+    }
+
 
 class ContentSerializer(KnownFields):
     """The text of a file, write-only."""
 
     content = serializers.CharField(trim_whitespace=False, write_only=True)
 
+    example: dict[str, object] = {"content": "hostssl all all 10.20.0.0/16 scram-sha-256\n"}
+
 
 class ContentsSerializer(KnownFields):
     """Several files at once, by setting, such as a certificate and its key."""
 
     files = serializers.DictField(child=serializers.CharField(trim_whitespace=False), write_only=True)
+
+    example: dict[str, object] = {"files": {"auth_hba_file": ContentSerializer.example["content"]}}
 
 
 class AskedTokenSerializer(KnownFields):

@@ -31,11 +31,25 @@ class PoolerNodeSerializer(serializers.Serializer[Node]):
     delay = serializers.CharField(allow_blank=True)
     changed_at = serializers.CharField(allow_blank=True)
 
+    example: dict[str, object] = {
+        "host": "db2.example.org",
+        "port": 5432,
+        "status": "up",
+        "server_status": "up",
+        "role": "standby",
+        "weight": "50%",
+        "reads": "10423",
+        "delay": "0",
+        "changed_at": "2026-03-05 15:58:03",
+    }
+
 
 class AskedNodeSerializer(KnownFields):
     """The backend to attach or detach."""
 
     number = serializers.IntegerField(min_value=0, max_value=127)
+
+    example: dict[str, object] = {"number": 1}
 
 
 class NodeActions(GenericViewSet[Pooler]):

@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import POOLER
 from pools.api.fields import password_field
 from pools.inventory import settlement
 from pools.models import Management, Pooler, ProcessRow, ProcessState, WaitingSetting
@@ -35,6 +36,8 @@ class WaitingSettingSerializer(serializers.Serializer[WaitingSetting]):
     live = serializers.CharField(allow_blank=True)
     wanted = serializers.CharField(allow_blank=True)
 
+    example: dict[str, object] = {"name": "listen_port", "live": "6432", "wanted": "6543"}
+
 
 class AdvisorySerializer(serializers.Serializer[Advisory]):
     """A published vulnerability of a release."""
@@ -44,6 +47,14 @@ class AdvisorySerializer(serializers.Serializer[Advisory]):
     only_if = serializers.CharField(allow_blank=True)
     fixed_in = serializers.CharField()
     packages = serializers.ListField(child=serializers.CharField(), help_text=_("Older packages that have the fix"))
+
+    example: dict[str, object] = {
+        "cve": "CVE-2025-12819",
+        "summary": "a client can set search_path in its startup parameters",
+        "only_if": "if track_extra_parameters includes search_path",
+        "fixed_in": "1.25.1",
+        "packages": ["1.18.0-1+deb12u1"],
+    }
 
 
 class ProcessSerializer(serializers.Serializer[ProcessRow]):
@@ -58,6 +69,16 @@ class ProcessSerializer(serializers.Serializer[ProcessRow]):
     )
     version = serializers.CharField(allow_blank=True)
     state = serializers.ChoiceField(ProcessState.choices, help_text=OF_PROCESS_STATE)
+
+    example: dict[str, object] = {
+        "name": "pgbouncer.ini",
+        "main_file": "/etc/pgbouncer/pgbouncer.ini",
+        "pid": 812,
+        "socket": "/run/pgbouncer",
+        "peer_id": None,
+        "version": "PgBouncer 1.24.1",
+        "state": "online",
+    }
 
 
 class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
@@ -133,6 +154,38 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "name": {"validators": []}
         }  # pools.inventory.poolers says which names are taken
 
+    example: dict[str, object] = {
+        "id": POOLER,
+        "version": 3,
+        "name": "pgbouncer-1",
+        "host": "pgbouncer1.example.org",
+        "port": 6432,
+        "pcp_port": None,
+        "admin_user": "pooldeck",
+        "admin_password": "CONSOLE-PASSWORD",
+        "management": "managed",
+        "config_dir": "/etc/pgbouncer",
+        "config_file": "/etc/pgbouncer/pgbouncer.ini",
+        "ssh_host": None,
+        "client_host": "pool.example.org",
+        "client_port": 5432,
+        "stats_address": "",
+        "commands_refused": "",
+        "generator": "local",
+        "settings": {"max_client_conn": 500},
+        "user_settings": {"reports": {"pool_mode": "session"}},
+        "settings_state": "applied",
+        "settings_reason": "",
+        "needs_restart": [],
+        "children_behind": 0,
+        "processes_note": "",
+        "processes_awaited": "",
+        "state": "online",
+        "server_version": "1.25.1",
+        "files_looked_at": "2026-03-05T16:12:30Z",
+        "advisories": [],
+    }
+
     def to_representation(self, instance: Pooler) -> dict[str, object]:
         """Return the usual path of the main file where none was given."""
         representation = super().to_representation(instance)
@@ -173,3 +226,5 @@ class AskedSerializer(PoolerSerializer):
 
     class Meta(PoolerSerializer.Meta):
         fields = [*PoolerSerializer.Meta.fields, "detail"]
+
+    example: dict[str, object] = {**PoolerSerializer.example, "detail": ""}

@@ -82,6 +82,21 @@ class SettingSerializer(serializers.Serializer[SettingRow]):
     value = serializers.JSONField(allow_null=True, help_text=_("What the panel sets; null: nothing, so the default"))
     live = serializers.CharField(allow_null=True, allow_blank=True)
 
+    example: dict[str, object] = {
+        "name": "max_client_conn",
+        "group": "Pools and clients",
+        "label": "max_client_conn",
+        "help": "PgBouncer accepts at most this many client connections (default 100), and refuses further ones.",
+        "manual_url": "https://www.pgbouncer.org/config.html#max_client_conn",
+        "default": "100",
+        "unit": "",
+        "maximum": None,
+        "choices": [],
+        "only_shown": "",
+        "value": "500",
+        "live": "500",
+    }
+
 
 class SettingsActions(GenericViewSet[Pooler]):
     """`settings/` of a pooler: all of its release with default, stored and live value, and their change."""

@@ -3,6 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
 
+from pools.api.example_values import DATABASES_INI
 from pools.deployment.live_files import LiveFiles, ShownFile
 from pools.models import Revision, Step
 
@@ -12,6 +13,8 @@ class FileSerializer(serializers.Serializer[ShownFile]):
 
     name = serializers.CharField()
     content = serializers.CharField(allow_blank=True)
+
+    example: dict[str, object] = {"name": "pgbouncer.ini", "content": DATABASES_INI}
 
 
 class ConfigSerializer(serializers.Serializer[LiveFiles]):
@@ -31,6 +34,13 @@ class ConfigSerializer(serializers.Serializer[LiveFiles]):
     )
     looked_at = serializers.DateTimeField(required=False, help_text=_("When its worker last inspected them"))
 
+    example: dict[str, object] = {
+        "state": "in sync",
+        "revision": 12,
+        "generator": "local",
+        "looked_at": "2026-03-05T16:12:30Z",
+    }
+
 
 class StepSerializer(serializers.Serializer[Step]):
     """A step of an apply."""
@@ -38,6 +48,8 @@ class StepSerializer(serializers.Serializer[Step]):
     at = serializers.DateTimeField()
     step = serializers.CharField()
     detail = serializers.CharField(allow_blank=True)
+
+    example: dict[str, object] = {"at": "2026-03-05T16:12:46Z", "step": "reloaded", "detail": ""}
 
 
 class RevisionSerializer(serializers.ModelSerializer[Revision]):
@@ -50,3 +62,14 @@ class RevisionSerializer(serializers.ModelSerializer[Revision]):
         model = Revision
         fields = ["id", "number", "state", "reason", "cause", "summary", "steps", "author", "created_at", "finished_at"]
         read_only_fields = fields
+
+    example: dict[str, object] = {
+        "id": "7e6f5d4c-3b2a-4190-8f7e-6d5c4b3a2f10",
+        "number": 12,
+        "state": "applied",
+        "reason": "",
+        "cause": "admin changed pool orders",
+        "summary": "orders: size 8 → 10",
+        "author": "admin",
+        "finished_at": "2026-03-05T16:12:47Z",
+    }

@@ -29,6 +29,12 @@ class DiffSerializer(serializers.Serializer[Any]):
     removed = serializers.IntegerField()
     text = serializers.CharField()
 
+    example: dict[str, object] = {
+        "name": "pgbouncer.ini",
+        "change": "changed",
+        "text": "-orders = host=db1.example.org pool_size=8\n+orders = host=db1.example.org pool_size=10\n",
+    }
+
 
 class RevisionDetailSerializer(RevisionSerializer):
     """A revision with its files, secrets masked, and their differences from those of `against`."""
@@ -41,6 +47,11 @@ class RevisionDetailSerializer(RevisionSerializer):
     class Meta(RevisionSerializer.Meta):
         fields = [*RevisionSerializer.Meta.fields, "wishes", "against", "files", "diff"]
         read_only_fields = fields
+
+    example: dict[str, object] = RevisionSerializer.example | {
+        "wishes": {"orders": {"mode": "transaction", "size": 10}},
+        "against": 11,
+    }
 
 
 class AskedRollbackSerializer(KnownFields):

@@ -50,6 +50,17 @@ class RoleSerializer(serializers.Serializer[Role]):
     pools = LeadingPoolSerializer(many=True)
     made_for = serializers.CharField(help_text=_("The experiment that made it for itself; empty: none"))
 
+    example: dict[str, object] = {
+        "name": "orders_app",
+        "can_login": True,
+        "connection_limit": -1,
+        "valid_until": None,
+        "member_of": ["readers"],
+        "made_for": "",
+        "connections": 8,
+        "owns": [{"database": "orders", "kind": "object", "count": 14}],
+    }
+
 
 class RoleChangeSerializer(KnownFields):
     """The fields of a role that can be changed."""
@@ -75,6 +86,8 @@ class PasswordSerializer(serializers.Serializer[Any]):
     name = serializers.CharField()
     password = serializers.CharField()
 
+    example: dict[str, object] = {"name": "orders_app", "password": "SHOWN-ONCE"}
+
 
 class MadeRoleSerializer(RoleSerializer):
     """A new role."""
@@ -82,6 +95,13 @@ class MadeRoleSerializer(RoleSerializer):
     password = serializers.CharField(
         allow_blank=True, help_text=_("Returned only once; empty for a role that can't log in")
     )
+
+    example: dict[str, object] = RoleSerializer.example | {
+        "connections": 0,
+        "owns": [],
+        "pools": [],
+        "password": "SHOWN-ONCE",
+    }
 
 
 class RoleActions(GenericViewSet[Cluster]):

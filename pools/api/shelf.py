@@ -10,6 +10,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
+from pools.api.example_values import CLUSTER, POOLER
 from pools.inventory import shelf
 from pools.models import ShelfEntry
 from pools.provisioning import shelf_return
@@ -25,6 +26,18 @@ class ShelfEntrySerializer(KnownFields, serializers.ModelSerializer[ShelfEntry])
         fields = ["cluster", "name", "size", "region", "pooler", "drop_on_return", "claimed_at", "claimed_by", "tags"]
         read_only_fields = ["name", "claimed_at", "tags"]
         extra_kwargs: dict[str, object] = {"cluster": {"validators": []}}  # pools.inventory.shelf says which are taken
+
+    example: dict[str, object] = {
+        "cluster": CLUSTER,
+        "name": "",
+        "size": "db-s-2vcpu-4gb",
+        "region": "fra1",
+        "pooler": POOLER,
+        "drop_on_return": True,
+        "claimed_at": None,
+        "claimed_by": None,
+        "tags": [],
+    }
 
     def validate(self, given: dict[str, object]) -> dict[str, object]:
         """Refuse another cluster for an existing entry."""

@@ -15,6 +15,7 @@ from core.accounts.permissions import person
 from core.lib import wait_param
 from core.lib.known_fields import KnownFields
 from core.lib.wait_param import WAIT
+from pools.api.example_values import CLUSTER
 from pools.api.pooler_serializers import AskedSerializer
 from pools.config_files.deliveries import DELIVERIES
 from pools.deployment import take_overs
@@ -52,12 +53,16 @@ class PlaceSerializer(serializers.Serializer[Any]):
     file = serializers.CharField()
     line = serializers.IntegerField()
 
+    example: dict[str, object] = {"file": "/etc/pgbouncer/databases.ini", "line": 12}
+
 
 class TriedLoginSerializer(serializers.Serializer[Any]):
     """The login that was tried through an entry; `role` is empty where no password is known."""
 
     role = serializers.CharField()
     error = serializers.CharField(help_text=_("Why no login got through the entry; empty where one did"))
+
+    example: dict[str, object] = {"role": "reports_app", "error": ""}
 
 
 class EntryClusterSerializer(serializers.Serializer[Any]):
@@ -66,12 +71,16 @@ class EntryClusterSerializer(serializers.Serializer[Any]):
     id = serializers.UUIDField()
     name = serializers.CharField()
 
+    example: dict[str, object] = {"id": CLUSTER, "name": "orders"}
+
 
 class UnregisteredServerSerializer(serializers.Serializer[Any]):
     """The address of a server that no cluster is registered for."""
 
     host = serializers.CharField()
     port = serializers.IntegerField()
+
+    example: dict[str, object] = {"host": "db2.example.org", "port": 5432}
 
 
 class ProposedPoolSerializer(serializers.Serializer[Any]):
@@ -82,6 +91,14 @@ class ProposedPoolSerializer(serializers.Serializer[Any]):
     mode = serializers.CharField()
     size = serializers.IntegerField()
     settings = serializers.DictField()
+
+    example: dict[str, object] = {
+        "database": "orders",
+        "user": "reports_app",
+        "mode": "session",
+        "size": 10,
+        "settings": {},
+    }
 
 
 class ProposedEntrySerializer(serializers.Serializer[Any]):
@@ -96,6 +113,8 @@ class ProposedEntrySerializer(serializers.Serializer[Any]):
     pool = ProposedPoolSerializer(allow_null=True)
     register = UnregisteredServerSerializer(allow_null=True)
 
+    example: dict[str, object] = {"name": "reports", "becomes": "pool", "because": "", "register": None}
+
 
 class ReadFileSerializer(serializers.Serializer[Any]):
     """A file that the pooler reads, with its digest."""
@@ -104,12 +123,27 @@ class ReadFileSerializer(serializers.Serializer[Any]):
     role = serializers.CharField()
     sha256 = serializers.CharField()
 
+    example: dict[str, object] = {
+        "path": "/etc/pgbouncer/pgbouncer.ini",
+        "role": "main",
+        "sha256": "20ac68ede74ab427133be99d1d7f16e3233c1bf3ae5242e482df8db35b436968",
+    }
+
 
 class FileChangeSerializer(serializers.Serializer[Any]):
     """What a take-over would change in one file."""
 
     file = serializers.CharField()
     diff = serializers.CharField(help_text=_("As diff -u writes it, secrets masked"))
+
+    example: dict[str, object] = {
+        "file": "/etc/pgbouncer/databases.ini",
+        "diff": (
+            "@@ -12 +12 @@\n"
+            "-reports = host=db1.example.org dbname=orders user=reports_app\n"
+            "+; taken over by Pooldeck: reports = host=db1.example.org dbname=orders user=reports_app\n"
+        ),
+    }
 
 
 class TakeOverPreviewSerializer(serializers.Serializer[Any]):
@@ -120,6 +154,8 @@ class TakeOverPreviewSerializer(serializers.Serializer[Any]):
     changes = FileChangeSerializer(many=True)
     blockers = serializers.ListField(child=serializers.CharField())
     notes = serializers.ListField(child=serializers.CharField(), help_text=_("What has to be known before"))
+
+    example: dict[str, object] = {"blockers": [], "notes": []}
 
 
 class TakeOverActions(GenericViewSet[Pooler]):

@@ -45,6 +45,8 @@ class RuleSerializer(serializers.Serializer[Rule]):
     closes_at = serializers.FloatField()
     for_s = serializers.IntegerField()
 
+    example: dict[str, object] = {"opens_at": 5.0, "closes_at": 1.0, "for_s": 30}
+
 
 class BoundSerializer(KnownFields):
     """One kind of event: it opens when `measures` was at least `opens_at` for `for_s`, and closes below `closes_at`."""
@@ -62,6 +64,18 @@ class BoundSerializer(KnownFields):
     closes_at = serializers.FloatField(source="rule.closes_at", max_value=MOST)
     for_s = serializers.IntegerField(source="rule.for_s", min_value=0, max_value=thresholds.MOST_S)
     usual = RuleSerializer(source="watch.rule", read_only=True)
+
+    example: dict[str, object] = {
+        "kind": "waiting",
+        "title": "clients waiting for a connection",
+        "measures": "clients of a pool that wait",
+        "unit": "clients",
+        "has_bounds": True,
+        "enabled": True,
+        "opens_at": 10.0,
+        "closes_at": 2.0,
+        "for_s": 60,
+    }
 
     def validate(self, given: ChangedBound) -> ChangedBound:
         """Refuse thresholds of an event that has none."""

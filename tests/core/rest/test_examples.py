@@ -8,14 +8,17 @@ import pytest
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Model
+from drf_spectacular.generators import SchemaGenerator
+from drf_spectacular.plumbing import ResolvedComponent
+from rest_framework import serializers
 from rest_framework.test import APIClient
 
 from benchmarks.api import example_values as of_benchmarks
 from benchmarks.models import Ceiling, ExternalEndpoint, Run, Script, SettingsProfile
-from core.rest.examples import FORMATS, add_examples
-from pools.api import entry_examples
+from core.rest.examples import FORMATS, add_examples, of_serializers
 from pools.api import example_values as of_pools
-from pools.api.host_examples import HOST
+from pools.api.entries import EntrySerializer
+from pools.api.hosts import HostSerializer
 from pools.models import Cluster, Entry, Host, Pool, Pooler, Revision, ShelfEntry
 from tests import openapi
 from tests.benchmarks.experiments.records import an_experiment
@@ -31,8 +34,8 @@ RECORDS: dict[str, tuple[type[Model], str]] = {
     "clusters": (Cluster, of_pools.CLUSTER),
     "poolers": (Pooler, of_pools.POOLER),
     "pools": (Pool, of_pools.POOL),
-    "entries": (Entry, entry_examples.ENTRY["id"]),
-    "hosts": (Host, HOST["id"]),
+    "entries": (Entry, EntrySerializer.example["id"]),
+    "hosts": (Host, HostSerializer.example["id"]),
     "runs": (Run, of_benchmarks.RUN),
     "scripts": (Script, of_benchmarks.SCRIPT),
     "settings-profiles": (SettingsProfile, of_benchmarks.PROFILE),
@@ -98,7 +101,7 @@ def test_no_example_shows_a_field_without_a_value_of_its_own():
     shown = [(name, one) for *_where, name, content in requests() for one in bodies(content)]
     shown += [(name, one) for name, content in answers() for one in bodies(content)]
     unnamed = {(name, field) for name, body in shown for field, value in leaves(body) if value == "string"}
-    assert unnamed == set(), "name a value in the API_EXAMPLES of its room"
+    assert unnamed == set(), "give its serializer's `example` a value"
 
 
 def test_passwords_are_placeholders():
@@ -130,13 +133,13 @@ def records() -> APIClient:
     spec = {"database": "orders", "user": "orders_app", "version": 2, "state": "applied"}
     pool = a_pool(pk=of_pools.POOL, name="orders", pooler=pooler, cluster=cluster, **spec)
     an_entry(
-        pk=entry_examples.ENTRY["id"],
-        name=entry_examples.ENTRY["name"],
+        pk=EntrySerializer.example["id"],
+        name=EntrySerializer.example["name"],
         pooler=a_pooler(config_dir="", port=1),
         cluster=cluster,
     )
     offered = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
-    a_host(pk=HOST["id"], version=2, offered_host_key=offered)
+    a_host(pk=HostSerializer.example["id"], version=2, offered_host_key=offered)
     a_host("load-1", pk=of_benchmarks.LOAD_HOST, state="online", programs={"pgbench": {"version": "17.6"}})
     a_finished_run(pk=of_benchmarks.RUN, pool=pool, cluster=cluster)
     an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
@@ -202,16 +205,48 @@ TOY = {
 }
 
 
-def test_examples_are_made_of_the_schema_where_none_is_written(settings: Any):
-    settings.API_EXAMPLES = []
+class PartSerializer(serializers.Serializer[Any]):
+    """A part of a toy, and what is written down of it."""
+
+    example: dict[str, object] = {"size": 2.5}
+
+
+def described_toys(generator: SchemaGenerator) -> dict[str, Any]:
+    """The operation that makes a toy, with its examples."""
     content = {"application/json": {"schema": {"$ref": "#/components/schemas/Toy"}}}
-    operation = {
+    operation: dict[str, Any] = {
         "operationId": "toys_create",
         "requestBody": {"content": {JSON: dict(content[JSON])}},
         "responses": {"201": {"content": {JSON: dict(content[JSON])}}, "204": {}},
     }
     schemas = {"Toy": TOY, "Part": {"type": "object", "properties": {"size": {"type": "number"}}}}
-    add_examples({"paths": {"/toys/": {"post": operation}}, "components": {"schemas": schemas}})
+    add_examples({"paths": {"/toys/": {"post": operation}}, "components": {"schemas": schemas}}, generator)
+    return operation
+
+
+@pytest.fixture
+def generator(settings: Any) -> SchemaGenerator:
+    """A generator that has described nothing yet, in a panel without examples of operations."""
+    settings.API_EXAMPLES = []
+    return SchemaGenerator()
+
+
+def test_examples_are_made_of_the_schema_where_none_is_written(generator: SchemaGenerator):
+    operation = described_toys(generator)
     made = {"label": "string", "mode": "b", "size": 5, "at": FORMATS["date-time"], "parts": [{"size": 1.0}]}
     assert bodies(operation["requestBody"]["content"][JSON]) == [{"secret": "string"} | made]
     assert bodies(operation["responses"]["201"]["content"][JSON]) == [{"id": FORMATS["uuid"]} | made]
+
+
+def test_a_serializer_says_the_values_of_its_fields_wherever_it_is_nested(generator: SchemaGenerator):
+    part = ResolvedComponent("Part", ResolvedComponent.SCHEMA, schema={}, object=PartSerializer())
+    generator.registry.register(part)
+    (answer,) = bodies(described_toys(generator)["responses"]["201"]["content"][JSON])
+    assert answer["parts"] == [{"size": 2.5}]
+
+
+def test_a_page_of_rows_does_not_have_the_values_of_a_row(generator: SchemaGenerator):
+    for name in ("Part", "PaginatedPartList"):
+        component = ResolvedComponent(name, ResolvedComponent.SCHEMA, schema={}, object=PartSerializer())
+        generator.registry.register(component)
+    assert of_serializers(["Part", "PaginatedPartList"], generator.registry) == {"Part": {"size": 2.5}}
