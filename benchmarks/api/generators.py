@@ -32,7 +32,7 @@ class RoundTripSerializer(serializers.Serializer[Any]):
     connect_ms = serializers.FloatField(required=False)
     error = serializers.CharField(required=False)
 
-    example: RoundTrip = {"count": 10, "min_ms": 0.21, "avg_ms": 0.26, "max_ms": 0.44, "connect_ms": 4.8}
+    example: RoundTrip = {"min_ms": 0.21, "avg_ms": 0.26, "max_ms": 0.44, "connect_ms": 4.8}
 
 
 class HostGeneratorSerializer(KnownFields):
