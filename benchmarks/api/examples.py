@@ -13,7 +13,11 @@ from benchmarks.api.example_values import (
     RUNS,
     SCRIPT_TEXT,
 )
-from benchmarks.api.experiments import ExperimentArmSerializer, ExperimentSerializer, RecommendationSerializer
+from benchmarks.api.experiment_serializers import (
+    ExperimentArmSerializer,
+    ExperimentSerializer,
+    RecommendationSerializer,
+)
 from benchmarks.api.serializers import RunSerializer, SummarySerializer
 from benchmarks.experiments.tables import ExperimentArmRow
 from benchmarks.results.export.comparison_tables import ArmRow

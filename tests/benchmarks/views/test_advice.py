@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks.api.experiments import ExperimentSerializer
+from benchmarks.api.experiment_serializers import ExperimentSerializer
 from benchmarks.experiments import results, start
 from benchmarks.experiments.advice import answers, grid, sweep
 from benchmarks.experiments.advice.request import AdviceRequest
