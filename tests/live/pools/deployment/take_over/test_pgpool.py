@@ -263,8 +263,9 @@ def test_a_difference_puts_the_old_bytes_back(
     assert own.bytes_of_all() == before
     assert pooler.revisions.get().state == RevisionState.ROLLED_BACK
     assert (pooler.is_watched, pooler.pools.count()) == (True, 0)
-    assert {name for name, value in settings_of(pooler).items() if shown[name] != value} == {"client_idle_limit"}
-    assert "and after the old files: PGPOOL SHOW ALL: client_idle_limit" in pooler.revisions.get().reason
+    # A child that read the wrong file keeps its value, which the old file does not name; others never had it.
+    left = {name for _ in range(40) for name, value in settings_of(pooler).items() if shown[name] != value}
+    assert left == {"client_idle_limit"}
 
 
 @pytest.mark.parametrize("at", ["writing", "reloaded", "read back"])
