@@ -5,13 +5,14 @@ from typing import Any
 
 from django.utils import timezone
 
-from benchmarks.engines.pgbench import options
-from benchmarks.models import PoolSample, Run, RunOutput, Sample, Status, Validity
+from benchmarks.engines import DEFAULT_ENGINE, ENGINES
+from benchmarks.models import PoolSample, Purpose, Run, RunOutput, Sample, Status, Validity
 
 
 def a_run(points: int = 0, **fields: Any) -> Run:
-    """A run with samples of 100, 200, … tps, one a second; queued where no status is given."""
-    run = Run.objects.enqueue(**{"target_label": "demo/shop", "database": "shop", "options": the_options()} | fields)
+    """A run of the usual engine with samples of 100, 200, … tps, one a second; queued where no status is given."""
+    values = {"target_label": "demo/shop", "database": "shop", "engine": DEFAULT_ENGINE, "options": the_options()}
+    run = Run.objects.enqueue(**values | fields)
     for at in range(1, points + 1):
         figures = {"tps": at * 100.0, "latency_ms": 10.0 / at, "stddev_ms": 1.0, "failed": 0}
         Sample.objects.create(run=run, attempt=run.attempt or 1, seq=2 * at, t=float(at), **figures)
@@ -51,5 +52,6 @@ def look_at_pool(run: Run, seq: int, t: float, **figures: int | None) -> PoolSam
 
 
 def the_options(**chosen: Any) -> dict[str, Any]:
-    """The options of a run by default, with those chosen."""
-    return options.validate(chosen)
+    """The options of a run of the usual engine by default, with those chosen."""
+    options: dict[str, Any] = ENGINES[DEFAULT_ENGINE].validate(chosen, purpose=Purpose.LOAD)
+    return options

@@ -1,6 +1,9 @@
 """A kind of pooler, an engine or a delivery is what has its name, and a line in a registry: the panel works without."""
 
+from collections.abc import Sequence
+
 import pytest
+from _pytest.mark.structures import ParameterSet
 
 from benchmarks.engines import NAMES
 from pools.config_files import deliveries
@@ -86,11 +89,23 @@ page(f"/poolers/{{pooler.pk}}/")
     copy.check(EVERYTHING + database + PAGES + words)
 
 
-USUAL, *OTHERS = PoolerKind.values
+def _usual_first(names: Sequence[str]) -> list[str | ParameterSet]:
+    """These names, of which all but the first are slow."""
+    usual, *others = names
+    return [usual, *(pytest.param(name, marks=pytest.mark.slow) for name in others)]
 
 
-@pytest.mark.parametrize("kind", [USUAL, *(pytest.param(kind, marks=pytest.mark.slow) for kind in OTHERS)])
+@pytest.mark.parametrize("kind", _usual_first(PoolerKind.values))
 def test_without_a_kind_of_pooler_the_tests_of_the_others_pass(copy: CodeCopy, database: str, kind: str) -> None:
     copy.remove_folders(kind)
     copy.remove_line("pools/models/poolers.py", f'    {kind.upper()} = "{kind}"')
     copy.run_tests(copy.tests_without(kind, "pools/poolers"))
+
+
+@pytest.mark.parametrize("engine", _usual_first(NAMES))
+def test_without_an_engine_the_tests_of_the_others_pass(copy: CodeCopy, database: str, engine: str) -> None:
+    copy.remove_folders(engine)
+    copy.remove_line("benchmarks/engines/__init__.py", f'    "{engine}",')
+    copy.run_tests(
+        copy.tests_without(engine, "benchmarks/engines", "benchmarks/load_programs", "benchmarks/generators")
+    )
