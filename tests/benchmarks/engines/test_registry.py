@@ -11,7 +11,7 @@ from benchmarks.engines.base import Engine, Field
 from benchmarks.engines.pgbench.engine import Pgbench
 from benchmarks.errors import BenchmarksError
 from benchmarks.forms.runs import RunForm
-from benchmarks.models import Purpose
+from benchmarks.models import Purpose, Run
 from pools.clusters.endpoints import Endpoint
 from tests.benchmarks.records import a_run
 from tests.callers import person
@@ -38,6 +38,7 @@ class Warp(Pgbench):
 @pytest.mark.parametrize("name", engines.ENGINES)
 def test_an_engine_goes_by_its_own_name(name: str) -> None:
     assert engines.engine(name).name == name
+    assert len(name) <= (Run._meta.get_field("engine").max_length or 0)
 
 
 @pytest.mark.parametrize("name", engines.ENGINES)
