@@ -10,7 +10,7 @@ from pools.deployment.haproxy.take_over import HAProxyRun
 from pools.deployment.haproxy.take_over_plan import HAProxyPlan
 from pools.deployment.marked_steps import MarkedSteps
 from pools.models import Pooler, TakeOver
-from pools.poolers.haproxy import render, session
+from pools.poolers.haproxy import master_process, render
 
 
 class HAProxySteps(MarkedSteps):
@@ -29,8 +29,8 @@ class HAProxySteps(MarkedSteps):
     @contextmanager
     def reloading(self, pooler: Pooler) -> Iterator[Callable[[], None]]:
         """Find its master process first."""
-        session.master_of(pooler)
-        yield partial(session.replace_worker, pooler)
+        master_process.find(pooler)
+        yield partial(master_process.replace_worker, pooler)
 
     def masked_for(self, pooler: Pooler, texts: diff.Texts) -> Mapping[str, str]:
         return render.masked_all(texts)

@@ -10,7 +10,7 @@ from pools.deployment.take_over_run import TakeOverRun
 from pools.poolers import entry_logins
 from pools.poolers.base import Rejected
 from pools.poolers.entry_logins import EntryLogin
-from pools.poolers.haproxy import preflight, render, session, stats_socket, take_over
+from pools.poolers.haproxy import master_process, preflight, render, stats_socket, take_over
 from pools.poolers.haproxy.stats_socket import MAIN
 
 
@@ -33,7 +33,7 @@ class HAProxyRun(TakeOverRun[HAProxyPlan]):
             self.step("preflight passed", _("%(program)s -c accepts the files") % {"program": program})
 
     def reload(self) -> None:
-        session.replace_worker(self.plan.taken)
+        master_process.replace_worker(self.plan.taken)
 
     def differences(self) -> list[str]:
         return take_over.differences(self.plan.running)

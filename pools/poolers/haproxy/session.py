@@ -1,15 +1,12 @@
-"""One apply to an HAProxy: SIGUSR2 makes its master start a new worker, while the old one serves its sessions.
+"""One apply to an HAProxy: its master starts a new worker, while the old one serves its sessions.
 
 The file sets an environment variable, by which the new worker proves that it has read this file.
 """
 
-import os
 import re
-import signal
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from uuid import UUID
 
 import psycopg
@@ -17,13 +14,12 @@ from django.utils.translation import gettext as _
 
 from pools.clusters import endpoints, topology
 from pools.clusters.cluster_index import ClusterIndex
-from pools.config_files import deliveries, pooler_files
+from pools.config_files import pooler_files
 from pools.errors import ClusterUnreachable, HostUnreachable, PoolerUnreachable
-from pools.hosts import processes
 from pools.models import NodeRole, Pool, Pooler, PoolSet, PoolState, WaitingSetting
 from pools.poolers import direct_login, first_query, local_process, settings_schema
 from pools.poolers.base import ClusterBusy, Rejected, Unproved
-from pools.poolers.haproxy import operators_config, preflight, proxies, render, stats_socket
+from pools.poolers.haproxy import master_process, operators_config, preflight, proxies, render, stats_socket
 from pools.poolers.haproxy.operators_config import BACKS, Section
 from pools.poolers.haproxy.render import Address, Entry
 from pools.poolers.haproxy.settings_catalog import CATALOG, addresses_in
@@ -32,13 +28,10 @@ from pools.poolers.pooler_login import connected, reason_of
 from pools.poolers.session import Draft, Files, Progress
 from pools.poolers.settings_schema import Scope, Version
 
-LIVE_WITHIN_S = 10
 CHECKED_WITHIN_S = 6
 POLL_S = 0.1
 CONNECT_TIMEOUT_S = 5
 MOST_LOGINS = 200
-PROC = Path("/proc")
-PROGRAM = "haproxy"
 
 
 class HAProxySession:
@@ -85,7 +78,7 @@ class HAProxySession:
     def preflight(self, draft: Draft, progress: Progress) -> None:
         """Log in to the servers without HAProxy, and let the program check the file."""
         self._refuse_large(int(render.settings_in(draft.texts[MAIN]).get("maxconn", 0)))
-        master_of(self.pooler)
+        master_process.find(self.pooler)
         moved = [pool for pool in self.pools.values() if pool.key in draft.moved]
         for pool in moved[:MOST_LOGINS]:
             progress.renew()
@@ -118,12 +111,12 @@ class HAProxySession:
         """Write the file and have the master start a worker on it."""
         pooler_files.replace(self.pooler, files)
         progress.renew()
-        signal_master(self.pooler)
+        master_process.reload(self.pooler)
 
     def read_back(self, files: Files) -> None:
         """Wait until the worker that answers has read this file, then compare servers and limit with it."""
         text = _text(files)
-        wanted, deadline = render.digest_in(text), time.monotonic() + LIVE_WITHIN_S
+        wanted, deadline = render.digest_in(text), time.monotonic() + master_process.LIVE_WITHIN_S
         while (live := stats_socket.digest(self.pooler)) != wanted:
             if time.monotonic() > deadline:
                 raise Rejected(
@@ -131,7 +124,7 @@ class HAProxySession:
                         "%(seconds)d s after the reload, the worker still has the file %(live)s, not %(wanted)s: see "
                         "HAProxy's log for why the new worker did not start"
                     )
-                    % {"seconds": LIVE_WITHIN_S, "live": live or "–", "wanted": wanted},
+                    % {"seconds": master_process.LIVE_WITHIN_S, "live": live or "–", "wanted": wanted},
                     settings=True,
                 )
             time.sleep(POLL_S)
@@ -202,9 +195,9 @@ class HAProxySession:
     def _leads_alike(self, backend: str, operators: Sequence[Section]) -> bool:
         """Return whether the operator's backend has servers of the pools' cluster alone, or the given PgBouncers."""
         own = {at for one in operators if one.kind in BACKS and one.name == backend for at in one.servers}
-        index, clusters = ClusterIndex.read(), {pool.cluster_id for pool in self.pools.values()}
+        index, cluster_ids = ClusterIndex.read(), {pool.cluster_id for pool in self.pools.values()}
         found = (index.find(self.pooler, *at) for at in own - set(self.servers))
-        return not self.pools or all(one and one.pk in clusters for one in found)
+        return not self.pools or all(one and one.pk in cluster_ids for one in found)
 
     def _taken_port(self, name: str) -> str:
         return _(
@@ -284,48 +277,6 @@ def another_route(pooler: Pooler, one: Pool, other: Pool) -> str:
     }
 
 
-def master_of(pooler: Pooler) -> int:
-    """Return the process that starts workers. Raises `Rejected` without one, or if it runs on another host."""
-    worker = int(stats_socket.info(pooler).get("Pid", 0))
-    parents = _parents(pooler, worker)
-    if worker not in parents:
-        raise Rejected(
-            _("the process %(worker)s of pooler %(pooler)s is not on its host, so it can't be reloaded")
-            % {"worker": worker, "pooler": pooler}
-        )
-    master = parents[worker]
-    if master not in parents:
-        raise Rejected(
-            _(
-                "pooler %(pooler)s runs without a master process, so a reload would drop its sessions: start "
-                "HAProxy in master-worker mode (-W, or -Ws under systemd, as Debian does)"
-            )
-            % {"pooler": pooler}
-        )
-    return master
-
-
-def signal_master(pooler: Pooler) -> None:
-    """Have the master start a new worker. Raises `Rejected`."""
-    master = master_of(pooler)
-    if fault := _reloaded(pooler, master):
-        params = {"master": master, "pooler": pooler, "error": fault}
-        raise Rejected(_("the master process %(master)s of %(pooler)s can't be reloaded: %(error)s") % params)
-
-
-def replace_worker(pooler: Pooler) -> None:
-    """Have the master start a new worker, and wait until it answers. Raises `Rejected`, `PoolerUnreachable`."""
-    before, deadline = stats_socket.info(pooler).get("Pid"), time.monotonic() + LIVE_WITHIN_S
-    signal_master(pooler)
-    while stats_socket.info(pooler).get("Pid") == before:
-        if time.monotonic() > deadline:
-            text = _(
-                "%(seconds)d s after the reload, no new worker answers: see HAProxy's log for why it did not start"
-            )
-            raise Rejected(text % {"seconds": LIVE_WITHIN_S}, settings=True)
-        time.sleep(POLL_S)
-
-
 def differences(pooler: Pooler, text: str) -> list[str]:
     """List how the worker differs from the file, apart from the digest. Raises `PoolerUnreachable`."""
     rows = [row for row in stats_socket.show(pooler, "stat") if row["pxname"] == render.PROXY]
@@ -383,43 +334,6 @@ def _open(pool: Pool, at: Address, role: str, password: str) -> psycopg.Connecti
         prepare_threshold=None,
         **endpoints.refusing_cleartext(is_chosen=False),
     )
-
-
-def _parents(pooler: Pooler, worker: int) -> dict[int, int]:
-    """Return process → parent of the worker and of its master, as far as they are HAProxys of its host."""
-    delivery = deliveries.of(pooler)
-    if not delivery.runs_here:
-        with delivery.connected(pooler) as host:
-            found = processes.of_programs(host, [PROGRAM]) if host else []
-        return {one.pid: one.parent for one in found}
-    parents = {}
-    for pid in (worker, int(_status(worker).get("PPid", 0))):
-        if _status(pid).get("Name", "").startswith(PROGRAM):
-            parents[pid] = int(_status(pid).get("PPid", 0))
-    return parents
-
-
-def _reloaded(pooler: Pooler, master: int) -> str:
-    """Have the master start a new worker; return why that can't be asked for, empty where it was."""
-    delivery = deliveries.of(pooler)
-    if not delivery.runs_here:
-        with delivery.connected(pooler) as host:
-            done = host.run(["sh", "-c", 'kill -USR2 "$1"', "sh", str(master)]) if host else None
-        return done.words if done and done.exit_code else ""
-    try:
-        os.kill(master, signal.SIGUSR2)
-    except (PermissionError, ProcessLookupError) as error:
-        return str(error)
-    return ""
-
-
-def _status(pid: int) -> dict[str, str]:
-    """Read Linux's /proc/PID/status by name; empty where there is no such process."""
-    try:
-        lines = (PROC / str(pid) / "status").read_text().splitlines()
-    except OSError:
-        return {}
-    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
 
 
 def _text(files: Files) -> str:

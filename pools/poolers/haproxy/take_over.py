@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from pools.config_files import pooler_files
 from pools.errors import PoolsError
 from pools.models import Pooler
-from pools.poolers.haproxy import operators_config, render, session, stats_page, stats_socket
+from pools.poolers.haproxy import master_process, operators_config, render, stats_page, stats_socket
 from pools.poolers.haproxy.operators_config import BACKS, FRONTS, FileSet, Section
 from pools.poolers.haproxy.stats_socket import MAIN
 
@@ -61,7 +61,7 @@ class RunningHAProxy:
         if stats_page.is_page(self.pooler.stats_address):
             yield _("it is known by its stats page alone, which can't tell what a reload does: give its stats socket")
             return
-        for ask in (partial(session.master_of, self.pooler), partial(stats_socket.digest, self.pooler)):
+        for ask in (partial(master_process.find, self.pooler), partial(stats_socket.digest, self.pooler)):
             try:
                 ask()
             except PoolsError as error:
