@@ -46,6 +46,7 @@ START = Server.spawn
 LONG_S = 15
 # what is started once for a folder and takes long, and is therefore one parallel process's
 AFTER_BROWSER = HERE / "live/benchmarks/runs/distributed"  # see tests/network_devices.py
+AFTER_BROWSER_WITHIN_S = 1800  # the first of them waits until no browser is open, however long that takes
 SHARED = [HERE / "browser", AFTER_BROWSER, HERE / "live/v2"]
 # half of the browser's time: a second installation costs less than to wait for one process at the end
 BROWSERS_SECOND = {
@@ -61,6 +62,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> Iterator[None]:
     for item in items:
         if mark := _mark_of(item.path):
             item.add_marker(mark)
+        if AFTER_BROWSER in item.path.parents and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(AFTER_BROWSER_WITHIN_S))
         item.add_marker(pytest.mark.xdist_group(_group_of(item.path)))
     yield
     # after pytest-django has sorted them: tests without a database come last there

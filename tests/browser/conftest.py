@@ -24,6 +24,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PASSWORD = "browser-tests-only"
 WAIT_MS = 60_000  # far above what a page needs: only a fault waits so long, on a busy machine too
 expect.set_options(timeout=WAIT_MS)
+TOLD = 3000  # characters of the web process's log, where a test fails
 # What htmx says of a poll that ends because the visitor leaves the page; a refused one is "Failed to load resource".
 LEFT_WHILE_ASKING = ("htmx:afterRequest", "htmx:sendError", "htmx:sendAbort")
 MAKE_ADMIN = f"""
@@ -122,6 +123,7 @@ def page(chromium: Browser, web: Web) -> Iterator[Page]:
     opened.on("pageerror", lambda error: print(f"browser: {error}"))
     web.login.give(opened, lambda: _log_in_by_form(opened, web))
     yield opened
+    print(f"at {opened.url}, the web process said:\n{web.log.read_text()[-TOLD:]}")
     context.close()
 
 
