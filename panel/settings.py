@@ -77,7 +77,9 @@ TEMPLATES = [
                 "django.contrib.messages.context_processors.messages",
                 "csp.context_processors.nonce",
                 "core.installation.pausing.in_templates",
+                "core.accounts.in_templates.may",
             ],
+            "builtins": ["core.accounts.templatetags.access"],
         },
     }
 ]

@@ -5,13 +5,14 @@ import uuid
 from django.db import models
 from django.utils.translation import gettext as _
 
+from core.accounts.models import OwnedByTeam
 from core.lib import crypto
 from pools.clusters import ca_files
 from pools.clusters.endpoints import Endpoint
 from pools.models import Cluster, Pooler, SslMode
 
 
-class ExternalEndpoint(models.Model):
+class ExternalEndpoint(OwnedByTeam):
     """An endpoint given as a URI: somebody's pooler (RDS Proxy, Odyssey, pgcat, a PgBouncer) or server.
 
     It counts in no budget. `cluster` is the registered cluster that it leads to, and `cluster_database` the database's

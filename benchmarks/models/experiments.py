@@ -17,6 +17,7 @@ from benchmarks.models.advice import AdviceRecord
 from benchmarks.models.columns import ExperimentColumns
 from benchmarks.models.numbering import NumberedQuerySet
 from benchmarks.models.options import DatasetOptions
+from core.accounts.models import OwnedByTeam
 from core.lib import database_clock
 from pools.models import Cluster, Pooler
 
@@ -26,7 +27,7 @@ Plan: TypeAlias = list[list[str]]
 Texts: TypeAlias = dict[str, str]
 
 
-class Playbook(models.Model):
+class Playbook(OwnedByTeam):
     """A playbook that a user added; the built-in ones are files."""
 
     name = models.SlugField(max_length=40, unique=True)

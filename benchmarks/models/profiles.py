@@ -6,10 +6,11 @@ from django.conf import settings
 from django.db import models
 
 from benchmarks.models.runs import Run
+from core.accounts.models import OwnedByTeam
 from pools.models import Cluster
 
 
-class SettingsProfile(models.Model):
+class SettingsProfile(OwnedByTeam):
     """Server settings by name, each value as pg_settings takes it (`"4GB"`, `"off"`)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

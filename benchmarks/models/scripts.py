@@ -6,10 +6,12 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext as _
 
+from core.accounts.models import OwnedByTeam
+
 NAME_CHARACTERS = 100
 
 
-class Script(models.Model):
+class Script(OwnedByTeam):
     """A named script; its texts are in its versions."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

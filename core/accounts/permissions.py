@@ -3,16 +3,21 @@
 from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import User
+from django.db.models import Model
 from django.utils.translation import gettext as _
 from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
-from core.accounts import confirmation
+from core.accounts import confirmation, operations
+from core.accounts.access import Access
 from core.accounts.models import ApiToken, Scope
+from core.accounts.operations import Operation
 from core.lib.query_params import is_set
 
 if TYPE_CHECKING:  # rest_framework.views imports this module, by DEFAULT_PERMISSION_CLASSES
     from rest_framework.views import APIView
+
+REVEALS_NOTHING = "secret.reveal"  # `reveal=1` where there is nothing to reveal
 
 
 def person(user: object) -> User:
@@ -38,49 +43,92 @@ def grantable(user: object, token: object = None) -> list[Scope]:
 
 
 class HasScope(BasePermission):
-    """`read` for safe methods; for others the view's `write_scope` (default `admin`) or its `action_scopes[action]`.
+    """The operation that the view's `operations` names for the action, or for the method of a view without actions.
 
-    `reveal=1`, which puts a password into the response, needs `admin` everywhere; a browser's session also needs a
-    recent password confirmation, and so it does for `revealing_actions` of a view. A token that is limited to one
-    record is let in to the view's `actions_of_limited_tokens` on that record alone.
+    `reveal=1`, which puts a password into the response, also takes the operation `reveal` of the view; a browser's
+    session then needs a recent password confirmation, and so it does for `revealing_actions` of a view. A token that is
+    limited to one record is let in to the view's `actions_of_limited_tokens` on that record alone.
+
+    A view that names no operations has scopes: `read` for safe methods, for others its `write_scope` (default `admin`)
+    or its `action_scopes[action]`.
     """
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
-        """Tell whether the caller is logged in and holds the scope of the action; `message` explains a refusal."""
+        """Tell whether the caller is logged in and may do this somewhere; `message` explains a refusal."""
         if not request.user or not request.user.is_authenticated:
             return False
-        scope = self.scope_of(request, view)
-        if not user_holds(request.user, scope):
-            self.message = _("this needs the scope %(scope)s, which %(user)s does not hold: ask an admin") % {
-                "scope": scope,
-                "user": request.user,
-            }
-        else:
-            self.message = _(
-                "this needs the scope %(scope)s, which the token lacks: create one with it at /tokens/"
-            ) % {"scope": scope}
+        access = Access.of(request)
+        access.needed = needed_by(request, view)
+        scopes = [str(operation.scope) for operation in access.needed] or [self.scope_of(request, view)]
         if isinstance(request.auth, ApiToken) and request.auth.is_limited:
-            return self._is_within_limit(request.auth, scope, view)
-        if not holds(request.user, request.auth, scope):
-            return False
+            return self._is_within_limit(request.auth, scopes, view)
+        for operation in access.needed:
+            if not access.has_role(operation):
+                return self._refuse(_user_lacks(request, operation.scope))
+        for scope in scopes:
+            if not access.needed and not user_holds(request.user, scope):
+                return self._refuse(_user_lacks(request, scope))
+            if isinstance(request.auth, ApiToken) and not request.auth.allows(scope):
+                return self._refuse(_token_lacks(scope))
         self.message = _("you entered your password more than 15 minutes ago: log in again, or use a token")
         shows_secrets = reveals(request) or _is_one_of(view, "revealing_actions")
         return not shows_secrets or request.auth is not None or confirmation.is_recent(request._request)
 
-    def _is_within_limit(self, token: ApiToken, scope: str, view: "APIView") -> bool:
+    def has_object_permission(self, request: Request, view: "APIView", obj: Model) -> bool:
+        """Tell whether the caller may do this to the record; `message` names the role that it takes."""
+        access = Access.of(request)
+        refused = access.refused_on(obj)
+        self.message = access.refusal(refused, obj) if refused else ""
+        return refused is None
+
+    def _refuse(self, message: str) -> bool:
+        self.message = message
+        return False
+
+    def _is_within_limit(self, token: ApiToken, scopes: list[str], view: "APIView") -> bool:
         """Tell whether a token that is limited to one record may do this there; its user holds the scope."""
         self.message = _("the token is limited to the files of one pooler: use another token for this")
         is_its_record = str(view.kwargs.get("pk")) == str(token.limited_to)
-        return is_its_record and _is_one_of(view, "actions_of_limited_tokens") and scope in token.scopes
+        return is_its_record and _is_one_of(view, "actions_of_limited_tokens") and set(scopes) <= set(token.scopes)
 
     @staticmethod
     def scope_of(request: Request, view: "APIView") -> str:
-        """Return the scope that this method of this view needs."""
+        """Return the scope that this method of this view needs, where it names no operation."""
         if reveals(request):
             return Scope.ADMIN
         per_action: dict[str, str] = getattr(view, "action_scopes", {})
         default = Scope.READ if request.method in SAFE_METHODS else getattr(view, "write_scope", Scope.ADMIN)
         return per_action.get(getattr(view, "action", "") or "", default)
+
+
+def needed_by(request: Request, view: "APIView") -> tuple[Operation, ...]:
+    """Return the operations that this request is, by the view's `operations`; none where it names none.
+
+    HEAD is what GET is. What the view does not have, such as a DELETE of a list, is no operation: it is answered with
+    405, or with 403 to those without the scope.
+    """
+    declared: dict[str, str] = getattr(view, "operations", {})
+    method = (request.method or "").lower()
+    name = getattr(view, "action", None) or ("get" if method == "head" else method)
+    if not declared or name == "metadata" or not _has(view, name):
+        return ()
+    found = [operations.named(declared[name])]
+    if reveals(request):
+        found.append(operations.named(declared.get("reveal", REVEALS_NOTHING)))
+    return tuple(found)
+
+
+def _has(view: "APIView", name: str) -> bool:
+    return name != "options" and hasattr(view, name)
+
+
+def _user_lacks(request: Request, scope: str) -> str:
+    text = _("this needs the scope %(scope)s, which %(user)s does not hold: ask an admin")
+    return text % {"scope": scope, "user": request.user}
+
+
+def _token_lacks(scope: str) -> str:
+    return _("this needs the scope %(scope)s, which the token lacks: create one with it at /tokens/") % {"scope": scope}
 
 
 def _is_one_of(view: "APIView", names: str) -> bool:

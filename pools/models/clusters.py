@@ -3,6 +3,7 @@
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from core.accounts.models import OwnedByTeam
 from core.lib import crypto
 from pools.models.base import Server
 from pools.models.check_result import CheckResult
@@ -19,7 +20,7 @@ class SslMode(models.TextChoices):
     VERIFY_FULL = "verify-full", "verify-full"
 
 
-class Cluster(Server):
+class Cluster(Server, OwnedByTeam):
     """A PostgreSQL server with the login the panel uses."""
 
     host = models.CharField(max_length=255, help_text=_("A host name, an address, or the directory of a Unix socket"))
@@ -99,6 +100,8 @@ class RolePassword(models.Model):
 
 class ClusterNode(CheckResult):
     """Another server of a cluster, reached with the cluster's own login; a check finds its role."""
+
+    belongs_to = ("cluster",)
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="nodes")
     host = models.CharField(max_length=255)

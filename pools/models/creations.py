@@ -4,6 +4,7 @@ import uuid
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.db.models.expressions import Combinable
@@ -11,6 +12,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core.accounts.access import Access
 from pools.models.clusters import Cluster
 
 # Clients get the reason of a failed creation for this long; afterwards it is unknown.
@@ -64,6 +66,8 @@ class CreationQuerySet(models.QuerySet["ClusterCreation"]):
 class ClusterCreation(models.Model):
     """A cluster that the operator's command creates, and what its client asked for."""
 
+    belongs_to = ("cluster",)
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.OneToOneField(Cluster, null=True, on_delete=models.CASCADE, related_name="creation")
     name = models.CharField(max_length=63)
@@ -96,6 +100,12 @@ class ClusterCreation(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @classmethod
+    def visible_to(cls, access: Access) -> Q:
+        """Return the condition for creations that a caller sees: of a cluster of theirs, or their own without one."""
+        author = Q(cluster=None, author=access.user) if isinstance(access.user, User) else Q(pk__in=[])
+        return Q(cluster__in=access.visible(Cluster.objects.all()).values("pk")) | author
 
     @property
     def key(self) -> str:

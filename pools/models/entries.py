@@ -40,6 +40,8 @@ class Entry(models.Model):
     Where several processes share the pooler's port, each has a size, a reserve and a limit of its own.
     """
 
+    belongs_to = ("pooler",)
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="entries")
     pool = models.ForeignKey(

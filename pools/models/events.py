@@ -6,7 +6,14 @@ from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
+
+from core.accounts.access import Access
+from pools.models.clusters import Cluster
+from pools.models.entries import Entry
+from pools.models.poolers import Pooler
+from pools.models.pools import Pool
 
 
 class EventKind(models.TextChoices):
@@ -39,6 +46,14 @@ class SubjectType(models.TextChoices):
     POOLER = "pooler", _("pooler")
     POOL = "pool", _("pool")
     ENTRY = "entry", _("entry")
+
+
+SUBJECTS: dict[SubjectType, type[Cluster | Pooler | Pool | Entry]] = {
+    SubjectType.CLUSTER: Cluster,
+    SubjectType.POOLER: Pooler,
+    SubjectType.POOL: Pool,
+    SubjectType.ENTRY: Entry,
+}
 
 
 class Threshold(models.Model):
@@ -91,6 +106,8 @@ class Event(models.Model):
 
     objects = EventQuerySet.as_manager()
 
+    belongs_to = ("subject",)
+
     class Meta:
         ordering = ["-opened_at", "-crossed_at", "pk"]
         constraints = [
@@ -110,6 +127,21 @@ class Event(models.Model):
     @property
     def is_open(self) -> bool:
         return self.opened_at is not None and self.closed_at is None
+
+    @cached_property
+    def subject(self) -> "Cluster | Pooler | Pool | Entry | None":
+        """Return the record that it is about; of one that is gone its pooler; None where that is gone too."""
+        found = SUBJECTS[SubjectType(self.subject_type)]._default_manager.filter(pk=self.subject_id).first()
+        return found or (Pooler.objects.filter(pk=self.pooler_id).first() if self.pooler_id else None)
+
+    @classmethod
+    def visible_to(cls, access: Access) -> Q:
+        """Return the condition for events that a caller may see: those of what they may see, and of its poolers."""
+        found = Q(pooler_id__in=access.visible(Pooler.objects.all()).values("pk"))
+        for kind, model in SUBJECTS.items():
+            subjects = access.visible(model._default_manager.all()).values("pk")
+            found |= Q(subject_type=kind, subject_id__in=subjects)
+        return found
 
     def acknowledge(self, person: User) -> bool:
         """Record who has seen it, unless someone has before; return whether this call did."""

@@ -31,6 +31,8 @@ class FileFetchQuerySet(models.QuerySet["FileFetch"]):
 class FileFetch(models.Model):
     """The latest fetch of a pooler's files by one token; it goes with either of them."""
 
+    belongs_to = ("pooler",)
+
     pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="fetches")
     token = models.ForeignKey(ApiToken, on_delete=models.CASCADE, related_name="file_fetches")
     revision = models.ForeignKey(Revision, null=True, on_delete=models.SET_NULL)  # none: the files to start with

@@ -8,6 +8,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core.accounts.models import OwnedByTeam
 from core.lib import crypto
 from pools.models.base import VersionedModel
 from pools.models.findings import FoundPooler
@@ -31,7 +32,7 @@ class HostCheck(TypedDict):
     offered_host_key: NotRequired[str]
 
 
-class Host(VersionedModel):
+class Host(VersionedModel, OwnedByTeam):
     """A host with the account that the panel logs in to by SSH.
 
     Keys are kept as OpenSSH writes them (`ssh-ed25519 AAAA…`). `host_key` is the pinned one: nothing but the host that

@@ -50,6 +50,8 @@ class Minute(models.Model):
 class PoolMinute(Minute):
     """The averages and maxima of a pool's figures in one minute."""
 
+    belongs_to = ("pool",)
+
     pool = models.ForeignKey(Pool, on_delete=models.CASCADE, related_name="minutes")
 
     class Meta(Minute.Meta):
@@ -63,6 +65,8 @@ class PoolMinute(Minute):
 class EntryMinute(Minute):
     """The averages and maxima of an entry's figures in one minute, for an entry that no pool stands for."""
 
+    belongs_to = ("entry",)
+
     entry = models.ForeignKey(Entry, on_delete=models.CASCADE, related_name="minutes")
 
     class Meta(Minute.Meta):
@@ -75,6 +79,8 @@ class EntryMinute(Minute):
 
 class PoolerMinute(Minute):
     """One minute of all pools of a pooler together: their sums, and the longest wait."""
+
+    belongs_to = ("pooler",)
 
     pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="minutes")
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from core.accounts.models import OwnedByTeam
 from core.lib import crypto, database_clock
 from pools.errors import IllegalTransition
 from pools.models.base import Server
@@ -115,7 +116,7 @@ class PoolerQuerySet(models.QuerySet["Pooler"]):
         return self.filter(config_dir="")
 
 
-class Pooler(Server):
+class Pooler(Server, OwnedByTeam):
     """A pooler; without a `config_dir` it is watched: known by its console alone, and never changed.
 
     Clients and the console use the same host and port, unless `client_host` and `client_port` name others.
@@ -335,6 +336,8 @@ class Pooler(Server):
 
 class PoolerFile(models.Model):
     """One uploaded file of a pooler; `setting` is the name of the setting that points to it."""
+
+    belongs_to = ("pooler",)
 
     pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="given_files")
     setting = models.CharField(max_length=63)

@@ -57,9 +57,14 @@ class PoolQuerySet(models.QuerySet["Pool"]):
 class Pool(VersionedModel):
     """A named entry of a pooler that leads to one database of one cluster."""
 
+    belongs_to = ("pooler", "cluster")  # seen by those who see either, and changed by those who may change on both
+
     name = models.CharField(max_length=63)
     pooler = models.ForeignKey(Pooler, on_delete=models.PROTECT, related_name="pools")
     cluster = models.ForeignKey(Cluster, on_delete=models.PROTECT, related_name="pools")
+    password_for_developers = models.BooleanField(
+        default=False, db_default=False, help_text=_("Developers of the team may reveal its password too")
+    )
     through = models.ForeignKey(
         Pooler,
         null=True,

@@ -171,6 +171,8 @@ class RevisionQuerySet(models.QuerySet["Revision"]):
 class Revision(models.Model):
     """One rendered configuration of a pooler."""
 
+    belongs_to = ("pooler",)
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="revisions")
     number = models.PositiveIntegerField()

@@ -23,6 +23,8 @@ class ShelfEntryQuerySet(models.QuerySet["ShelfEntry"]):
 class ShelfEntry(models.Model):
     """A cluster on the shelf; size and region are the names that clients ask for."""
 
+    belongs_to = ("cluster",)
+
     cluster = models.OneToOneField(Cluster, on_delete=models.CASCADE, related_name="shelf_entry", primary_key=True)
     name = models.CharField(max_length=63, editable=False)  # the cluster's, which a claim replaces
     size = models.CharField(max_length=63, help_text=_("The size that clients ask for, such as db-s-1vcpu-2gb"))

@@ -58,6 +58,8 @@ class TakeOverQuerySet(models.QuerySet["TakeOver"]):
 class TakeOver(models.Model):
     """One take-over of a pooler, from the request until it was let go."""
 
+    belongs_to = ("pooler",)
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="take_overs")
     state = models.CharField(max_length=12, choices=TakeOverState.choices, default=TakeOverState.ASKED)

@@ -103,14 +103,3 @@ class ApiToken(models.Model):
         if self.revoked_at is None:
             self.revoked_at = timezone.now()
             self.save(update_fields=["revoked_at"])
-
-
-class AdminLink(models.Model):
-    """The link by which somebody becomes the first administrator; a new one replaces those before."""
-
-    digest = models.CharField(max_length=64, unique=True)
-    expires_at = models.DateTimeField()
-    used_at = models.DateTimeField(null=True)
-
-    def __str__(self) -> str:
-        return f"link that expires {self.expires_at:%Y-%m-%d %H:%M}"

@@ -1,0 +1,240 @@
+"""What the caller of a request may see and do: by their roles in teams, and by the scopes of their token."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied
+from django.db.models import Exists, Model, OuterRef, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+
+from core.accounts import operations
+from core.accounts.models import ApiToken, Membership, OwnedByTeam, Role, Team
+from core.accounts.operations import Audience, Operation
+
+if TYPE_CHECKING:  # rest_framework.views imports the permissions, which stand on this module
+    from rest_framework.request import Request
+
+M = TypeVar("M", bound=Model)
+View = Callable[..., HttpResponse]
+SAFE = ("GET", "HEAD", "OPTIONS")
+
+
+class Access:
+    """What a user may see and do, in this request with this token if there is one.
+
+    It reads the memberships once, when first asked for them; administrators of the installation have no need of any.
+    """
+
+    needed: tuple[Operation, ...] = ()  # what this request does, which `find` holds against each record
+
+    def __init__(self, user: object, token: ApiToken | None = None) -> None:
+        self.user, self.token = user, token
+        self._shares: dict[type[Model], dict[Any, Role]] = {}
+
+    @classmethod
+    def of(cls, request: "HttpRequest | Request") -> "Access":
+        """Return the access of this request's caller, which the request keeps."""
+        kept_by: Any = getattr(request, "_request", request)
+        token = getattr(request, "auth", None)
+        found = cls(request.user, token if isinstance(token, ApiToken) else None)
+        known = getattr(kept_by, "_access", None)
+        if isinstance(known, cls) and (known.user, known.token) == (found.user, found.token):
+            return known
+        kept_by._access = found
+        return found
+
+    @property
+    def is_admin(self) -> bool:
+        """True for administrators of the installation."""
+        return isinstance(self.user, User) and self.user.is_staff
+
+    @cached_property
+    def roles(self) -> dict[UUID, Role]:
+        """The user's role in each of their teams, by the team's id."""
+        return {team: role for team, role, _alone in self._memberships}
+
+    @cached_property
+    def sees_all(self) -> bool:
+        """True for administrators, and for members of the only team."""
+        return self.is_admin or any(alone for _team, _role, alone in self._memberships)
+
+    @cached_property
+    def has_several_teams(self) -> bool:
+        """True if the installation has more than one team, so that pages name them."""
+        if self._memberships:
+            return not self._memberships[0][2]
+        return Team.objects.count() > 1
+
+    @cached_property
+    def _memberships(self) -> list[tuple[UUID, Role, bool]]:
+        if not isinstance(self.user, User) or self.is_admin:
+            return []
+        others = Exists(Team.objects.exclude(pk=OuterRef("team_id")))
+        rows = Membership.objects.filter(user=self.user).annotate(others=others).order_by("team_id")
+        return [(row.team_id, Role(row.role), not row.others) for row in rows]
+
+    def may(self, name: str, record: Model | None = None) -> bool:
+        """Tell whether the caller may do this to the record; without one, to some record of some team."""
+        operation = operations.named(name)
+        if self.token is not None and not self.token.allows(operation.scope):
+            return False
+        return self.has_role(operation, record)
+
+    def has_role(self, operation: Operation, record: Model | None = None) -> bool:
+        """Tell whether the user may do this, whatever the token allows."""
+        needed = operation.role_on(record)
+        if isinstance(needed, Audience):
+            return self._is_of(needed)
+        if self.is_admin:
+            return True
+        if record is None or self.sees_all:
+            return any(role.includes(needed) for role in self.roles.values())
+        holds = [self._holds(needed, owner) for owner in owners_of(record)]
+        return any(holds) if operation.only_reads else bool(holds) and all(holds)
+
+    def visible(self, rows: QuerySet[M]) -> QuerySet[M]:
+        """Return those that the user may see; of administrators and of members of the only team, the same query."""
+        return rows if self.sees_all else rows.filter(self.condition(rows.model))
+
+    def condition(self, model: type[Model]) -> Q:
+        """Return the condition for rows of a model that the user may see, in subqueries, so that no row comes twice."""
+        if self.sees_all:
+            return Q()
+        if issubclass(model, Team):
+            return Q(pk__in=list(self.roles))
+        if issubclass(model, OwnedByTeam):
+            shares, key = shares_of(model)
+            shared = shares.filter(team_id__in=list(self.roles)).values(key)
+            return Q(team_id__in=list(self.roles)) | Q(pk__in=shared)
+        if condition := getattr(model, "visible_to", None):
+            return Q(condition(self))
+        found = Q(pk__in=[])
+        for path in belongs_to(model):
+            found |= Q(**{f"{path}__in": self.visible(_related(model, path)._default_manager.all()).values("pk")})
+        return found
+
+    def teams(self, name: str) -> QuerySet[Team]:
+        """Return the teams in which the user may do this, to choose from where something new is to belong to one."""
+        if self.is_admin:
+            return Team.objects.all()
+        needed = operations.named(name).role_on(None)
+        fitting = [team for team, role in self.roles.items() if isinstance(needed, Role) and role.includes(needed)]
+        return Team.objects.filter(pk__in=fitting)
+
+    def refused_on(self, record: Model) -> Operation | None:
+        """Return which of the operations of this request the user may not do to the record; None: they may do all."""
+        return next((operation for operation in self.needed if not self.has_role(operation, record)), None)
+
+    def refusal(self, operation: Operation, record: Model | None = None) -> str:
+        """Return the sentence that names the role which the operation takes, and who can give it."""
+        needed = operation.role_on(record)
+        if not isinstance(needed, Role):
+            return _("only administrators may do this")
+        if record is None or self.sees_all:
+            text = _("this needs the role %(role)s in a team: an owner of the team or an administrator can give it")
+            return text % {"role": needed.label}
+        teams = sorted({str(owner if isinstance(owner, Team) else owner.team) for owner in owners_of(record)})
+        text = _(
+            "this needs the role %(role)s for %(record)s: an owner of %(teams)s or an administrator can give it to you"
+        )
+        return text % {"role": needed.label, "record": record, "teams": ", ".join(teams)}
+
+    def _is_of(self, audience: Audience) -> bool:
+        if audience is Audience.USERS:
+            return isinstance(self.user, User)
+        return audience is Audience.ANYONE or self.is_admin
+
+    def _holds(self, needed: Role, owner: "OwnedByTeam | Team") -> bool:
+        """Tell whether the user has the role in the team of a record, or in one that it is shared with."""
+        team = owner.pk if isinstance(owner, Team) else owner.team_id
+        own = self.roles.get(team) if team else None
+        if own and own.includes(needed):
+            return True
+        if isinstance(owner, Team) or needed is Role.OWNER:
+            return False
+        shared = self._shared(type(owner)).get(owner.pk)
+        return shared is not None and shared.includes(needed)
+
+    def _shared(self, model: type[OwnedByTeam]) -> dict[Any, Role]:
+        """Return the user's highest role on each record that is shared with their teams, in one query for a model."""
+        if model not in self._shares:
+            shares, key = shares_of(model)
+            pairs = shares.filter(team_id__in=list(self.roles)).values_list(key, "team_id")
+            found: dict[Any, Role] = {}
+            for record, team in pairs:
+                found[record] = max(found.get(record, Role.VIEWER), self.roles[team], key=lambda role: role.rank)
+            self._shares[model] = found
+        return self._shares[model]
+
+
+def shares_of(model: type[OwnedByTeam]) -> tuple[QuerySet[Model], str]:
+    """Return which records of a model are shared with which teams, and the name of the column of the record."""
+    through = model.shared_with.through
+    return through._default_manager.all(), f"{model.shared_with.field.m2m_field_name()}_id"
+
+
+def belongs_to(model: type[Model]) -> tuple[str, ...]:
+    """Return the fields of a model that lead to what its rows belong to, as the model declares in `belongs_to`."""
+    found: tuple[str, ...] = getattr(model, "belongs_to", ())
+    return found
+
+
+def owners_of(record: Model) -> Iterator[OwnedByTeam | Team]:
+    """Yield the records with a team that this one belongs to, such as a pool's cluster and its pooler."""
+    if isinstance(record, OwnedByTeam | Team):
+        yield record
+        return
+    for path in belongs_to(type(record)):
+        if above := getattr(record, path):
+            yield from owners_of(above)
+
+
+def _related(model: type[Model], path: str) -> type[Model]:
+    related = model._meta.get_field(path).related_model
+    if not isinstance(related, type):
+        raise TypeError(f"{path} of {model} leads nowhere")
+    return related
+
+
+def require(request: "HttpRequest | Request", name: str, record: Model | None = None) -> None:
+    """Let the request do this, and nothing else; raises `PermissionDenied` where its caller may not."""
+    access = Access.of(request)
+    operation = operations.named(name)
+    access.needed = (operation,)
+    if not access.may(name, record):
+        raise PermissionDenied(access.refusal(operation, record))
+
+
+def find(request: "HttpRequest | Request", rows: QuerySet[M], **lookup: object) -> M:
+    """Return the record of these rows on which the request's operation is allowed.
+
+    404 where there is none, or where the caller does not see it; 403 where they see it and may not do this.
+    """
+    access = Access.of(request)
+    record = get_object_or_404(access.visible(rows), **lookup)
+    if refused := access.refused_on(record):
+        raise PermissionDenied(access.refusal(refused, record))
+    return record
+
+
+def needs(name: str, *, post: str = "") -> Callable[[View], View]:
+    """Let only those in who may do this; what takes a POST may be another operation than what shows the page.
+
+    The view looks its records up with `find`, which holds the operation against each of them.
+    """
+
+    def decorate(view: View) -> View:
+        @wraps(view)
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+            require(request, name if request.method in SAFE else post or name)
+            return view(request, *args, **kwargs)
+
+        guarded.operations = {"get": name, "post": post or name}  # type: ignore[attr-defined]  # for `routes`
+        return guarded
+
+    return decorate
