@@ -124,12 +124,12 @@ build_wheel() {
   WHEEL=$(echo "$1"/pooldeck-*.whl)
 }
 
-# The versions and hashes of uv.lock, which also `pip install` of a checkout's neighbors would not have.
+# With the versions and hashes that the wheel holds: those of uv.lock as it was built (hatch_build.py).
 install_wheel() { # install_wheel RELEASE_FOLDER WORK_FOLDER
   local pip=("$1/bin/python" -m pip --disable-pip-version-check --no-input install --quiet)
-  [ -x "$TOOLS/bin/uv" ] || need_tools
-  "$TOOLS/bin/uv" export --quiet --frozen --no-dev --no-emit-project --project "$ROOT" -o "$2/requirements.txt"
   "$(find_python)" -m venv "$1"
+  "$1/bin/python" -c 'import sys, zipfile; sys.stdout.buffer.write(zipfile.ZipFile(sys.argv[1]).read(sys.argv[2]))' \
+    "$WHEEL" panel/share/requirements.txt > "$2/requirements.txt"
   "${pip[@]}" --require-hashes -r "$2/requirements.txt"
   "${pip[@]}" --no-deps "$WHEEL"
   # written last, so that a release whose installation was ended is told from a whole one; pooldeckctl upgrade does so too

@@ -178,15 +178,19 @@ verdict() {
   journalctl -u pooldeck-runs --no-pager | grep -o 'scripts of users run in .*' | tail -1
 }
 
+installed_packages() { # installed_packages RELEASE: all but the panel itself
+  "/opt/pooldeck/releases/$1/bin/python" -m pip --disable-pip-version-check freeze | grep -v '^pooldeck'
+}
+
 upgrade() {
   begin "back up"
   pooldeckctl backup /var/backups/pooldeck/first
   begin "(theirs: a newer wheel)"
   sed -i 's/^version = .*/version = "0.1.1"/' pyproject.toml
   .venv/tools/bin/uv build --quiet --wheel --out-dir /root/dist "$CHECKOUT"
-  .venv/tools/bin/uv export --quiet --frozen --no-dev --no-emit-project --project "$CHECKOUT" -o /root/requirements.txt
   begin "upgrade"
-  pooldeckctl upgrade /root/dist/pooldeck-0.1.1-py3-none-any.whl --requirements /root/requirements.txt
+  pooldeckctl upgrade /root/dist/pooldeck-0.1.1-py3-none-any.whl
+  [ "$(installed_packages 0.1.1)" = "$(installed_packages 0.1.0)" ] || fail "the upgrade brought other versions than the lock's"
   expect "0.1.1" pooldeckctl doctor
   expect "shop is applied" eval "api pools/ | jq -r '.results[] | .name + \" is \" + .state'"
 }

@@ -1,6 +1,7 @@
 """The wheel: what it holds beside the code, and that it runs where there is no checkout."""
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -43,6 +44,14 @@ def test_it_holds_each_file_of_the_packages_and_of_their_pages(unpacked: Path) -
     wanted = code | {f"panel/share/{path}" for path in pages}
     wanted |= {"panel/share/build/docs/index.html", "panel/share/build/docs/llms.txt"}
     assert sorted(path for path in wanted if not (unpacked / path).is_file()) == []
+
+
+def test_it_holds_the_versions_and_hashes_of_the_lock_file(unpacked: Path) -> None:
+    held = (unpacked / "panel" / "share" / "requirements.txt").read_text()
+    words = ["export", "--quiet", "--frozen", "--no-dev", "--no-emit-project", "--no-annotate", "--no-header"]
+    exported = subprocess.run([UV, *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert held == exported
+    assert re.search(r"^django==5\.2\.\d+ \\\n    --hash=sha256:", held, re.MULTILINE)
 
 
 def run(unpacked: Path, *words: str) -> str:

@@ -42,7 +42,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
         "--requirements",
         type=Path,
         metavar="FILE",
-        help="what the release needs, with hashes: uv export --no-dev --no-emit-project",
+        help="versions and hashes of what the release needs, in place of those that its wheel holds",
     )
     parser.add_argument(
         "--installer",

@@ -5,12 +5,15 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from panel.upgrade.errors import StepFailed
 
+LOCKED = "panel/share/requirements.txt"  # in a wheel: what hatch_build.py exported of uv.lock
 COMPLETE = ".complete"  # tells script/install that this release needs no repair
 LAST_LINES = 12
 READABLE, PRIVATE = 0o022, 0o077  # of a release, which the panel's account reads; of what its commands write
@@ -22,7 +25,8 @@ class Source:
     """What a release is installed from, and by what.
 
     `requirement` is a wheel or `pooldeck==VERSION`; `locked` a file of pip's with the versions and hashes of what it
-    needs; `installer` a command that makes the environment in place of venv and pip: `INSTALLER FOLDER REQUIREMENT`.
+    needs, in place of those that the wheel holds; `installer` a command that makes the environment in place of venv and
+    pip: `INSTALLER FOLDER REQUIREMENT`.
     """
 
     requirement: str = ""
@@ -63,10 +67,24 @@ class Release:
 
     def _install_by_pip(self, source: Source) -> None:
         _run([_system_python(), "-m", "venv", str(self.folder)])
-        pip = [str(self.folder / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "--no-input"]
-        if source.locked:
-            _run([*pip, "install", "--quiet", "--require-hashes", "--requirement", source.locked])
-        _run([*pip, "install", "--quiet", *(["--no-deps"] if source.locked else []), source.requirement])
+        with tempfile.TemporaryDirectory() as folder:
+            wheel = self._wheel(source.requirement, Path(folder))
+            locked = source.locked or locked_by(wheel, Path(folder))
+            if locked:
+                self._pip("install", "--require-hashes", "--requirement", locked)
+            self._pip("install", *(["--no-deps"] if locked else []), str(wheel))
+
+    def _wheel(self, requirement: str, folder: Path) -> Path:
+        """Return the wheel's path; where a version is required, pip brings its wheel into that folder."""
+        if requirement.endswith(".whl"):
+            return Path(requirement)
+        self._pip("download", "--no-deps", "--only-binary=pooldeck", "--dest", str(folder), requirement)
+        (found,) = folder.glob("*.whl")
+        return found
+
+    def _pip(self, *words: str) -> None:
+        python = str(self.folder / "bin" / "python")
+        _run([python, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", *words])
 
     def remove(self) -> None:
         """Remove it."""
@@ -95,6 +113,20 @@ class Release:
     def _command(self, words: Sequence[str]) -> list[str]:
         change = [f"--reuid={self.ids[0]}", f"--regid={self.ids[1]}", "--init-groups"] if self.ids else []
         return [*DIES_WITH_PARENT, *change, "--", str(self.folder / "bin" / "pooldeckctl"), *words]
+
+
+def locked_by(wheel: Path, folder: Path) -> str:
+    """Put the versions and hashes that a wheel holds into that folder; return the file's path, empty where it has none.
+
+    Raises `StepFailed` for a file that is no wheel.
+    """
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            return archive.extract(LOCKED, folder)
+    except KeyError:
+        return ""
+    except (OSError, zipfile.BadZipFile) as error:
+        raise StepFailed(f"{wheel}: {error}") from error
 
 
 def _system_python() -> str:
