@@ -18,6 +18,7 @@ from panel.upgrade.steps import Upgrade
 
 NONE = Source()  # going back installs nothing
 DONE, WENT_BACK, REFUSED, STUCK = 0, 1, 2, 3
+KEPT = 2  # releases beside the current one
 
 
 def arguments(words: Sequence[str]) -> argparse.Namespace:
@@ -51,6 +52,13 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
         help="what makes a release's environment, called as COMMAND FOLDER REQUIREMENT; else venv and pip",
     )
     parser.add_argument(
+        "--keep",
+        type=_count,
+        default=KEPT,
+        metavar="N",
+        help=f"how many releases before the new one stay, at least the one that is replaced (default: {KEPT})",
+    )
+    parser.add_argument(
         "--url", help="where the web process answers (default: POOLDECK_WEB_PORT of this machine); empty: ask nobody"
     )
     parser.add_argument("--health-within", type=float, default=health.WITHIN_S, metavar="SECONDS")
@@ -62,6 +70,12 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
     if bool(given.target) == given.undo:
         parser.error("name a wheel or a version, or give --undo")
     return given
+
+
+def _count(word: str) -> int:
+    if not word.isdigit() or int(word) < 1:
+        raise argparse.ArgumentTypeError(f"{word!r} is no number from 1: the release that is replaced stays")
+    return int(word)
 
 
 def main(words: Sequence[str]) -> int:
@@ -97,9 +111,16 @@ def _carry_out(given: argparse.Namespace, layout: Layout, progress: Progress) ->
         print(f"step {upgrade.entry.step!r} failed: {error}", file=sys.stderr, flush=True)  # noqa: T201 (the terminal)
         return WENT_BACK if _went_back(upgrade) else STUCK
     progress.report(f"{target.version} is current; {before} stays in {layout.release(before).folder}")
+    _remove_old_releases(layout, target.version, given.keep, progress)
     if not upgrade.manager.manages:
         progress.report("start the services now: nobody manages them here")
     return DONE
+
+
+def _remove_old_releases(layout: Layout, current: str, keep: int, progress: Progress) -> None:
+    for old in layout.releases_before(current)[keep:]:
+        old.remove()
+        progress.report(f"{old.version} is removed from {old.folder.parent}: --keep {keep}")
 
 
 def _went_back(upgrade: Upgrade) -> bool:

@@ -6,9 +6,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from packaging.version import InvalidVersion, Version
+
 from panel.upgrade import environment
 from panel.upgrade.errors import UpgradeRefused
-from panel.upgrade.release import Release
+from panel.upgrade.release import COMPLETE, Release
 
 
 @dataclass(frozen=True)
@@ -38,6 +40,13 @@ class Layout:
     def release(self, version: str) -> Release:
         """Return the release of a version, whether or not it is installed."""
         return Release(self.prefix / "releases" / version, self.variables(), self._ids())
+
+    def releases_before(self, version: str) -> list[Release]:
+        """Return the whole releases that are older than a version, the newest first; other folders are none."""
+        folders = [path.parent for path in (self.prefix / "releases").glob(f"*/{COMPLETE}")]
+        found = {_version_of(folder): folder.name for folder in folders}
+        older = sorted((one for one in found if one and one < Version(version)), reverse=True)
+        return [self.release(found[one]) for one in older]
 
     def current_version(self) -> str:
         """Return which release is current. Raises `UpgradeRefused` where none is."""
@@ -88,3 +97,11 @@ class Layout:
         except KeyError as error:
             raise UpgradeRefused(f"there is no account {self.user}: name the panel's with --user") from error
         return account.pw_uid, account.pw_gid
+
+
+def _version_of(folder: Path) -> Version | None:
+    """Return the version that a release's folder is named after; None for a folder of somebody's own."""
+    try:
+        return Version(folder.name)
+    except InvalidVersion:
+        return None

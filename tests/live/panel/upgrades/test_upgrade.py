@@ -165,6 +165,28 @@ def test_what_is_refused_changes_nothing(panel: SmallPanel, tmp_path: Path) -> N
     assert not (panel.home / "verbs").exists()  # no service was stopped
 
 
+def releases(panel: SmallPanel) -> list[str]:
+    return sorted(path.name for path in (panel.prefix / "releases").iterdir())
+
+
+@pytest.mark.slow
+def test_old_releases_are_removed_but_the_two_before(panel: SmallPanel) -> None:
+    for name in ("0.8", "0.9", "0.10", "of-mine"):
+        (panel.prefix / "releases" / name).mkdir()
+        (panel.prefix / "releases" / name / ".complete").touch()
+    (panel.prefix / "releases" / "0.7").mkdir()  # not installed by script/install or an upgrade
+    (panel.prefix / "releases" / "1.0" / ".complete").touch()
+    code, printed = panel.upgrade("--keep", "0", str(panel.wheel))
+    assert (code, "'0' is no number from 1: the release that is replaced stays" in printed) == (2, True), printed
+    (panel.home / "broken").write_text("migrate 2.0")
+    assert panel.upgrade()[0] == 1
+    assert releases(panel) == ["0.10", "0.7", "0.8", "0.9", "1.0", "of-mine"]  # it went back, and removes nothing else
+    (panel.home / "broken").write_text("")
+    code, printed = panel.upgrade()
+    assert (code, releases(panel)) == (0, ["0.10", "0.7", "1.0", "2.0", "of-mine"]), printed
+    assert f"0.9 is removed from {panel.prefix}/releases: --keep 2" in printed
+
+
 def test_two_at_once_are_refused(panel: SmallPanel) -> None:
     (panel.home / "slow").write_text("check 2.0")
     first = panel.start_upgrade(str(panel.wheel))
