@@ -29,6 +29,8 @@ check_words() {
 
 is_listened_on() { (: < "/dev/tcp/127.0.0.1/$1") 2> /dev/null; }
 
+is_new_port() { [ ! -e "$UNITS/pooldeck-web.service" ] || [ "$PORT" != "$(setting POOLDECK_WEB_PORT)" ]; }
+
 check_system() {
   local system
   system=$(. /etc/os-release && printf '%s %s' "$ID" "${VERSION_ID-}")
@@ -37,7 +39,7 @@ check_system() {
     *) fail 2 "this is $system; tried are Debian 12, Debian 13 and Ubuntu 24.04" \
       "use one of them, or run the processes by hand: README.md, On several machines" ;;
   esac
-  ! { [ ! -e "$UNITS/pooldeck-web.service" ] && is_listened_on "$PORT"; } ||
+  ! { is_new_port && is_listened_on "$PORT"; } ||
     fail 2 "port $PORT of 127.0.0.1 is taken by another program" "choose another: script/install --port N"
   [ -d /run/systemd/system ] || fail 2 "systemd does not run here" \
     "in a container, use docker/compose.yaml instead"
@@ -137,11 +139,14 @@ install_wheel() { # install_wheel RELEASE_FOLDER WORK_FOLDER
 }
 
 install_release() {
+  local work version
   if [ -e "$PREFIX/current/.complete" ]; then
-    report ok "release $(basename "$(realpath "$PREFIX/current")")"
+    version=$(basename "$(realpath "$PREFIX/current")")
+    [ -z "$WHEEL" ] || [ "$(version_of_wheel "$WHEEL")" = "$version" ] ||
+      fail 2 "release $version is installed, and --wheel $WHEEL is another" "upgrade to it: pooldeckctl upgrade $WHEEL"
+    report ok "release $version"
     return
   fi
-  local work version
   work=$(mktemp -d)
   [ -n "$WHEEL" ] || build_wheel "$work"
   version=$(version_of_wheel "$WHEEL")
@@ -171,8 +176,9 @@ make_secrets() {
   make_secret keys 'from cryptography.fernet import Fernet; print(Fernet.generate_key().decode())'
 }
 
-setting() { # setting NAME: its value in the file, empty where it has none
-  [ ! -f "$SETTINGS/environment" ] || sed -n "s/^$1=//p" "$SETTINGS/environment" | tail -1
+setting() { # setting NAME: its value in the file without quotes around it, empty where it has none
+  [ ! -f "$SETTINGS/environment" ] ||
+    sed -n "s/^$1=//p" "$SETTINGS/environment" | tail -1 | sed -e 's/^"\(.*\)"$/\1/' -e "s/^'\(.*\)'\$/\1/"
 }
 
 # Adds what the file does not name. What it names is the operator's, whatever it says.
@@ -237,6 +243,22 @@ migrate_and_collect() {
     quietly "$COMMAND" collectstatic --noinput --verbosity=0 ||
       fail 1 "the static files could not be collected" "its message is above"
     report changed "static files"
+  fi
+}
+
+# Switched on once, with the target: a timer that the operator turned off stays off.
+start_backups() {
+  local timer=pooldeck-backup.timer
+  if [ -z "$BACKED_UP" ] && systemctl is-enabled --quiet "$timer"; then
+    quietly systemctl disable --now "$timer"
+    report changed "backups each night: off"
+  elif [ -n "$BACKED_UP" ] && ! systemctl is-enabled --quiet pooldeck.target; then
+    quietly systemctl enable --now "$timer"
+    report changed "backups each night, into $BACKUPS"
+  elif systemctl is-enabled --quiet "$timer"; then
+    report ok "backups each night, into $BACKUPS"
+  else
+    report ok "backups each night: off (systemctl enable --now $timer)"
   fi
 }
 

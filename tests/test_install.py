@@ -20,7 +20,15 @@ from panel.quickstart.panel_programs import Beat, Generator, Web, Worker
 ROOT = Path(__file__).resolve().parent.parent
 DEPLOY = ROOT / "deploy" / "debian"
 UNITS = DEPLOY / "systemd"
-PARTS = ("install", "install-steps.sh", "install-database.sh", "uninstall-steps.sh", "machine.sh", "strangers-hour")
+PARTS = (
+    "install",
+    "install-steps.sh",
+    "install-address.sh",
+    "install-database.sh",
+    "uninstall-steps.sh",
+    "machine.sh",
+    "strangers-hour",
+)
 PYTHON = "/opt/pooldeck/current/bin/python"
 
 
@@ -111,7 +119,7 @@ def step(folder: Path, words: str) -> "subprocess.CompletedProcess[str]":
     """Run steps of the installation on a folder in place of the machine."""
     prepared = f"""
         set -euo pipefail
-        . script/lib.sh; . script/install-steps.sh; . script/install-database.sh
+        . script/lib.sh; . script/install-steps.sh; . script/install-database.sh; . script/install-address.sh
         ACCOUNT=$(id -un) HOST=panel.example.org PORT=8000 DATABASE_URL=postgresql://one WHEEL=
         PREFIX={folder}/opt SETTINGS={folder}/etc STATE={folder}/state BACKUPS={folder}/backups
         mkdir -p "$SETTINGS" "$PREFIX/current/bin"; ln -sfn {sys.executable} "$PREFIX/current/bin/python"
@@ -173,6 +181,103 @@ def test_settings_of_the_operator_stay_and_missing_ones_are_added(tmp_path: Path
     assert path.read_text() == changed + "POOLDECK_HTTPS=true\n"
 
 
+ADDRESSES = """\
+# mine
+POOLDECK_ALLOWED_HOSTS=panel.example.org, pool.example.org,localhost,127.0.0.1
+POOLDECK_TRUSTED_ORIGINS="https://panel.example.org,https://pool.example.org"
+POOLDECK_PUBLIC_URL=https://panel.example.org:8443/pools
+POOLDECK_WEB_PORT=8000
+POOLDECK_RUN_DAYS=30
+"""
+
+
+@as_root
+def test_a_repetition_keeps_the_name_and_the_port(tmp_path: Path) -> None:
+    path = tmp_path / "etc" / "environment"
+    said(tmp_path, "true")
+    path.write_text(ADDRESSES.replace("8000", "8001"))
+    done = step(tmp_path, 'HOST= PORT=; choose_address; echo "$HOST $PORT"; change_address; echo "${#PUT[@]}"')
+    assert done.stdout == "panel.example.org 8001\n0\n"
+    path.unlink()
+    done = step(tmp_path, 'hostname() { echo here; }; HOST= PORT=; choose_address; echo "$HOST $PORT"; change_address')
+    assert done.stdout == "here 8000\n"
+
+
+@as_root
+def test_another_name_or_port_replaces_the_one_before_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "etc" / "environment"
+    said(tmp_path, "true")
+    path.write_text(ADDRESSES)
+    done = step(tmp_path, 'HOST=new.example.org PORT=8001; change_address; echo "${#PUT[@]}"')
+    assert done.stdout.splitlines() == [
+        "changed  the panel's name: new.example.org, not panel.example.org any longer. Copy the proxy's example again, "
+        "and have a certificate for it",
+        "changed  the panel's port: 8001, not 8000 any longer. Copy the proxy's example again",
+        "4",
+    ], done.stderr
+    assert (
+        path.read_text()
+        == """\
+# mine
+POOLDECK_ALLOWED_HOSTS=new.example.org,pool.example.org,localhost,127.0.0.1
+POOLDECK_TRUSTED_ORIGINS=https://new.example.org,https://pool.example.org
+POOLDECK_PUBLIC_URL=https://new.example.org:8443/pools
+POOLDECK_WEB_PORT=8001
+POOLDECK_RUN_DAYS=30
+"""
+    )
+    assert said(tmp_path, "HOST=new.example.org PORT=8001; change_address") == []
+
+
+@pytest.mark.parametrize(
+    ("listed", "replaced"),
+    [
+        ("old,localhost", "new,localhost"),
+        ("localhost,old,new", "localhost,new"),
+        ("localhost,older", "localhost,older,new"),
+        ("", "new"),
+        (".example.org", ".example.org,new"),
+    ],
+)
+def test_a_word_of_a_list_is_replaced_or_added(tmp_path: Path, listed: str, replaced: str) -> None:
+    assert step(tmp_path, f"replaced '{listed}' old new").stdout == replaced
+
+
+@as_root
+def test_a_wheel_of_another_release_is_refused_with_the_command_that_upgrades(tmp_path: Path) -> None:
+    installed = 'rm -r "$PREFIX/current"; mkdir -p "$PREFIX/releases/0.1.0"; ln -s releases/0.1.0 "$PREFIX/current"; '
+    installed += 'touch "$PREFIX/current/.complete"; '
+    done = step(tmp_path, f"{installed} WHEEL=/root/pooldeck-0.2.0-py3-none-any.whl; install_release")
+    assert done.returncode == 2
+    assert "release 0.1.0 is installed, and --wheel /root/pooldeck-0.2.0-py3-none-any.whl is another" in done.stderr
+    assert "pooldeckctl upgrade /root/pooldeck-0.2.0-py3-none-any.whl" in done.stderr
+
+
+SYSTEMCTL = """
+systemctl() {
+  case $1 in
+    is-enabled) [ -e "$STATE.$3" ] ;;
+    enable) touch "$STATE.$3" ;;
+    disable) rm "$STATE.$3" ;;
+  esac
+}
+"""
+
+
+def test_backups_are_switched_on_once_and_stay_off_where_the_operator_turned_them_off(tmp_path: Path) -> None:
+    timer, target = tmp_path / "state.pooldeck-backup.timer", tmp_path / "state.pooldeck.target"
+
+    def told(words: str = "BACKED_UP=yes") -> str:
+        return step(tmp_path, f"{SYSTEMCTL}{words}; start_backups").stdout.split("/")[0]
+
+    assert told("BACKED_UP=") == "ok       backups each night: off (systemctl enable --now pooldeck-backup.timer)\n"
+    assert told() == "changed  backups each night, into "
+    target.touch()
+    assert (told(), timer.exists()) == ("ok       backups each night, into ", True)
+    assert (told("BACKED_UP="), timer.exists()) == ("changed  backups each night: off\n", False)
+    assert (told().split()[0], timer.exists()) == ("ok", False)
+
+
 @as_root
 def test_what_is_put_is_compared_first(tmp_path: Path) -> None:
     put = f'put {tmp_path}/one 0640 "$(id -un):$(id -gn)" <<< WORD; echo "${{#PUT[@]}}"'
@@ -227,7 +332,8 @@ def test_unknown_options_are_refused_and_help_names_all() -> None:
     assert "--hots is no option of script/install" in run("--hots").stderr
     assert "--host needs a value" in run("--host").stderr
     told = run("--help").stdout
-    assert [word in told for word in ("--host", "--wheel FILE", "--uninstall [--purge]")] == [True] * 3
+    words = ("--host", "--wheel FILE", "--no-backups", "--uninstall [--purge]")
+    assert [word for word in words if word not in told] == []
 
 
 @as_root
