@@ -38,6 +38,16 @@ install() {
   link=$(tail -1 /root/again.log)
   pooldeckctl doctor > /root/doctor.log || { cat /root/doctor.log; fail "doctor"; }
   begin "doctor: $(grep -c '^ok' /root/doctor.log) of $(grep -c . /root/doctor.log) are ok"
+  systemctl is-active --quiet pooldeck-backup.timer || fail "no backup is made each night"
+}
+
+rename() {
+  local other=other.example.org
+  begin "another name: script/install --host $other"
+  script/install --host "$other" > /root/rename.log 2>&1 || { tail -20 /root/rename.log; fail "script/install, renamed"; }
+  grep -q "the panel's name: $other, not $NAME any longer" /root/rename.log || fail "the new name was not told"
+  grep -q "server_name $other" /etc/pooldeck/examples/nginx.conf || fail "the example keeps the name"
+  expect '"ready"' curl -sS -H "Host: $other" http://127.0.0.1:8000/healthz/ready
 }
 
 uninstall() {
@@ -185,6 +195,8 @@ installed_packages() { # installed_packages RELEASE: all but the panel itself
 upgrade() {
   begin "back up"
   pooldeckctl backup /var/backups/pooldeck/first
+  systemctl start pooldeck-backup.service || { journalctl -u pooldeck-backup --no-pager | tail; fail "the backup of each night"; }
+  ls /var/backups/pooldeck/2*/manifest.json > /dev/null
   begin "(theirs: a newer wheel)"
   sed -i 's/^version = .*/version = "0.1.1"/' pyproject.toml
   .venv/tools/bin/uv build --quiet --wheel --out-dir /root/dist "$CHECKOUT"
@@ -220,6 +232,7 @@ restore() {
 apt-get update -qq > /dev/null
 install
 if [ "$1" = install ]; then
+  rename
   uninstall
 else
   tls
