@@ -140,7 +140,7 @@ def stored_secrets_open(
     count = len(settings.POOLDECK_KEYS)
     message = f"none of the {count} keys decrypts {len(closed)} stored secrets: {', '.join(closed[:5])}"
     hint = "Append the key that encrypted them to POOLDECK_KEYS, or enter these passwords again."
-    return [Warning(message, hint=hint, id="pooldeck.W006")]
+    return [Warning(message, hint=hint, id="pooldeck.W008")]
 
 
 def _sealed() -> Iterator[tuple[str, str, str]]:

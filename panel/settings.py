@@ -162,6 +162,9 @@ CONTENT_SECURITY_POLICY = {
     }
 }
 SECURE_REFERRER_POLICY = "same-origin"
+# The proxy that has the certificate sends Strict-Transport-Security and redirects to HTTPS (deploy/debian). Probes and
+# Prometheus ask the panel itself over HTTP, and a second header would leave browsers to choose between two.
+SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = env.flag("POOLDECK_HTTPS")
 SESSION_COOKIE_HTTPONLY = True
 

@@ -1,18 +1,22 @@
 """System checks name unsafe settings and their remedy."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
+from string import ascii_letters
 from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
-from django.core.checks import CheckMessage
+from django.core.checks import CheckMessage, run_checks
 from django.test import Client
 
 from panel import checks
 from tests import callers
 from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def ids(check: Callable[..., list[CheckMessage]]) -> list[str | None]:
@@ -102,6 +106,34 @@ def test_the_settings_as_they_come_raise_nothing(settings: Any) -> None:
     assert [ids(check) for check in every] == [[], [], [], [], []]
 
 
+def deploy_check(settings: Any, home: Path, *, https: bool) -> set[str | None]:
+    """Return what `check --deploy` finds in an installation that other machines reach, by the ids of its messages."""
+    settings.ALLOWED_HOSTS, settings.STATIC_ROOT, settings.SECRET_KEY = ["panel.example.org"], home, ascii_letters
+    settings.SESSION_COOKIE_SECURE = settings.CSRF_COOKIE_SECURE = https
+    (home / "staticfiles.json").write_text("{}")
+    found = run_checks(include_deployment_checks=True)
+    return {message.id for message in found if not message.is_silenced()}
+
+
+def test_the_deploy_check_finds_nothing_behind_https(settings: Any, tmp_path: Path) -> None:
+    assert deploy_check(settings, tmp_path, https=True) == set()
+
+
+def test_the_deploy_check_names_what_goes_without_https(settings: Any, tmp_path: Path) -> None:
+    assert deploy_check(settings, tmp_path, https=False) == {"pooldeck.W001", "security.W012", "security.W016"}
+
+
+def test_the_proxies_do_what_the_deploy_check_is_silenced_for() -> None:
+    nginx, caddy = ((REPOSITORY / "deploy" / "debian" / name).read_text() for name in ("nginx.conf", "Caddyfile"))
+    assert all('Strict-Transport-Security "max-age=' in one for one in (nginx, caddy))
+    assert "return 301 https://" in nginx  # Caddy redirects by itself
+
+
+def test_each_check_has_an_id_of_its_own() -> None:
+    found = re.findall(r'id="(pooldeck\.[EW]\d+)"', Path(checks.__file__).read_text())
+    assert len(found) == len(set(found)) > 8
+
+
 @pytest.mark.django_db
 def test_secrets_that_no_key_opens_are_named(settings: Any) -> None:
     cluster = a_cluster(name="orders")
@@ -111,7 +143,7 @@ def test_secrets_that_no_key_opens_are_named(settings: Any) -> None:
     assert checks.stored_secrets_open(None, databases=["default"]) == []
     settings.POOLDECK_KEYS = [Fernet.generate_key().decode()]
     (found,) = checks.stored_secrets_open(None, databases=["default"])
-    assert found.id == "pooldeck.W006"
+    assert found.id == "pooldeck.W008"
     assert found.msg == (
         "none of the 1 keys decrypts 2 stored secrets: the password of cluster orders, "
         "the password of role app of orders"
