@@ -2,8 +2,8 @@
 
 All of it is read as the pool's own role, which sees its own statements, so nothing is run that it could not run. Only
 queries are taken: each candidate is executed once in a read-only transaction first, and is left out where it fails,
-and where it calls a volatile function, which could write. Values sampled of its tables are encrypted
-(`benchmarks.library.scripts.sampled`), since others read runs as well.
+and where it calls a volatile function, which could write. Its scripts have `$1` in place of values, since others read
+runs as well; each run draws its own (`benchmarks.library.scripts.sampled`).
 """
 
 import re
@@ -17,9 +17,8 @@ from django.utils.translation import ngettext
 from psycopg import sql
 
 from benchmarks.engines import script_gate
-from benchmarks.experiments.advice import placeholders
 from benchmarks.experiments.start import InvalidExperiment
-from benchmarks.library.scripts import sampled
+from benchmarks.library.scripts import placeholders, sampled
 from benchmarks.models.advice import RecordedQueries
 from benchmarks.models.options import RunScript
 from pools.advice import mode_linter
@@ -98,7 +97,7 @@ def _mix(connection: Connection, pool: Pool) -> RecordedMix:
     kept: list[tuple[str, str, int]] = []
     left_out: Counter[str] = Counter()
     for query, calls in counted:
-        reason, text = _script(connection, pool, query) if len(kept) < MOST_QUERIES else (RARE, "")
+        reason, text = _script(connection, query) if len(kept) < MOST_QUERIES else (RARE, "")
         if reason:
             left_out[reason] += 1
         else:
@@ -138,7 +137,7 @@ def _counted(connection: Connection, pool: Pool) -> tuple[list[tuple[str, int]],
     return repeatable, reset[0].isoformat(timespec="seconds") if reset and reset[0] else ""
 
 
-def _script(connection: Connection, pool: Pool, query: str) -> tuple[str, str]:
+def _script(connection: Connection, query: str) -> tuple[str, str]:
     """Return the query as a script, or why it is left out."""
     if not _QUERY.match(query) or _WRITING.search(query):
         return WRITES, ""
@@ -150,11 +149,11 @@ def _script(connection: Connection, pool: Pool, query: str) -> tuple[str, str]:
     if calls_volatile:
         return UNSAFE, ""
     try:
-        script = placeholders.filled(connection, query)
+        shown = literals.without(query)
+        script = placeholders.filled(connection, shown)
         _execute_read_only(connection, script.tried)
         script_gate.check(script.text)
-        shown = literals.without(query) + ";\n"
-        text = sampled.sealed(pool.cluster.pk, pool.database, shown=shown, text=script.text)
+        text = sampled.marked(shown)
         script_gate.check(text)
     except (psycopg.Error, script_gate.ScriptRefused):
         return FAILS, ""

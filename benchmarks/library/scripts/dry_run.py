@@ -6,6 +6,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.engines import engine
 from benchmarks.models import Run
 from benchmarks.targets import sessions
+from pools.clusters import literals
 
 ONCE = {"clients": 1, "threads": 1, "transactions": 1, "percentiles": False}
 LIMIT_S = 300.0
@@ -68,7 +69,7 @@ def _line_of(statement: str, text: str) -> tuple[int | None, str]:
     """Return the number of the script's line on which a statement begins, and that line.
 
     Compares only what comes before a line's first variable, since the server sees values in place of variables. Where
-    no line matches, returns None and the statement.
+    no line matches, returns None and the statement without its literals, which the run may have drawn of columns.
     """
     sent = statement.strip()
     begun = [
@@ -77,6 +78,6 @@ def _line_of(statement: str, text: str) -> tuple[int | None, str]:
         if (known := line.split(":")[0].split("\\")[0].strip().removesuffix(";")) and sent.startswith(known)
     ]
     if not begun:
-        return None, " ".join(sent.split())
+        return None, " ".join(literals.without(sent).split())
     _length, number, line = max(begun)
     return -number, line

@@ -120,13 +120,14 @@ def _prepared_on(machine: Machine, run: Run, recorder: Recorder) -> Iterator[Set
             versions.refuse_unmakeable(connection, run.engine, run.options, program.version)
     endpoint = resolve.endpoint_of(run)
     machines.guard_address(run, endpoint)
-    without_samples = sampled.mask(run.options, sampled.opened(run, run.options))
-    recorder.mask = lambda line: login_errors.program_line(without_samples(line), endpoint)
+    values = sampled.drawn(run)
+    without_values = sampled.mask(values)
+    recorder.mask = lambda line: login_errors.program_line(without_values(line), endpoint)
     with machine.private_home(f"{run.pk.hex}-{run.attempt}", endpoint.password or "", _pem(endpoint)) as home:
 
         def build(options: RunOptions) -> Command:
             command = program_engine.build_command(
-                sampled.opened(run, options),
+                sampled.with_values(options, values),
                 purpose=run.purpose,
                 binary=program.path,
                 home=home.there,

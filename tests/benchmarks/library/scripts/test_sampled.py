@@ -1,11 +1,15 @@
-"""Sampled values of columns are in no script that anyone reads, and in no line that a program prints."""
+"""Values drawn from columns are in no script that anyone reads, and in no line that a program prints."""
+
+from contextlib import nullcontext
 
 import pytest
 
 from benchmarks.engines.pgbench import options
 from benchmarks.errors import Refused
-from benchmarks.library.scripts import sampled
+from benchmarks.library.scripts import placeholders, sampled
+from benchmarks.library.scripts.placeholders import FilledQuery
 from benchmarks.models import Run
+from pools.clusters import connect
 from tests.pools.records import a_cluster
 
 pytestmark = pytest.mark.django_db
@@ -17,38 +21,69 @@ TEXT = (
 )
 
 
+SCRIPT = sampled.marked(SHOWN.removesuffix(";\n"))
+VALUES = {SCRIPT: TEXT}
+
+
 @pytest.fixture
 def run() -> Run:
-    return Run(cluster=a_cluster(name="shop"), database="shop")
+    scripts = [{"text": SCRIPT, "name": "cards"}, {"text": "SELECT 'own';"}]
+    options_of_run = options.validate({"scripts": scripts})
+    return Run(cluster=a_cluster(name="shop"), database="shop", options=options_of_run)
 
 
 @pytest.fixture
-def given(run: Run) -> dict[str, object]:
-    """The options of a run of such a script, checked as those of every run."""
-    text = sampled.sealed(run.cluster_id, "shop", shown=SHOWN, text=TEXT)
-    return options.validate({"scripts": [{"text": text, "name": "cards"}, {"text": "SELECT 'own';"}]})
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The queries for which values are drawn; the session with the server is the test's."""
+    queries: list[str] = []
+
+    def filled(_connection: object, query: str) -> FilledQuery:
+        queries.append(query)
+        return FilledQuery(TEXT, "")
+
+    monkeypatch.setattr(connect, "connect", lambda *_args, **_options: nullcontext())
+    monkeypatch.setattr(placeholders, "filled", filled)
+    return queries
 
 
-def test_only_the_run_that_executes_it_has_the_values(run: Run, given: dict[str, object]) -> None:
-    assert not any(word in str(given) for word in ("ann@", "4111"))  # shorter ones may be in what is encrypted
-    assert SHOWN.strip() in given["scripts"][0]["text"]
-    assert [one["text"] for one in sampled.opened(run, given)["scripts"]] == [TEXT, "SELECT 'own';"]
+def test_only_the_program_gets_the_values(run: Run, asked: list[str]) -> None:
+    values = sampled.drawn(run)
+    assert asked == ["SELECT * FROM card WHERE owner = $1 AND state = $2"]
+    assert [one["text"] for one in sampled.with_values(run.options, values)["scripts"]] == [TEXT, "SELECT 'own';"]
+    assert [one["text"] for one in run.options["scripts"]] == [SCRIPT, "SELECT 'own';"]
 
 
-def test_as_a_browser_sends_it_back_it_is_the_same(run: Run, given: dict[str, object]) -> None:
-    sent = given["scripts"][0]["text"].strip().replace("\n", "\r\n")
-    assert sampled.opened(run, {"scripts": [{"text": sent}]})["scripts"] == [{"text": TEXT}]
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(SCRIPT.strip().replace("\n", "\r\n"), id="as-a-browser-sends-it-back"),
+        pytest.param(f"-- sampled values, encrypted: gAAAAABnot-opened_==\n{SHOWN}", id="of-an-earlier-release"),
+    ],
+)
+def test_the_text_is_the_same_script(run: Run, asked: list[str], text: str) -> None:
+    run.options["scripts"] = [{"text": text}]
+    assert sampled.with_values(run.options, sampled.drawn(run))["scripts"] == [{"text": TEXT}]
+    assert asked == ["SELECT * FROM card WHERE owner = $1 AND state = $2"]
 
 
-@pytest.mark.parametrize("change", ["database", "cluster", "text"])
-def test_no_other_run_gets_them(run: Run, given: dict[str, object], change: str) -> None:
-    other = Run(cluster=a_cluster(name="other"), database="shop") if change == "cluster" else run
-    if change == "database":
-        other.database = "mine"
-    if change == "text":
-        given["scripts"][0]["text"] = given["scripts"][0]["text"].replace("SELECT *", "SELECT owner")
-    with pytest.raises(Refused, match="sampled values of a script are of another database, or it was changed"):
-        sampled.opened(other, given)
+def test_other_scripts_ask_no_server(run: Run, asked: list[str]) -> None:
+    run.options["scripts"] = [{"text": SHOWN}, {"text": "SELECT 1;"}]
+    assert (sampled.drawn(run), asked) == ({}, [])
+
+
+def test_without_a_registered_cluster_the_reason_is_said(run: Run) -> None:
+    run.cluster = None
+    with pytest.raises(Refused, match="from the statistics of a registered cluster: put values in place of"):
+        sampled.drawn(run)
+
+
+def test_a_value_that_pgbench_would_misread_is_not_in_the_reason(
+    run: Run, asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(placeholders, "filled", lambda *_: FilledQuery("\\! ann@example.org\n", ""))
+    with pytest.raises(Refused, match=r"no values can be drawn for SELECT .* pgbench would misread") as refused:
+        sampled.drawn(run)
+    assert "ann@" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
@@ -63,10 +98,8 @@ def test_no_other_run_gets_them(run: Run, given: dict[str, object], change: str)
         ('ERROR:  bad state "xy" of bob\'s', "ERROR:  bad state (not shown) of (not shown)"),
     ],
 )
-def test_what_the_program_prints_has_no_values(
-    run: Run, given: dict[str, object], line: str, shown: str | None
-) -> None:
-    found = sampled.mask(given, sampled.opened(run, given))(line)
+def test_what_the_program_prints_has_no_values(line: str, shown: str | None) -> None:
+    found = sampled.mask(VALUES)(line)
     assert "ann" not in found
     if shown is not None:
         assert found == shown
@@ -74,6 +107,5 @@ def test_what_the_program_prints_has_no_values(
         assert found == line
 
 
-def test_the_lines_of_other_runs_stay_as_they_are(run: Run) -> None:
-    plain = options.validate({"scripts": [{"text": "SELECT 'ann';"}]})
-    assert sampled.mask(plain, sampled.opened(run, plain))("SELECT 'ann';") == "SELECT 'ann';"
+def test_the_lines_of_other_runs_stay_as_they_are() -> None:
+    assert sampled.mask({})("SELECT 'ann';") == "SELECT 'ann';"

@@ -1,10 +1,14 @@
 """The recorded mix of a pool on a real server: what clients queried is what the advice measures with."""
 
 import re
+import time
 from collections.abc import Iterator
 
 import psycopg
 import pytest
+import redis
+from django.apps import apps
+from django.core import serializers
 from django.test import Client
 
 from benchmarks.experiments.advice import answers, grid, recorded, sweep
@@ -12,12 +16,13 @@ from benchmarks.experiments.advice.recorded import RecordedMix
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.library.scripts import sampled
-from benchmarks.models import Experiment, ExperimentState, Purpose, Run
-from panel.quickstart.servers import PostgresServer, free_port
+from benchmarks.models import Experiment, ExperimentState, Purpose, Run, Status
+from panel.quickstart.servers import PostgresServer, RedisServer, free_port
 from pools.models import Cluster, Pool
-from tests.callers import person
+from tests.callers import bearer, person
 from tests.live.benchmarks.experiments.conftest import at_a_rate, until_ended
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
+from tests.live.panel_programs import TestWorker
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TABLE = """
@@ -151,8 +156,8 @@ def no_reader_sees_the_values(experiment: Experiment, run: Run) -> None:
 
 def executed(script: str, pool: Pool) -> str:
     """Return the text that a run of this script executes."""
-    run = Run(cluster=pool.cluster, database=pool.database)
-    return sampled.opened(run, {"scripts": [{"text": script}]})["scripts"][0]["text"]
+    run = Run(cluster=pool.cluster, database=pool.database, pool=pool, options={"scripts": [{"text": script}]})
+    return sampled.drawn(run)[script]
 
 
 def is_as_counted(mix: RecordedMix, pool: Pool) -> None:
@@ -171,3 +176,85 @@ def is_as_counted(mix: RecordedMix, pool: Pool) -> None:
     assert mix.left_out == {"writes": 3, "unsafe": 1}
     assert mix.share == pytest.approx(100 / 120)
     assert mix.since.endswith("+00:00")
+
+
+CUSTOMERS = """
+    CREATE TABLE customers (email text, card bigint);
+    INSERT INTO customers SELECT 'canary-' || n || '@example.org', 4111111111110000 + n FROM generate_series(1, 200) n;
+    ANALYZE customers;
+"""
+CANARY = re.compile(r"canary-\d+@|41111111111\d{5}")
+FAILING = "SELECT email::integer FROM customers WHERE email = $1"  # the server's message names the value
+
+
+@pytest.mark.usefixtures("refused")
+def test_values_of_columns_are_kept_nowhere(
+    pool: Pool, postgres: PostgresServer, worker: TestWorker, queue: RedisServer
+) -> None:
+    ask_for_customers(postgres)
+    scripts = [{"text": one["text"]} for one in recorded.read(pool).scripts]
+    assert [one["text"].partition("\n")[2] for one in scripts] == [
+        "SELECT card FROM customers WHERE email = $1;\n",
+        "SELECT email FROM customers WHERE card = $1;\n",
+    ]
+    assert all(CANARY.search(executed(one["text"], pool)) for one in scripts)
+    measured, failed = (run_to_its_end(pool, some) for some in (scripts, [{"text": sampled.marked(FAILING)}]))
+    assert (measured.status, measured.summary["failed"]) == (Status.SUCCEEDED, 0)
+    assert (failed.status, "(not shown)" in failed.output.stderr) == (Status.FAILED, True)
+    places = everything_kept() | {"log": worker.log, "redis": all_of(queue)}
+    places |= {url: text for run in (measured, failed) for url, text in every_answer(run)}
+    assert {name for name, text in places.items() if CANARY.search(text)} == set()
+    Run.objects.filter(pk=failed.pk).update(error="card 4111111111110042 was declined")
+    assert [name for name, text in everything_kept().items() if CANARY.search(text)] == ["benchmarks.Run"]
+
+
+def ask_for_customers(server: PostgresServer) -> None:
+    """Let the application look for customers by what identifies them."""
+    login = {"host": server.host, "port": server.port, "user": APP_ROLE, "password": APP_PASSWORD}
+    with psycopg.connect(**login, dbname=APP_DATABASE, autocommit=True) as session:
+        session.execute(CUSTOMERS)
+        with server.connect(APP_DATABASE) as admin:
+            admin.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements; SELECT pg_stat_statements_reset()")
+        for number in range(30):
+            session.execute("SELECT card FROM customers WHERE email = %s", [f"canary-{number}@example.org"])
+        for number in range(9):
+            session.execute("SELECT email FROM customers WHERE card = %s", [4111111111110000 + number])
+
+
+def run_to_its_end(pool: Pool, scripts: list[dict[str, str]]) -> Run:
+    """Start a run by the API as a client does, and wait for its end."""
+    body = {"target": {"pool": str(pool.pk)}, "options": {"clients": 2, "transactions": 50, "scripts": scripts}}
+    made = bearer().post("/api/v1/runs/", {**body, "confirm": pool.database})
+    assert made.status_code in (201, 202), made.content
+    run = Run.objects.get(pk=made.json()["id"])
+    deadline = time.monotonic() + 120
+    while not run.is_final:
+        assert time.monotonic() < deadline, run.status
+        time.sleep(0.2)
+        run.refresh_from_db()
+    return run
+
+
+def everything_kept() -> dict[str, str]:
+    """Return the metadata database as text, by model."""
+    return {model._meta.label: serializers.serialize("json", model._base_manager.all()) for model in apps.get_models()}
+
+
+def all_of(queue: RedisServer) -> str:
+    """Return what Redis has: streams, queues and the rest, as it would be written to a dump."""
+    with redis.Redis.from_url(queue.url) as client:
+        streams = [client.xrange(key) for key in client.scan_iter(_type="stream")]
+        return f"{streams} {[client.dump(key) for key in client.scan_iter()]}"
+
+
+def every_answer(run: Run) -> Iterator[tuple[str, str]]:
+    """Yield what an admin's browser and the API get of a run, by address."""
+    browser = Client()
+    browser.force_login(person())
+    page, api = f"/runs/{run.pk}/", f"/api/v1/runs/{run.pk}/"
+    parts = ["", "output/", *(f"export/{one}/" for one in ("json", "csv", "html"))]
+    of_api = ["", "log/", "evidence/", "samples/", *(f"export/?as={one}" for one in ("json", "csv", "html"))]
+    compared = [f"/api/v1/comparisons/?runs={run.pk}", f"/runs/new/?from={run.pk}", "/runs/", "/api/v1/runs/"]
+    for url in [*(page + one for one in parts), *(api + one for one in of_api), *compared]:
+        answer = browser.get(url)
+        yield url, (b"".join(answer) if answer.streaming else answer.content).decode()
