@@ -3,6 +3,8 @@
 START = "index.md"
 PLACES = {
     # a URL name, or the beginning of several with a hyphen at its end; the longest that fits counts
+    "account": "how-to/sign-on.md",
+    "account-": "how-to/sign-on.md",
     "dashboard": "reference/panel.md",
     "first-admin": "how-to/install.md#3-become-the-administrator",
     "installation": "reference/copies-and-backups.md",

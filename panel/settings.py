@@ -60,6 +60,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "core.accounts.middleware.BrowserSessions",
     "panel.private_texts.private_texts",  # innermost: a body has its length and its reader's reading at once
 ]
 

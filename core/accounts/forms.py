@@ -1,13 +1,16 @@
-"""The form that makes an API token."""
+"""Forms of the account: its password, and the API tokens."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.contrib.auth.forms import PasswordChangeForm
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core.accounts import confirmation
 from core.accounts.models import ApiToken
 from core.accounts.permissions import grantable
 
@@ -49,3 +52,18 @@ class TokenForm(forms.Form):
 def moment_after(days: int) -> datetime | None:
     """Return when a lifetime that begins now ends; None where it is 0, which is without an end."""
     return timezone.now() + timedelta(days=days) if days else None
+
+
+class OwnPasswordForm(PasswordChangeForm):  # type: ignore[type-arg]  # Django has no such parameter at run time
+    """A person's own password, changed with the one before, which counts against the limits of failed logins."""
+
+    def __init__(self, request: HttpRequest, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self._request = request
+
+    def clean_old_password(self) -> str:
+        """Check the password before as the login does."""
+        entered: str = self.cleaned_data["old_password"]
+        if not confirmation.confirm(self._request, entered):
+            raise forms.ValidationError(self.error_messages["password_incorrect"], code="password_incorrect")
+        return entered

@@ -1,5 +1,6 @@
 """Limits for failed logins (by name and address together, by address, by name) and for wrong tokens."""
 
+import copy
 from collections.abc import Mapping
 
 from axes.attempts import get_cool_off_threshold
@@ -9,7 +10,7 @@ from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
 from django.core.cache import cache
 from django.db.models import Model, QuerySet, Sum
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 UNKNOWN = "unknown"  # a request through a Unix socket has no address
 
@@ -18,6 +19,8 @@ class AxesRequest(HttpRequest):
     """A request as axes leaves it."""
 
     axes_ip_address: str | None
+    axes_locked_out: bool
+    axes_credentials: dict[str, object]
 
 
 class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no types
@@ -32,6 +35,18 @@ class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no
         own: int = super().get_failures(request, credentials)
         limit: int = get_failure_limit(request, credentials)
         return max(own, limit) if self._is_locked_widely(request, get_client_username(request, credentials)) else own
+
+    def user_login_failed(
+        self, sender: object, credentials: dict[str, object], request: AxesRequest | None = None, **kwargs: object
+    ) -> None:
+        """Record a failure without what was sent: forms that ask for one's own password also hold others."""
+        if request is None:  # nobody to count it for: a command checks a password
+            return
+        bare = copy.copy(request)
+        bare.GET = bare.POST = QueryDict()
+        super().user_login_failed(sender, credentials, bare, **kwargs)
+        if getattr(bare, "axes_locked_out", False):
+            request.axes_locked_out, request.axes_credentials = True, bare.axes_credentials
 
     def _is_locked_widely(self, request: AxesRequest, name: str | None) -> bool:
         recent = AccessAttempt.objects.filter(attempt_time__gt=get_cool_off_threshold(request))

@@ -52,6 +52,7 @@ STAFF_ONLY = frozenset({"host-list"})
 RECORD = ""  # the label of a page that has the name of its record
 ABOVE: dict[str, tuple[str, Promise | str]] = {
     # URL name: that of the page above it, and its label in breadcrumbs; the sidebar's pages have none above them
+    "account": ("", gettext_lazy("Your account")),
     "cluster-detail": ("cluster-list", RECORD),
     "cluster-databases": ("cluster-detail", gettext_lazy("Databases")),
     "cluster-nodes": ("cluster-detail", gettext_lazy("Nodes")),
@@ -114,7 +115,7 @@ def breadcrumbs(page: str, *here: object, of: Model | None = None) -> dict[str, 
     links: list[tuple[str, object]] = []
     while page:
         above, label = ABOVE[page] if page in ABOVE else ("", labels[page])
-        address = reverse(page) if page.endswith("-list") else reverse(page, args=[getattr(of, "pk", None)])
+        address = reverse(page) if of is None or page.endswith("-list") else reverse(page, args=[of.pk])
         links.insert(0, (address, label or getattr(of, "label", of)))
         page = above
     return {"links": links, "here": here}

@@ -15,7 +15,7 @@ UNSAFE = ("post", "put", "patch", "delete")
 OPEN_TO_ALL = {"/login/", "/first-admin/", "/texts.js", "/healthz/live", "/healthz/ready"}
 DOCUMENTATION = {"/help/", "/help/word"}  # public, and 404 where it is not built, see test_help
 FOR_MACHINES = {"/metrics"}  # answers strangers as the API does, see test_metrics
-ONES_OWN = ("/logout/", "/tokens/")  # everybody ends their own session and holds their own tokens
+ONES_OWN = ("/logout/", "/tokens/", "/account/")  # everybody has an account, sessions and tokens of their own
 SAMPLES = {"uuid": str(uuid.uuid4()), "str": "word", "int": "1", "slug": "word", "path": "word"}
 
 

@@ -1,7 +1,19 @@
 """The models of this app, one module for each noun."""
 
+from core.accounts.browser_sessions import BrowserSession
 from core.accounts.models.links import AdminLink
 from core.accounts.models.teams import FIRST_TEAM, Membership, OwnedByTeam, Role, Team
 from core.accounts.models.tokens import ApiToken, Scope, digest
 
-__all__ = ["FIRST_TEAM", "AdminLink", "ApiToken", "Membership", "OwnedByTeam", "Role", "Scope", "Team", "digest"]
+__all__ = [
+    "FIRST_TEAM",
+    "AdminLink",
+    "ApiToken",
+    "BrowserSession",
+    "Membership",
+    "OwnedByTeam",
+    "Role",
+    "Scope",
+    "Team",
+    "digest",
+]

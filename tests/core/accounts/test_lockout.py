@@ -1,6 +1,7 @@
 """Limits of failed logins over names and addresses, and of wrong tokens."""
 
 import pytest
+from axes.models import AccessAttempt
 from django.core.cache import cache
 from django.test import Client
 from rest_framework.test import APIClient
@@ -51,3 +52,16 @@ def test_wrong_tokens_of_an_address_are_slowed_and_right_ones_are_not():
     assert [ask("10.0.0.1", "pd_wrong") for _ in range(4)] == [(401, None)] * 3 + [(429, "60")]
     assert ask("10.0.0.1", token) == (200, None)
     assert ask("10.0.0.2", "pd_wrong") == (401, None)
+
+
+def test_what_was_sent_with_a_wrong_password_is_never_stored():
+    """A form that asks for one's own password may hold those of servers beside it."""
+    ann = person("ann", password=PASSWORD)
+    client = Client()
+    client.force_login(ann)
+    sent = {"old_password": "typed-1", "new_password1": "typed-2", "new_password2": "typed-2"}
+    client.post("/account/password/?token=typed-3", sent)
+    client.post("/account/password/?token=typed-3", sent)
+    (stored,) = AccessAttempt.objects.values()
+    assert stored["failures_since_start"] == 2
+    assert "typed" not in str(stored)
