@@ -57,7 +57,7 @@ def test_nothing_but_panel_env_reads_the_environment() -> None:
     # what the quickstart starts inherits its environment, and so does an operator's command without the panel's own;
     # a preflight looks for binaries on the PATH; the command-line client is no part of the panel
     assert readers <= {
-        "panel/command_line.py",
+        "panel/command_line/client.py",
         "core/installation/backups.py",  # pg_dump, as an operator runs it
         "core/lib/env.py",
         "panel/quickstart/services.py",

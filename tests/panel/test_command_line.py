@@ -1,8 +1,16 @@
-"""The gate of `script/pooldeck run --pair`; with a panel: tests/live/benchmarks/test_command_line.py."""
+"""The client as a folder, and the gate of `run --pair`; with a panel: tests/live/benchmarks/test_command_line.py."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from panel.command_line import Gate, ratio_faults
+from panel.command_line.gates import Gate, ratio_faults
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def comparison(ratio, interval):
@@ -32,3 +40,17 @@ def test_the_ratio_itself_is_judged_where_that_is_asked_for():
     assert ratio_faults({"arms": []}, gates, is_point=False) == [
         "ratio at least 1.3: there is no figure, as too few runs are valid"
     ]
+
+
+@pytest.mark.parametrize("flags", [(), ("-P",)])
+def test_a_copy_of_its_folder_works_by_any_name_without_the_panel(tmp_path, flags):
+    """A job may copy it; started by a relative path too, beside files that have names of the standard library."""
+    shutil.copytree(ROOT / "panel" / "command_line", tmp_path / "client")
+    (tmp_path / "json.py").write_text("raise RuntimeError\n")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    argv = [sys.executable, *flags, "client", "pools"]
+    done = subprocess.run(argv, cwd=tmp_path, env=environment, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (
+        2,
+        "Error: No login: run `pooldeck login URL`, or set POOLDECK_URL and POOLDECK_TOKEN.\n",
+    )

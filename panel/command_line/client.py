@@ -1,0 +1,138 @@
+"""The panel as its client sees it: a login, requests over HTTP, and records by their names."""
+
+import json
+import os
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+WAIT_S = 30
+TIMEOUT_S = WAIT_S + 30
+FAILED = 2
+Record = dict[str, Any]
+
+
+class ApiError(click.ClickException):
+    """The panel refused, or does not answer; `retry_after_s` where it is only too busy."""
+
+    exit_code = FAILED
+    retry_after_s = 0
+
+
+@dataclass(frozen=True)
+class Login:
+    """The panel's URL, the token, and the certificate authority to trust (empty: the system's)."""
+
+    url: str
+    token: str
+    cacert: str = ""
+
+    @staticmethod
+    def path() -> Path:
+        """Return the file that `login` writes."""
+        folder = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+        return Path(folder) / "pooldeck" / "login.json"
+
+    @classmethod
+    def read(cls) -> "Login":
+        """Return the stored login; POOLDECK_URL, POOLDECK_TOKEN and POOLDECK_CACERT come first."""
+        path = cls.path()
+        stored = json.loads(path.read_text()) if path.exists() else {}
+        names = {"url": "POOLDECK_URL", "token": "POOLDECK_TOKEN", "cacert": "POOLDECK_CACERT"}
+        found = {name: os.environ.get(variable) or stored.get(name, "") for name, variable in names.items()}
+        if not (found["url"] and found["token"]):
+            raise ApiError("No login: run `pooldeck login URL`, or set POOLDECK_URL and POOLDECK_TOKEN.")
+        return cls(**found)
+
+    def write(self) -> Path:
+        """Store it where only its owner can read it."""
+        path = self.path()
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        path.unlink(missing_ok=True)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+            json.dump({"url": self.url, "token": self.token, "cacert": self.cacert}, file)
+        return path
+
+
+class Api:
+    """`/api/v1/` of a panel; raises `ApiError` with the panel's own words."""
+
+    def __init__(self, login: Login) -> None:
+        self.login = login
+        self.context = ssl.create_default_context(cafile=login.cacert or None)
+
+    def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 (JSON; who asks knows its record)
+        """GET; `query` becomes the query string, without what is empty."""
+        parameters = {name: value for name, value in query.items() if value not in ("", None)}
+        return self._send("GET", f"{path}?{urllib.parse.urlencode(parameters)}" if parameters else path)
+
+    def waited_for(self, path: str) -> Any:  # noqa: ANN401 (as `get`)
+        """GET once it has settled, or after `WAIT_S`; poll instead while the panel has no place for one who waits."""
+        try:
+            return self.get(path, wait=WAIT_S)
+        except ApiError as error:
+            if not error.retry_after_s:
+                raise
+            time.sleep(error.retry_after_s)
+            return self.get(path)
+
+    def post(self, path: str, body: Record) -> Any:  # noqa: ANN401 (as `get`)
+        """Send JSON by POST and return the answer."""
+        return self._send("POST", path, json.dumps(body).encode())
+
+    def listed(self, path: str, **query: object) -> Iterator[Record]:
+        """Yield the records of a list, page by page."""
+        page = 1
+        while True:
+            found = self.get(path, page=page, page_size=200, **query)
+            yield from found["results"]
+            if not found["next"]:
+                return
+            page += 1
+
+    def _send(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ANN401 (as `get`)
+        headers = {"Authorization": f"Bearer {self.login.token}", "Content-Type": "application/json"}
+        url = f"{self.login.url.rstrip('/')}/api/v1/{path}"
+        try:
+            request = urllib.request.Request(url, body, headers, method=method)  # noqa: S310 (the reader's own panel)
+            with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=self.context) as answer:  # noqa: S310 (as above)
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            refused = ApiError(f"{method} {path}: {error.code}: {_reason(error.read())}")
+            refused.retry_after_s = int(error.headers.get("Retry-After") or 0) if error.code == 503 else 0
+            raise refused from None
+        except (OSError, ValueError) as error:
+            raise ApiError(f"{self.login.url} does not answer as a panel does: {error}") from None
+
+
+def _reason(body: bytes) -> str:
+    """Return an error's sentences: of `detail`, or of each field."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return body[:200].decode(errors="replace")
+    if isinstance(found, dict) and set(found) == {"detail"}:
+        return str(found["detail"])
+    return json.dumps(found, ensure_ascii=False)
+
+
+def pool_named(api: Api, name: str) -> Record:
+    """Return the pool of that name or id."""
+    return only("pool", name, api.listed("pools/"), "; `pooldeck pools --json` lists them")
+
+
+def only(kind: str, asked: str, listed: Iterable[Record], hint: str = "") -> Record:
+    """Return the record of that name, number or id; raise `ApiError` where there is none, or more than one."""
+    found = [one for one in listed if asked in (one.get("name"), str(one.get("number")), one["id"])]
+    if len(found) != 1:
+        why = f"Several {kind}s are named {asked}: use the id" if found else f"There is no {kind} {asked}"
+        raise ApiError(f"{why}{hint}.")
+    return found[0]

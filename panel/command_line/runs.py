@@ -1,0 +1,121 @@
+"""Commands about runs: start them and judge them by limits, and compare those that ended."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from .client import Api, Login, Record, only, pool_named
+from .gates import RATIO, Gate, leave, ratio_faults, run_faults
+from .output import as_json, figure, print_json, print_table
+
+ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out", "lost"})
+PAIRS = 3  # a verdict needs three valid runs of each arm
+
+
+@click.command()
+@click.argument("pool")
+@click.option("-c", "--clients", default=8, show_default=True, help="Clients of pgbench.")
+@click.option("-T", "--time", "duration", default=10, show_default=True, help="Seconds of each run.")
+@click.option("-b", "--builtin", default="select-only", show_default=True, help="Built-in script of pgbench.")
+@click.option("-C", "--connect", is_flag=True, help="A new connection for each transaction.")
+@click.option("-O", "--option", "options", multiple=True, metavar="NAME=JSON", help="Any other option of the run.")
+@click.option("--pair", is_flag=True, help="Also run directly against the server, in turn, and compare.")
+@click.option("--repeat", type=click.IntRange(1, 20), help=f"Runs, or pairs; with --pair {PAIRS}, else 1.")
+@click.option("--wait", is_flag=True, help="Wait until all have ended; implied by the limits.")
+@click.option("--fail-under", multiple=True, metavar="[METRIC=]NUMBER", help="Exit code 1 below; of the ratio or tps.")
+@click.option("--point-ratio", is_flag=True, help="Judge the ratio itself, not the end of its interval: luck may pass.")
+@click.option("--fail-over", multiple=True, metavar="METRIC=NUMBER", help="Exit code 1 above.")
+@as_json
+def run(pool: str, **asked: Any) -> None:
+    """Start pgbench through POOL (name or id), and judge what it measured."""
+    api = Api(Login.read())
+    default = RATIO if asked["pair"] else "tps"
+    gates = [Gate.read(text, "at_least", default) for text in asked["fail_under"]]
+    gates += [Gate.read(text, "at_most", default) for text in asked["fail_over"]]
+    if not asked["pair"] and any(gate.metric == RATIO for gate in gates):
+        raise click.UsageError("a ratio needs something to compare with: add --pair")
+    first = api.post("runs/", _request(pool_named(api, pool)["id"], asked, gates))
+    found = list(api.listed("runs/", group=first["group"], ordering="number")) if first["group"] else [first]
+    if not (asked["wait"] or gates):
+        return print_json(found) if asked["as_json"] else _print_runs(found)
+    ended = [_ended(api, one) for one in found]
+    comparison = api.get("comparisons/", group=first["group"]) if asked["pair"] else None
+    _report(ended, comparison, asked["as_json"])
+    leave(run_faults(ended) + ratio_faults(comparison, gates, is_point=asked["point_ratio"]))
+
+
+def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> Record:
+    """Return the request for the runs; the panel itself judges all limits but that of the ratio."""
+    options: Record = {name: asked[name] for name in ("clients", "duration", "builtin")}
+    options |= {"connect": True} if asked["connect"] else {}
+    return {
+        "target": {"pool": pool},
+        "options": options | dict(map(_option, asked["options"])),
+        "pair": asked["pair"],
+        "repeat": asked["repeat"] or (PAIRS if asked["pair"] else 1),
+        "thresholds": [gate.as_threshold() for gate in gates if gate.metric != RATIO],
+    }
+
+
+def _option(text: str) -> tuple[str, object]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise click.UsageError(f"{text!r} is not an option: use NAME=JSON, such as rate=500")
+    try:
+        return name, json.loads(value)
+    except ValueError:
+        return name, value
+
+
+def _ended(api: Api, run: Record) -> Record:
+    """Wait for the end of a run, and tell on standard error what it is at."""
+    while run["status"] not in ENDED:
+        at = "" if (percent := run["progress_percent"]) is None else f", {percent:.0f} %"
+        click.echo(f"run {run['number']}: {run['status']}{at}", err=True)
+        run = api.waited_for(f"runs/{run['id']}/")
+    return run
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True)
+@click.option("--metric", default="tps", show_default=True)
+@as_json
+def compare(runs: tuple[str, ...], metric: str, as_json: bool) -> None:
+    """Compare RUNS (numbers or ids): repeats of one configuration form an arm."""
+    api = Api(Login.read())
+    ids = ",".join(_run_id(api, text) for text in runs)
+    found = api.get("comparisons/", runs=ids, metric=metric)
+    print_json(found) if as_json else _print_comparison(found)
+
+
+def _run_id(api: Api, text: str) -> str:
+    return str(only("run", text, api.get("runs/", number=text)["results"])["id"]) if text.isdecimal() else text
+
+
+def _report(runs: Sequence[Record], comparison: Record | None, as_json: bool) -> None:
+    if as_json:
+        return print_json({"runs": runs, "comparison": comparison})
+    _print_runs(runs)
+    if comparison:
+        _print_comparison(comparison)
+
+
+def _print_runs(runs: Sequence[Record]) -> None:
+    rows = [
+        [one["number"], one["target"]["label"], one["status"], one["validity"] or "–", figure(one["summary"]["tps"])]
+        for one in runs
+    ]
+    print_table(("RUN", "TARGET", "STATUS", "VALIDITY", "TPS"), rows)
+
+
+def _print_comparison(found: Record) -> None:
+    heads = ("ARM", "VALID", found["metric"].upper(), "RATIO", "95 %", "VERDICT")
+    print_table(heads, [_arm_row(arm) for arm in found["arms"]])
+    click.echo(found["conclusion"])
+
+
+def _arm_row(arm: Record) -> list[object]:
+    figures, interval = map(figure, (arm["median"], arm["ratio"])), "–".join(map(figure, arm["interval"] or ()))
+    return [arm["label"], arm["n_valid"], *figures, interval or "–", arm["verdict"] or "–"]
