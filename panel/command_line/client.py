@@ -3,27 +3,33 @@
 import json
 import os
 import ssl
+import string
 import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from http.client import HTTPMessage
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import click
 
 WAIT_S = 30
-TIMEOUT_S = WAIT_S + 30
+TIMEOUT_S = 60 + 30  # the longest `?wait=` of the API, and what an answer takes
 FAILED = 2
 Record = dict[str, Any]
 
 
 class ApiError(click.ClickException):
-    """The panel refused, or does not answer; `retry_after_s` where it is only too busy."""
+    """The panel refused, or does not answer.
+
+    `status` is the one of HTTP, 0 without an answer; `retry_after_s` is set where the panel is only too busy.
+    """
 
     exit_code = FAILED
+    status = 0
     retry_after_s = 0
 
 
@@ -62,17 +68,27 @@ class Login:
         return path
 
 
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    """Leaves redirects to the caller: urllib would send the token along to any host, and a POST as a GET."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: HTTPMessage, newurl: str
+    ) -> None:
+        """Follow none, so that the answer itself becomes an `HTTPError`."""
+
+
 class Api:
     """`/api/v1/` of a panel; raises `ApiError` with the panel's own words."""
 
     def __init__(self, login: Login) -> None:
         self.login = login
-        self.context = ssl.create_default_context(cafile=login.cacert or None)
+        tls = ssl.create_default_context(cafile=login.cacert or None)
+        self.opener = urllib.request.build_opener(urllib.request.HTTPSHandler(context=tls), NoRedirects)
 
     def get(self, path: str, **query: object) -> Any:  # noqa: ANN401 (JSON; who asks knows its record)
         """GET; `query` becomes the query string, without what is empty."""
         parameters = {name: value for name, value in query.items() if value not in ("", None)}
-        return self._send("GET", f"{path}?{urllib.parse.urlencode(parameters)}" if parameters else path)
+        return self._json("GET", f"{path}?{urllib.parse.urlencode(parameters)}" if parameters else path)
 
     def waited_for(self, path: str) -> Any:  # noqa: ANN401 (as `get`)
         """GET once it has settled, or after `WAIT_S`; poll instead while the panel has no place for one who waits."""
@@ -86,7 +102,7 @@ class Api:
 
     def post(self, path: str, body: Record) -> Any:  # noqa: ANN401 (as `get`)
         """Send JSON by POST and return the answer."""
-        return self._send("POST", path, json.dumps(body).encode())
+        return self._json("POST", path, json.dumps(body).encode())
 
     def listed(self, path: str, **query: object) -> Iterator[Record]:
         """Yield the records of a list, page by page."""
@@ -98,19 +114,44 @@ class Api:
                 return
             page += 1
 
-    def _send(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ANN401 (as `get`)
+    def send(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """Send a request with a body of JSON, and return the body of the answer.
+
+        A path that begins with / is one of the panel, such as /metrics; any other is one of /api/v1/.
+        """
         headers = {"Authorization": f"Bearer {self.login.token}", "Content-Type": "application/json"}
-        url = f"{self.login.url.rstrip('/')}/api/v1/{path}"
+        request = urllib.request.Request(self._url(path), body, headers, method=method)  # noqa: S310 (the reader's own panel)
         try:
-            request = urllib.request.Request(url, body, headers, method=method)  # noqa: S310 (the reader's own panel)
-            with urllib.request.urlopen(request, timeout=TIMEOUT_S, context=self.context) as answer:  # noqa: S310 (as above)
-                return json.load(answer)
+            with self.opener.open(request, timeout=TIMEOUT_S) as answer:
+                return bytes(answer.read())
         except urllib.error.HTTPError as error:
-            refused = ApiError(f"{method} {path}: {error.code}: {_reason(error.read())}")
-            refused.retry_after_s = int(error.headers.get("Retry-After") or 0) if error.code == 503 else 0
-            raise refused from None
+            raise _refusal(f"{method} {path}", error) from None
         except (OSError, ValueError) as error:
-            raise ApiError(f"{self.login.url} does not answer as a panel does: {error}") from None
+            raise self._unanswered(error) from None
+
+    def _url(self, path: str) -> str:
+        below = path if path.startswith("/") else f"/api/v1/{path}"
+        return self.login.url.rstrip("/") + urllib.parse.quote(below, safe=string.punctuation)
+
+    def _json(self, method: str, path: str, body: bytes | None = None) -> Any:  # noqa: ANN401 (as `get`)
+        try:
+            return json.loads(self.send(method, path, body))
+        except ValueError as error:
+            raise self._unanswered(error) from None
+
+    def _unanswered(self, error: Exception) -> ApiError:
+        return ApiError(f"{self.login.url} does not answer as a panel does: {error}")
+
+
+def _refusal(request: str, error: urllib.error.HTTPError) -> ApiError:
+    if location := error.headers.get("Location"):
+        reason = f"the panel redirects to {location}: use that address itself"
+    else:
+        reason = _reason(error.read())
+    refused = ApiError(f"{request}: {error.code}: {reason}")
+    refused.status = error.code
+    refused.retry_after_s = int(error.headers.get("Retry-After") or 0) if error.code == 503 else 0
+    return refused
 
 
 def _reason(body: bytes) -> str:

@@ -1,13 +1,19 @@
-"""The client as a folder, and the gate of `run --pair`; with a panel: tests/live/benchmarks/test_command_line.py."""
+"""The client as a folder, its `api`, and the gate of `run --pair`; with a panel: tests/live/benchmarks."""
 
+import io
 import os
 import shutil
 import subprocess
 import sys
+import urllib.error
+import urllib.request
+from email.message import Message
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from panel.command_line import pooldeck
 from panel.command_line.gates import Gate, ratio_faults
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -54,3 +60,39 @@ def test_a_copy_of_its_folder_works_by_any_name_without_the_panel(tmp_path, flag
         2,
         "Error: No login: run `pooldeck login URL`, or set POOLDECK_URL and POOLDECK_TOKEN.\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("TRACE", "pools/"), "'TRACE' is not one of"),
+        (("POST", "pools/", "-d", "{name: app}"), "the body is not JSON: Expecting property name"),
+        (("POST", "pools/", "-d", ""), "the body is not JSON: Expecting value"),
+        (("POST", "pools/", "-f", "-"), "the body is not JSON: Expecting value"),
+        (("POST", "pools/", "-f", "missing.json"), "'missing.json': No such file or directory"),
+        (("POST", "pools/", "-f", "-", "-d", "{}"), "from --data or from --file, not from both"),
+    ],
+)
+def test_a_request_that_can_not_be_meant_is_never_sent(words, reason):
+    """Without a login: each is refused before one is needed."""
+    done = CliRunner(env={"XDG_CONFIG_HOME": "/nowhere", "POOLDECK_URL": ""}).invoke(pooldeck, ["api", *words])
+    assert (done.exit_code, reason in done.output) == (2, True), done.output
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "reason"),
+    [
+        (urllib.error.URLError("refused"), 2, "http://panel does not answer as a panel does: <urlopen error refused>"),
+        (urllib.error.HTTPError("", 503, "", Message(), io.BytesIO(b'{"detail": "busy"}')), 5, "GET pools/: 503: busy"),
+        (urllib.error.HTTPError("", 502, "", Message(), io.BytesIO(b"<html>")), 5, "GET pools/: 502: <html>"),
+        (urllib.error.HTTPError("", 403, "", Message(), io.BytesIO(b'{"detail": "no"}')), 4, "GET pools/: 403: no"),
+    ],
+)
+def test_a_panel_that_fails_is_told_from_one_that_refuses(monkeypatch, error, code, reason):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", fail)
+    login = {"POOLDECK_URL": "http://panel", "POOLDECK_TOKEN": "of-a-test"}
+    done = CliRunner(env=login).invoke(pooldeck, ["api", "GET", "pools/"])
+    assert (done.exit_code, done.output) == (code, f"Error: {reason}\n")

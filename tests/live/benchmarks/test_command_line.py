@@ -1,4 +1,4 @@
-"""`script/pooldeck` against a real panel: a pool's URI, a run in pairs as a gate, a comparison, and its exit codes."""
+"""`script/pooldeck` against a real panel: URIs, gates of runs, comparisons, any request, and its exit codes."""
 
 import json
 import os
@@ -89,3 +89,29 @@ def test_a_run_in_pairs_is_a_gate(client: Client, pool: Pool, dataset: str) -> N
 def test_wrong_usage_is_named(client: Client, words: list[str], code: int, reason: str) -> None:
     done = client(*words)
     assert (done.returncode, reason in done.stderr) == (code, True), done
+
+
+def test_any_request_can_be_sent_and_its_answer_read_by_programs(client: Client, pool: Pool) -> None:
+    sizes = client("api", "PATCH", f"pools/{pool.pk}/", "-d", '{"size": 4}')
+    assert (sizes.returncode, json.loads(sizes.stdout)["size"]) == (0, 4), sizes
+    made = client("api", "post", "scripts/", "-f", "-", text=json.dumps({"name": "né", "text": "SELECT 1;"}))
+    assert (made.returncode, json.loads(made.stdout)["name"]) == (0, "né"), made
+    removed = client("api", "DELETE", f"scripts/{json.loads(made.stdout)['id']}/")
+    assert (removed.returncode, removed.stdout, removed.stderr) == (0, "", "")
+    found = client("api", "GET", "pools/?search=no such pool, né")
+    assert json.loads(found.stdout)["results"] == []
+    assert client("api", "GET", "/healthz/live").returncode == 0
+    assert "pooldeck_" in client("api", "GET", "/metrics").stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "reason"),
+    [
+        (["GET", "pools/999999/"], 4, "GET pools/999999/: 404: "),
+        (["POST", "pools/", "-d", "{}"], 4, 'POST pools/: 400: {"pooler": ["This field is required."], '),
+        (["POST", "pools", "-d", "{}"], 2, "POST pools: 301: the panel redirects to /api/v1/pools/: use that address"),
+    ],
+)
+def test_a_script_can_tell_a_refusal_from_wrong_usage(client: Client, words: list[str], code: int, reason: str) -> None:
+    done = client("api", *words)
+    assert (done.returncode, done.stdout, reason in done.stderr) == (code, "", True), done
