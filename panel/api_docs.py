@@ -13,12 +13,14 @@ class SchemaView(SpectacularAPIView):
     """The OpenAPI description; needs the scope `read`."""
 
     permission_classes = [HasScope]
+    operations = {"get": "help.read"}
 
 
 class DocsView(SpectacularSwaggerSplitView):
     """Swagger UI from this server's own files. Its script is a second request, as the panel's CSP demands."""
 
     permission_classes = [HasScope]
+    operations = {"get": "help.read"}
     http_method_names = ["get", "head"]  # a page has no answer in JSON for OPTIONS
     template_name = "api/docs.html"
     url_name = "api-schema"

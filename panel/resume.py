@@ -15,9 +15,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from core.accounts.access import Access, needs
 from core.installation import pausing
 from core.installation.models import Installation
-from core.lib.access import staff_only
 from pools import tasks
 from pools.models import Cluster, Pooler
 
@@ -35,18 +35,20 @@ def resume(user: object) -> None:
         logger.warning("servers are checked when the queue is back: %s", error)
 
 
+@needs("installation.view")
 @require_safe
 def installation(request: HttpRequest) -> HttpResponse:
     """Show why the panel is paused, and what it would write to."""
+    access = Access.of(request)
     context = {
         "installation": Installation.objects.first(),
-        "poolers": Pooler.objects.order_by("name"),
-        "clusters": Cluster.objects.order_by("name"),
+        "poolers": access.visible(Pooler.objects.order_by("name")),
+        "clusters": access.visible(Cluster.objects.order_by("name")),
     }
     return render(request, "panel/installation.html", context)
 
 
-@staff_only
+@needs("installation.change")
 @require_http_methods(["POST"])
 def resume_page(request: HttpRequest) -> HttpResponse:
     """Resume the panel by the button of the page; the box must be checked."""
@@ -71,6 +73,8 @@ class InstallationSerializer(serializers.ModelSerializer[Installation]):
 class InstallationView(APIView):
     """The home that this panel's metadata database belongs to."""
 
+    operations = {"get": "installation.view"}
+
     @extend_schema(responses=InstallationSerializer, operation_id="installation_retrieve")
     def get(self, request: Request) -> Response:
         """Return whether the panel is paused (`paused_at`), because it is a copy or was restored from a backup."""
@@ -80,7 +84,7 @@ class InstallationView(APIView):
 class ResumeView(APIView):
     """Resumes a paused panel."""
 
-    write_scope = "admin"
+    operations = {"post": "installation.change"}
 
     @extend_schema(request=None, responses=InstallationSerializer, operation_id="installation_resume")
     def post(self, request: Request) -> Response:

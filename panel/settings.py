@@ -177,6 +177,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["core.accounts.permissions.HasScope"],
     "DEFAULT_PAGINATION_CLASS": "core.rest.pagination.Pages",
     "DEFAULT_FILTER_BACKENDS": [
+        "core.rest.filters.OnlyVisible",
         "core.rest.filters.ListFilter",
         "core.rest.filters.ListSearch",
         "core.rest.ordering.StableOrdering",

@@ -31,6 +31,7 @@ OPERATIONS = (
     Operation("pooler.files", _("Read the files of a pooler, which hold its secrets"), Role.OWNER, Scope.APPLY),
     Operation("pooler.fetches", _("See who fetched the files of a pooler"), Role.OWNER, Scope.ADMIN),
     Operation("host.view", _("See hosts"), Role.OWNER, Scope.ADMIN),
+    Operation("host.use", _("Choose a host for poolers, generators and as a jump host"), Role.OPERATOR, Scope.APPLY),
     Operation("host.create", _("Register hosts"), Role.OWNER, Scope.ADMIN),
     Operation("host.change", _("Change, check and search hosts, and confirm their keys"), Role.OWNER, Scope.ADMIN),
     Operation("host.remove", _("Remove hosts"), Role.OWNER, Scope.ADMIN),

@@ -103,7 +103,7 @@ class Access:
 
     def condition(self, model: type[Model]) -> Q:
         """Return the condition for rows of a model that the user may see, in subqueries, so that no row comes twice."""
-        if self.sees_all:
+        if self.sees_all or getattr(model, "seen_by_all", False):
             return Q()
         if issubclass(model, Team):
             return Q(pk__in=list(self.roles))
@@ -129,6 +129,12 @@ class Access:
     def refused_on(self, record: Model) -> Operation | None:
         """Return which of the operations of this request the user may not do to the record; None: they may do all."""
         return next((operation for operation in self.needed if not self.has_role(operation, record)), None)
+
+    def refuse(self, record: Model, needed: tuple[Operation, ...]) -> None:
+        """Raise `PermissionDenied` where the user may not do all of this to the record."""
+        for operation in needed:
+            if not self.has_role(operation, record):
+                raise PermissionDenied(self.refusal(operation, record))
 
     def refusal(self, operation: Operation, record: Model | None = None) -> str:
         """Return the sentence that names the role which the operation takes, and who can give it."""
@@ -178,6 +184,12 @@ def shares_of(model: type[OwnedByTeam]) -> tuple[QuerySet[Model], str]:
     return through._default_manager.all(), f"{model.shared_with.field.m2m_field_name()}_id"
 
 
+def used_by(model: type[OwnedByTeam], team: UUID | None) -> Q:
+    """Return the condition for records of a model that a team has, or that are shared with it."""
+    shares, key = shares_of(model)
+    return Q(team=team) | Q(pk__in=shares.filter(team_id=team).values(key))
+
+
 def belongs_to(model: type[Model]) -> tuple[str, ...]:
     """Return the fields of a model that lead to what its rows belong to, as the model declares in `belongs_to`."""
     found: tuple[str, ...] = getattr(model, "belongs_to", ())
@@ -217,9 +229,23 @@ def find(request: "HttpRequest | Request", rows: QuerySet[M], **lookup: object) 
     """
     access = Access.of(request)
     record = get_object_or_404(access.visible(rows), **lookup)
-    if refused := access.refused_on(record):
-        raise PermissionDenied(access.refusal(refused, record))
+    access.refuse(record, access.needed)
     return record
+
+
+def allow(request: "HttpRequest | Request", *records: Model | None, to: str = "") -> None:
+    """Let the request do what it does with all of these, such as the cluster and the pooler of a new pool.
+
+    `to` names another operation that the choice of these takes. None stands for a choice that was not made. Raises
+    `Http404` for a record that the caller does not see, `PermissionDenied` where they may not do this to it.
+    """
+    access = Access.of(request)
+    if access.is_admin:
+        return
+    for record in records:
+        if record is not None:
+            found = get_object_or_404(access.visible(type(record)._default_manager.all()), pk=record.pk)
+            access.refuse(found, (operations.named(to),) if to else access.needed)
 
 
 def needs(name: str, *, post: str = "") -> Callable[[View], View]:

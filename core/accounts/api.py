@@ -21,7 +21,7 @@ class TokenViewSet(
     queryset = ApiToken.objects.select_related("user")
     serializer_class = TokenSerializer
     lookup_value_converter = "uuid"
-    action_scopes = {"list": "admin", "retrieve": "admin"}
+    operations = dict.fromkeys(("list", "retrieve", "create", "destroy"), "token.manage")
     filterset_fields = {"user__username": ["exact"], "revoked_at": ["isnull"]}
     search_fields = ["name", "prefix", "user__username"]
     ordering_fields = ["name", "created_at", "expires_at", "last_used_at"]

@@ -6,15 +6,23 @@ from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
 from django_filters.rest_framework import DjangoFilterBackend
 from rest_framework.exceptions import ValidationError
-from rest_framework.filters import SearchFilter
+from rest_framework.filters import BaseFilterBackend, SearchFilter
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds
 
 SEARCH_WORDS = 10
 SEARCH_CHARACTERS = 200
+
+
+class OnlyVisible(BaseFilterBackend):
+    """Leaves what the caller may see, in lists and for single records alike: those of other teams are not found."""
+
+    def filter_queryset(self, request: Request, queryset: QuerySet[Any], view: APIView) -> QuerySet[Any]:
+        return Access.of(request).visible(queryset)
 
 
 class ListFilter(DjangoFilterBackend):  # type: ignore[misc]  # django-filter carries no types

@@ -36,6 +36,37 @@ class ClusterViewSet(
     queryset = Cluster.objects.select_related("status").prefetch_related("nodes")
     serializer_class = ClusterSerializer
     lookup_value_converter = "uuid"
+    operations = {
+        "list": "cluster.view",
+        "retrieve": "cluster.view",
+        "create": "cluster.create",
+        "update": "cluster.change",
+        "partial_update": "cluster.change",
+        "destroy": "cluster.remove",
+        "check": "cluster.check",
+        "connection": "cluster.view",
+        "reveal": "cluster.reveal",
+        "insights": "cluster.view",
+        "auth_query": "cluster.view",
+        "set_up_auth_query": "cluster.change",
+        "take_auth_query_away": "cluster.change",
+        "nodes": "cluster.view",
+        "add_node": "cluster.change",
+        "node": "cluster.view",
+        "remove_node": "cluster.change",
+        "check_node": "cluster.check",
+        "databases": "cluster.view",
+        "create_database": "database.change",
+        "database": "cluster.view",
+        "change_database": "database.change",
+        "drop_database": "database.change",
+        "users": "cluster.view",
+        "create_user": "role.change",
+        "user": "cluster.view",
+        "change_user": "role.change",
+        "drop_user": "role.change",
+        "reset_password": "role.change",
+    }
     filterset_class = ClusterFilter
     search_fields = ["name", "host"]
     ordering_fields = ["name", "host", "created_at", "updated_at"]

@@ -57,6 +57,9 @@ class OutcomeSerializer(serializers.Serializer[Outcome]):
     }
 
 
+VERBS = ("pause", "resume", "kill", "reconnect", "disable", "enable")
+
+
 class ConsoleVerbs(GenericViewSet[Any]):
     """Console commands as actions of a pool or an entry; 409 with the console's message if it refuses."""
 

@@ -17,7 +17,7 @@ from pools import connection_strings
 from pools.advice import client_limits, login_cost, mode_linter
 from pools.advice.client_advice import Situation
 from pools.api.client_advice import MODE, ClientsSerializer, LoginSerializer, ModeReportSerializer, advice_of
-from pools.api.console import ConsoleVerbs
+from pools.api.console import VERBS, ConsoleVerbs
 from pools.api.example_values import CLUSTER, POOLER
 from pools.api.filters import EntryFilter
 from pools.api.pool_serializers import ConnectionSerializer
@@ -142,8 +142,15 @@ class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
     queryset = Entry.objects.select_related("pooler", "cluster", "pool__pooler", "pool__cluster")
     serializer_class = EntrySerializer
     lookup_value_converter = "uuid"
-    write_scope = "apply"
-    action_scopes = {"mode_check": "apply"}
+    operations = {
+        "list": "entry.view",
+        "retrieve": "entry.view",
+        "connection": "entry.view",
+        "clients": "entry.view",
+        "logins": "entry.logins",
+        "mode_check": "entry.check",
+        **dict.fromkeys(VERBS, "entry.console"),
+    }
     filterset_class = EntryFilter
     search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
     ordering_fields = ["name", "size", "connections", "pooler"]

@@ -69,7 +69,7 @@ class EventViewSet(ReadOnlyModelViewSet[Event]):
     queryset: QuerySet[Event] = Event.objects.reportable()
     serializer_class = EventSerializer
     lookup_value_converter = "uuid"
-    action_scopes = {"acknowledge": "apply"}
+    operations = {"list": "event.view", "retrieve": "event.view", "acknowledge": "event.acknowledge"}
     filterset_class = EventFilter
     search_fields = ["subject_name"]
     private_search_fields = ["message"]

@@ -8,11 +8,11 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
-from rest_framework.generics import get_object_or_404
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from core.accounts.access import find
 from pools.models import Entry, Pool, Pooler
 from pools.monitoring import history
 from pools.monitoring.history import RANGES, History, Point, Range
@@ -84,28 +84,34 @@ def range_of(request: Request) -> Range:
 class PoolHistoryView(APIView):
     """`pools/ID/history/`: the figures of a pool over a range, averaged in steps."""
 
+    operations = {"get": "pool.view"}
+
     @extend_schema(parameters=[RANGE], responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the averages and maxima of its figures."""
-        pool = get_object_or_404(Pool.objects.wanted().select_related("pooler"), pk=pk)
+        pool = find(request, Pool.objects.wanted().select_related("pooler"), pk=pk)
         return Response(HistorySerializer(history.of_pool(pool, range_of(request))).data)
 
 
 class EntryHistoryView(APIView):
     """The history of an entry that no pool stands for."""
 
+    operations = {"get": "entry.view"}
+
     @extend_schema(parameters=[RANGE], responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the averages and maxima of its figures."""
-        entry = get_object_or_404(Entry.objects.select_related("pooler"), pk=pk)
+        entry = find(request, Entry.objects.select_related("pooler"), pk=pk)
         return Response(HistorySerializer(history.of_entry(entry, range_of(request))).data)
 
 
 class PoolerHistoryView(APIView):
     """The history of all pools of a pooler together."""
 
+    operations = {"get": "pooler.view"}
+
     @extend_schema(parameters=[RANGE], responses=HistorySerializer)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the averages and maxima of their sums."""
-        pooler = get_object_or_404(Pooler, pk=pk)
+        pooler = find(request, Pooler.objects.all(), pk=pk)
         return Response(HistorySerializer(history.of_pooler(pooler, range_of(request))).data)

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
+from core.accounts.access import allow
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
 from pools.api.versions import expected_version
@@ -186,18 +187,30 @@ class HostViewSet(ModelViewSet[Host]):
     queryset = Host.objects.prefetch_related("led_to", "poolers")
     serializer_class = HostSerializer
     lookup_value_converter = "uuid"
-    action_scopes = dict.fromkeys(("list", "retrieve"), "admin")
+    operations = {
+        "list": "host.view",
+        "retrieve": "host.view",
+        "create": "host.create",
+        "update": "host.change",
+        "partial_update": "host.change",
+        "destroy": "host.remove",
+        "check": "host.change",
+        "confirm_key": "host.change",
+        "discover": "host.change",
+    }
     filterset_fields = ["name", "address", "state"]
     search_fields = ["name", "address"]
     ordering_fields = ["name", "address", "state", "created_at", "updated_at"]
 
     def perform_create(self, serializer: serializers.BaseSerializer[Host]) -> None:
         """Register a host, make its key, and ask which key it has; an unreachable one is saved too."""
+        allow(self.request, serializer.validated_data.get("jump"), to="host.use")
         serializer.instance = hosts.register(serializer.validated_data, person(self.request.user))
 
     def perform_update(self, serializer: serializers.BaseSerializer[Host]) -> None:
         """Change a host unless it was edited since `version`; its confirmed key stays the only one accepted."""
         values = serializer.validated_data
+        allow(self.request, values.get("jump"), to="host.use")
         version = expected_version(self.request, values)
         serializer.instance = hosts.change(self.get_object(), values, version, person(self.request.user))
 

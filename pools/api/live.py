@@ -10,13 +10,13 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
-from rest_framework.generics import get_object_or_404
 from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from core.accounts import event_streams
+from core.accounts.access import find
 from pools.models import Entry, Pool, Pooler
 from pools.monitoring import live_feed, rates
 from pools.monitoring.rates import Reading
@@ -37,30 +37,36 @@ class StreamAuthorization(APIView):
 class PoolStreamAuthorization(StreamAuthorization):
     """Authorizes the stream of a pool."""
 
+    operations = {"get": "pool.view"}
+
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the pooler, its kind, and the pool's name there; else 401, 403 or 404."""
-        pool = get_object_or_404(Pool.objects.select_related("pooler").only("name", "pooler__kind"), pk=pk)
+        pool = find(request, Pool.objects.select_related("pooler").only("name", "pooler__kind"), pk=pk)
         return Response((pool.pooler_id, pool.pooler.kind, pool.name))
 
 
 class EntryStreamAuthorization(StreamAuthorization):
     """Authorizes the stream of an entry."""
 
+    operations = {"get": "entry.view"}
+
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the pooler, its kind, and the entry's name there; else 401, 403 or 404."""
-        entry = get_object_or_404(Entry.objects.select_related("pooler").only("name", "pooler__kind"), pk=pk)
+        entry = find(request, Entry.objects.select_related("pooler").only("name", "pooler__kind"), pk=pk)
         return Response((entry.pooler_id, entry.pooler.kind, entry.name))
 
 
 class PoolerStreamAuthorization(StreamAuthorization):
     """Authorizes the stream of a pooler."""
 
+    operations = {"get": "pooler.view"}
+
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return the pooler and its kind; else 401, 403 or 404."""
-        pooler = get_object_or_404(Pooler.objects.only("kind"), pk=pk)
+        pooler = find(request, Pooler.objects.only("kind"), pk=pk)
         return Response((pk, pooler.kind, None))
 
 
@@ -87,6 +93,10 @@ async def entry_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
 async def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream the figures of all pools of a pooler together each second (GET)."""
     return await _answer(request, pk, _authorizations["pooler"])
+
+
+for _noun, _stream_view in (("pool", pool_figures), ("entry", entry_figures), ("pooler", pooler_figures)):
+    _stream_view.operations = {"get": f"{_noun}.view"}  # type: ignore[attr-defined]  # that of its authorization
 
 
 async def _answer(request: HttpRequest, pk: UUID, authorization: Callable[..., Any]) -> HttpResponseBase:

@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
+from core.accounts.access import allow
 from core.accounts.permissions import person
 from core.lib import wait_param
 from core.lib.wait_param import WAIT
@@ -55,10 +56,37 @@ class PoolerViewSet(
     queryset = Pooler.objects.all()
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
-    action_scopes = dict.fromkeys(
-        ("apply", "rollback", "attach_node", "detach_node", "restrict_pools", "take_over", "let_go", "files"),
-        "apply",
-    ) | {"fetches": "admin"}  # it names tokens, as their own list does
+    operations = {
+        "list": "pooler.view",
+        "retrieve": "pooler.view",
+        "create": "pooler.create",
+        "update": "pooler.change",
+        "partial_update": "pooler.change",
+        "destroy": "pooler.remove",
+        "watch": "pooler.create",
+        "config": "pooler.view",
+        "show": "pooler.view",
+        "apply": "pooler.apply",
+        "rollback": "pooler.apply",
+        "revisions": "pooler.view",
+        "revision": "pooler.view",
+        "entries": "pooler.view",
+        "all_settings": "pooler.view",
+        "nodes": "pooler.view",
+        "attach_node": "pooler.attach",
+        "detach_node": "pooler.attach",
+        "access": "pooler.view",
+        "restrict_pools": "pooler.restrict",
+        "take_over": "pooler.take_over",
+        "let_go": "pooler.take_over",
+        "files": "pooler.files",
+        "files_token": "pooler.change",
+        "fetches": "pooler.fetches",
+        "given_files": "pooler.view",
+        "give_files": "pooler.change",
+        "file": "pooler.change",
+        "remove_file": "pooler.change",
+    }
     filterset_class = PoolerFilter
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]
@@ -68,11 +96,13 @@ class PoolerViewSet(
         specs = pooler_settings.specs_of(serializer.validated_data)
         if any(specs.values()):
             raise InvalidValues({name: [str(pooler_settings.TOO_EARLY)] for name in specs})
+        allow(self.request, serializer.validated_data.get("ssh_host"), to="host.use")
         serializer.instance, _ = poolers.register(serializer.validated_data, person(self.request.user))
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
         """Change a pooler unless it was edited since `version`; without `admin_password` the stored one stays."""
         values = serializer.validated_data
+        allow(self.request, values.get("ssh_host"), to="host.use")
         version = expected_version(self.request, values)
         pooler, author = self.get_object(), person(self.request.user)
         if specs := pooler_settings.specs_of(values):

@@ -11,12 +11,13 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
+from core.accounts.access import allow
 from core.accounts.permissions import person, reveals
 from core.lib import wait_param
 from core.lib.wait_param import WAIT
 from pools import connection_strings
 from pools.api.client_advice import ModeAdvice
-from pools.api.console import ConsoleVerbs
+from pools.api.console import VERBS, ConsoleVerbs
 from pools.api.filters import PoolFilter
 from pools.api.pool_serializers import ConnectionSerializer, PoolSerializer
 from pools.api.sql_rights import sql_right
@@ -56,8 +57,20 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     queryset = Pool.objects.wanted().select_related("pooler", "cluster")
     serializer_class = PoolSerializer
     lookup_value_converter = "uuid"
-    write_scope = "apply"
-    action_scopes = {"mode_check": "apply", "logins": "run"}
+    operations = {
+        "list": "pool.view",
+        "retrieve": "pool.view",
+        "create": "pool.create",
+        "update": "pool.change",
+        "partial_update": "pool.change",
+        "destroy": "pool.remove",
+        "connection": "pool.view",
+        "reveal": "pool.reveal",
+        "clients": "pool.view",
+        "logins": "pool.logins",
+        "mode_check": "pool.check",
+        **dict.fromkeys(VERBS, "pool.console"),
+    }
     filterset_class = PoolFilter
     search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
     ordering_fields = ["name", "size", "state", "created_at", "updated_at"]
@@ -71,12 +84,15 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     def perform_create(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Create a pool: validated and saved as pending, then applied by a worker."""
         with wait_param.waiting(self.request) as seconds:
-            pool = pools.create(serializer.validated_data, person(self.request.user), sql_right(self.request))
+            values = serializer.validated_data
+            allow(self.request, values["cluster"], values["pooler"], values.get("through"))
+            pool = pools.create(values, person(self.request.user), sql_right(self.request))
             serializer.instance = self._settled(pool, seconds)
 
     def perform_update(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Change a pool in place, unless it was edited since `version`."""
         values = serializer.validated_data
+        allow(self.request, values.get("cluster"), values.get("pooler"), values.get("through"))
         version = expected_version(self.request, values)
         author, right = person(self.request.user), sql_right(self.request)
         with wait_param.waiting(self.request) as seconds:

@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
+from core.accounts.access import allow
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
 from pools.api.example_values import CLUSTER, POOLER
@@ -53,6 +54,15 @@ class ShelfViewSet(ModelViewSet[ShelfEntry]):
     queryset = ShelfEntry.objects.select_related("cluster", "claimed_by")
     serializer_class = ShelfEntrySerializer
     lookup_value_converter = "uuid"
+    operations = {
+        "list": "shelf.view",
+        "retrieve": "shelf.view",
+        "create": "shelf.change",
+        "update": "shelf.change",
+        "partial_update": "shelf.change",
+        "destroy": "shelf.change",
+        "give_back": "shelf.change",
+    }
     filterset_fields = {"size": ["exact"], "region": ["exact"], "claimed_at": ["isnull"]}
     search_fields = ["name", "cluster__name"]
     ordering_fields = ["name", "size", "region", "claimed_at"]
@@ -60,10 +70,13 @@ class ShelfViewSet(ModelViewSet[ShelfEntry]):
     def perform_create(self, serializer: serializers.BaseSerializer[ShelfEntry]) -> None:
         """Put a registered cluster without pools on the shelf."""
         values = serializer.validated_data
+        allow(self.request, values["cluster"])
+        allow(self.request, values.get("pooler"), to="pool.create")
         serializer.instance = shelf.put(values["cluster"], values, person(self.request.user))
 
     def perform_update(self, serializer: serializers.BaseSerializer[ShelfEntry]) -> None:
         """Change what clients ask for, the pooler, or what a return drops."""
+        allow(self.request, serializer.validated_data.get("pooler"), to="pool.create")
         serializer.instance = shelf.change(self.get_object(), serializer.validated_data, person(self.request.user))
 
     def perform_destroy(self, instance: ShelfEntry) -> None:

@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from core.accounts.access import allow
 from core.accounts.permissions import person
 from core.lib import wait_param
 from core.lib.known_fields import KnownFields
@@ -173,6 +174,7 @@ class TakeOverActions(GenericViewSet[Pooler]):
         serializer.is_valid(raise_exception=True)
         values = serializer.validated_data
         pooler = self.get_object()
+        allow(request, values.get("host"), to="host.use")
         _refuse_fetched(values, pooler)
         place = poolers.checked_place(pooler, values.get("delivery"), values.get("host"), values.get("generator"))
         config_file, names = values.get("config_file", ""), values.get("entries")

@@ -91,6 +91,7 @@ class ThresholdViewSet(GenericViewSet[Threshold]):
     serializer_class = BoundSerializer
     lookup_field = "kind"
     filter_backends = ()
+    operations = dict.fromkeys(("list", "retrieve"), "threshold.view") | {"partial_update": "threshold.change"}
 
     @extend_schema(responses=BoundSerializer(many=True))
     def list(self, request: Request) -> Response:

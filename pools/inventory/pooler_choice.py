@@ -1,8 +1,9 @@
 """Chooses the pooler of a new pool for API clients that name only the cluster."""
 
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
 
+from core.accounts.access import used_by
 from pools.errors import InvalidValues
 from pools.models import Cluster, Pool, Pooler, ShelfEntry
 from pools.poolers import kinds_that
@@ -28,8 +29,7 @@ def known_of(cluster: Cluster) -> Pooler | None:
     if entry and entry.pooler:
         return entry.pooler
     its_pools = Count("pools", filter=Q(pools__cluster=cluster, pools__removal_requested_at=None))
-    managed = Pooler.objects.managed().filter(kind__in=kinds_that("sizes_each_pool"))
-    best = list(managed.annotate(its_pools=its_pools).order_by("-its_pools", "name")[:2])
+    best = list(_able(cluster).annotate(its_pools=its_pools).order_by("-its_pools", "name")[:2])
     return best[0] if len(best) == 1 or (best and bool(getattr(best[0], "its_pools", False))) else None
 
 
@@ -45,8 +45,7 @@ def find_pool(cluster: Cluster, name: str) -> Pool | None:
 
 
 def _why_none(cluster: Cluster) -> str:
-    able = Pooler.objects.managed().filter(kind__in=kinds_that("sizes_each_pool"))
-    names = ", ".join(able.values_list("name", flat=True)[:8])
+    names = ", ".join(_able(cluster).values_list("name", flat=True)[:8])
     if not names:
         return _("the panel has no PgBouncer for pools of cluster %(cluster)s: register one") % {"cluster": cluster}
     text = _(
@@ -54,3 +53,9 @@ def _why_none(cluster: Cluster) -> str:
         "create the first one in the panel, or choose the pooler on the shelf"
     )
     return text % {"cluster": cluster, "poolers": names}
+
+
+def _able(cluster: Cluster) -> QuerySet[Pooler]:
+    """Return the poolers that take pools of the cluster: those that its team has, or that are shared with it."""
+    managed = Pooler.objects.managed().filter(kind__in=kinds_that("sizes_each_pool"))
+    return managed.filter(used_by(Pooler, cluster.team_id))

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from pools.errors import IllegalTransition, InvalidValues, PoolsError
 from pools.inventory import clusters
 from pools.models import Cluster, ClusterCreation, ClusterStatus, Pooler, ShelfEntry
+from pools.models.shelf import ShelfEntryQuerySet
 
 logger = logging.getLogger(__name__)
 
@@ -96,14 +97,14 @@ def take_off(entry: ShelfEntry, author: Model | None = None) -> None:
     logger.info("cluster %s taken off the shelf by %s", entry.pk, author)
 
 
-def claim(wanted: ClusterRequest, author: Model | None = None) -> ShelfEntry:
-    """Give a free cluster that fits to the author, under the wanted name.
+def claim(wanted: ClusterRequest, author: Model | None = None, free: ShelfEntryQuerySet | None = None) -> ShelfEntry:
+    """Give a cluster that fits to the author, under the wanted name; of the `free` ones, where these are not all.
 
     The panel logs in to it first; one that does not answer is given too, and its status says so. Raises `NameTaken`,
     `NoneFits`, and `InvalidCluster` for an impossible name.
     """
     NameTaken.refuse(_name_taken(wanted.name))
-    entry = _claim_entry(wanted, author)
+    entry = _claim_entry(wanted, author, ShelfEntry.objects.free() if free is None else free)
     try:
         clusters.change(entry.cluster, {"name": wanted.name}, None, author=author)
     except PoolsError:
@@ -141,8 +142,8 @@ def release(entry: ShelfEntry, author: Model | None = None) -> None:
     logger.info("cluster %s returned to the shelf by %s", entry.pk, author)
 
 
-def _claim_entry(wanted: ClusterRequest, author: Model | None) -> ShelfEntry:
-    fitting = [entry for entry in ShelfEntry.objects.free().filter(_asked(wanted)) if _is_as_large(entry, wanted)]
+def _claim_entry(wanted: ClusterRequest, author: Model | None, free: ShelfEntryQuerySet) -> ShelfEntry:
+    fitting = [entry for entry in free.filter(_asked(wanted)) if _is_as_large(entry, wanted)]
     for entry in sorted(fitting, key=lambda one: one.name != wanted.name):
         claimed = {"claimed_at": timezone.now(), "claimed_by": author, "tags": wanted.tags}
         if ShelfEntry.objects.filter(pk=entry.pk, claimed_at=None).update(**claimed):

@@ -12,8 +12,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from core.accounts.access import Access
 from core.accounts.authentication import TokenAuthentication
-from core.accounts.models import ApiToken, Scope
+from core.accounts.models import ApiToken
 from pools.errors import IllegalTransition
 from pools.managed_api import errors, rate_limit, scopes
 from pools.managed_api.rate_limit import Quota
@@ -26,14 +27,15 @@ FIRST_PAGE = ("", "1")
 
 
 class ManagedView(APIView):
-    """A view of the managed-database API; `write_scope` is the panel's scope for changes of its resource."""
+    """A view of the managed-database API; `operations` has the panel's operation of each method."""
 
     authentication_classes = [TokenAuthentication]
     permission_classes = [scopes.HasPermission]
     schema = None  # /api/schema/ describes the panel's own API
-    write_scope: str = Scope.ADMIN
+    operations: dict[str, str] = {}
     permissions: dict[str, str] = {}  # method → permission, where it differs from `scopes.BY_METHOD`
     quota: Quota | None = None
+    _is_logged = False
 
     @cached_property
     def request_id(self) -> str:
@@ -61,12 +63,12 @@ class ManagedView(APIView):
             answer[name] = value
         return answer
 
-    @cached_property
-    def reveals(self) -> bool:
-        """True if the answer holds passwords; it is logged who gets them."""
-        may_reveal = scopes.reveals(self.request)
-        if may_reveal:
+    def reveals_of(self, cluster: Cluster) -> bool:
+        """Tell whether the answer holds the passwords of this cluster; it is logged who gets them."""
+        may_reveal = Access.of(self.request).may("cluster.reveal", cluster)
+        if may_reveal and not self._is_logged:
             logger.info("request %s to %s shows passwords to %s", self.request_id, self.request.path, self.request.user)
+            self._is_logged = True
         return may_reveal
 
     def _with_challenge(self, error: Exception) -> Exception:
@@ -82,16 +84,24 @@ class ClusterView(ManagedView):
     @cached_property
     def cluster(self) -> Cluster:
         """The cluster; 409 until it is created, 404 for an unknown id, and for a free one of the shelf."""
-        found = visible_clusters().filter(pk=self.kwargs["pk"]).first()
+        found = visible_clusters(self.request).filter(pk=self.kwargs["pk"]).first()
         if found is None:
             self._refuse_unfinished()
             raise Http404(_("there is no database cluster %(id)s") % {"id": self.kwargs["pk"]})
+        access = Access.of(self.request)
+        access.refuse(found, access.needed)
         return found
+
+    @property
+    def reveals(self) -> bool:
+        """True if the answer holds the passwords of the cluster."""
+        return self.reveals_of(self.cluster)
 
     @cached_property
     def creation(self) -> ClusterCreation | None:
         """The creation of the cluster while that goes on, and for ten minutes after it failed; else None."""
-        return ClusterCreation.objects.answered().filter(pk=self.kwargs["pk"]).first()
+        visible = Access.of(self.request).visible(ClusterCreation.objects.answered())
+        return visible.filter(pk=self.kwargs["pk"]).first()
 
     def _refuse_unfinished(self) -> None:
         """Raise 409, not 404, for a failed creation: Terraform waits for ever while it reads 404."""
@@ -100,17 +110,17 @@ class ClusterView(ManagedView):
         if creation.state == CreationState.CREATING:
             text = _("cluster %(cluster)s is being created: wait until its status is online")
             raise IllegalTransition(text % {"cluster": creation})
-        if not scopes.reveals(self.request):
+        if not Access.of(self.request).may("cluster.reveal"):
             text = _("cluster %(cluster)s could not be created: an admin of the panel finds the reason on its shelf")
             raise IllegalTransition(text % {"cluster": creation})
         text = _("cluster %(cluster)s could not be created: %(reason)s")
         raise IllegalTransition(text % {"cluster": creation, "reason": creation.reason})
 
 
-def visible_clusters() -> QuerySet[Cluster]:
-    """Return the clusters that clients see, with all that their shape needs."""
+def visible_clusters(request: Request) -> QuerySet[Cluster]:
+    """Return the clusters that this client sees, with all that their shape needs."""
     related = Cluster.objects.select_related("status", "shelf_entry").prefetch_related("nodes", "role_passwords")
-    return related.filter(visible_to_clients()).order_by("name")
+    return Access.of(request).visible(related.filter(visible_to_clients()).order_by("name"))
 
 
 def paged(request: Request, key: str, shown: list[Any]) -> Response:

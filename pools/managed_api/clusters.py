@@ -11,6 +11,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.accounts.access import Access
 from core.accounts.permissions import person
 from pools.inventory import create_file, creations, shelf
 from pools.inventory.create_file import InvalidCreateFile
@@ -20,6 +21,7 @@ from pools.managed_api.base import ClusterView, ManagedView, paged, visible_clus
 from pools.managed_api.body import Body
 from pools.managed_api.errors import Unsupported
 from pools.models import Cluster, ClusterCreation, ClusterStatus, CreationState, ShelfEntry
+from pools.models.shelf import ShelfEntryQuerySet
 from pools.provisioning import shelf_return
 
 logger = logging.getLogger(__name__)
@@ -32,11 +34,13 @@ WINDOW = {
 class ClustersView(ManagedView):
     """All clusters but the free ones of the shelf."""
 
+    operations = {"get": "cluster.view", "post": "cluster.create"}
+
     def get(self, request: Request) -> Response:
         """List the clusters, with `tag_name` those of a tag."""
         tag = request.query_params.get("tag_name", "")
-        listed = [shapes.cluster(one, reveals=self.reveals) for one in visible_clusters()]
-        listed += [shapes.creation(one) for one in ClusterCreation.objects.creating()]
+        listed = [shapes.cluster(one, reveals=self.reveals_of(one)) for one in visible_clusters(request)]
+        listed += [shapes.creation(one) for one in Access.of(request).visible(ClusterCreation.objects.creating())]
         listed.sort(key=lambda one: str(one["name"]))
         return paged(request, "databases", [one for one in listed if not tag or tag in one["tags"]])
 
@@ -49,17 +53,19 @@ class ClustersView(ManagedView):
         _refuse_what_is_not_offered(body)
         cluster_request, author = _wanted(body), person(request.user)
         try:
-            entry = shelf.claim(cluster_request, author)
+            entry = shelf.claim(cluster_request, author, _claimable(request))
         except NoneFits:
             if (creation := creations.request(cluster_request, author)) is None:
                 raise
             return Response({"database": shapes.creation(creation)}, status=201)
-        cluster = visible_clusters().get(pk=entry.pk)
-        return Response({"database": shapes.cluster(cluster, reveals=self.reveals)}, status=201)
+        cluster = visible_clusters(request).get(pk=entry.pk)
+        return Response({"database": shapes.cluster(cluster, reveals=self.reveals_of(cluster))}, status=201)
 
 
 class ClusterDetailView(ClusterView):
     """`/v2/databases/ID`: a cluster, or one that the operator's command is creating or deleting."""
+
+    operations = {"get": "cluster.view", "delete": "cluster.remove"}
 
     def get(self, request: Request, pk: str) -> Response:
         """Return the cluster, created or not; 409 with the reason where the operator's command failed."""
@@ -78,6 +84,8 @@ class ClusterDetailView(ClusterView):
 class CertificateView(ClusterView):
     """The certificate authority of a cluster."""
 
+    operations = {"get": "cluster.view"}
+
     def get(self, request: Request, pk: str) -> Response:
         """Return the registered authority, PEM in base64; an empty text where none is registered."""
         pem = self.cluster.sslrootcert.encode()
@@ -86,6 +94,8 @@ class CertificateView(ClusterView):
 
 class ResizeView(ClusterView):
     """The size of a cluster."""
+
+    operations = {"put": "cluster.change"}
 
     def put(self, request: Request, pk: str) -> Response:
         """Accept the current size; refuse another."""
@@ -100,6 +110,8 @@ class ResizeView(ClusterView):
 
 class MaintenanceView(ClusterView):
     """The maintenance window of a cluster: kept for its client, since nothing here maintains servers."""
+
+    operations = {"put": "cluster.change"}
 
     def put(self, request: Request, pk: str) -> Response:
         """Keep day and hour as they were sent, which Terraform compares byte by byte; 422 for what is neither."""
@@ -117,9 +129,11 @@ class MaintenanceView(ClusterView):
 class OptionsView(ManagedView):
     """The sizes, regions and versions that a create can ask for."""
 
+    operations = {"get": "shelf.view"}
+
     def get(self, request: Request) -> Response:
         """Return the regions, sizes and versions of the shelf's free clusters, and of the operator's commands."""
-        offers = [*_free_offers(), *_command_offers()]
+        offers = [*_free_offers(request), *_command_offers()]
         versions = sorted({version for offer in offers for version in offer.versions}, key=int)
         layouts = [
             {"num_nodes": count, "sizes": sorted({offer.size for offer in offers if offer.nodes == count})}
@@ -141,8 +155,15 @@ class _Offer:
     nodes: int = 1
 
 
-def _free_offers() -> Iterator[_Offer]:
-    for entry in ShelfEntry.objects.free().prefetch_related("cluster__nodes"):
+def _claimable(request: Request) -> ShelfEntryQuerySet:
+    """Return the free clusters that the caller may claim: those of the teams in which they may create clusters."""
+    access = Access.of(request)
+    free = ShelfEntry.objects.free()
+    return free if access.sees_all else free.filter(cluster__team__in=access.teams("cluster.create"))
+
+
+def _free_offers(request: Request) -> Iterator[_Offer]:
+    for entry in _claimable(request).prefetch_related("cluster__nodes"):
         version = shapes.major_version(getattr(entry.cluster, "status", None) or ClusterStatus())
         yield _Offer(entry.size, entry.region, (version,) if version else (), 1 + len(entry.cluster.nodes.all()))
 

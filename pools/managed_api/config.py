@@ -5,6 +5,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from core.accounts.access import allow
 from core.accounts.permissions import person
 from core.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
@@ -26,6 +27,8 @@ OFFERED = (SWITCH, IGNORED, *NUMBERS)
 class ConfigView(ClusterView):
     """The settings; they hold for all clusters behind the same PgBouncer."""
 
+    operations = {"get": "cluster.view", "patch": "cluster.change"}
+
     def get(self, request: Request, pk: str) -> Response:
         """Return the settings that were set; those that were not are PgBouncer's defaults."""
         pooler = pooler_choice.known_of(self.cluster)
@@ -40,6 +43,7 @@ class ConfigView(ClusterView):
             )
             raise Unsupported(text % {"names": ", ".join(others), "offered": SECTION})
         pooler, values = pooler_choice.of_cluster(self.cluster), _values(Body(config).object(SECTION))
+        allow(request, pooler, to="pooler.change")
         if not _has_section(pooler):
             text = _("pooler %(pooler)s is a %(kind)s: change its settings on its page")
             raise Unsupported(text % {"pooler": pooler, "kind": pooler.get_kind_display()})

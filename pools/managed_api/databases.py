@@ -16,6 +16,8 @@ from pools.provisioning import databases
 class DatabasesView(ClusterView):
     """The databases of a cluster."""
 
+    operations = {"get": "cluster.view", "post": "database.change"}
+
     def get(self, request: Request, pk: str) -> Response:
         """List the databases as they are now, without templates."""
         found = [{"name": one.name} for one in databases.list_all(self.cluster) if not one.made_for]
@@ -34,6 +36,8 @@ class DatabasesView(ClusterView):
 
 class DatabaseView(ClusterView):
     """One database of a cluster."""
+
+    operations = {"get": "cluster.view", "delete": "database.change"}
 
     def get(self, request: Request, pk: str, name: str) -> Response:
         """Return `{db: {name}}`; 404 where the cluster lacks it."""

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from core.accounts.models import Scope
+from core.accounts.access import Access, allow
 from core.accounts.permissions import person
 from core.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
@@ -34,7 +34,7 @@ TEXTS: dict[str, TextField] = {
 class PoolsView(ClusterView):
     """The pools of a cluster."""
 
-    write_scope = Scope.APPLY
+    operations = {"get": "pool.view", "post": "pool.create"}
 
     def get(self, request: Request, pk: str) -> Response:
         """List the pools that people made, a page at a time; pools of experiments are left out."""
@@ -51,6 +51,7 @@ class PoolsView(ClusterView):
             if field != "user":
                 values[field] = body.text(key, required=True)
         values["size"] = body.number("size", required=True)
+        allow(request, pooler)
         self._refuse_taken(pooler, name)
         try:
             with place_of(request):
@@ -71,7 +72,7 @@ class PoolsView(ClusterView):
 class PoolView(ClusterView):
     """One pool of a cluster, by its name."""
 
-    write_scope = Scope.APPLY
+    operations = {"get": "pool.view", "put": "pool.change", "delete": "pool.remove"}
 
     def get(self, request: Request, pk: str, name: str) -> Response:
         """Return `{pool}`; its password is empty without the scope that reveals it."""
@@ -100,6 +101,8 @@ class PoolView(ClusterView):
         if found is None:
             params = {"name": name, "cluster": self.cluster}
             raise Http404(_("there is no pool %(name)r on cluster %(cluster)s") % params)
+        access = Access.of(self.request)
+        access.refuse(found, access.needed)
         return found
 
 

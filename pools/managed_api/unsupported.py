@@ -41,6 +41,8 @@ READS: dict[str, dict[str, object]] = {
 class UnsupportedView(ClusterView):
     """A part of a cluster that only the provider has."""
 
+    operations = {"get": "cluster.view", "post": "cluster.change", "put": "cluster.change"}
+
     def get(self, request: Request, pk: str, word: str) -> Response:
         """Return the empty object that clients expect of this feature; raises `Unsupported` where there is none."""
         self._check(word)
@@ -70,6 +72,8 @@ class UnsupportedView(ClusterView):
 class MetricsCredentialsView(ManagedView):
     """The login for the provider's metrics endpoints, of which there are none here."""
 
+    operations = {"get": "metrics.read"}
+
     def get(self, request: Request) -> Response:
         """Return an empty login: the panel's own /metrics takes its tokens."""
         return Response({"credentials": {"basic_auth_username": "", "basic_auth_password": ""}})
@@ -77,6 +81,8 @@ class MetricsCredentialsView(ManagedView):
 
 class AccountView(ManagedView):
     """The caller's account, which some clients ask for before anything else."""
+
+    operations = {"get": "session.read"}
 
     def get(self, request: Request) -> Response:
         """Return the token's user."""
@@ -98,6 +104,14 @@ class AccountView(ManagedView):
 
 class NothingView(ManagedView):
     """Any other address under /v2/."""
+
+    operations = {
+        "get": "session.read",
+        "post": "session.read",
+        "put": "session.read",
+        "patch": "session.read",
+        "delete": "session.read",
+    }
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         """Log in, then answer 404, whatever the method is."""

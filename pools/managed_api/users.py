@@ -17,6 +17,8 @@ from pools.provisioning import roles
 class UsersView(ClusterView):
     """The users of a cluster."""
 
+    operations = {"get": "cluster.view", "post": "role.change"}
+
     def get(self, request: Request, pk: str) -> Response:
         """List the roles that can log in, as they are now."""
         passwords = shapes.passwords_of(self.cluster, reveals=self.reveals)
@@ -38,6 +40,8 @@ class UsersView(ClusterView):
 
 class UserView(ClusterView):
     """One user of a cluster."""
+
+    operations = {"get": "cluster.view", "put": "role.change", "delete": "role.change"}
 
     def get(self, request: Request, pk: str, name: str) -> Response:
         """Return `{user}`; 404 where the cluster lacks the role."""
@@ -61,6 +65,8 @@ class UserView(ClusterView):
 
 class ResetAuthView(ClusterView):
     """The password of a user."""
+
+    operations = {"post": "role.change"}
 
     permissions = {"POST": scopes.UPDATE}
 
