@@ -6,6 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.views import serve
+from django.http import Http404
+from django.test import RequestFactory
 
 from core.lib.env import BASE_DIR
 from panel.staticfiles import BUNDLES, HashedStorage
@@ -64,3 +68,11 @@ def test_a_bundle_holds_its_parts_in_their_order_and_they_are_not_collected_too(
     text = (collected / names["css/pooldeck.css"]).read_text()
     assert text.index("--pd-gap:") < text.index(".pd-shell") < text.index(".pd-fields") < text.index(".pd-live-lost")
     assert not [name for name in names if name.startswith("css/pooldeck/")]
+
+
+@pytest.mark.parametrize("name", BUNDLES)
+def test_a_development_server_does_not_find_a_bundle_that_is_not_collected(name: str) -> None:
+    """It answered 500."""
+    assert (finders.find(name), finders.find(name, find_all=True)) == (None, [])
+    with pytest.raises(Http404):
+        serve(RequestFactory().get(f"/static/{name}"), name, insecure=True)
