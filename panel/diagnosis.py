@@ -6,16 +6,20 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
 
+import redis
 from django.conf import settings
 from django.core.checks import WARNING, run_checks
 from django.db import DatabaseError, connection
 
 from benchmarks.engines import DEFAULT_ENGINE, engine
-from benchmarks.errors import BenchmarksError
+from benchmarks.errors import BenchmarksError, QueueDown
+from benchmarks.generators import heartbeats
+from benchmarks.processes import sandbox
 from core.installation import pausing, schema
 from core.lib import queues, redis_client
 from core.lib.figures import signed
@@ -23,10 +27,19 @@ from panel import health, versions
 
 CLOCKS_APART_S = 2.0  # leases and heartbeats are compared over machines
 LEAST_FREE_BYTES, LEAST_FREE_SHARE = 1 << 30, 0.05
+LEAST_FREE_INODES = 10_000
 WAITING_TASKS = 100  # beat sends about 20 a minute, which an idle worker takes at once
+FULL_REDIS_SHARE = 0.9  # of its maxmemory
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SECRETS = ("secret_key", "keys")
-REMEDIES = {"database": "start PostgreSQL, or correct DATABASE_URL", "redis": "start Redis, or correct REDIS_URL"}
+# What systemd is told where script/install installed the panel.
+REMEDIES = {
+    "database": "start PostgreSQL, or correct DATABASE_URL",
+    "migrations": "pooldeckctl migrate (manage.py migrate in a checkout), then restart web, workers and beat",
+    "redis": "start Redis (systemctl start pooldeck-redis), or correct REDIS_URL",
+    "worker": "systemctl start pooldeck-tasks pooldeck-runs; if one ends again, journalctl -u pooldeck-tasks says why",
+    "beat": "systemctl start pooldeck-beat; if it ends again, journalctl -u pooldeck-beat says why",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +65,18 @@ def _versions() -> Iterator[Answer]:
         yield Answer(DEFAULT_ENGINE, engine(DEFAULT_ENGINE).find().version_text)
     except BenchmarksError as error:
         yield Answer(DEFAULT_ENGINE, f"{error}. Only workers that take runs need it")
+
+
+def _sandbox() -> Iterator[Answer]:
+    try:
+        program = engine(DEFAULT_ENGINE).find().path
+    except BenchmarksError:
+        return  # its own answer says so
+    try:
+        text = f"scripts of users run in {sandbox.mechanism_for(program).NAME}"
+    except sandbox.NoSandbox as error:
+        text = str(error)
+    yield Answer("sandbox", text)
 
 
 def _parts() -> Iterator[Answer]:
@@ -122,12 +147,47 @@ def _queues() -> Iterator[Answer]:
     try:
         with redis_client.opened() as client:
             lengths = {name: int(client.llen(name)) for name in (queues.TASKS, queues.RUNS)}
-    except redis_client.ERRORS:
+            left = {name: _left_by(name, client) for name in _silent_workers()}
+    except (QueueDown, *redis_client.ERRORS):
         return
     for name, length in lengths.items():
         is_ok = name == queues.RUNS or length <= WAITING_TASKS
         remedy = "start more workers (POOLDECK_WORKER=tasks celery -A panel worker), or see what their logs say"
         yield Answer(f"queue {name}", f"{length} waiting", is_ok, "" if is_ok else remedy)
+    for name, length in left.items():
+        if length:
+            text = f"{length} waiting for worker {name} alone, which sent no heartbeat lately"
+            yield Answer(
+                f"queue of {name}", text, False, f"start the worker with POOLDECK_GENERATOR={name} on its host"
+            )
+
+
+def _silent_workers() -> set[str]:
+    """Return the names of workers that were heard of in the last week, but not lately."""
+    now = datetime.now(UTC)
+    seen = [*heartbeats.seen(heartbeats.RUNS), *heartbeats.seen(heartbeats.TASKS)]
+    return {one.name for one in seen} - {one.name for one in seen if one.is_alive(now)}
+
+
+def _left_by(name: str, client: "redis.Redis") -> int:
+    """Return how many tasks wait that only the worker of this name takes."""
+    return sum(int(client.llen(queue)) for queue in (queues.of_generator(name), queues.of_poolers(name)))
+
+
+def _redis_memory() -> Iterator[Answer]:
+    try:
+        with redis_client.opened() as client:
+            found = client.info("memory")
+    except redis_client.ERRORS:
+        return  # its own answer says so
+    used, limit, policy = int(found["used_memory"]), int(found["maxmemory"]), str(found["maxmemory_policy"])
+    text = f"{used / 1e6:,.0f} MB of {f'{limit / 1e6:,.0f} MB' if limit else 'no limit'}, maxmemory-policy {policy}"
+    if limit and policy != "noeviction":
+        yield Answer("memory of redis", text, False, "set maxmemory-policy noeviction: a full Redis would drop tasks")
+    elif limit and used > FULL_REDIS_SHARE * limit:
+        yield Answer("memory of redis", text, False, "raise maxmemory, or see above which queue is long")
+    else:
+        yield Answer("memory of redis", text)
 
 
 def _disk() -> Iterator[Answer]:
@@ -139,9 +199,14 @@ def _disk() -> Iterator[Answer]:
     is_ok = usage.free >= LEAST_FREE_BYTES and usage.free >= LEAST_FREE_SHARE * usage.total
     text = f"{usage.free / 1e9:.1f} GB of {usage.total / 1e9:.1f} GB free at {settings.HOME}"
     yield Answer("disk", text, is_ok, "" if is_ok else "free space: a full disk stops logs, runs and applies")
+    inodes = os.statvfs(settings.HOME)
+    if inodes.f_files and inodes.f_favail < LEAST_FREE_INODES:
+        text = f"{inodes.f_favail} of {inodes.f_files} inodes are free at {settings.HOME}"
+        yield Answer("disk", text, False, "remove files, or make a file system with more inodes")
 
 
 def _permissions() -> Iterator[Answer]:
+    yield from _permissions_of_environment()
     home = Path(settings.HOME)
     for path in (home, *(Path(settings.SECRETS_FOLDER) / name for name in SECRETS)):
         if not path.exists():
@@ -155,6 +220,20 @@ def _permissions() -> Iterator[Answer]:
             yield Answer("permissions", f"{path} can't be used by uid {os.geteuid()}", False, remedy)
         else:
             yield Answer("permissions", f"{path}: {stat.filemode(found.st_mode)}")
+
+
+def _permissions_of_environment() -> Iterator[Answer]:
+    """Yield an answer where others may read the settings of script/install, which hold the database's password."""
+    path = Path(settings.SECRETS_FOLDER) / "environment"
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return
+    if mode & stat.S_IRWXO:
+        text = f"{path} is open to others ({stat.filemode(mode)}), and it has the password of the metadata database"
+        yield Answer(
+            "permissions", text, False, f"chmod o= {path}, and change that password if others may have read it"
+        )
 
 
 def _state() -> Iterator[Answer]:
@@ -178,10 +257,12 @@ def _checks() -> Iterator[Answer]:
 
 QUESTIONS: tuple[Callable[[], Iterator[Answer]], ...] = (
     _versions,
+    _sandbox,
     _parts,
     _schema,
     _clocks,
     _queues,
+    _redis_memory,
     _disk,
     _permissions,
     _state,

@@ -37,7 +37,7 @@ def wrong() -> dict[str, diagnosis.Answer]:
 def test_parts_that_are_down_have_their_cause_and_a_remedy() -> None:
     found = wrong()
     assert found["redis"].text.startswith("redis does not answer (")
-    assert found["redis"].remedy == "start Redis, or correct REDIS_URL"
+    assert found["redis"].remedy == "start Redis (systemctl start pooldeck-redis), or correct REDIS_URL"
     assert "hidden" not in repr(found)
     assert "database" not in found
 
