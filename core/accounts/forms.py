@@ -54,7 +54,7 @@ def moment_after(days: int) -> datetime | None:
     return timezone.now() + timedelta(days=days) if days else None
 
 
-class OwnPasswordForm(PasswordChangeForm):  # type: ignore[type-arg]  # Django has no such parameter at run time
+class OwnPasswordForm(PasswordChangeForm):
     """A person's own password, changed with the one before, which counts against the limits of failed logins."""
 
     def __init__(self, request: HttpRequest, user: User, *args: Any, **kwargs: Any) -> None:
