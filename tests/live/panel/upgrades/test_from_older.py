@@ -8,12 +8,14 @@ import subprocess
 import sys
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from panel.quickstart.ports import free_port
+from panel.quickstart.servers import PostgresServer
 from tests.installation import Api, Installation
 from tests.live.panel.upgrades import older
 
@@ -28,15 +30,25 @@ LISTS = ("clusters", "poolers", "pools", "runs", "experiments", "playbooks", "ge
 WORKLOAD = {"clients": 2, "threads": 1, "transactions": 200}
 
 
-@pytest.fixture
-def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The URL of an empty metadata database, which the panels of this test have; their keys are those of their home."""
     for name in ("POOLDECK_KEYS", "POOLDECK_SECRET_KEY"):
         monkeypatch.delenv(name)
     monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "panel.settings")
-    url = f"sqlite:///{tmp_path / 'home' / 'pooldeck.sqlite3'}"
+    if request.param == "sqlite":
+        url = f"sqlite:///{tmp_path / 'home' / 'pooldeck.sqlite3'}"
+        monkeypatch.setenv("DATABASE_URL", url)
+        yield url
+        return
+    server: PostgresServer = request.getfixturevalue("postgres")
+    with server.connect() as session:
+        session.execute("CREATE DATABASE panel")
+    url = f"postgresql://{server.superuser}:{server.password}@127.0.0.1:{server.port}/panel"
     monkeypatch.setenv("DATABASE_URL", url)
-    return url
+    yield url
+    with server.connect() as session:
+        session.execute("DROP DATABASE panel WITH (FORCE)")
 
 
 def start(source: Path, home: Path) -> Installation:
