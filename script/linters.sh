@@ -8,8 +8,11 @@ without() { grep -vE "$1" || true; }
 python_among() {
   printf '%s\n' "$@" | only '\.py$|(^|/)[^./]+$' | without '^(script|docker|docs|static|templates|\.ci)(/|$)'
 }
-# Of those, what mypy and import-linter have rules for (pyproject.toml).
-typed_among() { python_among "$@" | only '^(core|panel|pools|benchmarks)(/|$)' | without '/migrations/'; }
+# What mypy has rules for (pyproject.toml): the apps without migrations, and what writes the documentation's reference.
+typed_among() {
+  { python_among "$@"; printf '%s\n' "$@" | only '^docs/_ext(/|/.*\.py|/[^.]+)?$'; } \
+    | only '^(core|panel|pools|benchmarks|docs/_ext)(/|$)' | without '/migrations/'
+}
 
 # djangofmt has no mode that only checks.
 templates_formatted() {
