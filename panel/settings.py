@@ -39,6 +39,9 @@ INSTALLED_APPS = [
     "drf_spectacular_sidecar",
     "csp",
     "axes",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
     "core.accounts",
     "core.installation",
     "pools",
@@ -60,7 +63,9 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "core.accounts.middleware.BrowserSessions",
+    "core.accounts.second_factor.requirement.SecondFactorRequired",
     "panel.private_texts.private_texts",  # innermost: a body has its length and its reader's reading at once
 ]
 
@@ -119,6 +124,19 @@ AXES_RESET_ON_SUCCESS = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
+# Of django-allauth the second factor is used; logins by password, their limits and accounts are the panel's own.
+ACCOUNT_ADAPTER = "core.accounts.second_factor.adapters.AccountAdapter"
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "password1*", "password2*"]
+ACCOUNT_RATE_LIMITS = MFA_RATE_LIMITS = False
+MFA_ADAPTER = "core.accounts.second_factor.adapters.SecondFactorAdapter"
+MFA_ALLOW_UNVERIFIED_EMAIL = True
+MFA_PASSKEY_LOGIN_ENABLED = True
+MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
+MFA_TOTP_ISSUER = "Pooldeck"
+MFA_TOTP_TOLERANCE = 1  # half a minute before and after, for clocks that differ
+REQUIRE_MFA = env.read("POOLDECK_REQUIRE_MFA", "none", env.require_mfa)
 
 USE_I18N = True
 LANGUAGE_CODE = "en"

@@ -1,5 +1,6 @@
-"""A person's own account: password, sessions."""
+"""A person's own account: password, second factor, sessions."""
 
+from allauth.mfa.models import Authenticator
 from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
@@ -14,13 +15,23 @@ from core.accounts.browser_sessions import BrowserSession
 from core.accounts.forms import OwnPasswordForm
 from core.accounts.permissions import person
 
+PASSKEY = Authenticator.Type.WEBAUTHN
+
 
 @require_safe
 def account(request: HttpRequest) -> HttpResponse:
     """Show how the person signs in, and the browsers in which they are signed in."""
     user = person(request.user)
     sessions = BrowserSession.objects.filter(user=user).lasting()
-    context = {"sessions": sessions, "own_key": request.session.session_key}
+    factors = {factor.type: factor for factor in Authenticator.objects.filter(user=user).exclude(type=PASSKEY)}
+    codes = factors.get(Authenticator.Type.RECOVERY_CODES)
+    context = {
+        "sessions": sessions,
+        "own_key": request.session.session_key,
+        "app": factors.get(Authenticator.Type.TOTP),
+        "codes_left": len(codes.wrap().get_unused_codes()) if codes else None,
+        "passkeys": Authenticator.objects.filter(user=user, type=PASSKEY).order_by("created_at"),
+    }
     return render(request, "accounts/account.html", context)
 
 

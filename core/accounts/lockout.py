@@ -5,12 +5,14 @@ from collections.abc import Mapping
 
 from axes.attempts import get_cool_off_threshold
 from axes.handlers.database import AxesDatabaseHandler
-from axes.helpers import get_client_username, get_failure_limit
+from axes.handlers.proxy import AxesProxyHandler
+from axes.helpers import get_client_username, get_failure_limit, get_lockout_response
 from axes.models import AccessAttempt, AccessLog
 from django.conf import settings
+from django.contrib.auth import user_login_failed
 from django.core.cache import cache
 from django.db.models import Model, QuerySet, Sum
-from django.http import HttpRequest, QueryDict
+from django.http import HttpRequest, HttpResponse, QueryDict
 
 UNKNOWN = "unknown"  # a request through a Unix socket has no address
 
@@ -61,6 +63,20 @@ class LoginLimits(AxesDatabaseHandler):  # type: ignore[misc]  # axes carries no
 
 def _failures(attempts: QuerySet[Model]) -> int:
     return attempts.aggregate(total=Sum("failures_since_start"))["total"] or 0
+
+
+def refusal(request: HttpRequest, name: str) -> HttpResponse | None:
+    """Return the page that says to wait where logins with this name are locked from this address; None where not."""
+    credentials = {"username": name}
+    if AxesProxyHandler.is_allowed(request, credentials):
+        return None
+    answer: HttpResponse = get_lockout_response(request, credentials=credentials)
+    return answer
+
+
+def count_failure(request: HttpRequest, name: str) -> None:
+    """Count a wrong code or passkey as a wrong password of this name counts."""
+    user_login_failed.send(sender=__name__, credentials={"username": name}, request=request)
 
 
 def wrong_token_wait_s(request: HttpRequest) -> int | None:

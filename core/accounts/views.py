@@ -2,6 +2,7 @@
 
 import uuid
 
+from allauth.account.utils import perform_login
 from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
@@ -12,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from core.accounts import confirmation, limits
+from core.accounts import limits
 from core.accounts.forms import TokenForm
 from core.accounts.models import ApiToken
 from core.accounts.permissions import person
@@ -21,14 +22,14 @@ TOKENS_A_PAGE = 50
 
 
 class Login(LoginView):
-    """The login, which records in the session when the password was entered."""
+    """The login by name and password, after which a second factor is asked for where the user has one."""
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
-        answer = super().form_valid(form)
-        confirmation.note(self.request)
+        """Go on to the second factor, or begin the session."""
+        answer: HttpResponse = perform_login(self.request, form.get_user(), redirect_url=self.get_success_url())
         return answer
 
 

@@ -81,6 +81,13 @@ def words(name: str, default: list[str]) -> list[str]:
     return read(name, default, lambda raw: [word.strip() for word in raw.split(",") if word.strip()])
 
 
+def require_mfa(raw: str) -> str:
+    """Check of whom a second factor is required."""
+    if raw not in ("none", "admins", "operators", "all"):
+        raise ValueError("use none, admins, operators or all")
+    return raw
+
+
 def web_address(raw: str) -> str:
     """Check an http or https URL with a host, and strip the slash at its end."""
     parts = urlsplit(raw)

@@ -12,7 +12,15 @@ from tests.callers import anonymous, bearer, person
 
 pytestmark = pytest.mark.django_db
 UNSAFE = ("post", "put", "patch", "delete")
-OPEN_TO_ALL = {"/login/", "/first-admin/", "/texts.js", "/healthz/live", "/healthz/ready"}
+OPEN_TO_ALL = {
+    "/login/",
+    "/login/passkey/",
+    "/login/second-factor/",
+    "/first-admin/",
+    "/texts.js",
+    "/healthz/live",
+    "/healthz/ready",
+}
 DOCUMENTATION = {"/help/", "/help/word"}  # public, and 404 where it is not built, see test_help
 FOR_MACHINES = {"/metrics"}  # answers strangers as the API does, see test_metrics
 ONES_OWN = ("/logout/", "/tokens/", "/account/")  # everybody has an account, sessions and tokens of their own
@@ -104,4 +112,6 @@ def test_pages_lead_strangers_to_the_login(method):
 def test_what_is_open_answers_without_a_login():
     found = statuses(Client(), sorted(OPEN_TO_ALL), ("get",))
     assert found.pop(("get", "/first-admin/")) == 410  # it takes a link
+    # they take a right password, and a browser's script
+    assert [found.pop(("get", f"/login/{page}/")) for page in ("passkey", "second-factor")] == [302, 302]
     assert others(found, 200, 503) == {}

@@ -1,0 +1,27 @@
+"""`pooldeckctl reset-second-factor NAME`: removes the factors of somebody who lost all of them."""
+
+from typing import Any
+
+from allauth.mfa.models import Authenticator
+from django.contrib.auth.models import User
+from django.core.management import BaseCommand, CommandError, CommandParser
+
+from core.accounts.models import BrowserSession
+
+
+class Command(BaseCommand):
+    """Removes app, passkeys and recovery codes; exit code 1 where there is no such user."""
+
+    help = "Remove the authenticator app, the passkeys and the recovery codes of a user, and end their sessions."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", help="the user's name")
+
+    def handle(self, *args: Any, name: str, **options: Any) -> None:
+        """Remove the factors and end the sessions, whose browser may be the one that was lost."""
+        user = User.objects.filter(username=name).first()
+        if user is None:
+            raise CommandError(f"there is no user {name}: give the name that they log in with")
+        removed, _details = Authenticator.objects.filter(user=user).delete()
+        BrowserSession.objects.filter(user=user).end()
+        self.stdout.write(f"Removed {removed} factors of {name}, whose password alone logs in now.")
