@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.analysis import sparklines
 from benchmarks.models import Purpose, Run, Status
+from core.accounts.access import Access, needs
 from pools.inventory import budget
 from pools.inventory.entries import unmanaged
 from pools.models import Cluster, ClusterState, Entry, Event, EventKind, Pool, Pooler, PoolerState, PoolState
@@ -51,48 +52,52 @@ class Problem:
 
 
 @require_safe
+@needs("dashboard.view")
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Show the dashboard. It loads at once: `dashboard_live` polls the consoles afterwards."""
-    pools = list(_pools())
+    access = Access.of(request)
+    pools = list(_pools(access))
     context = {
-        "totals": _totals(),
-        "troubles": _problems(),
-        "clusters": _clusters(),
+        "totals": _totals(access),
+        "troubles": _problems(access),
+        "clusters": _clusters(access),
         "rows": [{"pool": pool} for pool in pools],
-        "entries": [{"entry": entry} for entry in _entries(len(pools))],
-        "runs": _runs(),
-        "first_pool": _first_pool(),
+        "entries": [{"entry": entry} for entry in _entries(access, len(pools))],
+        "runs": _runs(access),
+        "first_pool": _first_pool(access),
     }
     return render(request, "panel/dashboard.html", context)
 
 
-def _first_pool() -> Pool | None:
+def _first_pool(access: Access) -> Pool | None:
     """Return the oldest pool that is live, which the page offers to measure."""
-    live = Pool.objects.wanted().of_people().filter(state=PoolState.APPLIED)
+    live = access.visible(Pool.objects.wanted().of_people().filter(state=PoolState.APPLIED))
     return live.select_related("pooler", "cluster").order_by("created_at").first()
 
 
 @require_safe
+@needs("dashboard.view")
 def dashboard_live(request: HttpRequest) -> HttpResponse:
     """Answer the part that is polled: the pools' figures from their consoles."""
-    rows = pool_rows(_pools())
-    others = entry_rows(_entries(len(rows)))
+    access = Access.of(request)
+    rows = pool_rows(_pools(access))
+    others = entry_rows(_entries(access, len(rows)))
     waiting = sum(row["figures"].cl_waiting for row in [*rows, *others])
     context = {"rows": rows, "entries": others, "waiting": waiting}
     return render(request, "panel/includes/dashboard_live.html", context)
 
 
-def _totals() -> dict[str, dict[str, int]]:
+def _totals(access: Access) -> dict[str, dict[str, int]]:
     """Count the records of each kind (`all`), and those that are fine (`well`)."""
-    clusters = _counts(Cluster.objects.all(), "status__state")
-    poolers = _counts(Pooler.objects.all(), "state")
-    pools = _counts(Pool.objects.wanted().of_people(), "state")
-    runs = _counts(_measurements(), "status")
+    clusters = _counts(access.visible(Cluster.objects.all()), "status__state")
+    poolers = _counts(access.visible(Pooler.objects.all()), "state")
+    pools = _counts(access.visible(Pool.objects.wanted().of_people()), "state")
+    runs = _counts(_measurements(access), "status")
     return {
         "clusters": {"all": clusters.total(), "well": clusters[ClusterState.ONLINE]},
         "poolers": {"all": poolers.total(), "well": poolers[PoolerState.ONLINE]},
         "pools": {"all": pools.total(), "well": pools[PoolState.APPLIED]},
-        "entries": {"all": unmanaged().count()},
+        "entries": {"all": access.visible(unmanaged()).count()},
         "runs": {
             "all": runs.total(),
             "now": runs[Status.RUNNING] + runs[Status.STARTING],
@@ -105,45 +110,54 @@ def _counts(rows: QuerySet[Any], field: str) -> Counter[str]:
     return Counter(dict(rows.order_by().values_list(field).annotate(Count("pk"))))
 
 
-def _clusters() -> list[dict[str, object]]:
-    found = list(Cluster.objects.select_related("status").order_by("name")[:CLUSTERS_SHOWN])
+def _clusters(access: Access) -> list[dict[str, object]]:
+    rows = access.visible(Cluster.objects.select_related("status"))
+    found = list(rows.order_by("name")[:CLUSTERS_SHOWN])
     budgets = budget.of_clusters(found)
     return [{"cluster": cluster, "budget": budgets[cluster.pk]} for cluster in found]
 
 
-def _pools() -> QuerySet[Pool]:
-    return Pool.objects.wanted().of_people().select_related("pooler", "cluster").order_by("name")[:POOLS_SHOWN]
+def _pools(access: Access) -> QuerySet[Pool]:
+    rows = access.visible(Pool.objects.wanted().of_people().select_related("pooler", "cluster"))
+    return rows.order_by("name")[:POOLS_SHOWN]
 
 
-def _entries(shown: int) -> QuerySet[Entry]:
+def _entries(access: Access, shown: int) -> QuerySet[Entry]:
     """Return the first entries that are not managed here, as far as the shown pools leave room, and at least some."""
-    return unmanaged()[: max(POOLS_SHOWN - shown, LEAST_ENTRIES)]
+    return access.visible(unmanaged())[: max(POOLS_SHOWN - shown, LEAST_ENTRIES)]
 
 
-def _runs() -> list[dict[str, object]]:
+def _runs(access: Access) -> list[dict[str, object]]:
     """Return the latest runs with sparklines of their throughput."""
-    found = list(_measurements().select_related("pool", "cluster")[:RUNS_SHOWN])
+    found = list(_measurements(access).select_related("pool", "cluster")[:RUNS_SHOWN])
     courses = sparklines.of_runs(found)
     return [{"run": run, **_course(courses.get(run.pk, []))} for run in found]
 
 
-def _measurements() -> QuerySet[Run]:
+def _measurements(access: Access) -> QuerySet[Run]:
     """Return all runs but those of experiments, and preparations of datasets, which measure nothing."""
-    return Run.objects.top_level().of_people().exclude(purpose=Purpose.PREPARE)
+    return access.visible(Run.objects.top_level().of_people().exclude(purpose=Purpose.PREPARE))
 
 
 def _course(points: list[float]) -> dict[str, object]:
     return {"path": sparklines.path(points), "top": max(points, default=None)}
 
 
-def _problems() -> dict[str, object]:
+def _problems(access: Access) -> dict[str, object]:
     """Return the first problems as `shown`, and the number of further ones as `more`."""
-    clusters = Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status")
-    poolers = Pooler.objects.exclude(error="")
-    changed = Pooler.objects.exclude(drift=[])
-    refused = Pooler.objects.filter(settings_state__in=[PoolState.FAILED, PoolState.ROLLED_BACK])
-    pools = Pool.objects.of_people().filter(Q(state__in=UNWELL) | ~Q(state_reason="")).order_by("-updated_at")
-    events = Event.objects.ongoing().exclude(kind__in=STATE_HAS_ITS_OWN).order_by("severity", "-opened_at")
+    own = access.visible(Pooler.objects.all())
+    clusters = access.visible(Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status"))
+    poolers = own.exclude(error="")
+    changed = own.exclude(drift=[])
+    refused = own.filter(settings_state__in=[PoolState.FAILED, PoolState.ROLLED_BACK])
+    pools = (
+        access.visible(Pool.objects.of_people())
+        .filter(Q(state__in=UNWELL) | ~Q(state_reason=""))
+        .order_by("-updated_at")
+    )
+    events = (
+        access.visible(Event.objects.ongoing()).exclude(kind__in=STATE_HAS_ITS_OWN).order_by("severity", "-opened_at")
+    )
     found = [
         *(_problem("unreachable", "cluster", one, one.status.error) for one in clusters[:PROBLEMS_SHOWN]),
         *(_problem("unreachable", "pooler", one, one.error) for one in poolers[:PROBLEMS_SHOWN]),

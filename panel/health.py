@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import heartbeats
+from core.accounts.access import needs
 from core.lib import redis_client
 
 logger = logging.getLogger(__name__)
@@ -98,6 +99,7 @@ def probe(name: str) -> str:
 @login_not_required
 @never_cache
 @require_safe
+@needs("public.read")
 def live(request: HttpRequest) -> HttpResponse:
     """Answer 200 while this process runs."""
     return JsonResponse({"status": "live"})
@@ -106,6 +108,7 @@ def live(request: HttpRequest) -> HttpResponse:
 @login_not_required
 @never_cache
 @require_safe
+@needs("public.read")
 def ready(request: HttpRequest) -> HttpResponse:
     """Answer 200 `{status, parts, down: [], ages_s}` when every part works, else 503 with the names of those that are.
 
@@ -126,6 +129,7 @@ def _ages_s() -> dict[str, float | None]:
 
 @never_cache
 @require_safe
+@needs("session.read")
 def workers(request: HttpRequest) -> HttpResponse:
     """Answer the banner that every page polls: queues without a worker; empty where none is, or Redis is down."""
     try:

@@ -11,6 +11,7 @@ from django.urls import URLPattern, path
 from django.utils.cache import patch_cache_control
 from django.views.decorators.http import condition, require_safe
 
+from core.accounts.access import needs
 from core.lib import env
 
 SITE = env.SHARE_DIR / "build" / "docs"
@@ -39,6 +40,7 @@ def _changed_at(request: HttpRequest, name: str = "") -> datetime | None:
 @login_not_required
 @require_safe
 @condition(last_modified_func=_changed_at)
+@needs("public.read")
 def page(request: HttpRequest, name: str = "") -> HttpResponse:
     """Answer a file of the documentation; 404 where there is none, with the command that builds the pages."""
     if (found := file_of(name)) is None:

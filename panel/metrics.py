@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from ipaddress import ip_address
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -20,6 +21,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from benchmarks.models import Run
+from core.accounts.access import Access
 from pools.models import Event, Pool, Pooler, Revision
 from pools.monitoring import prometheus, sampler
 from pools.poolers import kinds_that
@@ -29,6 +31,8 @@ WITHIN_S = 3.0  # a console that answers later counts as down: Prometheus gives 
 
 class StreamAuthorization(APIView):
     """Authorizes a scrape by the rules of the API."""
+
+    operations = {"get": "metrics.read"}
 
     def get(self, request: Request) -> Response:
         """Answer 200 where the caller holds the scope `read`, else 401 or 403."""
@@ -40,20 +44,30 @@ class StreamAuthorization(APIView):
 
 
 _authorization = StreamAuthorization.as_view()
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
 class PanelCollector(Collector):
-    """All metrics of one scrape."""
+    """All metrics of one scrape, of what its caller may see."""
+
+    def __init__(self, access: Access | None) -> None:
+        """Count what this access sees; None is an address that needs no token, and sees all."""
+        self._access = access
+
+    def _visible(self, rows: Rows) -> Rows:
+        return rows if self._access is None else self._access.visible(rows)
 
     def collect(self) -> Iterator[Metric]:
         """Yield the metrics of poolers, polled in parallel within `WITHIN_S`, then the panel's own."""
-        poolers = list(Pooler.objects.filter(kind__in=kinds_that("exports_metrics")))
+        poolers = list(self._visible(Pooler.objects.filter(kind__in=kinds_that("exports_metrics"))))
         snapshots = sampler.snapshots_of(poolers, WITHIN_S)
         yield from prometheus.families(prometheus.by_pooler(poolers, snapshots))
-        yield _counted("pooldeck_runs", "Runs by status", "status", Run.objects.top_level().order_by())
-        yield _counted("pooldeck_applies", "Revisions by state", "state", Revision.objects.order_by())
-        yield _counted("pooldeck_pools", "Pools by state", "state", Pool.objects.wanted().order_by())
-        yield _counted("pooldeck_events_open", "Open events by kind", "kind", Event.objects.ongoing().order_by())
+        yield _counted("pooldeck_runs", "Runs by status", "status", self._visible(Run.objects.top_level().order_by()))
+        yield _counted("pooldeck_applies", "Revisions by state", "state", self._visible(Revision.objects.order_by()))
+        yield _counted("pooldeck_pools", "Pools by state", "state", self._visible(Pool.objects.wanted().order_by()))
+        yield _counted(
+            "pooldeck_events_open", "Open events by kind", "kind", self._visible(Event.objects.ongoing().order_by())
+        )
 
 
 def _counted(
@@ -70,13 +84,15 @@ def _counted(
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponseBase:
     """Answer all metrics in Prometheus's text format; poolers that are down delay it by `WITHIN_S` at most."""
+    access = None
     if not _is_allowed(request.META.get("REMOTE_ADDR", "")):
         answer = _authorization(request)
         if answer.status_code != 200:
             refusal: HttpResponseBase = answer.render()
             return refusal
+        access = Access.of(answer.renderer_context["request"])  # type: ignore[attr-defined]
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(PanelCollector())
+    registry.register(PanelCollector(access))
     return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
 
 
@@ -88,4 +104,5 @@ def _is_allowed(address: str) -> bool:
         return False  # a Unix socket has none
 
 
+metrics.operations = {"get": "metrics.read"}  # type: ignore[attr-defined]  # that of its authorization
 urlpatterns: list[URLPattern] = [path("metrics", metrics, name="metrics")]

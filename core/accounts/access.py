@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # rest_framework.views imports the permissions, which stand o
     from rest_framework.request import Request
 
 M = TypeVar("M", bound=Model)
+Rows = TypeVar("Rows", bound=QuerySet[Any])
 View = Callable[..., HttpResponse]
 SAFE = ("GET", "HEAD", "OPTIONS")
 
@@ -97,7 +98,7 @@ class Access:
         holds = [self._holds(needed, owner) for owner in owners_of(record)]
         return any(holds) if operation.only_reads else bool(holds) and all(holds)
 
-    def visible(self, rows: QuerySet[M]) -> QuerySet[M]:
+    def visible(self, rows: Rows) -> Rows:
         """Return those that the user may see; of administrators and of members of the only team, the same query."""
         return rows if self.sees_all else rows.filter(self.condition(rows.model))
 
@@ -117,6 +118,18 @@ class Access:
         for path in belongs_to(model):
             found |= Q(**{f"{path}__in": self.visible(_related(model, path)._default_manager.all()).values("pk")})
         return found
+
+    def choices(self, rows: Rows, name: str) -> Rows:
+        """Return those of records with a team that a form may offer for this operation, by the roles of its user."""
+        if self.is_admin or not issubclass(rows.model, OwnedByTeam):
+            return rows
+        needed = operations.named(name).role_on(None)
+        fitting = [team for team, role in self.roles.items() if isinstance(needed, Role) and role.includes(needed)]
+        found = Q(team__in=fitting)
+        if needed is not Role.OWNER:
+            shares, key = shares_of(rows.model)
+            found |= Q(pk__in=shares.filter(team_id__in=fitting).values(key))
+        return rows.filter(found)
 
     def teams(self, name: str) -> QuerySet[Team]:
         """Return the teams in which the user may do this, to choose from where something new is to belong to one."""

@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods
 
+from core.accounts.access import needs
 from core.accounts.permissions import person
-from core.lib.access import staff_changes
 from pools.clusters import auth_query as auth_query_lookup
 from pools.errors import PoolsError
 from pools.models import Cluster
@@ -20,11 +20,11 @@ from pools.views.provisioning import cluster_of
 PAGE = "cluster-auth-query"
 
 
-@staff_changes
+@needs("cluster.view", post="cluster.change")
 @require_http_methods(["GET", "HEAD", "POST"])
 def cluster_auth_query(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Check the look-up in every database; a POST sets it up, repairs it, or removes it (`do=remove`)."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     if request.method == "POST":
         verb = _remove if request.POST.get("do") == "remove" else _set_up
         try:

@@ -7,14 +7,14 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.clusters import duplicates, health_check
 from pools.connection_strings import box
 from pools.connection_strings.box import BoxChoices
@@ -30,11 +30,13 @@ RUNS_SHOWN = 6
 
 
 @require_safe
+@needs("cluster.view")
 def cluster_list(request: HttpRequest) -> HttpResponse:
     """List the clusters with their budgets, filtered by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     rows = (
-        Cluster.objects.select_related("status")
+        Access.of(request)
+        .visible(Cluster.objects.select_related("status"))
         .annotate(pool_count=Count("pools", filter=Q(pools__removal_requested_at=None)))
         .order_by("name")
     )
@@ -55,13 +57,14 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@needs("cluster.view")
 def cluster_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one cluster: its connection strings, the result of the last check, its budget, pools and runs."""
-    return _detail(request, _get(pk), BoxChoices())
+    return _detail(request, _get(request, pk), BoxChoices())
 
 
-def _get(pk: UUID) -> Cluster:
-    return get_object_or_404(Cluster.objects.select_related("status"), pk=pk)
+def _get(request: HttpRequest, pk: UUID) -> Cluster:
+    return find(request, Cluster.objects.select_related("status"), pk=pk)
 
 
 def _detail(request: HttpRequest, cluster: Cluster, shown: BoxChoices) -> HttpResponse:
@@ -80,14 +83,14 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: BoxChoices) -> HttpRe
 
 @require_POST
 @never_cache
-@staff_only
+@needs("cluster.reveal")
 def cluster_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the connection box with the password shown or hidden; with `as`, return one text, password included."""
-    return connection_answer(request, _get(pk), box.of_cluster, _detail)
+    return connection_answer(request, _get(request, pk), box.of_cluster, _detail)
 
 
 @never_cache
-@staff_only
+@needs("cluster.create")
 def cluster_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new cluster; its login must succeed unless `save_anyway` is sent.
 
@@ -115,11 +118,12 @@ def _return_address(request: HttpRequest) -> str:
 
 
 @never_cache
-@staff_only
+@needs("cluster.change")
 def cluster_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing cluster; a stale edit answers 409 with both values."""
-    cluster, waived = _get(pk), "save_anyway" in request.POST
-    form = ClusterForm(request.POST or None, instance=_get(pk))  # a copy, because a form writes into its instance
+    cluster, waived = _get(request, pk), "save_anyway" in request.POST
+    copied = _get(request, pk)  # a form writes into its instance
+    form = ClusterForm(request.POST or None, instance=copied)
     context: dict[str, object] = {"form": form, "cluster": cluster}
     status = 200
     if request.method == "POST" and form.is_valid():
@@ -143,10 +147,10 @@ def _saved(request: HttpRequest, cluster: Cluster, status: ClusterStatus) -> Htt
 
 
 @require_POST
-@staff_only
+@needs("cluster.check")
 def cluster_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Check the cluster now and record the result."""
-    status = health_check.check_cluster(_get(pk))
+    status = health_check.check_cluster(_get(request, pk))
     if status.state == ClusterState.ONLINE:
         found = _("Logged in; connections in use: %(used)s.")
         messages.success(request, found % {"used": status.used_connections})
@@ -155,10 +159,10 @@ def cluster_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("cluster-detail", pk)
 
 
-@staff_only
+@needs("cluster.remove")
 def cluster_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a cluster after its name was typed."""
-    cluster = _get(pk)
+    cluster = _get(request, pk)
     context: dict[str, object] = {
         "cluster": cluster,
         "pools": cluster.pools.wanted(),

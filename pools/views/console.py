@@ -6,10 +6,11 @@ from uuid import UUID
 
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import find, needs
 from pools.console import show_cache, tables
 from pools.console.tables import Cell, Head, Row
 from pools.models import Pool, Pooler
@@ -20,13 +21,14 @@ TABLE = "console-table"  # the id of the part that polls
 
 
 @require_safe
+@needs("pooler.view")
 def pooler_console(request: HttpRequest, pk: UUID, word: str = "") -> HttpResponse:
     """Render the result of one SHOW command.
 
     Parameters: `sort` (a column; `-` before it sorts descending), `q` (rows that contain it) and `page`; `as=csv`
     returns all rows as a file.
     """
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     words = KINDS[pooler.kind].words_of(pooler)
     if word and word not in words:
         raise Http404(f"SHOW {word} is not offered for this pooler")

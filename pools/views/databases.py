@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.errors import PoolsError
 from pools.forms.provisioning import DatabaseChangeForm, DatabaseForm
 from pools.provisioning import databases
@@ -20,9 +20,10 @@ from pools.views.provisioning import Droppable, asks_server, choices_of, cluster
 
 
 @require_safe
+@needs("cluster.view")
 def database_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the databases that the cluster has now, filtered by name (`q`)."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     context: dict[str, object] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
         context |= page_of(request, databases.list_all(cluster))
@@ -32,10 +33,10 @@ def database_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("database.change")
 def database_create(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of a new database; `?name=` and `?owner=` prefill it."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     choices, context = choices_of(cluster)
     form = DatabaseForm(request.POST or None, initial=request.GET.dict(), choices=choices, login=cluster.admin_user)
     context |= {"cluster": cluster, "form": form}
@@ -50,11 +51,11 @@ def database_create(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("database.change")
 @asks_server("cluster-databases")
 def database_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Change the owner or the connection limit of a database."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     database = databases.find(cluster, request.GET.get("name", ""))
     form = DatabaseChangeForm(request.POST or None, database=database, choices=databases.choices(cluster))
     context: dict[str, object] = {"cluster": cluster, "form": form, "database": database}
@@ -69,11 +70,11 @@ def database_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("database.change")
 @asks_server("cluster-databases")
 def database_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a database after its name was typed; show its blockers instead if there are any."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     database = databases.find(cluster, request.GET.get("name", ""))
     context: dict[str, object] = {"database": database, "guarded": databases.protection_of(cluster, database)}
     thing = Droppable(

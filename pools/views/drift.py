@@ -3,11 +3,12 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, HttpResponseForbidden
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
+from core.accounts.access import find, needs
 from core.accounts.permissions import person
 from pools import deployment, task_queue
 from pools.config_files import folder_owner
@@ -20,14 +21,13 @@ from pools.views.managed import managed_only
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@needs("pooler.view", post="pooler.apply")
 @managed_only
 def pooler_drift(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show how files and live settings differ from the live revision; a POST adopts or overwrites (`drift`)."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     context: dict[str, object] = {"pooler": pooler}
     if request.method == "POST":
-        if not request.user.is_staff:
-            return HttpResponseForbidden(_("only staff may change things here"))
         try:
             return _resolve(request, pooler)
         except CannotAdopt as error:

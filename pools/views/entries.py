@@ -5,13 +5,13 @@ from uuid import UUID
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from core.lib.access import staff_only
+from core.accounts.access import Access, find, needs
 from pools.advice import client_advice, client_limits, mode_linter, modes
 from pools.advice.client_advice import Situation
 from pools.connection_strings import box
@@ -33,6 +33,7 @@ PAGE_SIZE, CARD_SIZE = 50, 20
 
 
 @require_safe
+@needs("entry.view")
 def entry_list(request: HttpRequest) -> HttpResponse:
     """List the entries that are not managed here, filtered as the pools are; htmx polls the rows."""
     size = CARD_SIZE if "first" in request.GET else PAGE_SIZE
@@ -41,7 +42,8 @@ def entry_list(request: HttpRequest) -> HttpResponse:
         on_pooler = request.GET.get("pooler")
         return render(request, "pools/includes/entry_rows.html", {"entries": entry_rows(page), "on_pooler": on_pooler})
     context: dict[str, object] = {"page": page, "chosen": request.GET, "entries": [{"entry": one} for one in page]}
-    context |= {"poolers": Pooler.objects.all(), "clusters": Cluster.objects.all()}
+    access = Access.of(request)
+    context |= {"poolers": access.visible(Pooler.objects.all()), "clusters": access.visible(Cluster.objects.all())}
     return render(request, "pools/entry_list.html", context)
 
 
@@ -68,7 +70,7 @@ def _card(rows: EntryQuerySet, given: dict[str, str]) -> dict[str, object]:
 
 def found(request: HttpRequest) -> EntryQuerySet:
     """Return the entries that `q` (name, database, user), pooler and cluster leave; a state is one of pools alone."""
-    rows = entries.unmanaged()
+    rows = Access.of(request).visible(entries.unmanaged())
     if query := request.GET.get("q", "").strip():
         rows = rows.found_by(query)
     if request.GET.get("state"):
@@ -80,13 +82,14 @@ def found(request: HttpRequest) -> EntryQuerySet:
 
 
 @require_safe
+@needs("entry.view")
 def entry_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one entry: its figures, connection strings, server and events."""
-    return _detail(request, _get(pk), BoxChoices())
+    return _detail(request, _get(request, pk), BoxChoices())
 
 
-def _get(pk: UUID) -> Entry:
-    return get_object_or_404(Entry.objects.select_related("pooler", "cluster", "pool"), pk=pk)
+def _get(request: HttpRequest, pk: UUID) -> Entry:
+    return find(request, Entry.objects.select_related("pooler", "cluster", "pool"), pk=pk)
 
 
 def _detail(request: HttpRequest, entry: Entry, shown: BoxChoices) -> HttpResponse:
@@ -115,9 +118,10 @@ def _figures(entry: Entry) -> dict[str, object]:
 
 
 @require_safe
+@needs("entry.view")
 def entry_live(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the figures of an entry, which poll; redirect to the pooler's list once the entry is gone."""
-    entry = Entry.objects.select_related("pooler").filter(pk=pk).first()
+    entry = Access.of(request).visible(Entry.objects.select_related("pooler")).filter(pk=pk).first()
     if entry is None:
         return HttpResponseClientRedirect(reverse("entry-list"))
     return render(request, "pools/includes/entry_figures.html", _figures(entry))
@@ -125,16 +129,17 @@ def entry_live(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @never_cache
-@staff_only
+@needs("entry.reveal")
 def entry_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the connection box; with `as`, return one text."""
-    return connection_answer(request, _get(pk), box.of_entry, _detail)
+    return connection_answer(request, _get(request, pk), box.of_entry, _detail)
 
 
 @require_safe
+@needs("entry.view")
 def entry_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the figures of one entry, live or over the chosen range."""
-    entry, chosen = _get(pk), monitoring.chosen_range(request)
+    entry, chosen = _get(request, pk), monitoring.chosen_range(request)
     course = history.of_entry(entry, RANGES.get(chosen, RANGES["hour"]))
     snapshot = snapshot_of(entry.pooler) if chosen == monitoring.LIVE else ConsoleSnapshot()
     is_live = chosen == monitoring.LIVE
@@ -150,9 +155,10 @@ def entry_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
+@needs("entry.view")
 def entry_clients(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the changes for each client, which depend on the mode and on the pooler's release."""
-    entry = _get(pk)
+    entry = _get(request, pk)
     now = Situation(entry.mode, client_limits.of(entry.pooler))
     context = {"entry": entry, "mode": modes.of(entry.mode), "shared": entry.mode != Mode.SESSION, "now": now}
     context |= {"general": client_advice.general(now), "advice": client_advice.advise(now)}
@@ -161,10 +167,10 @@ def entry_clients(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 @never_cache
-@staff_only
+@needs("entry.check")
 def entry_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Lint the entry in its own mode, or in the one given as `?mode=`, where its server is a registered cluster."""
-    entry = _get(pk)
+    entry = _get(request, pk)
     asked = request.GET.get("mode", entry.mode)
     mode = Mode(asked) if asked in Mode.values else Mode(entry.mode)
     context: dict[str, object] = {"entry": entry, "mode": mode, "modes": Mode, "words": modes.of(mode)}

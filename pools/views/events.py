@@ -6,14 +6,14 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.permissions import person, user_holds
-from core.lib.access import staff_only
 from pools.errors import InvalidValues
 from pools.forms.thresholds import ThresholdsForm
 from pools.models import Channel, Event, EventKind
@@ -24,6 +24,7 @@ STATES = [("open", gettext_lazy("open")), ("closed", gettext_lazy("closed"))]
 
 
 @require_safe
+@needs("event.view")
 def event_list(request: HttpRequest) -> HttpResponse:
     """List the events, filtered by subject or message (`q`), `state` and `kind`."""
     page = Paginator(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
@@ -32,7 +33,7 @@ def event_list(request: HttpRequest) -> HttpResponse:
         "chosen": request.GET,
         "kinds": EventKind.choices,
         "states": STATES,
-        "open_count": Event.objects.ongoing().count(),
+        "open_count": Access.of(request).visible(Event.objects.ongoing()).count(),
         "is_filtered": any(request.GET.get(name) for name in ("q", "state", "kind")),
         "channels": channels.configured(),
     }
@@ -40,7 +41,7 @@ def event_list(request: HttpRequest) -> HttpResponse:
 
 
 def _found(request: HttpRequest) -> QuerySet[Event]:
-    rows = Event.objects.reportable()
+    rows = Access.of(request).visible(Event.objects.reportable())
     if query := request.GET.get("q", "").strip():
         words = Q(message__icontains=query) if user_holds(request.user, Scope.ADMIN) else Q()  # it may be private
         rows = rows.filter(Q(subject_name__icontains=query) | words)
@@ -52,10 +53,10 @@ def _found(request: HttpRequest) -> QuerySet[Event]:
 
 
 @require_POST
-@staff_only
+@needs("event.acknowledge")
 def event_acknowledge(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Record that the user has acknowledged an event."""
-    event = get_object_or_404(Event.objects.reportable(), pk=pk)
+    event = find(request, Event.objects.reportable(), pk=pk)
     event.acknowledge(person(request.user))
     return redirect(f"{request.POST.get('next') or ''}" if _is_ours(request.POST.get("next")) else "event-list")
 
@@ -64,7 +65,7 @@ def _is_ours(address: str | None) -> bool:
     return bool(address) and str(address).startswith("/events/")
 
 
-@staff_only
+@needs("threshold.change")
 def event_thresholds(request: HttpRequest) -> HttpResponse:
     """Render and accept the thresholds at which events open and close."""
     form = ThresholdsForm(request.POST or None)
@@ -81,7 +82,7 @@ def event_thresholds(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("threshold.change")
 def event_test(request: HttpRequest) -> HttpResponse:
     """Send a test message through each configured channel and report the results."""
     for channel in channels.configured():

@@ -9,12 +9,13 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import find, needs
 from pools.config_files import deliveries
 from pools.deployment import offers
 from pools.forms.fetches import FilesTokenForm
@@ -92,17 +93,19 @@ fi"""
 
 
 @require_safe
+@needs("pooler.view")
 def pooler_fetches(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render who fetched the files, which polls."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     return render(request, "pools/includes/fetchers.html", {"pooler": pooler, **_progress(request, pooler)})
 
 
 @require_safe
 @never_cache
+@needs("pooler.view")
 def fetch_example(request: HttpRequest, pk: UUID, name: str) -> HttpResponse:
     """Download an example with the panel's address, the pooler's id and its folder in their places."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     if name not in EXAMPLES or pooler.is_watched or deliveries.of(pooler).writes:
         raise Http404
     text = filled((FOLDER / name).read_text(), EXAMPLES[name].folder, panel_url(request), pooler)

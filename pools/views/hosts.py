@@ -10,15 +10,15 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from core.lib.addresses import is_local
 from pools.config_files import deliveries
 from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
@@ -36,19 +36,20 @@ LOOPBACK = "127.0.0.1"
 
 
 @require_safe
-@staff_only
+@needs("host.view")
 def host_list(request: HttpRequest) -> HttpResponse:
     """List the hosts that the panel reaches by SSH."""
-    page = Paginator(Host.objects.select_related("jump"), PAGE_SIZE).get_page(request.GET.get("page"))
+    rows = Access.of(request).choices(Host.objects.select_related("jump"), "host.view")
+    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "pools/host_list.html", {"page": page})
 
 
 @never_cache
 @require_safe
-@staff_only
+@needs("host.view")
 def host_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show a host: what has to be done there, whose key it has, and which programs and poolers were found."""
-    host = _get(pk)
+    host = _get(request, pk)
     context = {
         "host": host,
         "line": keys.authorized_keys_line(host),
@@ -63,7 +64,7 @@ def host_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("host.create")
 def host_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new host."""
     form = HostForm(request.POST or None)
@@ -76,11 +77,11 @@ def host_create(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("host.change")
 def host_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing host; a stale edit answers 409 with both values."""
-    host = _get(pk)
-    form = HostForm(request.POST or None, instance=_get(pk))  # it writes into its instance
+    host = _get(request, pk)
+    form = HostForm(request.POST or None, instance=_get(request, pk))  # it writes into its instance
     context: dict[str, object] = {"form": form, "host": host}
     status = 200
     if request.method == "POST" and form.is_valid():
@@ -94,10 +95,10 @@ def host_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("host.change")
 def host_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Log in to the host and show what the check found."""
-    host = _get(pk)
+    host = _get(request, pk)
     hosts.check(host)
     if host.state == HostState.ONLINE:
         messages.success(request, _("The panel logged in to %(host)s.") % {"host": host})
@@ -107,10 +108,10 @@ def host_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("host.change")
 def host_confirm(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Pin the key whose fingerprint was shown."""
-    host = _get(pk)
+    host = _get(request, pk)
     try:
         hosts.confirm_host_key(host, request.POST.get("fingerprint", ""), person(request.user))
     except InvalidValues as error:
@@ -121,10 +122,10 @@ def host_confirm(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("host.change")
 def host_discover(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Find the poolers that run there."""
-    host = _get(pk)
+    host = _get(request, pk)
     try:
         found = hosts.discover(host)
     except (HostUnreachable, HostRefused) as error:
@@ -135,10 +136,10 @@ def host_discover(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("host-detail", pk)
 
 
-@staff_only
+@needs("host.remove")
 def host_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a host after its name was typed."""
-    host = _get(pk)
+    host = _get(request, pk)
     context: dict[str, object] = {"host": host, "typed": request.POST.get("name")}
     if request.method == "POST" and context["typed"] == host.name:
         try:
@@ -152,8 +153,8 @@ def host_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "pools/host_delete.html", context)
 
 
-def _get(pk: UUID) -> Host:
-    return get_object_or_404(Host.objects.select_related("jump"), pk=pk)
+def _get(request: HttpRequest, pk: UUID) -> Host:
+    return find(request, Host.objects.select_related("jump"), pk=pk)
 
 
 class _Links(TypedDict):

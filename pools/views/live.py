@@ -5,12 +5,13 @@ from typing import TypedDict
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 from django_htmx.http import HttpResponseClientRedirect, reselect, reswap, retarget
 
+from core.accounts.access import Access, find, needs
 from pools import connection_strings
 from pools.clusters import endpoints
 from pools.deployment import live_files
@@ -144,13 +145,14 @@ def _process_row(process: ProcessRow, now: ProcessFigures | None) -> ProcessCell
 
 
 @require_safe
+@needs("pool.view")
 def pool_live(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the live card of a pool, which polls about once a second; redirect to the list once the pool is gone.
 
     A settled card fetches only its figures, so that what a reader opened in it stays open. Once the state differs
     from `was`, the answer holds the whole card, the buttons and the files.
     """
-    pool = Pool.objects.select_related("pooler", "cluster").filter(pk=pk).first()
+    pool = Access.of(request).visible(Pool.objects.select_related("pooler", "cluster")).filter(pk=pk).first()
     if pool is None:
         return HttpResponseClientRedirect(reverse("pool-list"))
     context, was = pool_state(pool), request.GET.get("was")
@@ -162,6 +164,7 @@ def pool_live(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
+@needs("pooler.view")
 def pooler_live(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the SHOW POOLS table of a pooler."""
-    return render(request, "pools/includes/pooler_live.html", console_rows(get_object_or_404(Pooler, pk=pk)))
+    return render(request, "pools/includes/pooler_live.html", console_rows(find(request, Pooler.objects.all(), pk=pk)))

@@ -3,11 +3,11 @@
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from core.lib.access import staff_only
+from core.accounts.access import find, needs
 from pools.advice import login_cost
 from pools.errors import PoolsError
 from pools.forms.entries import PassingLoginForm
@@ -16,10 +16,10 @@ from pools.models import Entry, Pool
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@staff_only
+@needs("pool.logins")
 def pool_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show how clients authenticate; a POST measures `login_cost.LOGINS` logins and breaks their time down."""
-    pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
+    pool = find(request, Pool.objects.select_related("pooler", "cluster"), pk=pk)
     context: dict[str, object] = {"pool": pool, "client_auth": login_cost.client_auth_note(pool)}
     context["count"] = login_cost.LOGINS
     if request.method == "POST":
@@ -33,10 +33,10 @@ def pool_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@staff_only
+@needs("entry.logins")
 def entry_logins(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for a login that the pooler lets in; a POST measures `login_cost.LOGINS` of it, and keeps nothing of it."""
-    entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster", "pool"), pk=pk)
+    entry = find(request, Entry.objects.select_related("pooler", "cluster", "pool"), pk=pk)
     form = PassingLoginForm(request.POST or None, entry=entry)
     context: dict[str, object] = {"entry": entry, "form": form, "count": login_cost.LOGINS}
     if request.method == "POST" and form.is_valid():

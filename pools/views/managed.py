@@ -7,8 +7,9 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 
+from core.accounts.access import find
 from pools.errors import IllegalTransition
 from pools.models import Pooler
 
@@ -21,7 +22,7 @@ def managed_only(view: View) -> View:
     @wraps(view)
     def guarded(request: HttpRequest, pk: UUID, *args: Any, **named: Any) -> HttpResponse:
         try:
-            get_object_or_404(Pooler, pk=pk).require_managed()
+            find(request, Pooler.objects.all(), pk=pk).require_managed()
         except IllegalTransition as error:
             messages.error(request, str(error))
             return redirect("pooler-detail", pk)

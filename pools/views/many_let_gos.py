@@ -6,25 +6,25 @@ from uuid import UUID
 from django.contrib import messages
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from core.lib.crypto import SealBroken
 from pools.deployment import take_overs
 from pools.errors import PoolsError
 from pools.models import Pooler, TakeOver
-from pools.views.many_take_overs import MOST, chosen_ids
+from pools.views.many_take_overs import MOST, chosen_of
 from pools.views.take_overs import progress
 
 
 @never_cache
-@staff_only
+@needs("pooler.take_over")
 def poolers_let_go(request: HttpRequest) -> HttpResponse:
     """Choose poolers that were taken over, then show which bytes come back on each; on POST let the chosen ones go.
 
@@ -32,33 +32,38 @@ def poolers_let_go(request: HttpRequest) -> HttpResponse:
     """
     if request.method == "POST":
         return _asked(request)
-    chosen = list(Pooler.objects.filter(pk__in=chosen_ids(request.GET)).order_by("name"))
+    chosen = chosen_of(request, request.GET)
     context: dict[str, object] = {"chosen": chosen, "query": request.GET.urlencode()}
     if not chosen:
-        context["taken"] = _taken_over()
+        context["taken"] = _taken_over(request)
     elif "whole" in request.GET:
-        context["rows"] = [_row(pooler) for pooler in chosen]
+        context["rows"] = [_row(request, pooler) for pooler in chosen]
     return render(request, "pools/poolers_let_go.html", context)
 
 
 @require_safe
 @never_cache
-@staff_only
+@needs("pooler.take_over")
 def pooler_let_go_row(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render what letting one pooler go would do, or how far that has come."""
-    context = {"row": _row(get_object_or_404(Pooler, pk=pk)), "polls": True}
+    context = {"row": _row(request, find(request, Pooler.objects.all(), pk=pk)), "polls": True}
     return render(request, "pools/includes/let_go_row.html", context)
 
 
-def _taken_over() -> QuerySet[Pooler]:
+def _taken_over(request: HttpRequest) -> QuerySet[Pooler]:
     """Return the poolers that may be let go, with the number of their pools."""
     rows = Pooler.objects.filter(take_overs__in=TakeOver.objects.holding())
     without_removal = Q(pools__removal_requested_at=None)
-    return rows.annotate(total=Count("pools", filter=without_removal, distinct=True)).order_by("name")[:MOST]
+    return (
+        Access.of(request)
+        .visible(rows)
+        .annotate(total=Count("pools", filter=without_removal, distinct=True))
+        .order_by("name")[:MOST]
+    )
 
 
-def _row(pooler: Pooler) -> dict[str, object]:
-    row = progress(pooler)
+def _row(request: HttpRequest, pooler: Pooler) -> dict[str, object]:
+    row = progress(request, pooler)
     if row["waiting"] or pooler.is_watched:
         return row
     try:
@@ -69,7 +74,7 @@ def _row(pooler: Pooler) -> dict[str, object]:
 
 def _asked(request: HttpRequest) -> HttpResponse:
     """Queue the release of each chosen pooler; without the confirmation of none."""
-    poolers = list(Pooler.objects.filter(pk__in=chosen_ids(request.POST)))
+    poolers = chosen_of(request, request.POST)
     if not poolers:
         messages.error(request, _("Choose at least one pooler."))
     elif request.POST.get("confirm") != "yes":

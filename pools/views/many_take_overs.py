@@ -6,15 +6,15 @@ from uuid import UUID
 from django.contrib import messages
 from django.db.models import Count, QuerySet
 from django.http import HttpRequest, HttpResponse, QueryDict
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.deployment import take_overs
 from pools.errors import PoolsError
 from pools.models import Pooler
@@ -25,7 +25,7 @@ MOST = 200  # A pasted list has the same limit.
 
 
 @never_cache
-@staff_only
+@needs("pooler.take_over")
 def poolers_take_over(request: HttpRequest) -> HttpResponse:
     """Choose watched poolers, then show what would become of each (`pooler`, repeated); on POST take these over.
 
@@ -33,32 +33,39 @@ def poolers_take_over(request: HttpRequest) -> HttpResponse:
     """
     if request.method == "POST":
         return _asked(request)
-    chosen = list(Pooler.objects.filter(pk__in=chosen_ids(request.GET)).order_by("name"))
+    chosen = chosen_of(request, request.GET)
     context: dict[str, object] = {"chosen": chosen, "query": request.GET.urlencode(), "back": request.get_full_path()}
     if not chosen:
-        context["watched"] = _watched()
+        context["watched"] = _watched(request)
     elif "whole" in request.GET:
-        context["rows"] = [_row(pooler) for pooler in chosen]
+        context["rows"] = [_row(request, pooler) for pooler in chosen]
     return render(request, "pools/poolers_take_over.html", context)
 
 
 @require_safe
 @never_cache
-@staff_only
+@needs("pooler.take_over")
 def pooler_take_over_row(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render what would become of one pooler, or how far its take-over has come."""
-    context = {"row": _row(get_object_or_404(Pooler, pk=pk)), "polls": True}
+    context = {"row": _row(request, find(request, Pooler.objects.all(), pk=pk)), "polls": True}
     context["back"] = request.htmx.current_url_abs_path or ""  # type: ignore[attr-defined]  # the middleware adds it
     return render(request, "pools/includes/take_over_row.html", context)
 
 
-def _watched() -> QuerySet[Pooler]:
+def _watched(request: HttpRequest) -> QuerySet[Pooler]:
     """Return the poolers that may be taken over, with the number of their entries."""
     rows = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over"))
-    return rows.annotate(total=Count("entries")).order_by("name")[:MOST]
+    return Access.of(request).visible(rows).annotate(total=Count("entries")).order_by("name")[:MOST]
 
 
-def chosen_ids(given: QueryDict) -> list[UUID]:
+def chosen_of(request: HttpRequest, given: QueryDict) -> list[Pooler]:
+    """Return the poolers that were chosen (`pooler`, repeated), as far as the request may do this to them."""
+    access = Access.of(request)
+    rows = access.visible(Pooler.objects.filter(pk__in=_chosen_ids(given)).order_by("name"))
+    return [pooler for pooler in rows if access.refused_on(pooler) is None]
+
+
+def _chosen_ids(given: QueryDict) -> list[UUID]:
     """Return the ids of the poolers that were chosen (`pooler`, repeated); what is no id is left out."""
     found = []
     for text in given.getlist("pooler")[:MOST]:
@@ -69,16 +76,16 @@ def chosen_ids(given: QueryDict) -> list[UUID]:
     return found
 
 
-def _row(pooler: Pooler) -> dict[str, object]:
-    row = progress(pooler)
+def _row(request: HttpRequest, pooler: Pooler) -> dict[str, object]:
+    row = progress(request, pooler)
     if row["waiting"] or not pooler.is_watched:
         return row
-    return row | previewed(pooler, {"config_file": row["config_file"]})
+    return row | previewed(request, pooler, {"config_file": row["config_file"]})
 
 
 def _asked(request: HttpRequest) -> HttpResponse:
     """Queue the take-over of each chosen pooler with the file and the entries that its preview showed."""
-    poolers = list(Pooler.objects.filter(pk__in=chosen_ids(request.POST)))
+    poolers = chosen_of(request, request.POST)
     count = 0
     for pooler in poolers:
         names = request.POST.getlist(f"entries-{pooler.pk}")

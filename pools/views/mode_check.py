@@ -3,11 +3,11 @@
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from core.lib.access import staff_only
+from core.accounts.access import find, needs
 from pools.advice import mode_linter, modes
 from pools.advice.mode_linter import Report
 from pools.forms.records import PoolForm, edited_pool
@@ -17,10 +17,10 @@ from pools.poolers import KINDS
 
 @require_safe
 @never_cache
-@staff_only
+@needs("pool.check")
 def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Lint the pool in its own mode, or in the one given as `?mode=`; nothing is changed."""
-    pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
+    pool = find(request, Pool.objects.select_related("pooler", "cluster"), pk=pk)
     asked = request.GET.get("mode", pool.mode)
     mode = Mode(asked) if asked in Mode.values else Mode(pool.mode)
     saved_mode = pool.mode
@@ -34,7 +34,7 @@ def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @never_cache
-@staff_only
+@needs("pool.create")
 def unsaved_mode_check(request: HttpRequest) -> HttpResponse:
     """Lint the pool that an unsaved pool form describes, as far as it is filled in."""
     form = PoolForm(request.POST, pool=edited_pool(request.POST))

@@ -4,13 +4,14 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import find, needs
 from pools.models import Event, Pool, Pooler
 from pools.monitoring import history, recorder, rollup
 from pools.monitoring.history import RANGES, History
@@ -72,9 +73,10 @@ TILES = (
 
 
 @require_safe
+@needs("pool.view")
 def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the figures of one pool, live or over the chosen range."""
-    pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
+    pool = find(request, Pool.objects.select_related("pooler", "cluster"), pk=pk)
     chosen = chosen_range(request)
     found = history.of_pool(pool, RANGES.get(chosen, RANGES["hour"]))
     snapshot = snapshot_of(pool.pooler) if chosen == LIVE else ConsoleSnapshot()
@@ -85,9 +87,10 @@ def pool_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
+@needs("pooler.view")
 def pooler_monitoring(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the figures of all pools of a pooler together, live or over the chosen range."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     chosen = chosen_range(request)
     found = history.of_pooler(pooler, RANGES.get(chosen, RANGES["hour"]))
     snapshot = snapshot_of(pooler) if chosen == LIVE else ConsoleSnapshot()

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from core.accounts.access import find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.clusters import health_check, nodes
 from pools.clusters import nodes as cluster_nodes
 from pools.errors import IllegalTransition
@@ -20,15 +20,16 @@ from pools.models import Cluster, ClusterNode
 from pools.views.form_submit import attempt
 
 
-def _cluster(pk: UUID) -> Cluster:
+def _cluster(request: HttpRequest, pk: UUID) -> Cluster:
     clusters = Cluster.objects.select_related("status").prefetch_related("nodes")
-    return get_object_or_404(clusters, pk=pk)
+    return find(request, clusters, pk=pk)
 
 
 @require_safe
+@needs("cluster.view")
 def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the nodes of a cluster as the last check found them."""
-    cluster = _cluster(pk)
+    cluster = _cluster(request, pk)
     context = {
         "cluster": cluster,
         "servers": cluster_nodes.of_cluster(cluster),
@@ -38,10 +39,10 @@ def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("cluster.change")
 def node_add(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of a further node; the panel must be able to log in there."""
-    cluster = _cluster(pk)
+    cluster = _cluster(request, pk)
     form = NodeForm(request.POST or None, cluster=cluster)
     context: dict[str, object] = {"cluster": cluster, "form": form}
     if request.method == "POST" and form.is_valid():
@@ -62,19 +63,19 @@ def _added(node: ClusterNode, cluster: Cluster) -> str:
 
 
 @require_POST
-@staff_only
+@needs("cluster.check")
 def nodes_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Check all nodes of the cluster now."""
-    health_check.check_cluster(_cluster(pk))
+    health_check.check_cluster(_cluster(request, pk))
     messages.success(request, _("All nodes of the cluster were checked; see the results below."))
     return redirect("cluster-nodes", pk)
 
 
 @require_POST
-@staff_only
+@needs("cluster.change")
 def node_remove(request: HttpRequest, pk: UUID, node: int) -> HttpResponse:
     """Delete the record of a node, unless the cluster's pools need it."""
-    found = get_object_or_404(ClusterNode.objects.select_related("cluster"), pk=node, cluster=pk)
+    found = find(request, ClusterNode.objects.select_related("cluster"), pk=node, cluster=pk)
     try:
         nodes.remove(found, person(request.user))
     except IllegalTransition as error:

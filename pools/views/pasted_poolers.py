@@ -5,15 +5,15 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from core.accounts.access import needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.errors import InvalidValues
 from pools.forms.pasted_poolers import PastedPoolersForm
 from pools.inventory import pasted_poolers
 
 
 @never_cache
-@staff_only
+@needs("pooler.create")
 def pooler_paste(request: HttpRequest) -> HttpResponse:
     """Render the form; on POST check all lines and show what was found of each.
 
@@ -38,7 +38,7 @@ def pooler_paste(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @never_cache
-@staff_only
+@needs("pooler.create")
 def pooler_paste_line(request: HttpRequest) -> HttpResponse:
     """Check one line (`line`, counted from 1) of the list, register its pooler, and render its row."""
     form = PastedPoolersForm(request.POST)

@@ -4,12 +4,12 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
+from core.accounts.access import find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.errors import PoolerUnreachable
 from pools.inventory import pool_access
 from pools.models import Pooler
@@ -18,11 +18,11 @@ from pools.views.managed import managed_only
 
 
 @never_cache
-@staff_only
+@needs("pooler.restrict")
 @managed_only
 def pooler_access(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the open pools and whom they would refuse; on POST, restrict them to their own users."""
-    pooler = get_object_or_404(Pooler, pk=pk, kind__in=kinds_that("admits_others"))
+    pooler = find(request, Pooler.objects.all(), pk=pk, kind__in=kinds_that("admits_others"))
     context: dict[str, object] = {"pooler": pooler, "obstacle": pool_access.obstacle(pooler)}
     try:
         if request.method == "POST":

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import Promise
@@ -15,8 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.console import commands, show_cache
 from pools.console.commands import NotPaused, Outcome, Target
 from pools.errors import InvalidValues, PoolsError
@@ -96,19 +96,19 @@ ENTRY_PAGES = {name: page.replace("pool-", "entry-") for name, page in POOL_PAGE
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@needs("pool.console")
 def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
     """Render the page of one verb and run it on POST; a refusal is shown with the console's own message."""
-    pool = get_object_or_404(Pool.objects.select_related("pooler", "cluster"), pk=pk)
+    pool = find(request, Pool.objects.select_related("pooler", "cluster"), pk=pk)
     return _verb_page(request, pool, word, POOL_PAGES)
 
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@needs("entry.console")
 def entry_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
     """Do the same with an entry that is not managed here; one that is a pool has the pages of that."""
-    entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster"), pk=pk)
+    entry = find(request, Entry.objects.select_related("pooler", "cluster"), pk=pk)
     if entry.pool_id:
         return redirect("pool-verb", entry.pool_id, word)
     return _verb_page(request, entry, word, ENTRY_PAGES)
@@ -146,21 +146,23 @@ def _verb_page(request: HttpRequest, pool: Target, word: str, pages: Mapping[str
 
 
 @require_safe
+@needs("pool.view")
 def pool_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the card that shows whether the pool is paused or disabled, with the buttons that change it.
 
     Redirect to the list once the pool is gone, as the live card does.
     """
-    pool = Pool.objects.select_related("pooler").filter(pk=pk).first()
+    pool = Access.of(request).visible(Pool.objects.select_related("pooler")).filter(pk=pk).first()
     if pool is None:
         return HttpResponseClientRedirect(reverse("pool-list"))
     return render(request, "pools/includes/pool_condition.html", {"pool": pool, **condition_context(pool)})
 
 
 @require_safe
+@needs("entry.view")
 def entry_condition(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the same card of an entry; redirect to the list once the entry is gone."""
-    entry = Entry.objects.select_related("pooler").filter(pk=pk).first()
+    entry = Access.of(request).visible(Entry.objects.select_related("pooler")).filter(pk=pk).first()
     if entry is None:
         return HttpResponseClientRedirect(reverse("entry-list"))
     context = {"pool": entry, **condition_context(entry, ENTRY_PAGES)}

@@ -5,13 +5,13 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.errors import ApplyFailed, PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers import kinds_that, node_admin
@@ -19,17 +19,18 @@ from pools.poolers.nodes import Node
 
 
 @require_safe
+@needs("pooler.view")
 def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the backends as the pooler reports them; if it does not answer, those last applied and the reason."""
-    pooler = _with_backends(pk)
+    pooler = _with_backends(request, pk)
     return _page(request, pooler, "nodes.html", {"pooler": pooler, **_backends(pooler)})
 
 
 @never_cache
-@staff_only
+@needs("pooler.attach")
 def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpResponse:
     """Explain the effects of attaching or detaching a backend; on POST, do it."""
-    pooler = _with_backends(pk)
+    pooler = _with_backends(request, pk)
     found = _backends(pooler)
     node = next((node for node in found["nodes"] if node.number == number), None)
     if node is None:
@@ -61,8 +62,8 @@ def _requested(pooler: Pooler, verb: str, number: int) -> str:
     return text % {"kind": pooler.get_kind_display(), "number": number}
 
 
-def _with_backends(pk: UUID) -> Pooler:
-    return get_object_or_404(Pooler, pk=pk, kind__in=kinds_that("node_admin"))
+def _with_backends(request: HttpRequest, pk: UUID) -> Pooler:
+    return find(request, Pooler.objects.all(), pk=pk, kind__in=kinds_that("node_admin"))
 
 
 class _Backends(TypedDict):

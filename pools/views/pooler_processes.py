@@ -7,14 +7,14 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
+from core.accounts.access import find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.errors import PoolsError
 from pools.forms.base import PanelForm
 from pools.inventory import poolers
@@ -42,10 +42,10 @@ class ProcessesForm(PanelForm):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
-@staff_only
+@needs("pooler.change")
 def pooler_processes(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show what so many processes need, `?count=` before anything is changed; POST asks for that number."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     make_plan = KINDS[pooler.kind].process_plan
     if make_plan is None:
         raise Http404

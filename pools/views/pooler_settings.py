@@ -5,14 +5,14 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from core.accounts.access import find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_changes, staff_only
 from pools.forms.settings import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
 from pools.inventory import given_files, pooler_settings_validation
 from pools.inventory import pooler_settings as settings_changes
@@ -28,11 +28,11 @@ SAVED = gettext_lazy("Saved; a worker applies the change and reads it back.")
 
 
 @never_cache
-@staff_changes
+@needs("pooler.view", post="pooler.change")
 @managed_only
 def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the settings of the program, beside their live values; a stale edit answers 409."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     form = ProgramSettingsForm(request.POST or None, pooler=pooler, may_change=request.user.is_staff)
     context: dict[str, object] = {"form": form}
     status = 200
@@ -50,11 +50,11 @@ def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_changes
+@needs("pooler.view", post="pooler.change")
 @managed_only
 def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the users with limits over all pools; render and accept the limits of one user (`?user=`)."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     query = request.POST if request.method == "POST" else request.GET
     form = UserSettingsForm(request.POST or None, pooler=pooler, user=query.get("user", "").strip())
     context: dict[str, object] = {"form": form, "users": settings_context.users(pooler)}
@@ -71,11 +71,11 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("pooler.change")
 @managed_only
 def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Remove a user's entry of [users]; the user then has the program's limits."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     user = request.POST.get("user", "")
     limits = dict.fromkeys(pooler.user_settings.get(user, {}))
     if limits:
@@ -86,11 +86,11 @@ def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_changes
+@needs("pooler.view", post="pooler.change")
 @managed_only
 def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the files that the settings refer to; files sent together are validated together."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     form = FilesForm(request.POST or None, request.FILES or None, pooler=pooler)
     context: dict[str, object] = {"form": form}
     status = 200
@@ -111,11 +111,11 @@ def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("pooler.change")
 @managed_only
 def pooler_file_remove(request: HttpRequest, pk: UUID, setting: str) -> HttpResponse:
     """Remove a stored file, unless a setting needs it."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     try:
         settings_changes.remove_file(pooler, setting, person(request.user))
     except InvalidSettings as error:
@@ -127,9 +127,10 @@ def pooler_file_remove(request: HttpRequest, pk: UUID, setting: str) -> HttpResp
 
 
 @require_safe
+@needs("pooler.view")
 def pooler_settings_state(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render whether the settings are live and what needs a restart; the page polls it while an apply is pending."""
-    context = {"steps": "steps" in request.GET, **_shared(get_object_or_404(Pooler, pk=pk))}
+    context = {"steps": "steps" in request.GET, **_shared(find(request, Pooler.objects.all(), pk=pk))}
     return render(request, "pools/includes/settings_state.html", context)
 
 

@@ -10,14 +10,14 @@ from django.db.models import Count, OuterRef, Q, Subquery, Sum
 from django.db.models.expressions import Combinable
 from django.db.models.functions import Coalesce
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools import deployment, task_queue
 from pools.clusters import duplicates
 from pools.config_files import deliveries, folder_owner
@@ -45,11 +45,13 @@ PREFILLED = (
 
 
 @require_safe
+@needs("pooler.view")
 def pooler_list(request: HttpRequest) -> HttpResponse:
     """List the poolers, filtered by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     without_removal = Q(pools__removal_requested_at=None)
-    rows = Pooler.objects.annotate(
+    access = Access.of(request)
+    rows = access.visible(Pooler.objects.all()).annotate(
         pool_count=Count("pools", filter=without_removal), pool_size=Sum("pools__size", filter=without_removal)
     )
     rows = rows.annotate(entry_count=_entry_count()).order_by("name")
@@ -59,8 +61,9 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
         rows = rows.filter(state=state)
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, object] = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
-    context["has_taken_over"] = TakeOver.objects.holding().exists()
-    context["has_watched"] = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over")).exists()
+    context["has_taken_over"] = access.visible(TakeOver.objects.holding()).exists()
+    watched = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over"))
+    context["has_watched"] = access.visible(watched).exists()
     return render(request, "pools/pooler_list.html", context)
 
 
@@ -71,18 +74,19 @@ def _entry_count() -> Combinable:
 
 
 @require_safe
+@needs("pooler.view")
 def pooler_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one pooler: its pools, its console's figures, its files and its latest revisions."""
-    return _detail(request, get_object_or_404(Pooler, pk=pk))
+    return _detail(request, find(request, Pooler.objects.all(), pk=pk))
 
 
 @never_cache
 @require_POST
-@staff_only
+@needs("pooler.change")
 @managed_only
 def pooler_files_token(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Create a token that reads the files of this pooler alone, and show its text in this response only."""
-    pooler, form = get_object_or_404(Pooler, pk=pk), FilesTokenForm(request.POST)
+    pooler, form = find(request, Pooler.objects.all(), pk=pk), FilesTokenForm(request.POST)
     if deliveries.of(pooler).writes:  # changed meanwhile: the token could not be shown
         text = _("No token was created: the files of %(pooler)s are now written for it instead of being fetched.")
         messages.error(request, text % {"pooler": pooler})
@@ -121,7 +125,7 @@ def _detail(
 
 
 @never_cache
-@staff_only
+@needs("pooler.create")
 def pooler_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new pooler; an unreachable one is saved too, with the reason."""
     filled = {name: request.GET[name] for name in PREFILLED if request.GET.get(name)}
@@ -145,11 +149,12 @@ def _taken_over_next(request: HttpRequest, pooler: Pooler) -> HttpResponse | Non
 
 
 @never_cache
-@staff_only
+@needs("pooler.change")
 def pooler_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing pooler; a stale edit answers 409 with both values."""
-    pooler = get_object_or_404(Pooler, pk=pk)
-    form = PoolerForm(request.POST or None, instance=get_object_or_404(Pooler, pk=pk))  # it writes into its instance
+    pooler = find(request, Pooler.objects.all(), pk=pk)
+    copied = find(request, Pooler.objects.all(), pk=pk)  # a form writes into its instance
+    form = PoolerForm(request.POST or None, instance=copied)
     context: dict[str, object] = {"form": form, "pooler": pooler}
     status = 200
     if request.method == "POST" and form.is_valid():
@@ -175,10 +180,10 @@ def _saved(request: HttpRequest, pooler: Pooler, reason: str) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("pooler.check")
 def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Check the console, the folder and the drift now."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     reason = poolers.check(pooler)
     if reason:
         messages.error(request, _("The check failed: %(reason)s") % {"reason": reason})
@@ -196,11 +201,11 @@ def pooler_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("pooler.apply")
 @managed_only
 def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Queue an apply of the pooler's pools; `drift=overwrite` replaces manual edits too."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     deployment.reset_to_pending(pooler)
     try:
         if request.POST.get("drift") == "overwrite":
@@ -214,10 +219,10 @@ def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("pooler-detail", pk)
 
 
-@staff_only
+@needs("pooler.remove")
 def pooler_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a pooler after its name was typed."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     context: dict[str, object] = {"pooler": pooler, "pools": pooler.pools.all(), "typed": request.POST.get("name")}
     if request.method == "POST" and context["typed"] == pooler.name:
         try:

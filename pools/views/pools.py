@@ -8,13 +8,13 @@ from django.core.paginator import Paginator
 from django.db.models import Q
 from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from core.lib.query_params import is_set
 from pools import deployment, task_queue
 from pools.advice import login_cost, modes
@@ -39,6 +39,7 @@ RUNS_SHOWN = 6
 
 
 @require_safe
+@needs("pool.view")
 def pool_list(request: HttpRequest) -> HttpResponse:
     """List the pools, filtered by `q` (name, database, user), state, pooler and cluster; htmx polls the rows."""
     found, shows_experiments = _found(request), is_set(request.GET.get("experiments"))
@@ -48,14 +49,15 @@ def pool_list(request: HttpRequest) -> HttpResponse:
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return render(request, "pools/includes/pool_rows.html", context | {"rows": pool_rows(page)})
     context |= {"rows": [{"pool": pool} for pool in page]}
-    context |= {"poolers": Pooler.objects.all(), "clusters": Cluster.objects.all()}
+    access = Access.of(request)
+    context |= {"poolers": access.visible(Pooler.objects.all()), "clusters": access.visible(Cluster.objects.all())}
     context |= {"shows_experiments": shows_experiments, "hidden": found.exclude(made_for="").count()}
     context |= entries.card(request) if page.number == 1 else {}
     return render(request, "pools/pool_list.html", context)
 
 
 def _found(request: HttpRequest) -> PoolQuerySet:
-    rows = Pool.objects.select_related("pooler", "cluster")
+    rows = Access.of(request).visible(Pool.objects.select_related("pooler", "cluster"))
     if query := request.GET.get("q", "").strip():
         rows = rows.filter(Q(name__icontains=query) | Q(database__icontains=query) | Q(user__icontains=query))
     if (state := request.GET.get("state")) in PoolState.values:
@@ -67,13 +69,14 @@ def _found(request: HttpRequest) -> PoolQuerySet:
 
 
 @require_safe
+@needs("pool.view")
 def pool_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one pool: its connection strings, state, figures, files and latest runs."""
-    return _detail(request, _get(pk), BoxChoices())
+    return _detail(request, _get(request, pk), BoxChoices())
 
 
-def _get(pk: UUID) -> Pool:
-    return get_object_or_404(Pool.objects.select_related("pooler", "through", "cluster__status"), pk=pk)
+def _get(request: HttpRequest, pk: UUID) -> Pool:
+    return find(request, Pool.objects.select_related("pooler", "through", "cluster__status"), pk=pk)
 
 
 def _detail(request: HttpRequest, pool: Pool, shown: BoxChoices) -> HttpResponse:
@@ -104,14 +107,14 @@ def _standby_of(pool: Pool) -> str:
 
 @require_POST
 @never_cache
-@staff_only
+@needs("pool.reveal")
 def pool_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the connection box with the password shown or hidden; with `as`, return one text, password included."""
-    return connection_answer(request, _get(pk), box.of_pool, _detail)
+    return connection_answer(request, _get(request, pk), box.of_pool, _detail)
 
 
 @never_cache
-@staff_only
+@needs("pool.create")
 def pool_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new pool; `?cluster=`, `?pooler=` and `?database=` prefill it."""
     context: dict[str, object] = {"refilled": "refill" in request.POST}
@@ -131,10 +134,10 @@ def pool_create(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("pool.change")
 def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing pool; a stale edit answers 409 with both values."""
-    pool, status = _get(pk), 200
+    pool, status = _get(request, pk), 200
     form = PoolForm(request.POST or None, pool=pool)
     context: dict[str, object] = {"form": form, "pool": pool}
     if request.method == "POST" and form.is_valid():
@@ -148,7 +151,7 @@ def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_POST
 @never_cache
-@staff_only
+@needs("pool.create")
 def pool_choices(request: HttpRequest) -> HttpResponse:
     """Render the database and user pickers and the budget of the chosen cluster; `?ask` checks the cluster first."""
     form = _prefilled(request)
@@ -215,7 +218,7 @@ def _exceeds(form: PoolForm, figures: budget.Budget | None) -> bool:
 
 @require_POST
 @never_cache
-@staff_only
+@needs("pool.create")
 def pool_further(request: HttpRequest) -> HttpResponse:
     """Render what depends on the chosen pooler: its release's settings, size, budget and modes."""
     form = _prefilled(request)
@@ -223,22 +226,22 @@ def pool_further(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("pool.change")
 def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Queue another apply of what failed or was rolled back on the pool's pooler."""
-    pooler = _get(pk).pooler
+    pooler = _get(request, pk).pooler
     deployment.reset_to_pending(pooler)
     task_queue.ask([pooler.pk], person(request.user))
     return redirect("pool-detail", pk)
 
 
-@staff_only
+@needs("pool.remove")
 def pool_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Request that a pool is removed from its pooler; the record is deleted once the removal is verified.
 
     The list has the pool until then; its own page may be gone before a browser asks for it.
     """
-    pool = _get(pk)
+    pool = _get(request, pk)
     if request.method == "POST":
         pools.remove(pool, person(request.user))
         removing = _("Pool %(pool)s is being removed from pooler %(pooler)s.")

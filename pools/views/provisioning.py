@@ -9,8 +9,9 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 
+from core.accounts.access import find
 from core.lib.access import View
 from core.lib.query_params import is_set
 from pools.errors import ClusterUnreachable, IllegalTransition, NotThere
@@ -36,9 +37,9 @@ class Droppable:
     list_name: str
 
 
-def cluster_of(pk: UUID) -> Cluster:
-    """Return the cluster with its status, or raise 404."""
-    return get_object_or_404(Cluster.objects.select_related("status"), pk=pk)
+def cluster_of(request: HttpRequest, pk: UUID) -> Cluster:
+    """Return the cluster with its status; raises as `find` does."""
+    return find(request, Cluster.objects.select_related("status"), pk=pk)
 
 
 def page_of(request: HttpRequest, rows: Iterable[Row]) -> dict[str, object]:

@@ -5,12 +5,12 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.deployment import diff, rollback
 from pools.deployment import rollback as rollback_preview
 from pools.deployment.rollback import CannotRollBack
@@ -22,9 +22,10 @@ OTHERS_OFFERED = 100  # revisions in the list to compare with; `?against=` accep
 
 
 @require_safe
+@needs("pooler.view")
 def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List a pooler's revisions, latest first, filtered by `state`."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     rows = pooler.revisions.select_related("author")
     state = request.GET.get("state", "")
     if state in RevisionState.values:
@@ -41,9 +42,10 @@ def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
+@needs("pooler.view")
 def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """Show one revision: its steps and its differences from the one before, or from another (`?against=`)."""
-    revision = _revision(pk, number)
+    revision = _revision(request, pk, number)
     against, files = _against(request, revision), diff.masked_files(revision)
     pooler, live = revision.pooler, Revision.objects.live_on(revision.pooler)
     others = pooler.revisions.applied().exclude(pk=revision.pk)[:OTHERS_OFFERED]
@@ -60,11 +62,11 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
     return render(request, "pools/revision_detail.html", context)
 
 
-@staff_only
+@needs("pooler.apply")
 @managed_only
 def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """Preview what a rollback to a revision would change; on POST, request the rollback."""
-    revision = _revision(pk, number)
+    revision = _revision(request, pk, number)
     pooler, live = revision.pooler, Revision.objects.live_on(revision.pooler)
     context: dict[str, object] = {"pooler": pooler, "revision": revision, "live": live}
     if request.method == "POST":
@@ -83,8 +85,8 @@ def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
     return render(request, "pools/revision_rollback.html", context, status=400 if "refused" in context else 200)
 
 
-def _revision(pk: UUID, number: int) -> Revision:
-    return get_object_or_404(Revision.objects.select_related("pooler", "author"), pooler=pk, number=number)
+def _revision(request: HttpRequest, pk: UUID, number: int) -> Revision:
+    return find(request, Revision.objects.select_related("pooler", "author"), pooler=pk, number=number)
 
 
 def _against(request: HttpRequest, revision: Revision) -> Revision | None:
@@ -94,4 +96,4 @@ def _against(request: HttpRequest, revision: Revision) -> Revision | None:
         return diff.before(revision)
     if not number.isdecimal():
         raise Http404(f"{number!r} is not the number of a revision: choose one of the list")
-    return get_object_or_404(revision.pooler.revisions, number=int(number))
+    return find(request, revision.pooler.revisions.all(), number=int(number))

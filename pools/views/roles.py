@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.errors import IllegalTransition, PoolsError
 from pools.forms.provisioning import RoleChangeForm, RoleForm
 from pools.models import Cluster
@@ -21,9 +21,10 @@ from pools.views.provisioning import Droppable, asks_server, choices_of, cluster
 
 
 @require_safe
+@needs("cluster.view")
 def role_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the roles that the cluster has now, filtered by name (`q`)."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     context: dict[str, object] = {"cluster": cluster, "query": request.GET.get("q", "")}
     try:
         context |= page_of(request, roles.list_all(cluster))
@@ -33,10 +34,10 @@ def role_list(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("role.change")
 def role_create(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of a new role, then show its password; `?name=` and `?database=` prefill it."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     choices, context = choices_of(cluster)
     form = RoleForm(request.POST or None, initial=request.GET.dict(), choices=choices)
     context |= {"cluster": cluster, "form": form}
@@ -58,11 +59,11 @@ def _created(request: HttpRequest, cluster: Cluster, role: roles.Role, password:
 
 
 @never_cache
-@staff_only
+@needs("role.change")
 @asks_server("cluster-roles")
 def role_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Change whether a role can log in, its connection limit, and when its password expires."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     role = roles.find(cluster, request.GET.get("name", ""))
     form = RoleChangeForm(request.POST or None, role=role)
     context: dict[str, object] = {
@@ -81,11 +82,11 @@ def role_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("role.change")
 @asks_server("cluster-roles")
 def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Explain the effects of a new password; on POST, make one and show it once."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     role = roles.find(cluster, request.GET.get("name", ""))
     context: dict[str, object] = {
         "cluster": cluster,
@@ -103,11 +104,11 @@ def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("role.change")
 @asks_server("cluster-roles")
 def role_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a role after its name was typed; show its blockers instead if there are any."""
-    cluster = cluster_of(pk)
+    cluster = cluster_of(request, pk)
     role = roles.find(cluster, request.GET.get("name", ""))
     context: dict[str, object] = {"role": role, "guarded": roles.protection_of(cluster, role)}
     thing = Droppable(

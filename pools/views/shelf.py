@@ -6,13 +6,13 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.errors import IllegalTransition, PoolsError
 from pools.forms.shelf import ShelfEntryForm
 from pools.inventory import create_file, creations, shelf
@@ -24,11 +24,15 @@ PAGE_SIZE = 50
 
 
 @require_safe
+@needs("shelf.view")
 def shelf_list(request: HttpRequest) -> HttpResponse:
     """List the clusters on the shelf, claimed ones too, and those that the operator's commands create."""
+    access = Access.of(request)
     entries = ShelfEntry.objects.select_related("cluster__status", "cluster__creation", "pooler", "claimed_by")
-    context: dict[str, object] = {"page": Paginator(entries, PAGE_SIZE).get_page(request.GET.get("page"))}
-    unfinished = ClusterCreation.objects.unfinished().select_related("author").order_by("-created_at")
+    context: dict[str, object] = {
+        "page": Paginator(access.visible(entries), PAGE_SIZE).get_page(request.GET.get("page"))
+    }
+    unfinished = access.visible(ClusterCreation.objects.unfinished()).select_related("author").order_by("-created_at")
     context["creations"] = unfinished[:PAGE_SIZE]
     try:
         context["offers"] = create_file.entries()
@@ -38,7 +42,7 @@ def shelf_list(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("shelf.change")
 def shelf_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form that puts a cluster on the shelf."""
     form = ShelfEntryForm(request.POST or None)
@@ -54,11 +58,11 @@ def shelf_create(request: HttpRequest) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("shelf.change")
 def shelf_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an entry."""
-    entry = _get(pk)
-    form = ShelfEntryForm(request.POST or None, entry=_get(pk))
+    entry = _get(request, pk)
+    form = ShelfEntryForm(request.POST or None, entry=_get(request, pk))
     context: dict[str, object] = {"form": form, "entry": entry}
     if request.method == "POST" and form.is_valid() and attempt(form, partial(_change, entry, form, request)).saved:
         messages.success(request, _("The entry of cluster %(cluster)s was saved.") % {"cluster": entry.cluster})
@@ -67,10 +71,10 @@ def shelf_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("shelf.change")
 def shelf_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Take a free cluster off the shelf; it stays registered."""
-    entry = _get(pk)
+    entry = _get(request, pk)
     try:
         shelf.take_off(entry, person(request.user))
     except IllegalTransition as error:
@@ -82,10 +86,10 @@ def shelf_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("shelf.change")
 def creation_dismiss(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Forget a creation that failed, after its reason was read."""
-    creation = get_object_or_404(ClusterCreation, pk=pk)
+    creation = find(request, ClusterCreation.objects.all(), pk=pk)
     if not creations.dismiss(creation):
         text = _("Cluster %(cluster)s is not a failed one: its creation goes on.")
         messages.error(request, text % {"cluster": creation})
@@ -93,10 +97,10 @@ def creation_dismiss(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@staff_only
+@needs("shelf.change")
 def shelf_return(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Give a claimed cluster back in its client's place, after the cluster's name was typed."""
-    entry = _get(pk)
+    entry = _get(request, pk)
     cluster, typed = entry.cluster, request.POST.get("name")
     context: dict[str, object] = {"entry": entry, "pools": cluster.pools.wanted(), "typed": typed}
     try:
@@ -116,8 +120,8 @@ def _returned(cluster: Cluster, *, is_deleted: bool) -> str:
     return _("Cluster %(cluster)s is back on the shelf: another client can claim it.") % {"cluster": cluster}
 
 
-def _get(pk: UUID) -> ShelfEntry:
-    return get_object_or_404(ShelfEntry.objects.select_related("cluster", "pooler"), pk=pk)
+def _get(request: HttpRequest, pk: UUID) -> ShelfEntry:
+    return find(request, ShelfEntry.objects.select_related("cluster", "pooler"), pk=pk)
 
 
 def _change(entry: ShelfEntry, form: ShelfEntryForm, request: HttpRequest) -> ShelfEntry:

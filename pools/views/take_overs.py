@@ -8,13 +8,13 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from core.lib.crypto import SealBroken
 from pools.config_files import deliveries
 from pools.deployment import take_overs
@@ -27,24 +27,24 @@ from pools.poolers import KINDS
 
 
 @never_cache
-@staff_only
+@needs("pooler.take_over")
 def pooler_take_over(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for the main file, show what would become of it, and take the pooler over once that was agreed to."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     if request.method == "POST":
         return _take_over(request, pooler)
-    context = progress(pooler)
+    context = progress(request, pooler)
     if "config_file" in request.GET and not context["waiting"]:
-        context |= previewed(pooler, request.GET)
+        context |= previewed(request, pooler, request.GET)
     return render(request, "pools/pooler_take_over.html", context)
 
 
 @never_cache
-@staff_only
+@needs("pooler.take_over")
 def pooler_let_go(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show which bytes come back, and let the pooler go once that was agreed to."""
-    pooler = get_object_or_404(Pooler, pk=pk)
-    context = progress(pooler)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
+    context = progress(request, pooler)
     try:
         if request.method == "POST" and request.POST.get("confirm") == "yes":
             take_overs.request_release(pooler, person(request.user))
@@ -59,10 +59,10 @@ def pooler_let_go(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @require_safe
 @never_cache
-@staff_only
+@needs("pooler.take_over")
 def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Download the files as they were before the take-over, as a tar archive; they hold secrets."""
-    pooler = get_object_or_404(Pooler, pk=pk)
+    pooler = find(request, Pooler.objects.all(), pk=pk)
     try:
         take_over = backup(pooler)
     except NotThere as error:
@@ -76,16 +76,16 @@ def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _take_over(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     config_file, names = request.POST.get("config_file", ""), request.POST.getlist("entries")
     try:
-        _place_of(pooler, request.POST).record(pooler)
+        _place_of(request, pooler, request.POST).record(pooler)
         take_overs.steps_of(pooler).request(pooler, config_file, names, person(request.user))
     except PoolsError as error:
-        context = {**progress(pooler), "config_file": config_file, "refused": str(error)}
+        context = {**progress(request, pooler), "config_file": config_file, "refused": str(error)}
         return render(request, "pools/pooler_take_over.html", context, status=error.status)
     messages.info(request, _("A worker takes %(pooler)s over.") % {"pooler": pooler})
     return redirect("pooler-take-over", pooler.pk)
 
 
-def progress(pooler: Pooler) -> dict[str, object]:
+def progress(request: HttpRequest, pooler: Pooler) -> dict[str, object]:
     """Return the latest take-over with the steps of its revision, and the path of the main file to begin with."""
     last = pooler.take_overs.first()
     return {
@@ -95,24 +95,25 @@ def progress(pooler: Pooler) -> dict[str, object]:
         "waiting": last is not None and last.state in WAITING,
         "revision": pooler.revisions.first() if last else None,
         "config_file": last.config_file if last else pooler.config_file,
-        "hosts": Host.objects.order_by("name"),
+        "hosts": Access.of(request).choices(Host.objects.order_by("name"), "host.use"),
         "ssh_host": pooler.ssh_host_id,
     }
 
 
-def _place_of(pooler: Pooler, given: Mapping[str, Any]) -> poolers.Place:
+def _place_of(request: HttpRequest, pooler: Pooler, given: Mapping[str, Any]) -> poolers.Place:
     """Return the chosen host, or a worker's."""
     if "host" not in given:
         return poolers.checked_place(pooler, None, None)
-    chosen = Host.objects.filter(pk=given["host"]).first() if given["host"] else None
+    hosts = Access.of(request).choices(Host.objects.all(), "host.use")
+    chosen = hosts.filter(pk=given["host"]).first() if given["host"] else None
     return poolers.checked_place(pooler, deliveries.name_for(chosen), chosen)
 
 
-def previewed(pooler: Pooler, given: Mapping[str, Any]) -> dict[str, object]:
+def previewed(request: HttpRequest, pooler: Pooler, given: Mapping[str, Any]) -> dict[str, object]:
     """Return the context of a preview, or why there is none."""
     config_file = str(given["config_file"]).strip()
     try:
-        place = _place_of(pooler, given)
+        place = _place_of(request, pooler, given)
         with take_overs.steps_of(pooler).planned(place.applied_to(pooler), config_file) as plan:
             proposed = [one for one in plan.proposals if one.pool]
             kept = [one for one in plan.proposals if not one.pool]

@@ -9,6 +9,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_safe
 
+from core.accounts.access import Access, needs
 from pools.models import Cluster
 from pools.models.shelf import visible_to_clients
 from pools.views import tool_snippets
@@ -68,6 +69,7 @@ TOOLS = (
 
 
 @require_safe
+@needs("tool.view")
 def tool_list(request: HttpRequest) -> HttpResponse:
     """Show the texts to copy, with the address that this page was reached by and one of the clusters."""
     target = _target(request)
@@ -77,7 +79,7 @@ def tool_list(request: HttpRequest) -> HttpResponse:
 
 def _target(request: HttpRequest) -> Target:
     url = request.build_absolute_uri("/").rstrip("/")
-    visible = Cluster.objects.filter(visible_to_clients()).order_by("name")
+    visible = Access.of(request).visible(Cluster.objects.filter(visible_to_clients()).order_by("name"))
     if (cluster := visible.first()) is None:
         return replace(NO_CLUSTER, url=url)
     return Target(url, str(cluster.pk), cluster.name, cluster.maintenance_database)
