@@ -52,7 +52,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "panel.response_headers.response_headers",
-    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "panel.static_middleware.static_files",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -305,6 +305,7 @@ JMETER = env.text("POOLDECK_JMETER")
 JMETER_PLANS = env.text("POOLDECK_JMETER_PLANS")
 DRAIN_SECONDS = env.number("POOLDECK_DRAIN_SECONDS", 240)
 STREAMS = env.number("POOLDECK_STREAMS", 400, least=1)
+STREAMS_PER_TOKEN = env.number("POOLDECK_STREAMS_PER_TOKEN", 50, least=1)
 WAITS = env.number("POOLDECK_WAITS", 64, least=1)
 RUN_DAYS = env.number("POOLDECK_RUN_DAYS", 0)
 HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)

@@ -10,7 +10,6 @@ from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
-from rest_framework.viewsets import GenericViewSet
 
 from benchmarks.api.asked_experiments import (
     AskedAdviceSerializer,
@@ -31,9 +30,8 @@ from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from benchmarks.models.experiments import ENDED
 from core.accounts.models import Scope
 from core.accounts.permissions import holds, person
-from core.lib import wait_param
-from core.lib.polling import poll
 from core.lib.wait_param import WAIT
+from core.rest.waits import Waits
 
 
 class PoolSizeView(APIView):
@@ -54,7 +52,7 @@ class PoolSizeView(APIView):
         return Response(ExperimentSerializer(experiment).data, status=status.HTTP_201_CREATED)
 
 
-class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, GenericViewSet[Experiment]):
+class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[Experiment]):
     """Playbooks carried out: interleaved arms, compared with their baselines and with what was published."""
 
     queryset = Experiment.objects.select_related("cluster", "pooler")
@@ -80,16 +78,15 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return an experiment; with `wait`, once it has ended."""
-        with wait_param.waiting(request) as seconds:
-            return Response(self.get_serializer(self._ended(self.get_object(), seconds)).data)
+        with self.may_wait():
+            return Response(self.get_serializer(self._until_ended(self.get_object())).data)
 
-    def _ended(self, experiment: Experiment, seconds: float) -> Experiment:
-        """Wait for the experiment's end as long as the caller asks for."""
-        if not seconds:
-            return experiment
+    def _until_ended(self, experiment: Experiment) -> Experiment:
+        """Return the experiment, whose answer waits for its end as long as the caller asks for."""
         ended = Experiment.objects.filter(pk=experiment.pk, state__in=ENDED)
-        poll(lambda: (ended.exists(), None), seconds)
-        return self.get_queryset().get(pk=experiment.pk)
+        found = Experiment.objects.select_related("cluster", "pooler").filter(pk=experiment.pk)
+        self.until(ended.exists, lambda: self.get_serializer(found.get()).data)
+        return experiment
 
     @extend_schema(request=AskedExperimentSerializer, parameters=[WAIT], responses={201: ExperimentSerializer})
     def create(self, request: Request) -> Response:
@@ -99,12 +96,12 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Generi
         is_admin = holds(request.user, request.auth, Scope.ADMIN)
         body: AskedExperiment = serializer.validated_data
         experiment_request = ExperimentRequest(**body, author=person(request.user), is_admin=is_admin)
-        with wait_param.waiting(request) as seconds:
+        with self.may_wait():
             try:
                 experiment = starting.start(experiment_request)
             except (InvalidExperiment, InvalidGenerators, InvalidOptions) as error:
                 raise serializers.ValidationError(error.errors) from error
-            experiment = self._ended(experiment, seconds)
+            experiment = self._until_ended(experiment)
         return Response(self.get_serializer(experiment).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(request=None, responses=ExperimentSerializer)

@@ -36,10 +36,9 @@ from benchmarks.runs.submission import submit as submission
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from core.accounts.models import Scope
 from core.accounts.permissions import holds, person
-from core.lib import wait_param
-from core.lib.polling import poll
 from core.lib.wait_param import WAIT
 from core.rest.parsers import StorableJSONParser
+from core.rest.waits import Waits
 
 REPEATED = {"Idempotent-Replayed": "true"}
 REPLAYED = OpenApiResponse(
@@ -95,7 +94,13 @@ def submit(asked: AskedRun, author: User, is_admin: bool, run_id: UUID | None = 
 
 
 class RunViewSet(
-    mixins.ListModelMixin, mixins.RetrieveModelMixin, LatenciesOfRun, ObservationsOfRun, AnnotationsOfRun, ExportsOfRun
+    Waits[Run],
+    mixins.ListModelMixin,
+    mixins.RetrieveModelMixin,
+    LatenciesOfRun,
+    ObservationsOfRun,
+    AnnotationsOfRun,
+    ExportsOfRun,
 ):
     """Executions of a load program against a cluster directly or through a pool."""
 
@@ -119,8 +124,8 @@ class RunViewSet(
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return a run; with `wait`, once it has ended."""
-        with wait_param.waiting(request) as seconds:
-            return Response(self.get_serializer(self._ended(self.get_object(), seconds)).data)
+        with self.may_wait():
+            return Response(self.get_serializer(self._until_ended(self.get_object())).data)
 
     @extend_schema(request=AskedRunSerializer, parameters=[KEY, WAIT], responses={201: RunSerializer, 200: REPLAYED})
     def create(self, request: Request) -> Response:
@@ -131,10 +136,10 @@ class RunViewSet(
         body: AskedRun = serializer.validated_data
         author, key = person(request.user), request.headers.get(idempotency.HEADER)
         begin = partial(submit, body, author, holds(author, request.auth, Scope.ADMIN))
-        with wait_param.waiting(request) as seconds:
+        with self.may_wait():
             with field_errors():
                 run, replayed = idempotency.start(key, author, body, begin)
-            run = self._ended(run, seconds)
+            run = self._until_ended(run)
         return Response(self.get_serializer(run).data, headers=REPEATED) if replayed else self._created(run)
 
     @extend_schema(request=ImportSerializer, responses={201: RunSerializer})
@@ -184,11 +189,11 @@ class RunViewSet(
         output: Any = RunOutput.objects.filter(run=run).first() or RunOutput(run=run)
         return Response(LogSerializer(output).data)
 
-    def _ended(self, run: Run, seconds: float) -> Run:
-        """Wait for the run's end as long as the caller asks for."""
-        if seconds and not run.is_final:
-            poll(lambda: (Run.objects.filter(pk=run.pk, status__in=FINAL).exists(), run), seconds)
-            return self.queryset.get(pk=run.pk)
+    def _until_ended(self, run: Run) -> Run:
+        """Return the run, whose answer waits for its end as long as the caller asks for."""
+        ended, found = Run.objects.filter(pk=run.pk, status__in=FINAL), self.queryset.filter(pk=run.pk)
+        if not run.is_final:
+            self.until(ended.exists, lambda: self.get_serializer(found.get()).data)
         return run
 
     def _created(self, run: Run) -> Response:

@@ -1,4 +1,4 @@
-"""Server-Sent Events: authorization, the limit of streams per web process, and the HTTP response."""
+"""Server-Sent Events: authorization, the end of the credential, and the HTTP response."""
 
 import asyncio
 import logging
@@ -8,20 +8,19 @@ from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from asgiref.sync import SyncToAsync, sync_to_async
-from django.conf import settings
 from django.db import Error, close_old_connections, connections
 from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 from rest_framework.response import Response
 
-from core.accounts import credentials
+from core.accounts import credentials, held_requests
 from core.accounts.credentials import Credential
+from core.accounts.held_requests import COME_BACK_S, Held, TooManyHeld
 from core.lib import draining
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
-COME_BACK_S = 5
 REVIEW_EVERY_S = 0.9
 
 _open: dict[object, Credential] = {}  # key of a stream → the credential that opened it
@@ -29,14 +28,15 @@ _ended: set[Credential] = set()  # those of _open that are no longer valid
 _reviews: set[asyncio.Task[None]] = set()  # the task that reviews credentials while streams are open
 
 
-def has_room(user_id: int) -> bool:
-    """Tell whether one more stream fits; one user gets half of them at most, so that a script does not take all."""
-    users = [one.user_id for one in list(_open.values())]
-    return len(users) < settings.STREAMS and users.count(user_id) < max(1, settings.STREAMS // 2)
+def _close(key: object) -> None:
+    _open.pop(key, None)
+    held_requests.leave(key)
 
 
 class Stream:
     """The body of a stream. It counts as open until Django closes it or, if never started, until it is collected.
+
+    Making one raises `TooManyHeld` where no more fits.
 
     It ends when its credential does, and when the process was asked to end: its viewer then opens it again, at another
     process or at this one's successor. Django closes it in a thread while the event loop counts open streams; each of
@@ -45,9 +45,9 @@ class Stream:
 
     def __init__(self, credential: Credential, text: AsyncGenerator[bytes, None]) -> None:
         self._credential, self._text = credential, text
-        key = object()
+        key = held_requests.enter(Held(credential))
         _open[key] = credential
-        self._leave = weakref.finalize(self, _open.pop, key, None)
+        self._leave = weakref.finalize(self, _close, key)
 
     async def __aiter__(self) -> AsyncGenerator[bytes, None]:
         _begin_review()
@@ -104,27 +104,27 @@ async def authorize(authorization: Callable[..., Any], request: HttpRequest, **w
 
 
 def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> HttpResponseBase:
-    """Return the stream of `text` for an authorized request (`answer`), or 503 with `Retry-After` where no more fits.
+    """Return the stream of `text` for an authorized request (`answer`), or a refusal with `Retry-After` where no more
+    fits: 503, or 429 where the caller has their share.
 
-    `instead` is the path that the 503 recommends for polling.
+    `instead` is the path that the refusal recommends for polling.
     """
     credential = Credential.of(answer.renderer_context["request"])  # type: ignore[attr-defined]
     if draining.has_begun():
         return _come_back(_("this process ends: open it again in %(seconds)d s") % {"seconds": COME_BACK_S})
-    if not has_room(credential.user_id):
-        detail = _("too many event streams are open: try again in %(seconds)d s, or poll %(instead)s") % {
-            "seconds": COME_BACK_S,
-            "instead": instead,
-        }
-        return _come_back(detail)
-    response = StreamingHttpResponse(Stream(credential, text), content_type="text/event-stream; charset=utf-8")
+    try:
+        stream = Stream(credential, text)
+    except TooManyHeld as refused:
+        detail = _("%(reason)s (here: %(instead)s)") % {"reason": refused.detail, "instead": instead}
+        return _come_back(detail, refused.status_code)
+    response = StreamingHttpResponse(stream, content_type="text/event-stream; charset=utf-8")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold events back
     return response
 
 
-def _come_back(detail: str) -> JsonResponse:
-    return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(COME_BACK_S)})
+def _come_back(detail: str, status: int = 503) -> JsonResponse:
+    return JsonResponse({"detail": detail}, status=status, headers={"Retry-After": str(COME_BACK_S)})
 
 
 async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncGenerator[T | None, None]:

@@ -15,7 +15,6 @@ from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.access import allow
 from core.accounts.permissions import person
-from core.lib import wait_param
 from core.lib.wait_param import WAIT
 from pools import deployment, task_queue
 from pools.api import pooler_settings
@@ -130,10 +129,10 @@ class PoolerViewSet(
         """Request an apply of the pooler's pools; `revisions/` shows its progress."""
         serializer = AskedApplySerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
-        with wait_param.waiting(request) as seconds:
-            return self._applied(request, serializer.validated_data.get("drift"), seconds)
+        with self.may_wait():
+            return self._applied(request, serializer.validated_data.get("drift"))
 
-    def _applied(self, request: Request, drift: str | None, seconds: float) -> Response:
+    def _applied(self, request: Request, drift: str | None) -> Response:
         pooler = self.get_object()
         pooler.require_managed()
         deployment.reset_to_pending(pooler)
@@ -145,7 +144,10 @@ class PoolerViewSet(
             task_queue.ask([pooler.pk], person(request.user))
         pooler.refresh_from_db()
         detail = "" if drift else deployment.why_nothing_to_apply(pooler)
-        pooler = settlement.wait_for_pooler(pooler, seconds)
+        self.until(
+            lambda: settlement.is_pooler_settled(pooler.pk),
+            lambda: self.get_serializer(self.get_object()).data | {"detail": detail},
+        )
         return Response(self.get_serializer(pooler).data | {"detail": detail}, status=status.HTTP_202_ACCEPTED)
 
     @extend_schema(

@@ -13,8 +13,8 @@ from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.access import allow
 from core.accounts.permissions import person, reveals
-from core.lib import wait_param
 from core.lib.wait_param import WAIT
+from core.rest.waits import Waits
 from pools import connection_strings
 from pools.api.client_advice import ModeAdvice
 from pools.api.console import VERBS, ConsoleVerbs
@@ -51,7 +51,7 @@ def asked_role(request: Request) -> str:
     update=extend_schema(parameters=[WAIT]),
     partial_update=extend_schema(parameters=[WAIT]),
 )
-class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
+class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     """Pools; a write is saved with the `state` pending and applied by a worker."""
 
     queryset = Pool.objects.wanted().select_related("pooler", "cluster")
@@ -78,16 +78,16 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return a pool; with `wait`, once its `state` is no longer pending."""
-        with wait_param.waiting(request) as seconds:
-            return Response(self.get_serializer(self._settled(self.get_object(), seconds)).data)
+        with self.may_wait():
+            return Response(self.get_serializer(self._until_settled(self.get_object())).data)
 
     def perform_create(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Create a pool: validated and saved as pending, then applied by a worker."""
-        with wait_param.waiting(self.request) as seconds:
+        with self.may_wait():
             values = serializer.validated_data
             allow(self.request, values["cluster"], values["pooler"], values.get("through"))
             pool = pools.create(values, person(self.request.user), sql_right(self.request))
-            serializer.instance = self._settled(pool, seconds)
+            serializer.instance = self._until_settled(pool)
 
     def perform_update(self, serializer: serializers.BaseSerializer[Pool]) -> None:
         """Change a pool in place, unless it was edited since `version`."""
@@ -95,21 +95,24 @@ class PoolViewSet(ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
         allow(self.request, values.get("cluster"), values.get("pooler"), values.get("through"))
         version = expected_version(self.request, values)
         author, right = person(self.request.user), sql_right(self.request)
-        with wait_param.waiting(self.request) as seconds:
+        with self.may_wait():
             changed = pools.change(self.get_object(), values, version, author, right)
-            serializer.instance = self._settled(changed, seconds)
+            serializer.instance = self._until_settled(changed)
 
     def perform_destroy(self, instance: Pool) -> None:
         """Remove a pool; it disappears here at once, and from the pooler once a worker has verified that."""
         pools.remove(instance, person(self.request.user))
 
-    def _settled(self, pool: Pool, seconds: float) -> Pool:
-        """Wait as long as the caller asks for; 404 where the pool is removed meanwhile."""
-        if not seconds:
-            return pool
-        if (settled := settlement.wait_for_pool(pool, seconds)) is None:
-            raise NotThere(gettext("pool %(pool)s was removed in the meantime") % {"pool": pool})
-        return settled
+    def _until_settled(self, pool: Pool) -> Pool:
+        """Return the pool, whose answer waits as long as the caller asks for; 404 where it is removed meanwhile."""
+
+        def answer() -> object:
+            if (found := settlement.found_pool(pool.pk)) is None:
+                raise NotThere(gettext("pool %(pool)s was removed in the meantime") % {"pool": pool})
+            return self.get_serializer(found).data
+
+        self.until(lambda: settlement.is_pool_settled(pool.pk), answer)
+        return pool
 
     @extend_schema(parameters=[FORMAT, REVEAL, ROLE], responses=ConnectionSerializer, filters=False)
     @action(detail=True)

@@ -9,13 +9,12 @@ from rest_framework import serializers, status
 from rest_framework.decorators import action
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.access import allow
 from core.accounts.permissions import person
-from core.lib import wait_param
 from core.lib.known_fields import KnownFields
 from core.lib.wait_param import WAIT
+from core.rest.waits import Waits
 from pools.api.example_values import CLUSTER
 from pools.api.pooler_serializers import AskedSerializer
 from pools.config_files.deliveries import DELIVERIES
@@ -159,7 +158,7 @@ class TakeOverPreviewSerializer(serializers.Serializer[Any]):
     example: dict[str, object] = {"blockers": [], "notes": []}
 
 
-class TakeOverActions(GenericViewSet[Pooler]):
+class TakeOverActions(Waits[Pooler]):
     """Actions that lead from a watched pooler to a managed one, and back."""
 
     @extend_schema(
@@ -182,21 +181,23 @@ class TakeOverActions(GenericViewSet[Pooler]):
             with take_overs.steps_of(pooler).planned(place.applied_to(pooler), config_file, names) as plan:
                 return Response(TakeOverPreviewSerializer(plan.preview()).data)
         place.record(pooler)
-        with wait_param.waiting(request) as seconds:
-            taken = take_overs.steps_of(pooler).request(pooler, config_file, names, person(request.user))
-            return self._answered(taken, seconds)
+        with self.may_wait():
+            return self._answered(take_overs.steps_of(pooler).request(pooler, config_file, names, person(request.user)))
 
     @extend_schema(request=None, parameters=[WAIT], responses={202: AskedSerializer})
     @action(detail=True, methods=["post"], url_path="let-go")
     def let_go(self, request: Request, pk: str) -> Response:
         """Give a pooler that was taken over its files back, as they were, and watch it again."""
-        with wait_param.waiting(request) as seconds:
-            return self._answered(take_overs.request_release(self.get_object(), person(request.user)), seconds)
+        with self.may_wait():
+            return self._answered(take_overs.request_release(self.get_object(), person(request.user)))
 
-    def _answered(self, taken: TakeOver, seconds: float) -> Response:
-        taken = settlement.wait_for_take_over(taken, seconds)
-        pooler = self.get_object()
-        return Response(self.get_serializer(pooler).data | {"detail": taken.reason}, status=status.HTTP_202_ACCEPTED)
+    def _answered(self, taken: TakeOver) -> Response:
+        def answer() -> object:
+            taken.refresh_from_db()
+            return self.get_serializer(self.get_object()).data | {"detail": taken.reason}
+
+        self.until(lambda: settlement.is_take_over_settled(taken.pk), answer)
+        return Response(answer(), status=status.HTTP_202_ACCEPTED)
 
 
 def _refuse_fetched(values: dict[str, object], pooler: Pooler) -> None:

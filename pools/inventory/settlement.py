@@ -17,6 +17,16 @@ def pending_among(poolers: Iterable[Pooler]) -> set[UUID]:
     return set(chosen.filter(waiting).values_list("pk", flat=True))
 
 
+def found_pool(pk: UUID) -> Pool | None:
+    """Return the pool as it is now, None once its record is gone."""
+    return Pool.objects.select_related("pooler", "cluster").filter(pk=pk).first()
+
+
+def is_pool_settled(pk: UUID) -> bool:
+    """Tell whether no worker has to do anything for the pool, or its record is gone."""
+    return (found := found_pool(pk)) is None or _is_settled(found)
+
+
 def wait_for_pool(pool: Pool, seconds: float) -> Pool | None:
     """Wait at most `seconds` until the pool is settled; return it as it is then, or None once its record is gone.
 
@@ -24,7 +34,7 @@ def wait_for_pool(pool: Pool, seconds: float) -> Pool | None:
     """
 
     def read() -> tuple[bool, Pool | None]:
-        found = Pool.objects.select_related("pooler", "cluster").filter(pk=pool.pk).first()
+        found = found_pool(pool.pk)
         return found is None or _is_settled(found), found
 
     return poll(read, seconds)
@@ -40,25 +50,18 @@ def wait_for_settings(pooler: Pooler, seconds: float) -> Pooler:
     return poll(read, seconds)
 
 
-def wait_for_pooler(pooler: Pooler, seconds: float) -> Pooler:
-    """Wait at most `seconds` until nothing of the pooler is pending and no apply runs; return it as it is then."""
-
-    def read() -> tuple[bool, Pooler]:
-        pooler.refresh_from_db()
-        is_pending = pooler.settings_state == PoolState.PENDING or pooler.pools.unsettled().exists()
-        return not is_pending and pooler.apply_token is None, pooler
-
-    return poll(read, seconds)
+def is_pooler_settled(pk: UUID) -> bool:
+    """Tell whether nothing of the pooler is pending and no apply runs, or its record is gone."""
+    pooler = Pooler.objects.filter(pk=pk).first()
+    if pooler is None:
+        return True
+    is_pending = pooler.settings_state == PoolState.PENDING or pooler.pools.unsettled().exists()
+    return not is_pending and pooler.apply_token is None
 
 
-def wait_for_take_over(taken: TakeOver, seconds: float) -> TakeOver:
-    """Wait at most `seconds` until no worker has to do anything for it; return it as it is then."""
-
-    def read() -> tuple[bool, TakeOver]:
-        taken.refresh_from_db()
-        return taken.state not in WAITING, taken
-
-    return poll(read, seconds)
+def is_take_over_settled(pk: UUID) -> bool:
+    """Tell whether no worker has to do anything for it."""
+    return not TakeOver.objects.filter(pk=pk, state__in=WAITING).exists()
 
 
 def _is_settled(pool: Pool) -> bool:

@@ -6,8 +6,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.accounts.access import allow
+from core.accounts.held_requests import held_by_thread
 from core.accounts.permissions import person
-from core.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
 from pools.inventory import applied_settings, pooler_choice
 from pools.managed_api.base import ClusterView
@@ -49,7 +49,7 @@ class ConfigView(ClusterView):
             raise Unsupported(text % {"pooler": pooler, "kind": pooler.get_kind_display()})
         if values:
             author, right = person(request.user), sql_right(request)
-            with place_of(request):
+            with held_by_thread(request):
                 pooler = applied_settings.change(pooler, values, author, right, APPLIED_WITHIN_S)
         return Response({"config": {SECTION: _shown(pooler)}})
 

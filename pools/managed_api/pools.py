@@ -9,8 +9,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.accounts.access import Access, allow
+from core.accounts.held_requests import held_by_thread
 from core.accounts.permissions import person
-from core.lib.wait_param import place_of
 from pools.api.sql_rights import sql_right
 from pools.inventory import applied_pools, pooler_choice
 from pools.inventory.pools import InvalidPool, PoolValues
@@ -54,7 +54,7 @@ class PoolsView(ClusterView):
         allow(request, pooler)
         self._refuse_taken(pooler, name)
         try:
-            with place_of(request):
+            with held_by_thread(request):
                 pool = applied_pools.create(values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
         except InvalidPool:
             self._refuse_taken(pooler, name)  # A request at the same moment may have taken the name.
@@ -86,13 +86,13 @@ class PoolView(ClusterView):
         """
         pool, values = self._pool(name), _changed(Body.of(request))
         _log_mode(pool, values, request)
-        with place_of(request):
+        with held_by_thread(request):
             applied_pools.change(pool, values, person(request.user), sql_right(request), APPLIED_WITHIN_S)
         return Response(status=204)
 
     def delete(self, request: Request, pk: str, name: str) -> Response:
         """Remove the pool."""
-        with place_of(request):
+        with held_by_thread(request):
             applied_pools.remove(self._pool(name), person(request.user), APPLIED_WITHIN_S)
         return Response(status=204)
 

@@ -12,6 +12,7 @@ from tests.benchmarks.api.test_playbooks import ATTACK
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.callers import anonymous, bearer, queries_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry
+from tests.waiting import meanwhile
 
 URL, ADVICE = "/api/v1/experiments/", "/api/v1/advice/pool-size/"
 FIGURES = {"10-scram-none": [100, 104, 97], "10-scram-pgbouncer": [200, 206, 195]}
@@ -328,5 +329,5 @@ def test_wait_answers_once_the_experiment_has_ended(reader, monkeypatch):
     experiment = an_experiment(state=ExperimentState.RUNNING)
     assert reader.get(one(experiment), {"wait": "0.2"}).json()["state"] == "running"
     ended = {"state": ExperimentState.CANCELLED}
-    monkeypatch.setattr("core.lib.polling.draining.sleep", lambda _s: Experiment.objects.update(**ended))
+    meanwhile(monkeypatch, lambda: Experiment.objects.update(**ended))
     assert reader.get(one(experiment), {"wait": 30}).json()["state"] == "cancelled"

@@ -8,6 +8,7 @@ from django.db import connection
 from benchmarks.models import Purpose, Run, Sample, Status
 from tests.benchmarks.api.conftest import make_run
 from tests.callers import anonymous, bearer, queries_of
+from tests.waiting import meanwhile
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/runs/"
@@ -290,7 +291,7 @@ def test_the_description_tells_of_the_key(runner):
 
 def test_wait_answers_once_the_run_has_ended(runner, cluster, monkeypatch):
     run = make_run(cluster, status=Status.RUNNING)
-    monkeypatch.setattr("core.lib.polling.draining.sleep", lambda _s: Run.objects.update(status=Status.SUCCEEDED))
+    meanwhile(monkeypatch, lambda: Run.objects.update(status=Status.SUCCEEDED))
     assert runner.get(url_of(run), {"wait": 30}).json()["status"] == "succeeded"
 
 

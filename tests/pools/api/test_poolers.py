@@ -9,6 +9,7 @@ from pools import task_queue
 from pools.models import Pool, Pooler, PoolState, Revision, RevisionState
 from tests.callers import anonymous, bearer, person, queries_of
 from tests.pools.api.conftest import NOBODY_LISTENS, make_pooler
+from tests.waiting import meanwhile
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/poolers/"
@@ -130,7 +131,7 @@ def test_apply_makes_what_was_refused_a_wish_again(admin, pool):
 
 def test_an_apply_is_waited_for(admin, pool, monkeypatch):
     Pool.objects.update(state=PoolState.ROLLED_BACK)
-    monkeypatch.setattr("core.lib.polling.draining.sleep", lambda _s: Pool.objects.update(state=PoolState.APPLIED))
+    meanwhile(monkeypatch, lambda: Pool.objects.update(state=PoolState.APPLIED))
     assert admin.post(f"{url_of(pool.pooler)}apply/?wait=30").status_code == 202
     assert Pool.objects.get().state == PoolState.APPLIED
     assert list(admin.post(f"{url_of(pool.pooler)}apply/?wait=soon").json()) == ["wait"]

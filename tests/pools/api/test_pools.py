@@ -9,6 +9,7 @@ from django.utils import timezone
 from pools.models import Pool, PoolState
 from tests.callers import anonymous, bearer, queries_of
 from tests.pools.api.conftest import make_cluster, make_pool, make_pooler
+from tests.waiting import meanwhile
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/pools/"
@@ -188,7 +189,7 @@ def test_the_number_of_queries_does_not_grow_with_the_pools(admin, cluster, pool
 
 def applied_meanwhile(monkeypatch, **found):
     """Let a worker write these fields of all pools between two reads of a waiting request."""
-    monkeypatch.setattr("core.lib.polling.draining.sleep", lambda _s: Pool.objects.update(**found))
+    meanwhile(monkeypatch, lambda: Pool.objects.update(**found))
 
 
 def test_wait_answers_once_the_pool_is_settled(admin, values, monkeypatch):
@@ -216,7 +217,7 @@ def test_an_impossible_wait_is_refused_before_anything_is_saved(admin, values, w
 
 def test_a_pool_that_is_removed_while_it_is_waited_for_is_404(admin, pool, monkeypatch):
     Pool.objects.update(state=PoolState.PENDING)
-    monkeypatch.setattr("core.lib.polling.draining.sleep", lambda _s: Pool.objects.all().delete())
+    meanwhile(monkeypatch, lambda: Pool.objects.all().delete())
     assert admin.get(url_of(pool), {"wait": 30}).status_code == 404
 
 

@@ -1,0 +1,94 @@
+"""Views with `?wait=`: they answer at once, and the answer is held back until what they changed has settled."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from typing import Any, TypeVar
+
+from asgiref.sync import sync_to_async
+from django.db.models import Model
+from django.http import Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import APIException, AuthenticationFailed
+from rest_framework.response import Response
+from rest_framework.viewsets import GenericViewSet
+
+from core.accounts import waits
+from core.accounts.credentials import Credential
+from core.accounts.waits import Wait
+from core.lib import wait_param
+from core.lib.errors import DomainError
+
+Row = TypeVar("Row", bound=Model)
+
+
+class Waits(GenericViewSet[Row]):
+    """A viewset whose answers can be held back."""
+
+    _wait: Wait | None = None
+
+    @classmethod
+    def as_view(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (as the base says)
+        """Return the view as a coroutine: it occupies a thread while it works, and none while it waits."""
+        return _held_back(super().as_view(*args, **kwargs))
+
+    @contextmanager
+    def may_wait(self) -> Iterator[None]:
+        """Count the request as one that waits, if it has `wait`; enter it before anything is saved.
+
+        A wrong number raises `ValidationError`, and `TooManyHeld` says that nothing was done. An error inside gives the
+        place back.
+        """
+        seconds = wait_param.seconds_of(self.request)
+        if seconds:
+            self._wait = Wait.begin(Credential.of(self.request), seconds)
+        try:
+            yield
+        except BaseException:
+            self._leave()
+            raise
+
+    def until(self, is_settled: Callable[[], bool], answer: Callable[[], object]) -> None:
+        """Hold the answer back until the record is settled, and send the body that `answer` returns then.
+
+        Without `wait` it does nothing.
+        """
+        if self._wait:
+            self._wait.until(is_settled, answer)
+
+    def _leave(self) -> None:
+        if self._wait:
+            self._wait.leave()
+
+    async def held_back(self, response: Response) -> Response:
+        """Return the response once it may be sent."""
+        if (wait := self._wait) is None:
+            return response
+        try:
+            may_know = wait.answer is None or await waits.settled(wait)
+            return await sync_to_async(self._as_it_is_now)(response, may_know)
+        finally:
+            wait.leave()
+
+    def _as_it_is_now(self, response: Response, may_know: bool) -> Response:
+        """Return the response with the body as it is now; a refusal where the caller's access ended, or it is gone."""
+        try:
+            if not may_know:
+                raise AuthenticationFailed(_("the token is unknown, expired or revoked"))
+            if self._wait and self._wait.answer:
+                response.data = self._wait.answer()
+            return response
+        except (APIException, DomainError, Http404) as error:
+            refusal = self.handle_exception(error)
+            return self.finalize_response(self.request, refusal)
+
+
+def _held_back(view: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(view)
+    async def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response: HttpResponseBase = await sync_to_async(view)(request, *args, **kwargs)
+        view_of_response = getattr(response, "renderer_context", {}).get("view")
+        return await view_of_response.held_back(response) if view_of_response else response
+
+    return answer
