@@ -11,6 +11,7 @@ class BenchmarksConfig(AppConfig):
     name = "benchmarks"
 
     def ready(self) -> None:
-        """Register the operations of this app; they need the models first."""
+        """Register the operations of this app and what the audit trail follows; both need the models first."""
         operations = import_module("core.accounts.operations")
         operations.register(*import_module("benchmarks.operations").OPERATIONS)
+        import_module("benchmarks.audited")

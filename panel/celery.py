@@ -2,14 +2,18 @@
 
 import logging
 import os
+import socket
 import time
+from typing import TYPE_CHECKING
 
-from celery import Celery
+from celery import Celery, Task
 from celery.signals import (
     beat_init,
     before_task_publish,
     heartbeat_sent,
     import_modules,
+    task_postrun,
+    task_prerun,
     worker_init,
     worker_process_init,
     worker_ready,
@@ -20,6 +24,9 @@ from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks.generators import file_changes, heartbeats
 from core.lib import env, gc_tuning, queues
+
+if TYPE_CHECKING:
+    from core.audit.actors import Origin
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
 # Celery runs Django's system checks at each start and shows nothing of them; they would import all pages and the API.
@@ -51,6 +58,40 @@ def _give_expiry(body: dict[str, object], **_: object) -> None:
     from core.installation import signed_messages  # models, which need Django set up
 
     signed_messages.give_expiry(body)
+
+
+@worker_init.connect
+@worker_process_init.connect
+def act_as_worker(**_: object) -> None:
+    """Let the audit trail name this worker for what its processes and their threads do."""
+    from core.audit import actors  # models, which need Django set up
+
+    actors.set_of_process(_origin(""))
+
+
+@task_prerun.connect
+def act_for_task(task: "Task[..., object]", **_: object) -> None:
+    """Let the audit trail name the schedule whose task begins, or this worker, and the task."""
+    from core.audit import actors  # models, which need Django set up
+
+    actors.begin(_origin(task.name))
+
+
+@task_postrun.connect
+def end_task(**_: object) -> None:
+    """Let the audit trail name the task no longer."""
+    from core.audit import actors  # models, which need Django set up
+
+    actors.end()
+
+
+def _origin(task: str) -> "Origin":
+    from core.audit.actors import Actor, Origin  # models, which need Django set up
+    from core.audit.models import ActorKind
+
+    scheduled = next((name for name, one in settings.CELERY_BEAT_SCHEDULE.items() if one["task"] == task), "")
+    actor = Actor(ActorKind.SCHEDULE, scheduled) if scheduled else Actor(ActorKind.WORKER, settings.GENERATOR)
+    return Origin(actor, f"{socket.gethostname()}: {task}" if task else socket.gethostname())
 
 
 DATABASE_AGAIN_S = 2

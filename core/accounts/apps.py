@@ -1,5 +1,7 @@
 """The accounts app."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 from django.apps import apps as installed
 from django.apps.registry import Apps
@@ -20,6 +22,8 @@ class AccountsConfig(AppConfig):
         operations.register(*operations.OPERATIONS)
         post_migrate.connect(_keep_first_team, sender=self, dispatch_uid="first team")
         post_save.connect(first_team.join, sender=get_user_model(), dispatch_uid="first team")
+        import_module("core.accounts.audited")
+        import_module("core.accounts.audit.sign_ins")
 
 
 def _keep_first_team(using: str, apps: Apps = installed, **_kwargs: object) -> None:

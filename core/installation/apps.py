@@ -1,5 +1,7 @@
 """The installation app."""
 
+from importlib import import_module
+
 from django.apps import AppConfig
 
 
@@ -8,3 +10,7 @@ class InstallationConfig(AppConfig):
 
     name = "core.installation"
     label = "installation"
+
+    def ready(self) -> None:
+        """Enter what the audit trail follows; it needs the models first."""
+        import_module("core.installation.audited")

@@ -30,14 +30,14 @@ def from_url(url: str) -> DatabaseSettings:
     parts = urlsplit(url)
     if parts.scheme == "sqlite":
         return {
-            "ENGINE": "django.db.backends.sqlite3",
+            "ENGINE": "core.audit.sqlite3",
             "NAME": url.removeprefix("sqlite:///"),
             "OPTIONS": dict(SQLITE_OPTIONS),
         }
     if parts.scheme not in ("postgres", "postgresql"):
         raise ValueError(f"DATABASE_URL: {parts.scheme!r} is neither sqlite nor postgresql")
     return {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "core.audit.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.accounts.permissions import reveals
+from core.audit.acts import record_reveal
 from pools import connection_strings
 from pools.api.pool_serializers import ConnectionSerializer
 from pools.api.pools import FORMAT, REVEAL
@@ -49,6 +50,7 @@ class ConnectionActions:
         text = connection_strings.render(endpoint, as_, reveal)
         if reveal and endpoint.password is not None:
             logger.info("a password of cluster %s (%s) was shown to %s", cluster.pk, cluster, request.user)
+            record_reveal(cluster, as_)
         return Response({"as": as_, "text": text})
 
 

@@ -20,6 +20,7 @@ from rest_framework.viewsets import GenericViewSet
 from core.accounts.models import ApiToken
 from core.accounts.permissions import person
 from core.accounts.serializers import NewTokenSerializer, TokenSerializer
+from core.audit.acts import record_reveal
 from core.lib.known_fields import KnownFields
 from pools.api.example_values import DATABASES_INI
 from pools.api.pooler_serializers import PoolerSerializer
@@ -173,6 +174,7 @@ class FileActions(GenericViewSet[Pooler]):
             FileFetch.objects.note(pooler, request.auth, files.revision, transferred=found is whole)
         if found is whole:
             logger.info("files of pooler %s, %s, given to %s", pooler.pk, files.revision or "first", request.user)
+            record_reveal(pooler, "files")
         return found
 
     @extend_schema(responses=FetcherSerializer(many=True), filters=False)

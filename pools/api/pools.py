@@ -13,6 +13,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.access import allow
 from core.accounts.permissions import person, reveals
+from core.audit.acts import record_reveal
 from core.lib.wait_param import WAIT
 from core.rest.waits import Waits
 from pools import connection_strings
@@ -127,4 +128,5 @@ class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
         text = connection_strings.render(endpoint, as_, reveal)
         if reveal and endpoint.password is not None:
             logger.info("the password of pool %s (%s) was shown to %s", pool.pk, pool, request.user)
+            record_reveal(pool, as_)
         return Response({"as": as_, "text": text})

@@ -17,6 +17,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core.audit.acts import recorded, subject_of
+from core.audit.recording import DONE, record
 from core.installation import pausing
 from pools.clusters import connect, literals
 from pools.errors import ClusterUnreachable, ConsoleRefused, IllegalTransition, InvalidValues, NotLive, PoolsError
@@ -86,6 +88,7 @@ def controls_of(pooler: Pooler) -> AbstractContextManager[Controls]:
     return KINDS[pooler.kind].controls(pooler)
 
 
+@recorded("pool.pause", "deadline_s", "hold_s")
 def pause(
     pool: Target, deadline_s: int = DEADLINE_S, hold_s: int = HOLD_S, author: models.Model | None = None
 ) -> Outcome:
@@ -118,6 +121,7 @@ def pause(
         return _by_each(controls, _hold(controls, pool, hold_s))
 
 
+@recorded("pool.resume")
 def resume(pool: Target, author: models.Model | None = None) -> Outcome:
     """Resume the pool, whoever paused it; a pool that is not paused is left unchanged."""
     with controls_of(pool.pooler) as controls:
@@ -131,6 +135,7 @@ def resume(pool: Target, author: models.Model | None = None) -> Outcome:
     return _by_each(controls, Outcome(condition, None, detail % {"pool": pool}))
 
 
+@recorded("pool.kill", "hold_s")
 def kill(pool: Target, confirm: str, hold_s: int = 0, author: models.Model | None = None) -> Outcome:
     """Drop all clients and server connections of a pool; `confirm` must be its name.
 
@@ -165,6 +170,7 @@ def _after_kill(controls: Controls, pool: Target, hold_s: int, *, was_paused: bo
     return Outcome(_proved(controls, pool, paused=False), None, detail)
 
 
+@recorded("pool.reconnect")
 def reconnect(pool: Target, author: models.Model | None = None) -> Outcome:
     """Replace each server connection of the pool as soon as its client releases it."""
     with controls_of(pool.pooler) as controls:
@@ -194,11 +200,13 @@ def _reconnected(pool: Target, servers: int, outdated: int) -> str:
     return text % {"pool": pool, "servers": servers, "outdated": outdated}
 
 
+@recorded("pool.disable")
 def disable(pool: Target, author: models.Model | None = None) -> Outcome:
     """Make the pool refuse new clients; connected ones stay."""
     return _switch(pool, author, disabled=True)
 
 
+@recorded("pool.enable")
 def enable(pool: Target, author: models.Model | None = None) -> Outcome:
     """Make the pool accept new clients again."""
     return _switch(pool, author, disabled=False)
@@ -216,6 +224,7 @@ def resume_due() -> None:
             else:
                 logger.info("pool %s (%s): resumed, its pause has ended", pool.pk, pool)
                 type(pool).objects.filter(pk=pool.pk, paused_until=pool.paused_until).update(paused_until=None)
+                record("pool.resume", subject_of(pool), outcome=DONE)
 
 
 def _try_to_resume(pool: Target) -> str:

@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.audit.acts import recorded
 from pools import task_queue
 from pools.config_files import folder_owner
 from pools.deployment import live_files
@@ -38,6 +39,7 @@ def preview(pooler: Pooler) -> Adoption:
     return KINDS[pooler.kind].adoption(live_files.settled_texts(pooler), live_files.on_disk(pooler))
 
 
+@recorded("pooler.adopt")
 def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
     """Write the changes to the records, and queue an apply that verifies them. Raises `CannotAdopt`, `QueueDown`.
 

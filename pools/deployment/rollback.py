@@ -11,6 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.audit.acts import recorded
 from pools import task_queue
 from pools.deployment import snapshots
 from pools.errors import InvalidValues
@@ -59,6 +60,7 @@ class Plan:
     leaving: Collection[Pool]
 
 
+@recorded("pooler.roll_back", "revision")
 def roll_back(pooler: Pooler, revision: Revision, author: models.Model | None = None) -> None:
     """Restore the spec of `revision` as the pooler's desired state, and queue its apply.
 

@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from core.accounts.access import Access
 from core.accounts.authentication import TokenAuthentication
 from core.accounts.models import ApiToken
+from core.audit.acts import record_reveal
 from pools.errors import IllegalTransition
 from pools.managed_api import errors, rate_limit, scopes
 from pools.managed_api.rate_limit import Quota
@@ -69,6 +70,7 @@ class ManagedView(APIView):
         if may_reveal and not self._is_logged:
             logger.info("request %s to %s shows passwords to %s", self.request_id, self.request.path, self.request.user)
             self._is_logged = True
+            record_reveal(cluster, self.request.path)
         return may_reveal
 
     def _with_challenge(self, error: Exception) -> Exception:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from psycopg import sql
 from psycopg.rows import class_row
 
+from core.audit.acts import recorded
 from pools import task_queue
 from pools.clusters import auth_query, connect
 from pools.errors import IllegalTransition, InvalidValues, PoolsError
@@ -78,6 +79,7 @@ def usual_role(cluster: Cluster) -> str:
     return next(name for name in chain([auth_query.USUAL_ROLE], names_in_turn) if name not in roles)
 
 
+@recorded("cluster.install_auth_query", "role")
 def install(cluster: Cluster, role: str = "", author: Model | None = None) -> list[Finding]:
     """Create the role and, in every database, the function; then apply the inbound pools with them.
 
@@ -145,6 +147,7 @@ def check(cluster: Cluster) -> list[Finding]:
     return [Finding(database, _fault(cluster, database)) for database in databases]
 
 
+@recorded("cluster.uninstall_auth_query")
 def uninstall(cluster: Cluster, author: Model | None = None) -> None:
     """Drop the function everywhere and the role; refused while pools of the inbound user lead to the cluster."""
     role = cluster.auth_role

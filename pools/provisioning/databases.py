@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy
 from psycopg import errors, sql
 from psycopg.rows import class_row
 
+from core.audit.acts import recorded
 from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import connection_limits
@@ -131,6 +132,7 @@ def choices(cluster: Cluster) -> Choices:
     return Choices(databases, [name for name, is_template in rows if is_template], [name for (name,) in roles])
 
 
+@recorded("database.create", "values")
 def create(cluster: Cluster, values: DatabaseValues, author: Model | None = None) -> Database:
     """Create a database: `name`, and optionally `owner`, `encoding`, `template`, `connection_limit`.
 
@@ -157,6 +159,7 @@ def create(cluster: Cluster, values: DatabaseValues, author: Model | None = None
     return database
 
 
+@recorded("database.change", "name", "values")
 def change(cluster: Cluster, name: str, values: DatabaseValues, author: Model | None = None) -> Database:
     """Write `owner` and `connection_limit`, where given. Raises `InvalidDatabase`, `NotThere`, `IllegalTransition`."""
     InvalidDatabase.refuse(limit_problems(values))
@@ -181,6 +184,7 @@ def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
         return [*blockers.of_leading_pools(pools), *blockers.in_database(cluster, connection, name)]
 
 
+@recorded("database.drop", "name")
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     """Drop a database for good.
 

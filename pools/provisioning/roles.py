@@ -17,6 +17,7 @@ from django.utils.translation import gettext_lazy
 from psycopg import sql
 from psycopg.rows import class_row
 
+from core.audit.acts import recorded
 from pools import task_queue
 from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
@@ -119,6 +120,7 @@ def find(cluster: Cluster, name: str) -> Role:
         return _find(cluster, connection, name)
 
 
+@recorded("role.create", "values")
 def create(cluster: Cluster, values: RoleValues, author: Model | None = None) -> tuple[Role, str]:
     """Create a role and return it with its new password, which is empty where it can't log in.
 
@@ -145,6 +147,7 @@ def create(cluster: Cluster, values: RoleValues, author: Model | None = None) ->
     return role, password
 
 
+@recorded("role.change", "name", "values")
 def change(cluster: Cluster, name: str, values: RoleValues, author: Model | None = None) -> Role:
     """Write `can_login`, `connection_limit` and `valid_until` (None: no end), where given.
 
@@ -164,6 +167,7 @@ def change(cluster: Cluster, name: str, values: RoleValues, author: Model | None
     return changed
 
 
+@recorded("role.reset_password", "name")
 def reset_password(cluster: Cluster, name: str, author: Model | None = None) -> str:
     """Set a new password of a role and return it; the pools that log in with the role are applied again.
 
@@ -196,6 +200,7 @@ def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
     return [*blockers.of_pools_of_role(pools), *obstacles, *ownership.obstacles(cluster, name, owned)]
 
 
+@recorded("role.drop", "name")
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     """Drop a role and the privileges that it has; nothing else is dropped.
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.accounts import confirmation
+from core.audit.acts import record_reveal
 from pools.connection_strings import UnknownFormat
 from pools.connection_strings.box import BoxChoices, ConnectionBox
 
@@ -39,6 +40,7 @@ def connection_answer(
         choices = replace(choices, reveal=False, asks=True, error=error)
     elif choices.reveal or format_name:
         logger.info("the password of %s %s was shown to %s", record._meta.model_name, record.pk, request.user)
+        record_reveal(record, format_name or "page")
     if format_name:
         return _one_text(box_of(record, choices), choices.target, format_name)
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it

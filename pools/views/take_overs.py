@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
+from core.audit.acts import record_reveal
 from core.lib.crypto import SealBroken
 from pools.config_files import deliveries
 from pools.deployment import take_overs
@@ -68,6 +69,7 @@ def pooler_original_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     except NotThere as error:
         messages.error(request, str(error))
         return redirect("pooler-detail", pk=pk)
+    record_reveal(pooler, "original files")
     answer = HttpResponse(_archive(take_over), content_type="application/x-tar")
     answer["Content-Disposition"] = f'attachment; filename="{pooler.pk}-original-files.tar"'
     return answer

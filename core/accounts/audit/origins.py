@@ -1,0 +1,127 @@
+"""Middleware: what a request does is recorded for its person or token, its address and the reason that was given."""
+
+from collections.abc import Callable
+from typing import Any
+
+from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.http import HttpRequest
+from django.http.request import RawPostDataException, UnreadablePostError
+from django.http.response import HttpResponseBase
+from django.utils.decorators import sync_and_async_middleware
+
+from core.accounts.models import ApiToken
+from core.audit.actors import Actor, Origin, acting
+from core.audit.models import ActorKind
+from core.audit.recording import Subject, record
+
+SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
+REASON_FIELD, REASON_HEADER = "audit_reason", "X-Reason"
+NOBODY = Actor(ActorKind.NOBODY, "nobody")
+BY_METHOD = {"POST": "create", "PUT": "change", "PATCH": "change", "DELETE": "delete"}
+# Addresses that take POST and change nothing: they look, preview or choose, or are recorded by what they reveal.
+UNRECORDED = frozenset(
+    {
+        "api-entry-clients",
+        "api-entry-mode-check",
+        "api-pool-clients",
+        "api-pool-mode-check",
+        "cluster-connection",
+        "dataset-facts",
+        "entry-clients",
+        "entry-condition",
+        "entry-connection",
+        "entry-mode-check",
+        "login",
+        "logout",
+        "pool-choices",
+        "pool-clients",
+        "pool-condition",
+        "pool-connection",
+        "pool-further",
+        "pool-mode-check",
+        "pooler-paste-line",
+        "profile-propose",
+        "run-preview",
+        "wish-mode-check",
+    }
+)
+
+
+class RequestOrigin(Origin):
+    """A request as the origin of acts; who it is from is asked when something is recorded, after authentication."""
+
+    def __init__(self, request: HttpRequest) -> None:
+        super().__init__(NOBODY, source=request.META.get("REMOTE_ADDR") or "")
+        self._request = request
+
+    def who(self) -> Actor:
+        """Return the token, else the person who is signed in; DRF leaves both on Django's request."""
+        token, user = getattr(self._request, "auth", None), getattr(self._request, "user", None)
+        if isinstance(token, ApiToken):
+            return Actor(ActorKind.TOKEN, f"{token.user.get_username()}: {token.name}", str(token.pk))
+        if user is None or not user.is_authenticated:
+            return NOBODY
+        return Actor(ActorKind.PERSON, user.get_username(), str(user.pk))
+
+    @property
+    def reason(self) -> str:
+        """The sentence that came with a form, or in the header."""
+        return reason_of(self._request)
+
+    @reason.setter
+    def reason(self, _text: str) -> None:
+        """Ignore what `Origin` sets: the request has it."""
+
+
+def reason_of(request: HttpRequest) -> str:
+    """Return the reason that the request gives; empty where it gives none."""
+    if header := request.headers.get(REASON_HEADER, ""):
+        return header.strip()
+    try:
+        return request.POST.get(REASON_FIELD, "").strip()
+    except (RawPostDataException, UnreadablePostError):  # its body was read as something else
+        return ""
+
+
+@sync_and_async_middleware
+def audit_origin(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
+    """Record what a request does, and the request itself where nothing else recorded what it did."""
+    if iscoroutinefunction(get_response):
+
+        async def answer_async(request: HttpRequest) -> HttpResponseBase:
+            with acting(RequestOrigin(request)) as origin:
+                response: HttpResponseBase = await get_response(request)
+                if _is_unrecorded(request, response, origin):
+                    await sync_to_async(record_request)(request)
+            return response
+
+        return answer_async
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        with acting(RequestOrigin(request)) as origin:
+            response: HttpResponseBase = get_response(request)
+            if _is_unrecorded(request, response, origin):
+                record_request(request)
+        return response
+
+    return answer
+
+
+def _is_unrecorded(request: HttpRequest, response: HttpResponseBase, origin: Origin) -> bool:
+    if request.method in SAFE or response.status_code >= 400 or origin.recorded:
+        return False
+    return request.resolver_match is not None and request.resolver_match.view_name not in UNRECORDED
+
+
+def record_request(request: HttpRequest) -> None:
+    """Record a request by the name of its address, such as `pooler.check` for `pooler-check`."""
+    match = request.resolver_match
+    name, pk = (
+        (match.view_name.removeprefix("api-"), match.kwargs.get("pk") or match.kwargs.get("name"))
+        if match
+        else ("", None)
+    )
+    kind, _dash, verb = name.strip("-").rpartition("-")
+    verb = BY_METHOD.get(request.method or "", verb) if verb in ("list", "detail") else verb
+    kind = kind.replace("-", "_")
+    record(f"{kind}.{verb}", Subject(kind, str(pk or "")), after={"path": request.path})

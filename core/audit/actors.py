@@ -1,0 +1,82 @@
+"""Who acts at the moment: a request's person or token, a task's worker, or the command line."""
+
+import getpass
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from core.audit.models import ActorKind
+
+
+class Actor(NamedTuple):
+    """Who acts; `id` is a person's, a token's, or empty."""
+
+    kind: ActorKind
+    name: str
+    id: str = ""
+
+
+@dataclass
+class Origin:
+    """Where acts come from. A request's answers anew each time: its person may sign in while it is served."""
+
+    actor: Actor
+    source: str = ""
+    reason: str = ""
+    recorded: int = 0  # how many entries were made
+
+    def who(self) -> Actor:
+        """Return who acts now."""
+        return self.actor
+
+
+_origin: ContextVar[Origin | None] = ContextVar("audit_origin", default=None)
+
+_of_process: dict[str, Origin] = {}
+
+
+def current() -> Origin:
+    """Return the origin of what runs now: that of `acting`, else the process's own, else the command line."""
+    return _origin.get() or _of_process.get("origin") or _of_command_line()
+
+
+@contextmanager
+def acting(origin: Origin) -> Iterator[Origin]:
+    """Let what runs inside be recorded with this origin."""
+    token = _origin.set(origin)
+    try:
+        yield origin
+    finally:
+        _origin.reset(token)
+
+
+def set_of_process(origin: Origin) -> None:
+    """Let what no task or request does be recorded with this origin, such as what a worker's threads do."""
+    _of_process["origin"] = origin
+
+
+def begin(origin: Origin) -> None:
+    """Let what runs from now on in this thread be recorded with this origin; for hooks that have two ends."""
+    _origin.set(origin)
+
+
+def end() -> None:
+    """Undo `begin`."""
+    _origin.set(None)
+
+
+def _of_command_line() -> Origin:
+    program = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])  # further words may be secrets
+    return Origin(Actor(ActorKind.COMMAND, _account()), f"{socket.gethostname()}: {program}"[:255])
+
+
+def _account() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as containers have
+        return "unknown"

@@ -1,0 +1,53 @@
+"""Acts that are no writes to a tracked model: commands to a pooler or a server, and secrets that are shown."""
+
+import inspect
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from django.db.models import Model
+
+from core.audit.recording import Subject, attempt, record
+from core.audit.tracking import TRACKED
+
+P = ParamSpec("P")
+Result = TypeVar("Result")
+
+
+def subject_of(instance: Model) -> Subject:
+    """Return a record as what an act is about."""
+    tracked = TRACKED.get(type(instance))
+    kind = tracked.kind if tracked and not tracked.path else instance._meta.model_name or ""
+    attribute = tracked.cluster if tracked else "cluster_id"
+    cluster_id = getattr(instance, attribute, None) if attribute else None
+    return Subject(kind, str(instance.pk), str(instance), cluster_id)
+
+
+def recorded(action: str, *shown: str) -> Callable[[Callable[P, Result]], Callable[P, Result]]:
+    """Record each call of a function whose first argument is the record that it acts on: before it, and its outcome.
+
+    The arguments named by `shown` are kept; those of a mapping without what is secret there.
+    """
+
+    def decorate(act: Callable[P, Result]) -> Callable[P, Result]:
+        signature = inspect.signature(act)
+
+        @wraps(act)
+        def recording(*words: P.args, **named: P.kwargs) -> Result:
+            given = signature.bind(*words, **named).arguments
+            about = {name: _plain(given[name]) for name in shown if name in given}
+            with attempt(action, subject_of(next(iter(given.values()))), **about):
+                return act(*words, **named)
+
+        return recording
+
+    return decorate
+
+
+def record_reveal(instance: Model, form: str) -> None:
+    """Record that a secret of a record is shown; `form` says how, such as `page`, `psql` or `files`."""
+    record("secret.reveal", subject_of(instance), after={"form": form})
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, Model) else value

@@ -1,0 +1,1 @@
+"""Django's engine for PostgreSQL, which records what is written to tracked models."""

@@ -1,0 +1,73 @@
+"""Which models the trail follows: each insert, update and delete of their rows is recorded, however it is made."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from django.db.models import Field, Model
+
+CHANGED = "changed"  # stands for a secret's value
+
+
+@dataclass(frozen=True)
+class TrackedModel:
+    """How rows of one model are recorded.
+
+    `path` leads from a row to the object that the entry is about: empty for the row itself. `cluster`, `team` and
+    `author` lead to those, by lookups; empty where there is none.
+    """
+
+    model: type[Model]
+    kind: str
+    fields: tuple[str, ...]
+    secrets: frozenset[str] = frozenset()
+    path: str = ""
+    name: str = "name"
+    cluster: str = ""
+    author: str = ""
+    outcome: tuple[str, ...] = ()
+    actions: Mapping[str, str] = field(default_factory=dict)
+
+    def action(self, verb: str, changed: Iterable[str] = ()) -> str:
+        """Return the action of `create`, `change` or `delete`; empty where it is not recorded.
+
+        `actions` may name one of its own for each: by verb, or by a column that changed.
+        """
+        named = [self.actions[name] for name in (*changed, verb) if name in self.actions]
+        return named[0] if named else f"{self.kind}.{verb}"
+
+    def touches(self, written: Iterable[str]) -> bool:
+        """Tell whether an update of these columns is an act."""
+        return any(name in self.fields for name in written)
+
+    @property
+    def lookups(self) -> list[str]:
+        """What is read of a row besides its fields, in the order of `row_of`: the object's id and name, and so on."""
+        before = f"{self.path}__" if self.path else ""
+        return [f"{before}pk", f"{before}{self.name}", *filter(None, (self.cluster, self.author))]
+
+
+TRACKED: dict[type[Model], TrackedModel] = {}
+
+
+def track(
+    model: type[Model],
+    kind: str,
+    *,
+    only: Iterable[str] = (),
+    also: Iterable[str] = (),
+    never: Iterable[str] = (),
+    secrets: Iterable[str] = (),
+    **options: object,
+) -> None:
+    """Follow a model: its editable columns and `also`, without `never`; or `only` those. Secrets are shown as changed.
+
+    Columns that are not editable hold what the panel found out by itself, which is no act.
+    """
+    hidden = frozenset(secrets)
+    names = tuple(only) or tuple(one.attname for one in model._meta.concrete_fields if _is_set_by_people(one, never))
+    fields = (*names, *also, *sorted(hidden.difference(names, also)))
+    TRACKED[model] = TrackedModel(model, kind, tuple(dict.fromkeys(fields)), hidden, **options)  # type: ignore[arg-type]
+
+
+def _is_set_by_people(one: "Field[object, object]", never: Iterable[str]) -> bool:
+    return one.editable and not one.primary_key and one.name not in never and one.attname not in never

@@ -1,0 +1,91 @@
+"""What the audit trail follows of clusters, poolers and pools."""
+
+from core.audit.tracking import track
+from pools.models import (
+    Cluster,
+    ClusterCreation,
+    ClusterNode,
+    Event,
+    Host,
+    Pool,
+    Pooler,
+    PoolerFile,
+    Revision,
+    RolePassword,
+    ShelfEntry,
+    TakeOver,
+    Threshold,
+)
+
+ORDERED = ("name", "size", "region", "version", "nodes", "tags", "state", "reason", "removal_requested_at")
+NODE_ACTIONS = {"create": "cluster.add_node", "change": "cluster.change_node", "delete": "cluster.remove_node"}
+PASSWORD_ACTIONS = {
+    "create": "cluster.keep_password",
+    "change": "cluster.keep_password",
+    "delete": "cluster.forget_password",
+}
+FILE_ACTIONS = {"create": "pooler.set_file", "change": "pooler.set_file", "delete": "pooler.remove_file"}
+TAKE_OVER_ACTIONS = {
+    "create": "pooler.take_over",
+    "change": "pooler.take_over",
+    "let_go_at": "pooler.let_go",
+    "delete": "",
+}
+
+track(Cluster, "cluster", also=["maintenance_window"], secrets=["sealed_admin_password"], cluster="pk")
+track(ClusterNode, "cluster", only=["host", "port"], path="cluster", cluster="cluster_id", actions=NODE_ACTIONS)
+track(
+    RolePassword,
+    "cluster",
+    only=["role"],
+    secrets=["sealed_password"],
+    path="cluster",
+    cluster="cluster_id",
+    actions=PASSWORD_ACTIONS,
+)
+track(
+    ClusterCreation,
+    "cluster",
+    only=ORDERED,
+    cluster="pk",
+    author="author__username",
+    outcome=("state", "reason"),
+    actions={"create": "cluster.order", "change": "cluster.order", "delete": "cluster.forget_order"},
+)
+track(ShelfEntry, "shelf_entry", also=["claimed_at", "claimed_by_id"], cluster="cluster_id")
+track(Host, "host", also=["host_key"], secrets=["sealed_private_key"], actions={"host_key": "host.confirm_key"})
+track(Pooler, "pooler", secrets=["sealed_admin_password"])
+track(PoolerFile, "pooler", only=["setting"], secrets=["sealed_content"], path="pooler", actions=FILE_ACTIONS)
+track(
+    Pool,
+    "pool",
+    also=["over_budget_by", "removal_requested_at"],
+    cluster="cluster_id",
+    actions={"removal_requested_at": "pool.remove"},
+)
+track(
+    Revision,
+    "pooler",
+    only=["state", "reason", "summary"],
+    path="pooler",
+    author="author__username",
+    outcome=("state", "reason", "summary"),
+    actions={"create": "", "change": "pooler.apply", "delete": ""},
+)
+track(
+    TakeOver,
+    "pooler",
+    only=["state", "reason", "config_file", "names", "let_go_at"],
+    path="pooler",
+    author="author__username",
+    outcome=("state", "reason"),
+    actions=TAKE_OVER_ACTIONS,
+)
+track(Threshold, "threshold", name="kind")
+track(
+    Event,
+    "event",
+    only=["acknowledged_by"],
+    name="subject_name",
+    actions={"create": "", "change": "event.acknowledge", "delete": ""},
+)

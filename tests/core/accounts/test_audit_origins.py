@@ -1,0 +1,127 @@
+"""Who a request's acts are recorded for, and that no request that may change something leaves nothing."""
+
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import URLPattern, URLResolver, get_resolver, resolve
+
+from core.accounts.audit import origins
+from core.accounts.models import ApiToken
+from core.audit.models import Entry
+from pools.models import Pool
+from tests.callers import bearer, person
+from tests.pools.records import a_pool
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def the_last() -> Entry:
+    entry = Entry.objects.first()
+    assert entry
+    return entry
+
+
+def all_patterns(resolver: URLResolver | None = None) -> list[URLPattern]:
+    found: list[URLPattern] = []
+    for one in (resolver or get_resolver()).url_patterns:
+        found += all_patterns(one) if isinstance(one, URLResolver) else [one]
+    return found
+
+
+def test_a_persons_act_names_them_their_address_and_the_reason() -> None:
+    user, browser = person("ana"), Client()
+    browser.force_login(user)
+    browser.post("/tokens/", {"name": "nightly", "scopes": ["read"], "lifetime_days": "30", "audit_reason": "CI"})
+    entry = the_last()
+    assert (entry.action, entry.actor_kind, entry.actor_name, entry.actor_id) == (
+        "token.create",
+        "person",
+        "ana",
+        str(user.pk),
+    )
+    assert (entry.source, entry.reason, entry.object_name) == ("127.0.0.1", "CI", "nightly")
+
+
+def test_a_tokens_act_names_the_token_and_its_person() -> None:
+    user = person("ana")
+    answer = bearer("admin", user=user).post(
+        "/api/v1/tokens/", {"name": "x", "scopes": ["read"]}, headers={"X-Reason": "rotation"}
+    )
+    assert answer.status_code == 201
+    entry, token = the_last(), ApiToken.objects.get(name="x")
+    assert (entry.action, entry.object_id, entry.reason) == ("token.create", str(token.pk), "rotation")
+    assert entry.actor_kind == "token"
+    assert entry.actor_name.startswith("ana: ")
+
+
+def test_a_shown_password_is_recorded_in_each_format() -> None:
+    pool = a_pool()
+    client = bearer("admin")
+    for form in ("uri", "psql", "env"):
+        client.get(f"/api/v1/pools/{pool.pk}/connection/?reveal=1&as={form}")
+        client.get(f"/api/v1/pools/{pool.pk}/connection/?as={form}")
+    found = Entry.objects.filter(action="secret.reveal", object_id=str(pool.pk)).order_by("number")
+    expected = ["uri", "psql", "env"] if pool.cluster.password_of(pool.login) else []
+    assert [one.fields["after"]["form"] for one in found] == expected
+
+
+def test_sign_ins_failed_ones_and_sign_outs_are_recorded() -> None:
+    User.objects.create_user("ana", password="correct-horse")
+    browser = Client()
+    browser.post("/login/", {"username": "ana", "password": "wrong-horse"})
+    browser.post("/login/", {"username": "my-pass-word", "password": "x"})
+    browser.post("/login/", {"username": "ana", "password": "correct-horse"})
+    browser.post("/logout/")
+    found = Entry.objects.filter(action__startswith="person.sign").order_by("number")
+    assert [(one.action, one.object_name, one.outcome) for one in found] == [
+        ("person.sign_in", "ana", "failed"),
+        ("person.sign_in", "unknown name", "failed"),
+        ("person.sign_in", "ana", ""),
+        ("person.sign_out", "ana", ""),
+    ]
+    everything = " ".join(str(vars(one)) for one in Entry.objects.all())
+    assert not [word for word in ("horse", "my-pass-word") if word in everything]
+
+
+def test_an_edit_that_was_refused_is_no_act() -> None:
+    pool, client = a_pool(), bearer("read")
+    Entry.objects.all().delete()
+    assert client.patch(f"/api/v1/pools/{pool.pk}/", {"size": 99}).status_code == 403
+    assert not Entry.objects.exists()
+    assert Pool.objects.get().size == pool.size
+
+
+def requests_that_may_act() -> list[str]:
+    names = {one.name for one in all_patterns() if one.name}
+    return sorted(name for name in names if name not in origins.UNRECORDED)
+
+
+@pytest.mark.parametrize("name", requests_that_may_act())
+def test_every_unsafe_request_leaves_a_row(name: str) -> None:
+    """Whatever its view does: where nothing in it records an act, the request itself is recorded."""
+    pattern = next(one for one in all_patterns() if one.name == name)
+    request = RequestFactory().post("/")
+    request.resolver_match = resolve("/tokens/")
+    request.resolver_match.view_name = name
+    origins.audit_origin(lambda _request: HttpResponse(status=302))(request)
+    assert the_last().action.partition(".")[2], pattern
+
+
+def test_those_that_only_look_are_there() -> None:
+    assert not origins.UNRECORDED - {one.name for one in all_patterns()}
+
+
+def test_a_request_that_recorded_something_is_not_recorded_again() -> None:
+    def view(request: HttpRequest) -> Any:
+        Pool.objects.update(size=3)
+        return HttpResponse(status=302)
+
+    a_pool(size=2)
+    Entry.objects.all().delete()
+    request = RequestFactory().post("/pools/new/")
+    request.resolver_match = resolve("/pools/new/")
+    origins.audit_origin(view)(request)
+    assert [one.action for one in Entry.objects.all()] == ["pool.change"]
