@@ -106,6 +106,15 @@ def freeze_imported_modules(**_: object) -> None:
     gc_tuning.freeze_existing()
 
 
+@worker_init.connect
+@beat_init.connect
+def end_without_a_needed_key(**_: object) -> None:
+    """End a worker or beat that lacks a key of stored secrets."""
+    from panel import start  # models, which need Django set up
+
+    start.end_without_a_needed_key()
+
+
 @beat_init.connect
 def recognize_a_copy(**_: object) -> None:
     """Pause a panel that is a copy before beat sends a task; beat waits while the metadata database is down."""

@@ -1,6 +1,6 @@
 """System checks: settings that are unsafe or can't work together, reported at every start."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from cryptography.fernet import Fernet
@@ -10,10 +10,9 @@ from django.db import DatabaseError
 
 from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError
-from core.lib import crypto
+from core.installation import known_keys
 from core.lib.addresses import is_loopback
 from pools.inventory import create_file
-from pools.models import Cluster, Pooler, PoolerFile, RolePassword, TakeOver
 
 
 def open_hosts() -> list[str]:
@@ -128,37 +127,11 @@ def commands_of_clusters_are_valid(app_configs: Sequence[Any] | None, **_: objec
 def stored_secrets_open(
     app_configs: Sequence[Any] | None, databases: Sequence[str] | None = None, **_: object
 ) -> list[CheckMessage]:
-    """Warn of stored secrets that no key decrypts; runs with `check --database default` only."""
+    """Report a missing key that stored secrets need; runs with `check --database default` and with `migrate`."""
     if not databases:
         return []
     try:
-        closed = [name for name, sealed, owner in _sealed() if not _opens(sealed, owner)]
+        found = known_keys.fault()
     except DatabaseError:  # The tables do not exist before the first migration.
         return []
-    if not closed:
-        return []
-    count = len(settings.POOLDECK_KEYS)
-    message = f"none of the {count} keys decrypts {len(closed)} stored secrets: {', '.join(closed[:5])}"
-    hint = "Append the key that encrypted them to POOLDECK_KEYS, or enter these passwords again."
-    return [Warning(message, hint=hint, id="pooldeck.W008")]
-
-
-def _sealed() -> Iterator[tuple[str, str, str]]:
-    """Yield each stored secret as its name for people, its ciphertext and its owner."""
-    for server in (*Cluster.objects.all(), *Pooler.objects.all()):
-        kind = server._meta.model_name
-        yield f"the password of {kind} {server}", server.sealed_admin_password, server.secret_owner
-    for known in RolePassword.objects.select_related("cluster"):
-        yield f"the password of role {known.role} of {known.cluster}", known.sealed_password, known.secret_owner
-    for file in PoolerFile.objects.select_related("pooler"):
-        yield f"{file.setting} of pooler {file.pooler}", file.sealed_content, file.secret_owner
-    for take_over in TakeOver.objects.exclude(sealed_originals="").select_related("pooler"):
-        yield f"the original files of pooler {take_over.pooler}", take_over.sealed_originals, take_over.secret_owner
-
-
-def _opens(sealed: str, owner: str) -> bool:
-    try:
-        crypto.unseal(sealed, owner)
-    except crypto.SealBroken:
-        return False
-    return True
+    return [Error(found, hint=known_keys.REMEDY, id="pooldeck.E004")] if found else []

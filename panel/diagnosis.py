@@ -20,7 +20,8 @@ from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.processes import sandbox
-from core.installation import pausing, schema
+from core.installation import key_rotation, pausing, schema
+from core.installation.key_rotation import Keys
 from core.lib import queues, redis_client
 from core.lib.figures import signed
 from panel import health, versions
@@ -245,6 +246,20 @@ def _state() -> Iterator[Answer]:
     yield Answer("installation", text, not is_paused, "resume it at /installation/" if is_paused else "")
 
 
+def _keys() -> Iterator[Answer]:
+    """Answer for each key whether stored secrets need it."""
+    try:
+        found = key_rotation.count()
+    except DatabaseError:
+        return
+    for number, (name, secrets) in enumerate(zip(Keys().names, found.by_key, strict=True)):
+        is_left = bool(number and secrets)
+        remedy = "run python manage.py rotate_keys, and remove this key only then" if is_left else ""
+        if number and not secrets:
+            remedy = "remove it from POOLDECK_KEYS on every host: nothing needs it any more"
+        yield Answer("keys", f"key {number + 1} ({name}) encrypts {secrets} stored secrets", not is_left, remedy)
+
+
 def _checks() -> Iterator[Answer]:
     try:
         found = run_checks(include_deployment_checks=False, databases=["default"])
@@ -266,5 +281,6 @@ QUESTIONS: tuple[Callable[[], Iterator[Answer]], ...] = (
     _disk,
     _permissions,
     _state,
+    _keys,
     _checks,
 )

@@ -1,7 +1,6 @@
 """Settings of the panel; every value that differs between installations is read through core.lib.env."""
 
 from csp.constants import NONCE, SELF
-from django.core.exceptions import ImproperlyConfigured
 from kombu import Exchange, Queue
 
 from core.lib import database_url, env, queues
@@ -14,11 +13,7 @@ SECRETS_FOLDER = env.secrets_folder()
 
 DEBUG = env.flag("POOLDECK_DEBUG")
 SECRET_KEY = env.secret("POOLDECK_SECRET_KEY", "secret_key")  # the web process alone asks for it: panel.asgi
-POOLDECK_KEYS = [key.strip() for key in env.secret("POOLDECK_KEYS", "keys").split(",") if key.strip()]
-if not POOLDECK_KEYS:
-    raise ImproperlyConfigured(
-        f"POOLDECK_KEYS (or the file keys in {SECRETS_FOLDER}) is needed; script/up and script/install make it"
-    )
+POOLDECK_KEYS = env.encryption_keys()
 ALLOWED_HOSTS = env.words("POOLDECK_ALLOWED_HOSTS", ["localhost", "127.0.0.1", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env.words("POOLDECK_TRUSTED_ORIGINS", [])
 CSRF_FAILURE_VIEW = "panel.error_pages.form_refused"

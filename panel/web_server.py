@@ -1,15 +1,18 @@
 """The web process: `python -m panel.web_server --host 0.0.0.0 --port 8000`.
 
-It is uvicorn with four additions that its own command has no options for: requests that do not arrive in full are
-closed, requests with too long an address are told so, only proxies in POOLDECK_TRUSTED_PROXIES are trusted, and at a
-signal event streams end and requests that wait are answered, while every other request gets its time.
+It is uvicorn with five additions that its own command has no options for: requests that do not arrive in full are
+closed, requests with too long an address are told so, only proxies in POOLDECK_TRUSTED_PROXIES are trusted, at a signal
+event streams end and requests that wait are answered, while every other request gets its time, and it does not start
+without a key that stored secrets need.
 """
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from types import FrameType
 
+import django
 import uvicorn
 
 from core.lib import draining, gc_tuning
@@ -39,10 +42,20 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
+def _check_keys() -> None:
+    """End where a key is missing; here, as uvicorn imports the application in its event loop, where no query may be."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "panel.settings")
+    django.setup()
+    from panel import start  # models, which need Django set up
+
+    start.end_without_a_needed_key()
+
+
 def main() -> None:
     """Serve until a signal ends it."""
     where = options()
     gc_tuning.pause()  # The collector is off until the application is imported.
+    _check_keys()
     config = uvicorn.Config(
         "panel.asgi:application",
         host=where.host,

@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 
 from core.accounts.models import OwnedByTeam
 from core.lib import crypto
+from core.lib.sealed_field import SealedField
 from pools.clusters import ca_files
 from pools.clusters.endpoints import Endpoint
 from pools.models import Cluster, Pooler, SslMode
@@ -35,8 +36,8 @@ class ExternalEndpoint(OwnedByTeam):
     )
     cluster_database = models.CharField(max_length=63, default="", blank=True)
     console_user = models.CharField(max_length=63, default="", blank=True)
-    sealed_password = models.TextField(default="", editable=False)
-    sealed_console_password = models.TextField(default="", editable=False)
+    sealed_password = SealedField(default="", editable=False)
+    sealed_console_password = SealedField(default="", editable=False)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:

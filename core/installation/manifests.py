@@ -1,7 +1,5 @@
 """manifest.json of a backup: when, by which release and with which keys it was made, and what reading it back found."""
 
-import hashlib
-import hmac
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
@@ -12,9 +10,9 @@ from django.utils.translation import gettext as _
 from core.installation import backup_contents
 from core.installation.backup_contents import BackupFailed, Contents
 from core.lib import private_files
+from core.lib.crypto import fingerprint
 
 FILE_NAME = "manifest.json"
-SHOWN_CHARACTERS = 12
 
 
 @dataclass(frozen=True)
@@ -28,11 +26,6 @@ class Manifest:
     keys: list[str] = field(default_factory=list)
     migrations: list[str] = field(default_factory=list)
     rows: dict[str, int] = field(default_factory=dict)
-
-
-def fingerprint(key: str) -> str:
-    """Return what tells a key from others, of which the key can't be computed: keys are 32 random bytes."""
-    return hmac.digest(key.encode(), b"pooldeck backup", hashlib.sha256).hex()[:SHOWN_CHARACTERS]
 
 
 def write(path: Path, contents: Contents, release: str, made_at: str, keys: Sequence[str]) -> Manifest:

@@ -1,4 +1,4 @@
-"""The one row that ties a metadata database to its home, and the signed messages that were carried out."""
+"""What a metadata database knows of its installation: its home, its keys, and the messages that were carried out."""
 
 from django.db import models
 
@@ -25,3 +25,13 @@ class CarriedOut(models.Model):
 
     def __str__(self) -> str:
         return str(self.message)
+
+
+class KnownKey(models.Model):
+    """A key with which this database was used; stored secrets may need it until a rotation."""
+
+    fingerprint = models.CharField(max_length=64, primary_key=True)
+    first_used_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return self.fingerprint

@@ -1,5 +1,7 @@
 """Secrets at rest: encrypted with MultiFernet under the panel's keys and bound to the record they belong to."""
 
+import hashlib
+import hmac
 import json
 from functools import cache
 
@@ -7,9 +9,16 @@ from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+SHOWN_CHARACTERS = 12  # of a fingerprint
+
 
 class SealBroken(Exception):
     """A stored secret can't be decrypted with the configured keys, or belongs to another record."""
+
+
+def fingerprint(key: str) -> str:
+    """Return what tells a key from others, of which the key can't be computed: keys are 32 random bytes."""
+    return hmac.digest(key.encode(), b"pooldeck backup", hashlib.sha256).hex()[:SHOWN_CHARACTERS]
 
 
 @cache

@@ -10,6 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
+from core.lib import key_command
 from core.lib.queues import WorkerKind
 
 T = TypeVar("T")
@@ -178,3 +179,24 @@ def secret(name: str, file_name: str) -> str:
     """Read a secret from its variable, else from a file of `secrets_folder`; empty where neither exists."""
     path = secrets_folder() / file_name
     return text(name) or (path.read_text().strip() if path.is_file() else "")
+
+
+def encryption_keys() -> list[str]:
+    """Return the Fernet keys of stored passwords: of POOLDECK_KEYS, of POOLDECK_KEY_COMMAND, or of the file keys.
+
+    Raises `ImproperlyConfigured` where there is none, where both variables are set, and where the command fails.
+    """
+    command = text("POOLDECK_KEY_COMMAND")
+    if command and text("POOLDECK_KEYS"):
+        raise ImproperlyConfigured(f"POOLDECK_KEYS and {key_command.VARIABLE} are both set: unset one of them")
+    if command:
+        try:
+            return key_command.printed_keys(command)
+        except key_command.KeyCommandFailed as error:
+            raise ImproperlyConfigured(str(error)) from None
+    if found := [key.strip() for key in secret("POOLDECK_KEYS", "keys").split(",") if key.strip()]:
+        return found
+    raise ImproperlyConfigured(
+        f"POOLDECK_KEYS (or the file keys in {secrets_folder()}, or {key_command.VARIABLE}) is needed; script/up and "
+        "script/install make it"
+    )

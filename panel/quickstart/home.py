@@ -11,7 +11,7 @@ from typing import Any
 
 from cryptography.fernet import Fernet
 
-from core.lib import private_files
+from core.lib import env, private_files
 from panel.quickstart.ports import free_port, is_free, same_or_free_port
 
 
@@ -113,9 +113,9 @@ class Home:
         return port
 
     def make_keys(self) -> None:
-        """Create the panel's secret key and the key of its stored passwords, unless they exist."""
+        """Create the panel's secret key and the key of its stored passwords, unless they exist or a command has it."""
         for name, text in (("secret_key", secrets.token_urlsafe(48)), ("keys", Fernet.generate_key().decode())):
-            if not (self.path / name).exists():
+            if not (self.path / name).exists() and not (name == "keys" and env.text("POOLDECK_KEY_COMMAND")):
                 private_files.replace(self.path / name, text + "\n")
 
     def read_quickstart(self) -> dict[str, str]:

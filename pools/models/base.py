@@ -9,6 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.lib import crypto
+from core.lib.sealed_field import SealedField
 from pools.errors import Stale
 
 
@@ -48,7 +49,7 @@ class Server(VersionedModel):
     host = models.CharField(max_length=255)
     port = models.PositiveIntegerField()
     admin_user = models.CharField(max_length=63)
-    sealed_admin_password = models.TextField(default="", editable=False)
+    sealed_admin_password = SealedField(default="", editable=False)
 
     class Meta:
         abstract = True

@@ -5,6 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.accounts.models import OwnedByTeam
 from core.lib import crypto
+from core.lib.sealed_field import SealedField
 from pools.models.base import Server
 from pools.models.check_result import CheckResult
 from pools.models.findings import ListedDatabase, ListedRole
@@ -75,7 +76,7 @@ class RolePassword(models.Model):
 
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="role_passwords")
     role = models.CharField(max_length=63)
-    sealed_password = models.TextField(default="")
+    sealed_password = SealedField(default="")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "role"], name="one_password_per_role")]

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.accounts.models import OwnedByTeam
 from core.lib import crypto
+from core.lib.sealed_field import SealedField
 from pools.models.base import VersionedModel
 from pools.models.findings import FoundPooler
 
@@ -52,7 +53,7 @@ class Host(VersionedModel, OwnedByTeam):
         help_text=_("A host that the connection goes through (ProxyJump)"),
     )
     public_key = models.CharField(max_length=255, editable=False)
-    sealed_private_key = models.TextField(default="", editable=False)
+    sealed_private_key = SealedField(default="", editable=False)
     host_key = models.CharField(max_length=1000, default="", editable=False)
     offered_host_key = models.CharField(max_length=1000, default="", editable=False)
     state = models.CharField(max_length=12, choices=HostState.choices, default=HostState.UNKNOWN, editable=False)

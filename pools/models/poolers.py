@@ -16,6 +16,7 @@ from django.utils.translation import gettext_lazy as _
 
 from core.accounts.models import OwnedByTeam
 from core.lib import crypto, database_clock
+from core.lib.sealed_field import SealedField
 from pools.errors import IllegalTransition
 from pools.models.base import Server
 from pools.models.findings import Difference, ProcessRow, WaitingSetting
@@ -341,7 +342,7 @@ class PoolerFile(models.Model):
 
     pooler = models.ForeignKey(Pooler, on_delete=models.CASCADE, related_name="given_files")
     setting = models.CharField(max_length=63)
-    sealed_content = models.TextField(default="")
+    sealed_content = SealedField(default="")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     updated_at = models.DateTimeField(auto_now=True)
 

@@ -18,6 +18,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.lib import crypto
+from core.lib.sealed_field import SealedField
 from pools.errors import IllegalTransition
 from pools.models.findings import Step
 from pools.models.poolers import Pooler
@@ -254,8 +255,8 @@ class RevisionContent(models.Model):
     """The part of a revision that may be megabytes and never changes, apart from the row that each step rewrites."""
 
     revision = models.OneToOneField(Revision, primary_key=True, on_delete=models.CASCADE, related_name="content")
-    sealed_files = models.TextField(default="")
-    sealed_given = models.TextField(default="")  # the given files of the pooler at that time
+    sealed_files = SealedField(default="")
+    sealed_given = SealedField(default="")  # the given files of the pooler at that time
     packed_specs = models.BinaryField(default=b"")
 
     def __str__(self) -> str:

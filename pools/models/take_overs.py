@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.lib import crypto
+from core.lib.sealed_field import SealedField
 from pools.models.poolers import Pooler
 
 
@@ -68,7 +69,7 @@ class TakeOver(models.Model):
     config_file = models.CharField(max_length=500)
     names = models.JSONField(null=True)  # entries that become pools; None: all that can
     appended = models.TextField(default="")  # text added at the end of the main file
-    sealed_originals = models.TextField(default="")
+    sealed_originals = SealedField(default="")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True)
     let_go_at = models.DateTimeField(null=True)

@@ -143,10 +143,10 @@ def test_secrets_that_no_key_opens_are_named(settings: Any) -> None:
     assert checks.stored_secrets_open(None, databases=["default"]) == []
     settings.POOLDECK_KEYS = [Fernet.generate_key().decode()]
     (found,) = checks.stored_secrets_open(None, databases=["default"])
-    assert found.id == "pooldeck.W008"
+    assert found.id == "pooldeck.E004"
     assert found.msg == (
-        "none of the 1 keys decrypts 2 stored secrets: the password of cluster orders, "
-        "the password of role app of orders"
+        f"no key of POOLDECK_KEYS decrypts 2 stored secrets (cluster orders, role password app on {cluster.pk}); "
+        "missing is the key that encrypted them"
     )
     assert checks.stored_secrets_open(None) == []
 

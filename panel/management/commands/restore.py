@@ -10,7 +10,7 @@ from django.db import connections
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import heartbeats
-from core.installation import backup_contents, backups, copies, manifests, pausing, schema
+from core.installation import backup_contents, backups, copies, known_keys, manifests, pausing, schema
 from core.installation.backup_contents import BackupFailed, Contents
 from panel.quickstart.home import AlreadyRunning, Home
 
@@ -50,6 +50,8 @@ class Command(BaseCommand):
                     copies.continue_with_restored(settings.HOME)
                 else:
                     call_command("migrate", verbosity=0, interactive=False)
+                    if other_keys:
+                        known_keys.record()
                     pausing.pause(f"its metadata database was restored from {folder}")
         except AlreadyRunning as error:
             raise CommandError(f"nothing was restored: {error}") from error

@@ -11,9 +11,10 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from benchmarks.generators import heartbeats
-from core.installation import backup_contents, backups, copies, manifests, pausing, schema
+from core.installation import backup_contents, backups, copies, pausing, schema
 from core.installation.backup_contents import BackupFailed, Contents
 from core.installation.models import Installation
+from core.lib.crypto import fingerprint
 from panel.management.commands import restore
 from panel.quickstart.home import Home
 
@@ -127,7 +128,7 @@ def test_a_changed_copy_other_keys_and_a_newer_schema_are_refused(current, tmp_p
     session.execute("UPDATE kept SET word = 'after'")
     own, settings.POOLDECK_KEYS = settings.POOLDECK_KEYS, ["another"]
     told = refused(backup)
-    assert manifests.fingerprint(own[0]) in told
+    assert fingerprint(own[0]) in told
     assert "append them to POOLDECK_KEYS" in told
     assert own[0] not in told
     settings.POOLDECK_KEYS = ["another", *own]
@@ -237,5 +238,5 @@ def test_the_manifest_says_what_was_backed_up(current, tmp_path: Path, settings)
     told = json.loads((tmp_path / "backup" / "manifest.json").read_text())
     assert told["rows"] == {"kept": 1, "django_migrations": 1}
     assert told["migrations"] == ["pools.0001_initial"]
-    assert told["keys"] == [manifests.fingerprint(key) for key in settings.POOLDECK_KEYS]
+    assert told["keys"] == [fingerprint(key) for key in settings.POOLDECK_KEYS]
     assert told["sha256"] == backup_contents.sha256(tmp_path / "backup" / "metadata.sqlite3")
