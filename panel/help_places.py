@@ -3,13 +3,14 @@
 START = "index.md"
 PLACES = {
     # a URL name, or the beginning of several with a hyphen at its end; the longest that fits counts
-    "account": "how-to/sign-on.md",
+    "account_login": "reference/demo.md",
     "account-": "how-to/sign-on.md",
     "mfa_activate_totp": "how-to/sign-on.md#a-second-factor",
     "mfa_add_webauthn": "how-to/sign-on.md#a-second-factor",
     "mfa_authenticate": "how-to/sign-on.md#a-second-factor",
     "mfa_deactivate_totp": "how-to/sign-on.md#a-second-factor",
     "mfa_edit_webauthn": "how-to/sign-on.md#a-second-factor",
+    "mfa_index": "how-to/sign-on.md",
     "mfa_generate_recovery_codes": "how-to/sign-on.md#a-second-factor",
     "mfa_login_webauthn": "how-to/sign-on.md#a-second-factor",
     "mfa_remove_webauthn": "how-to/sign-on.md#a-second-factor",

@@ -48,7 +48,7 @@ def password_change(request: HttpRequest) -> HttpResponse:
     update_session_auth_hash(request, user)
     confirmation.note(request)
     messages.success(request, _("Your password is changed. Every other browser that you were signed in with is out."))
-    return redirect("account")
+    return redirect("account-page")
 
 
 @require_POST
@@ -60,7 +60,7 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
         return redirect("login")
     BrowserSession.objects.filter(pk=session.pk).end()
     messages.success(request, _("The session of %(browser)s has ended.") % {"browser": session.browser_name})
-    return redirect("account")
+    return redirect("account-page")
 
 
 @require_POST
@@ -69,4 +69,4 @@ def sessions_end_others(request: HttpRequest) -> HttpResponse:
     ended = browser_sessions.end_others(request, person(request.user))
     told = ngettext("%(count)d other session has ended.", "%(count)d other sessions have ended.", ended)
     messages.success(request, told % {"count": ended})
-    return redirect("account")
+    return redirect("account-page")

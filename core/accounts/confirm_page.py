@@ -74,4 +74,4 @@ def _error_of(request: HttpRequest, user: User) -> str:
 
 def _safe(request: HttpRequest, address: str) -> str:
     is_own = url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure())
-    return address if is_own else reverse("account")
+    return address if is_own else reverse("account-page")

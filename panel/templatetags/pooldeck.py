@@ -52,7 +52,7 @@ STAFF_ONLY = frozenset({"host-list"})
 RECORD = ""  # the label of a page that has the name of its record
 ABOVE: dict[str, tuple[str, Promise | str]] = {
     # URL name: that of the page above it, and its label in breadcrumbs; the sidebar's pages have none above them
-    "account": ("", gettext_lazy("Your account")),
+    "account-page": ("", gettext_lazy("Your account")),
     "cluster-detail": ("cluster-list", RECORD),
     "cluster-databases": ("cluster-detail", gettext_lazy("Databases")),
     "cluster-nodes": ("cluster-detail", gettext_lazy("Nodes")),

@@ -31,7 +31,8 @@
 
   const reasonOf = (error) => {
     if (error.name === "InvalidStateError") return gettext("This device is among your passkeys already.");
-    if (error.name === "SecurityError") return gettext("Passkeys need the panel’s host name in the address, and https.");
+    if (error.name === "SecurityError")
+      return gettext("Passkeys need the panel’s host name in the address, and https.");
     if (error.name === "NotAllowedError") return gettext("No passkey was used: it took too long, or was refused.");
     return gettext("This browser can’t use passkeys here.");
   };

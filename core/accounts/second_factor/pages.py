@@ -56,7 +56,7 @@ class PasskeyLogin(LoginWebAuthnView):  # type: ignore[misc]
         return answer
 
 
-TO_ACCOUNT = reverse_lazy("account")
+TO_ACCOUNT = reverse_lazy("account-page")
 activate_totp = ActivateTOTPView.as_view(template_name="accounts/totp_activate.html")
 deactivate_totp = DeactivateTOTPView.as_view(template_name="accounts/totp_deactivate.html")
 view_codes = ViewRecoveryCodesView.as_view(template_name="accounts/recovery_codes.html")

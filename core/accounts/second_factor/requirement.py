@@ -22,7 +22,7 @@ FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 API = ("/api/", "/v2/")
 # what leads to a second factor, and out
 OPEN = {
-    "account",
+    "account-page",
     "account-confirm",
     "account-password",
     "help",
@@ -86,4 +86,4 @@ def _refusal(request: HttpRequest) -> HttpResponse:
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return HttpResponseClientRedirect("/account/")
     messages.warning(request, told)
-    return redirect("account")
+    return redirect("account-page")
