@@ -72,6 +72,11 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
         """Open a sealed secret; raises `SealBroken` where no key of the panel does."""
         return crypto.unseal(encrypted_text, OWNER)
 
+    def generate_authenticator_name(self, user: User, type: Authenticator.Type) -> str:
+        """Name a new passkey by its number."""
+        count = Authenticator.objects.filter(user=user, type=type).count()
+        return _("Passkey %(number)d") % {"number": count + 1}
+
     def can_delete_authenticator(self, authenticator: Authenticator) -> bool:
         """Refuse to remove the last factor where the panel requires one."""
         return not requirement.applies_to(authenticator.user) or requirement.factors(authenticator.user).count() > 1
