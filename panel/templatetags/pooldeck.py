@@ -7,6 +7,7 @@ from typing import Literal, TypeGuard
 from django import template
 from django.db.models import Model
 from django.forms import BoundField, CheckboxInput, RadioSelect, Select
+from django.http import HttpRequest
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 from django.urls import reverse
@@ -17,6 +18,7 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import user_holds
 from core.lib import figures, private_text
@@ -48,7 +50,7 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("API docs"), "api-docs", "code", "api-docs"),
 ]
 
-STAFF_ONLY = frozenset({"host-list"})
+HOSTS = "host-list"  # shown to those who may see hosts
 RECORD = ""  # the label of a page that has the name of its record
 ABOVE: dict[str, tuple[str, Promise | str]] = {
     # URL name: that of the page above it, and its label in breadcrumbs; the sidebar's pages have none above them
@@ -91,11 +93,12 @@ def navigation(context: dict[str, object]) -> dict[str, object]:
     """List the links of the sidebar; `active` marks the section of this page."""
     match = getattr(context.get("request"), "resolver_match", None)
     here = (match.url_name or "") if match else ""
-    is_staff = getattr(context.get("user"), "is_staff", False)
+    request = context.get("request")
+    sees_hosts = isinstance(request, HttpRequest) and hasattr(request, "user") and Access.of(request).may("host.view")
     items = [
         {"label": label, "url": reverse(name), "icon": drawing, "active": here.startswith(prefix)}
         for label, name, drawing, prefix in NAVIGATION
-        if is_staff or name not in STAFF_ONLY
+        if sees_hosts or name != HOSTS
     ]
     return {"items": items}
 

@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
-from core.accounts.access import Access, find, needs
+from core.accounts.access import Access, allow, find, needs
 from pools.advice import client_advice, client_limits, mode_linter, modes
 from pools.advice.client_advice import Situation
 from pools.connection_strings import box
@@ -132,7 +132,9 @@ def entry_live(request: HttpRequest, pk: UUID) -> HttpResponse:
 @needs("entry.reveal")
 def entry_connection(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the connection box; with `as`, return one text."""
-    return connection_answer(request, _get(request, pk), box.of_entry, _detail)
+    entry = _get(request, pk)
+    allow(request, entry.cluster, to="cluster.reveal")  # the box has the login of the cluster behind it
+    return connection_answer(request, entry, box.of_entry, _detail)
 
 
 @require_safe

@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from core.accounts.access import find, needs
+from core.accounts.access import Access, find, needs
 from pools.config_files import deliveries
 from pools.deployment import offers
 from pools.forms.fetches import FilesTokenForm
@@ -59,9 +59,9 @@ def card_of(
 
 
 def _progress(request: HttpRequest, pooler: Pooler) -> dict[str, object]:
-    """Return the revision to have, and to staff, who alone may see tokens, those that fetch."""
+    """Return the revision to have, and those that fetch to whom may see tokens."""
     revision = Revision.objects.wanted_on(pooler)
-    if not request.user.is_staff:
+    if not Access.of(request).may("pooler.fetches", pooler):
         return {"wanted": revision}
     rows = [{"fetcher": one, "badge": BADGES.get(one.state, one.state)} for one in fetches.of(pooler)]
     return {"fetchers": rows, "wanted": revision}

@@ -29,6 +29,7 @@ from pools.inventory import hosts
 from pools.models import FoundPooler, Host, HostState, Pooler, PoolerKind
 from pools.poolers import KINDS
 from pools.views.form_submit import attempt
+from pools.views.offered import offer
 
 PAGE_SIZE = 50
 ANY_ADDRESS = {"0.0.0.0", "::"}  # noqa: S104 (what a pooler listens on, not the panel)
@@ -67,7 +68,7 @@ def host_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 @needs("host.create")
 def host_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new host."""
-    form = HostForm(request.POST or None)
+    form = offer(request, HostForm(request.POST or None), jump="host.use")
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(hosts.register, form.values(), person(request.user)))
         if tried.saved:
@@ -82,6 +83,7 @@ def host_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing host; a stale edit answers 409 with both values."""
     host = _get(request, pk)
     form = HostForm(request.POST or None, instance=_get(request, pk))  # it writes into its instance
+    offer(request, form, jump="host.use")
     context: dict[str, object] = {"form": form, "host": host}
     status = 200
     if request.method == "POST" and form.is_valid():

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from core.accounts.access import find, needs
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
 from pools.forms.settings import FilesForm, ProgramSettingsForm, UserSettingsForm, ValuesForm
 from pools.inventory import given_files, pooler_settings_validation
@@ -27,13 +27,17 @@ from pools.views.managed import managed_only
 SAVED = gettext_lazy("Saved; a worker applies the change and reads it back.")
 
 
+def _may_change(request: HttpRequest, pooler: Pooler) -> bool:
+    return Access.of(request).may("pooler.change", pooler)
+
+
 @never_cache
 @needs("pooler.view", post="pooler.change")
 @managed_only
 def pooler_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the settings of the program, beside their live values; a stale edit answers 409."""
     pooler = find(request, Pooler.objects.all(), pk=pk)
-    form = ProgramSettingsForm(request.POST or None, pooler=pooler, may_change=request.user.is_staff)
+    form = ProgramSettingsForm(request.POST or None, pooler=pooler, may_change=_may_change(request, pooler))
     context: dict[str, object] = {"form": form}
     status = 200
     if request.method == "POST" and form.is_valid():

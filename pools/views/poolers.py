@@ -34,6 +34,7 @@ from pools.views.form_submit import attempt
 from pools.views.live import console_rows
 from pools.views.managed import managed_only
 from pools.views.monitoring import live_part
+from pools.views.offered import offer
 
 PAGE_SIZE = 50
 REVISIONS_SHOWN = 10
@@ -129,7 +130,7 @@ def _detail(
 def pooler_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new pooler; an unreachable one is saved too, with the reason."""
     filled = {name: request.GET[name] for name in PREFILLED if request.GET.get(name)}
-    form = PoolerForm(request.POST or None, initial=filled)
+    form = offer(request, PoolerForm(request.POST or None, initial=filled), ssh_host="host.use")
     context: dict[str, object] = {"form": form}
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(poolers.register, form.values(), person(request.user)))
@@ -154,7 +155,7 @@ def pooler_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing pooler; a stale edit answers 409 with both values."""
     pooler = find(request, Pooler.objects.all(), pk=pk)
     copied = find(request, Pooler.objects.all(), pk=pk)  # a form writes into its instance
-    form = PoolerForm(request.POST or None, instance=copied)
+    form = offer(request, PoolerForm(request.POST or None, instance=copied), ssh_host="host.use")
     context: dict[str, object] = {"form": form, "pooler": pooler}
     status = 200
     if request.method == "POST" and form.is_valid():

@@ -19,6 +19,7 @@ from pools.inventory import create_file, creations, shelf
 from pools.models import Cluster, ClusterCreation, ShelfEntry
 from pools.provisioning import shelf_return as returning
 from pools.views.form_submit import attempt
+from pools.views.offered import offer
 
 PAGE_SIZE = 50
 
@@ -45,7 +46,7 @@ def shelf_list(request: HttpRequest) -> HttpResponse:
 @needs("shelf.change")
 def shelf_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form that puts a cluster on the shelf."""
-    form = ShelfEntryForm(request.POST or None)
+    form = offer(request, ShelfEntryForm(request.POST or None), cluster="shelf.change", pooler="pool.create")
     status = 200
     if request.method == "POST" and form.is_valid():
         tried = attempt(form, partial(shelf.put, form.cleaned_data["cluster"], form.values(), person(request.user)))
@@ -63,6 +64,7 @@ def shelf_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an entry."""
     entry = _get(request, pk)
     form = ShelfEntryForm(request.POST or None, entry=_get(request, pk))
+    offer(request, form, pooler="pool.create")
     context: dict[str, object] = {"form": form, "entry": entry}
     if request.method == "POST" and form.is_valid() and attempt(form, partial(_change, entry, form, request)).saved:
         messages.success(request, _("The entry of cluster %(cluster)s was saved.") % {"cluster": entry.cluster})
