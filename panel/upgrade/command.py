@@ -74,7 +74,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
 
 def _count(word: str) -> int:
     if not word.isdigit() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"{word!r} is no number from 1: the release that is replaced stays")
+        raise argparse.ArgumentTypeError(f"{word!r} must be a number from 1: the release that is replaced stays")
     return int(word)
 
 
