@@ -8,6 +8,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from rest_framework.test import APIClient
 
+from core.accounts.access import Access
 from core.accounts.models import ApiToken
 
 EVERY_SCOPE = ("read", "run", "apply", "admin")
@@ -24,6 +25,11 @@ def bearer(*scopes: str, user: User | None = None) -> APIClient:
     client = APIClient()
     client.credentials(HTTP_AUTHORIZATION=f"Bearer {token}")
     return client
+
+
+def of_an_admin() -> Access:
+    """What an administrator of the installation may see and do, which is everything."""
+    return Access(User(is_staff=True))
 
 
 def anonymous() -> APIClient:

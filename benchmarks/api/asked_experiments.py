@@ -12,6 +12,7 @@ from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, MOST_SECOND
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import entries
 from core.lib.known_fields import KnownFields
+from core.rest.visible import VisibleField
 from pools.models import Cluster, Entry, Pool, Pooler
 
 
@@ -37,8 +38,8 @@ class AskedExperimentSerializer(KnownFields):
     """The experiment to start; `minutes` or `seconds` ask for the sequential mode, `options` replace the playbook's."""
 
     playbook = serializers.CharField(max_length=40)
-    cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all())
-    pooler: Any = serializers.PrimaryKeyRelatedField(queryset=Pooler.objects.all(), required=False, allow_null=True)
+    cluster: Any = VisibleField(queryset=Cluster.objects.all())
+    pooler: Any = VisibleField(queryset=Pooler.objects.all(), required=False, allow_null=True)
     generators = serializers.ListField(child=serializers.CharField(max_length=63), default=list)
     quick = serializers.BooleanField(default=True)
     repeats = serializers.IntegerField(required=False, allow_null=True, min_value=1, max_value=MOST_REPEATS)
@@ -91,15 +92,15 @@ class CheckedAdvice(_AdviceBody):
 class AskedAdviceSerializer(KnownFields):
     """A pool, an entry that is not managed here, or a cluster to make a pool for, and the load to judge by."""
 
-    entry: Any = serializers.PrimaryKeyRelatedField(
+    entry: Any = VisibleField(
         queryset=Entry.objects.unmanaged().select_related("pooler", "cluster"),
         required=False,
         allow_null=True,
         help_text="Measured through it, by the login that was given at its `endpoint/`; `user` chooses one of several",
     )
-    pool: Any = serializers.PrimaryKeyRelatedField(queryset=Pool.objects.wanted(), required=False, allow_null=True)
-    cluster: Any = serializers.PrimaryKeyRelatedField(queryset=Cluster.objects.all(), required=False, allow_null=True)
-    pooler: Any = serializers.PrimaryKeyRelatedField(
+    pool: Any = VisibleField(queryset=Pool.objects.wanted(), required=False, allow_null=True)
+    cluster: Any = VisibleField(queryset=Cluster.objects.all(), required=False, allow_null=True)
+    pooler: Any = VisibleField(
         queryset=Pooler.objects.all(),
         required=False,
         allow_null=True,

@@ -1,6 +1,6 @@
 """The REST API of ceilings."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -66,5 +66,9 @@ class CeilingViewSet(ModelViewSet[Ceiling]):
     serializer_class = CeilingSerializer
     lookup_value_converter = "int"
     permission_classes = [HasScope, SuperuserSets]
+    operations: ClassVar = {
+        **dict.fromkeys(("list", "retrieve"), "ceiling.view"),
+        **dict.fromkeys(("create", "update", "partial_update", "destroy"), "ceiling.change"),
+    }
     filterset_fields = ["cluster", "holder"]
     ordering_fields = ["id", *LIMITS]

@@ -21,6 +21,7 @@ from benchmarks.models import Run, metrics
 from benchmarks.results import comparisons as run_comparisons
 from benchmarks.results.export import comparison_tables
 from benchmarks.results.export.comparison_tables import ArmRow, ComparedRun
+from core.accounts.access import Access
 
 KINDS = ("json", "csv", "html")
 OUTCOMES, VERDICTS = [one.value for one in Outcome], [one.value for one in Verdict]
@@ -135,12 +136,16 @@ def comparisons(request: Request) -> HttpResponse | Response:
     query = request.query_params
     kind = _one_of(query.get("as", "json"), KINDS, "as")
     metric = _one_of(query.get("metric", "tps"), metrics.JUDGED, "metric")
+    runs = _runs(query, Access.of(request))
     try:
-        found = run_comparisons.compare(_runs(query), baseline=query.get("baseline", ""), metric=metric)
+        found = run_comparisons.compare(runs, baseline=query.get("baseline", ""), metric=metric)
     except KeyError as error:
         text = gettext("%(key)r is not an arm of these runs: send a key of arms") % {"key": error.args[0]}
         raise ValidationError({"baseline": [text]}) from None
     return _answer(found, kind)
+
+
+comparisons.cls.operations = {"get": "run.view"}  # type: ignore[attr-defined]  # as views of a class declare it
 
 
 def _answer(found: Comparison, kind: str) -> HttpResponse | Response:
@@ -152,7 +157,7 @@ def _answer(found: Comparison, kind: str) -> HttpResponse | Response:
     return response
 
 
-def _runs(asked: QueryDict) -> list[Run]:
+def _runs(asked: QueryDict, access: Access) -> list[Run]:
     ids, group = [text for text in asked.get("runs", "").split(",") if text], asked.get("group", "")
     if bool(ids) == bool(group):
         raise ValidationError({"runs": [gettext("name either the ids of runs, separated by commas, or their group")]})
@@ -160,7 +165,7 @@ def _runs(asked: QueryDict) -> list[Run]:
         text = gettext("%(count)s runs are too many: name at most %(most)s")
         raise ValidationError({"runs": [text % {"count": len(ids), "most": run_comparisons.AT_MOST}]})
     keys = [_key(text, "runs") for text in ids]
-    runs = run_comparisons.chosen(keys) if keys else run_comparisons.of_group(_key(group, "group"))
+    runs = run_comparisons.chosen(keys, access) if keys else run_comparisons.of_group(_key(group, "group"), access)
     missing = set(keys) - {run.pk for run in runs}
     if missing:
         raise NotFound(gettext("no run %(ids)s") % {"ids": ", ".join(map(str, missing))})

@@ -1,6 +1,6 @@
 """The REST API of engines: the load programs, the generators that have them, and why one is unavailable."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema
@@ -30,6 +30,7 @@ class EngineViewSet(GenericViewSet[Generator]):
 
     serializer_class = EngineSerializer
     filter_backends = []
+    operations: ClassVar = {"list": "engine.view"}
     queryset = Generator.objects.none()
 
     @extend_schema(responses=EngineSerializer(many=True))

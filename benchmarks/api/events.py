@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from typing import ClassVar
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_not_required
@@ -19,6 +20,7 @@ from benchmarks.models import Run
 from benchmarks.runs.live import events as live_events
 from benchmarks.runs.live import follower
 from core.accounts import event_streams
+from core.accounts.access import Access
 
 HEARTBEAT_S = 15.0
 
@@ -26,10 +28,12 @@ HEARTBEAT_S = 15.0
 class StreamAuthorization(APIView):
     """Decides who may follow a run's events, by the same rules as the rest of the API."""
 
+    operations: ClassVar = {"get": "run.view"}
+
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
         """Return 200 if the caller may; else 401, 403 or 404 with the reason."""
-        get_object_or_404(Run.objects.only("pk"), pk=pk)
+        get_object_or_404(Access.of(request).visible(Run.objects.only("pk")), pk=pk)
         return Response()
 
     def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
@@ -50,6 +54,9 @@ async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     if live_events.position(after)[1] == live_events.END_SEQ:
         return HttpResponse(status=204)  # the client has the last event: 204 tells an EventSource not to reconnect
     return event_streams.serve(answer, _stream(request, pk, after), instead="samples/")
+
+
+run_events.operations = {"get": "run.view"}  # type: ignore[attr-defined]  # for `core.accounts.routes`
 
 
 async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:

@@ -1,5 +1,7 @@
 """The REST API of experiments: start a playbook, watch its arms fill in, take the report away."""
 
+from typing import ClassVar
+
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -28,6 +30,7 @@ from benchmarks.experiments.report import files
 from benchmarks.experiments.start import ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
 from benchmarks.models.experiments import ENDED
+from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds, person
 from core.lib.wait_param import WAIT
@@ -37,16 +40,19 @@ from core.rest.waits import Waits
 class PoolSizeView(APIView):
     """Advice on a pool."""
 
-    write_scope = "apply"
+    write_scope = "apply"  # of methods that there are not
+    operations: ClassVar = {"post": "experiment.start"}
 
     @extend_schema(request=AskedAdviceSerializer, responses={201: ExperimentSerializer})
     def post(self, request: Request) -> Response:
         """Ask for a pool's size, its mode, or whether to pool: a sweep that is carried out as an experiment."""
-        serializer = AskedAdviceSerializer(data=request.data)
+        serializer = AskedAdviceSerializer(data=request.data, context={"request": request})
         serializer.is_valid(raise_exception=True)
+        body: CheckedAdvice = serializer.validated_data
+        access = Access.of(request)
+        access.require("experiment.start", body.get("pool") or body.get("entry") or body["cluster"])
         try:
-            body: CheckedAdvice = serializer.validated_data
-            experiment = sweep.ask(AdviceRequest(**body, author=person(request.user)))
+            experiment = sweep.ask(AdviceRequest(**body, author=person(request.user), access=access))
         except (InvalidExperiment, InvalidOptions, InvalidTarget) as error:
             raise serializers.ValidationError(error.errors) from error
         return Response(ExperimentSerializer(experiment).data, status=status.HTTP_201_CREATED)
@@ -58,7 +64,11 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[
     queryset = Experiment.objects.select_related("cluster", "pooler")
     serializer_class = ExperimentSerializer
     lookup_value_converter = "uuid"
-    write_scope = "apply"
+    write_scope = "apply"  # of methods that there are not
+    operations: ClassVar = {
+        **dict.fromkeys(("list", "retrieve", "report"), "experiment.view"),
+        **dict.fromkeys(("create", "cancel", "measure_more"), "experiment.start"),
+    }
     filterset_fields = ["state", "playbook", "cluster", "quick"]
     search_fields = ["playbook", "cluster_name"]
     ordering_fields = ["number", "state", "created_at", "finished_at"]
@@ -91,11 +101,14 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[
     @extend_schema(request=AskedExperimentSerializer, parameters=[WAIT], responses={201: ExperimentSerializer})
     def create(self, request: Request) -> Response:
         """Start a playbook on a cluster; what its arms need is made before and removed after."""
-        serializer = AskedExperimentSerializer(data=request.data)
+        serializer = AskedExperimentSerializer(data=request.data, context=self.get_serializer_context())
         serializer.is_valid(raise_exception=True)
         is_admin = holds(request.user, request.auth, Scope.ADMIN)
         body: AskedExperiment = serializer.validated_data
-        experiment_request = ExperimentRequest(**body, author=person(request.user), is_admin=is_admin)
+        access = Access.of(request)
+        for record in filter(None, (body["cluster"], body.get("pooler"))):
+            access.require("experiment.start", record)
+        experiment_request = ExperimentRequest(**body, author=person(request.user), access=access, is_admin=is_admin)
         with self.may_wait():
             try:
                 experiment = starting.start(experiment_request)

@@ -1,6 +1,6 @@
 """The REST API of external endpoints."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
@@ -14,7 +14,10 @@ from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
 from benchmarks.targets.external import EndpointValues
+from core.accounts.access import Access
+from core.accounts.models import FIRST_TEAM
 from core.lib.known_fields import KnownFields
+from core.rest.visible import VisibleField
 from pools.api.example_values import CLUSTER
 from pools.models import Cluster
 
@@ -37,7 +40,7 @@ class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[Extern
     sslrootcert = serializers.CharField(
         default="", allow_blank=True, help_text=_("PEM text, for verify-ca, verify-full")
     )
-    cluster: Any = serializers.PrimaryKeyRelatedField(
+    cluster: Any = VisibleField(
         queryset=Cluster.objects.all(),
         default=None,
         allow_null=True,
@@ -88,13 +91,16 @@ class ExternalEndpointViewSet(ModelViewSet[ExternalEndpoint]):
     queryset = ExternalEndpoint.objects.select_related("cluster")
     serializer_class = ExternalEndpointSerializer
     lookup_value_converter = "uuid"
-    write_scope = "admin"
+    operations: ClassVar = {
+        **dict.fromkeys(("list", "retrieve"), "external.view"),
+        **dict.fromkeys(("create", "update", "partial_update", "destroy"), "external.change"),
+    }
     search_fields = ["name", "pooled_by", "host", "database"]
     ordering_fields = ["name", "created_at"]
 
     def perform_create(self, serializer: BaseSerializer[ExternalEndpoint]) -> None:
         """Create an endpoint after a successful login."""
-        serializer.instance = _saved(ExternalEndpoint(), serializer.validated_data)
+        serializer.instance = _saved(_new(Access.of(self.request)), serializer.validated_data)
 
     def perform_update(self, serializer: BaseSerializer[ExternalEndpoint]) -> None:
         """Change an endpoint; a URI without a password keeps that of the same login."""
@@ -104,6 +110,11 @@ class ExternalEndpointViewSet(ModelViewSet[ExternalEndpoint]):
 
 
 KEPT = ("name", "pooled_by", "sslrootcert", "cluster", "cluster_database", "console_user")
+
+
+def _new(access: Access) -> ExternalEndpoint:
+    team = access.teams("external.change").first()
+    return ExternalEndpoint(team_id=team.pk if team else FIRST_TEAM)
 
 
 def _saved(endpoint: ExternalEndpoint, values: EndpointValues) -> ExternalEndpoint:

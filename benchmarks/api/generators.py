@@ -1,6 +1,6 @@
 """The REST API of generators: the known workers, their engines, and the runs that they execute."""
 
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.http import Http404
@@ -16,6 +16,7 @@ from benchmarks.generators import registry
 from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Generator
 from benchmarks.models.generators import RoundTrip
+from core.accounts.access import Access
 from core.lib.known_fields import KnownFields
 from pools.api.example_values import CLUSTER
 from pools.models import Host
@@ -113,12 +114,15 @@ class GeneratorViewSet(GenericViewSet[Generator]):
     filter_backends = []
     queryset = Generator.objects.none()
     lookup_value_converter = "str"
-    write_scope = "admin"
+    operations: ClassVar = {
+        **dict.fromkeys(("list", "retrieve"), "generator.view"),
+        **dict.fromkeys(("create", "destroy"), "generator.change"),
+    }
 
     @extend_schema(responses=GeneratorSerializer(many=True))
     def list(self, request: Request) -> Response:
         """List generators with heartbeat, host, cores, engines, round trips to clusters, and current runs."""
-        page = self.paginate_queryset(registry.known())
+        page = self.paginate_queryset(registry.as_seen_by(Access.of(request), registry.known()))
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     @extend_schema(request=HostGeneratorSerializer, responses={201: GeneratorSerializer})
@@ -133,10 +137,10 @@ class GeneratorViewSet(GenericViewSet[Generator]):
     @extend_schema(parameters=[NAME])
     def retrieve(self, request: Request, pk: str) -> Response:
         """Return one generator by its name."""
-        found = next((one for one in registry.known() if one.name == pk), None)
-        if found is None:
+        found = [one for one in registry.known() if one.name == pk]
+        if not found:
             raise Http404
-        return Response(self.get_serializer(found).data)
+        return Response(self.get_serializer(registry.as_seen_by(Access.of(request), found)[0]).data)
 
     @extend_schema(parameters=[NAME], responses={204: None})
     def destroy(self, request: Request, pk: str) -> Response:

@@ -1,6 +1,6 @@
 """The REST API of playbooks: those that come with the panel, and those that users add as TOML."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -11,6 +11,7 @@ from rest_framework.viewsets import ViewSet
 from benchmarks.api.example_values import OPTIONS, PLAYBOOK_TEXT
 from benchmarks.experiments import library
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
+from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds, person
 from core.lib.known_fields import KnownFields
@@ -132,7 +133,11 @@ class PlaybookViewSet(ViewSet):
     lookup_field = "name"
     lookup_value_regex = "[a-z0-9][a-z0-9-]{0,39}"
     lookup_value_converter = "slug"
-    write_scope = "run"
+    write_scope = "run"  # of methods that there are not
+    operations: ClassVar = {
+        **dict.fromkeys(("list", "retrieve"), "playbook.view"),
+        **dict.fromkeys(("create", "destroy"), "playbook.change"),
+    }
     serializer_class = PlaybookSerializer
     pagination_class = Pages  # The API's description needs it; `list` pages by itself.
 
@@ -140,13 +145,13 @@ class PlaybookViewSet(ViewSet):
     def list(self, request: Request) -> Response:
         """All playbooks, the built-in ones first."""
         pages = Pages()
-        rows = pages.paginate_queryset([shown(one) for one in library.listed()], request)
+        rows = pages.paginate_queryset([shown(one) for one in library.listed(Access.of(request))], request)
         return pages.get_paginated_response(rows or [])
 
     @extend_schema(responses=PlaybookSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
         """Return one playbook with its arms."""
-        return Response(shown(library.find(name)))
+        return Response(shown(library.find(name, Access.of(request))))
 
     @extend_schema(request=AskedPlaybookSerializer, responses={201: PlaybookSerializer})
     def create(self, request: Request) -> Response:
@@ -155,7 +160,8 @@ class PlaybookViewSet(ViewSet):
         serializer.is_valid(raise_exception=True)
         try:
             is_admin = holds(request.user, request.auth, Scope.ADMIN)
-            spec = library.add(serializer.validated_data["toml"], person(request.user), is_admin=is_admin)
+            team = Access.of(request).teams("playbook.change").first()
+            spec = library.add(serializer.validated_data["toml"], person(request.user), is_admin=is_admin, team=team)
         except InvalidPlaybook as error:
             raise serializers.ValidationError(error.errors) from error
         return Response(shown(spec), status=status.HTTP_201_CREATED)
@@ -163,5 +169,5 @@ class PlaybookViewSet(ViewSet):
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, name: str) -> Response:
         """Forget a user's playbook; the experiments that were made with it stay."""
-        library.remove(name)
+        library.remove(name, Access.of(request))
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -1,6 +1,6 @@
 """The REST API of settings profiles."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
@@ -16,6 +16,7 @@ from rest_framework.viewsets import ModelViewSet
 from benchmarks.api.example_values import PROFILE
 from benchmarks.library.settings_profiles import restart, store, validation
 from benchmarks.models import SettingsProfile
+from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds, person
 from core.lib.known_fields import KnownFields
@@ -85,14 +86,19 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
     queryset = SettingsProfile.objects.all()
     serializer_class = ProfileSerializer
     lookup_value_converter = "uuid"
-    write_scope = "run"
+    write_scope = "run"  # of methods that there are not
+    operations: ClassVar = {
+        **dict.fromkeys(("list", "retrieve", "check"), "profile.view"),
+        **dict.fromkeys(("create", "update", "partial_update", "destroy"), "profile.change"),
+    }
     search_fields = ["name", "description"]
     ordering_fields = ["name", "created_at"]
 
     def perform_create(self, serializer: BaseSerializer[SettingsProfile]) -> None:
         """Create a profile; invalid settings are refused by name, settings beyond tuning need the scope `admin`."""
+        author, team = person(self.request.user), Access.of(self.request).teams("profile.change").first()
         serializer.instance = store.create(
-            **serializer.validated_data, author=person(self.request.user), is_admin=self._is_admin()
+            **serializer.validated_data, author=author, is_admin=self._is_admin(), team=team
         )
 
     def perform_update(self, serializer: BaseSerializer[SettingsProfile]) -> None:
@@ -117,7 +123,7 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
     def check(self, request: Request, pk: str) -> Response:
         """Check each setting against a cluster's server now."""
         cluster_id = serializers.UUIDField().run_validation(request.query_params.get("cluster"))
-        cluster = get_object_or_404(Cluster, pk=cluster_id)
+        cluster = get_object_or_404(Access.of(request).visible(Cluster.objects.all()), pk=cluster_id)
         verdict = validation.check(cluster, self.get_object().values, is_admin=self._is_admin())
         may_restart = restart.command_for(cluster) is not None
         found = {name: getattr(verdict, name) for name in ("refusal", "findings", "warnings", "to_restart")}

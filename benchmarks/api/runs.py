@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -34,6 +34,7 @@ from benchmarks.runs.submission import idempotency
 from benchmarks.runs.submission import queue_status as queue
 from benchmarks.runs.submission import submit as submission
 from benchmarks.runs.submission.submit import Placement, RunRequest
+from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds, person
 from core.lib.wait_param import WAIT
@@ -72,7 +73,7 @@ def field_errors() -> Iterator[None]:
         raise ValidationError({"text": [str(error)]}) from error
 
 
-def submit(asked: AskedRun, author: User, is_admin: bool, run_id: UUID | None = None) -> Run:
+def submit(asked: AskedRun, author: User, is_admin: bool, access: Access, run_id: UUID | None = None) -> Run:
     """Queue the requested runs; return the first, which gets `run_id` if one is given."""
     request = RunRequest(
         target=asked["target"],
@@ -86,6 +87,7 @@ def submit(asked: AskedRun, author: User, is_admin: bool, run_id: UUID | None = 
         repeat=asked["repeat"],
         pair=asked["pair"],
         author=author,
+        access=access,
         is_admin=is_admin,
         run_id=run_id,
         place=Placement(asked["generators"], asked["alongside"]),
@@ -109,7 +111,16 @@ class RunViewSet(
     )
     serializer_class = RunSerializer
     lookup_value_converter = "uuid"
-    write_scope = "run"
+    write_scope = "run"  # of methods that there are not
+    operations: ClassVar = {
+        **dict.fromkeys(("list", "retrieve", "waiting", "samples", "log", "latencies", "looks"), "run.view"),
+        **dict.fromkeys(("observations", "evidence", "export"), "run.view"),
+        "create": "run.start",
+        "cancel": "run.cancel",
+        "partial_update": "run.annotate",
+        "baseline": "run.annotate",
+        "import_": "run.import",
+    }
     filterset_class = RunFilter
     search_fields = ["name", "target_label", "database"]
     private_search_fields = ["error"]
@@ -135,7 +146,7 @@ class RunViewSet(
         serializer.is_valid(raise_exception=True)
         body: AskedRun = serializer.validated_data
         author, key = person(request.user), request.headers.get(idempotency.HEADER)
-        begin = partial(submit, body, author, holds(author, request.auth, Scope.ADMIN))
+        begin = partial(submit, body, author, holds(author, request.auth, Scope.ADMIN), Access.of(request))
         with self.may_wait():
             with field_errors():
                 run, replayed = idempotency.start(key, author, body, begin)
@@ -152,9 +163,10 @@ class RunViewSet(
         serializer = ImportSerializer(data=request.data)
         serializer.is_valid(raise_exception=True)
         values, author = serializer.validated_data, person(request.user)
+        team = Access.of(request).teams("run.import").first()
         make = import_output.import_file if "file" in values else import_output.import_output
         with field_errors():
-            return self._created(make(**values, author=author))
+            return self._created(make(**values, author=author, team=team))
 
     @extend_schema(request=None, responses=RunSerializer)
     @action(detail=True, methods=["post"])

@@ -23,6 +23,7 @@ from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Script, ScriptVersion
 from benchmarks.runs.submission import submit
+from core.accounts.access import Access
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
 
@@ -96,14 +97,20 @@ class ScriptViewSet(
     queryset = library.with_newest(Script.objects.all())
     serializer_class = ScriptSerializer
     lookup_value_converter = "uuid"
-    write_scope = "run"
+    write_scope = "run"  # of methods that there are not
+    operations: ClassVar = {
+        **dict.fromkeys(("list", "retrieve", "versions"), "script.view"),
+        **dict.fromkeys(("create", "update", "partial_update", "destroy"), "script.change"),
+        "dry_run": "run.start",
+    }
     search_fields = ["name", "description", "text"]
     ordering_fields = ["name", "created_at", "changed_at"]
 
     def perform_create(self, serializer: BaseSerializer[Script]) -> None:
         """Store a new script; a text that pgbench must not execute is refused with its line."""
         with script_errors():
-            version = library.create(**serializer.validated_data, author=person(self.request.user))
+            author, team = person(self.request.user), Access.of(self.request).teams("script.change").first()
+            version = library.create(**serializer.validated_data, author=author, team=team)
         serializer.instance = self.get_queryset().get(pk=version.pk)
 
     def perform_update(self, serializer: BaseSerializer[Script]) -> None:
@@ -133,7 +140,8 @@ class ScriptViewSet(
         terms = dict(serializer.validated_data)
         version = self._version(script, terms.pop("version", None))
         with field_errors():
-            run = submit.submit(submit.dry_run_request(version, author=person(request.user), **terms))[0]
+            author, access = person(request.user), Access.of(request)
+            run = submit.submit(submit.dry_run_request(version, author=author, access=access, **terms))[0]
         return Response(RunSerializer(run).data, status=status.HTTP_201_CREATED)
 
     def _version(self, script: Script, number: int | None) -> ScriptVersion:

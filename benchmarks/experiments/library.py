@@ -6,6 +6,7 @@ from pathlib import Path
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from benchmarks.engines import ENGINES
@@ -14,6 +15,8 @@ from benchmarks.experiments import poolers
 from benchmarks.experiments.playbook import ArmSpec, InvalidPlaybook, PlaybookSpec, parse
 from benchmarks.library.settings_profiles import gate
 from benchmarks.models import Experiment, Playbook
+from core.accounts.access import Access
+from core.accounts.models import FIRST_TEAM, Team
 from pools.poolers import KINDS
 
 FOLDER = Path(__file__).parent / "playbooks"
@@ -39,23 +42,36 @@ def _is_possible(spec: PlaybookSpec) -> bool:
     return spec.engine in ENGINES and kinds <= set(KINDS)
 
 
-def listed() -> list[PlaybookSpec]:
-    """Return the built-in ones in the order of the documentation, then users' by name."""
-    return [*built_in().values(), *(parse(one.text) for one in Playbook.objects.all())]
+def listed(access: Access | None = None) -> list[PlaybookSpec]:
+    """Return the built-in ones in the order of the documentation, then users' by name.
+
+    With `access`, only those that its holder may see; everybody may see the built-in ones.
+    """
+    return [*built_in().values(), *(parse(one.text) for one in _visible(access))]
 
 
-def find(name: str) -> PlaybookSpec:
-    """Return a playbook; raises `UnknownPlaybook`."""
-    if name in built_in():
-        return built_in()[name]
-    own = Playbook.objects.filter(name=name).first()
+def find(name: str, access: Access | None = None) -> PlaybookSpec:
+    """Return a playbook, with `access` one that its holder may see; raises `UnknownPlaybook`."""
+    return built_in()[name] if name in built_in() else parse(added(name, access).text)
+
+
+def added(name: str, access: Access | None = None) -> Playbook:
+    """Return a playbook that a user added, with `access` one that its holder may see; raises `UnknownPlaybook`."""
+    own = _visible(access).filter(name=name).first()
     if own is None:
         raise UnknownPlaybook(_("there is no playbook %(name)s") % {"name": repr(name[:60])})
-    return parse(own.text)
+    return own
 
 
-def add(text: str, author: User | None = None, *, is_admin: bool) -> PlaybookSpec:
-    """Keep a user's playbook under the name that it gives itself; raises `InvalidPlaybook` and `NotAllowed`."""
+def _visible(access: Access | None) -> QuerySet[Playbook]:
+    return access.visible(Playbook.objects.all()) if access else Playbook.objects.all()
+
+
+def add(text: str, author: User | None = None, *, is_admin: bool, team: Team | None = None) -> PlaybookSpec:
+    """Keep a user's playbook under the name that it gives itself; raises `InvalidPlaybook` and `NotAllowed`.
+
+    It belongs to `team`, or to the first one.
+    """
     if len(text) > MOST_CHARACTERS:
         raise InvalidPlaybook([_("the text is too long: use at most %(most)s characters") % {"most": MOST_CHARACTERS}])
     spec = parse(text, is_new=True)
@@ -65,7 +81,7 @@ def add(text: str, author: User | None = None, *, is_admin: bool) -> PlaybookSpe
     refuse_settings([*spec.arms(quick=False), *spec.arms(quick=True)], is_admin=is_admin)
     try:
         with transaction.atomic():
-            Playbook.objects.create(name=spec.name, text=text, author=author)
+            Playbook.objects.create(name=spec.name, text=text, author=author, team_id=team.pk if team else FIRST_TEAM)
     except IntegrityError:
         raise InvalidPlaybook([message]) from None
     return spec
@@ -77,12 +93,18 @@ def refuse_settings(arms: Sequence[ArmSpec], *, is_admin: bool) -> None:
         gate.refuse(arm.profile, is_admin=is_admin, field="playbook")
 
 
-def remove(name: str) -> None:
-    """Forget a user's playbook; experiments keep their own copy. Raises `UnknownPlaybook`, `BenchmarksError`."""
+def remove(name: str, access: Access | None = None) -> None:
+    """Forget a user's playbook; experiments keep their own copy.
+
+    Raises `UnknownPlaybook`, `BenchmarksError` for one that comes with the panel, and `PermissionDenied` where the
+    holder of `access` may see it and not remove it.
+    """
     if name in built_in():
         raise BenchmarksError(_("%(name)s comes with the panel and can't be removed") % {"name": name})
-    if not Playbook.objects.filter(name=name).delete()[0]:
-        raise UnknownPlaybook(_("there is no playbook %(name)s") % {"name": repr(name[:60])})
+    own = added(name, access)
+    if access:
+        access.require("playbook.change", own)
+    own.delete()
 
 
 def spec_of(experiment: Experiment) -> PlaybookSpec:

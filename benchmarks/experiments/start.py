@@ -21,6 +21,7 @@ from benchmarks.models.advice import ExistingTables
 from benchmarks.models.options import DatasetOptions, RunOptions
 from benchmarks.runs.submission import options as load_options
 from benchmarks.runs.submission.submit import require_queue
+from core.accounts.access import Access
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster, Pooler, PoolerKind
 from pools.poolers import kinds_that
@@ -41,13 +42,15 @@ class ExperimentRequest:
     `minutes` asks for the sequential mode: blocks go on until the intervals are narrow enough or the budget is spent;
     `seconds` for the same. Without either, and without `repeats`, a quick form takes the seconds of its playbook.
     `options` replace the playbook's in every arm, such as a shorter duration, `dataset` those of the tables; `arms`
-    names those that take part (none: all); `confirm` is the cluster's name, which a protected cluster asks for;
+    names those that take part (none: all); `access` is that of whoever starts it (None: the panel itself);
+    `confirm` is the cluster's name, which a protected cluster asks for;
     `is_admin` is whether whoever starts it holds the scope admin, which some settings of profiles need.
     """
 
     playbook: str
     cluster: Cluster
     author: User | None
+    access: Access | None = None
     is_admin: bool = False
     pooler: Pooler | None = None
     generators: Sequence[str] = ()
@@ -65,7 +68,7 @@ class ExperimentRequest:
 
 def start(request: ExperimentRequest) -> Experiment:
     """Queue one; raises `InvalidExperiment`, `NotAllowed`, `Unconfirmed` with the changes, and `QueueDown`."""
-    spec = library.find(request.playbook)
+    spec = library.find(request.playbook, request.access)
     arms = _arms(spec, request)
     _check(spec, request)
     _check_options(spec, request, arms)
@@ -85,6 +88,7 @@ def start(request: ExperimentRequest) -> Experiment:
             definition=spec.text,
             cluster=request.cluster,
             cluster_name=request.cluster.name,
+            team_id=request.cluster.team_id,
             pooler=request.pooler,
             generators=assigned.generators,
             skipped=assigned.skipped,
@@ -103,7 +107,9 @@ def start(request: ExperimentRequest) -> Experiment:
     return experiment
 
 
-def without_skipped(experiment: Experiment, author: User | None, confirm: str = "", *, is_admin: bool) -> Experiment:
+def without_skipped(
+    experiment: Experiment, author: User | None, confirm: str = "", *, is_admin: bool, access: Access | None = None
+) -> Experiment:
     """Start an experiment again with the arms that could be measured; raises as `start`."""
     if experiment.cluster is None:
         raise InvalidExperiment({"cluster": [_("cluster %(name)s was removed") % {"name": experiment.cluster_name}]})
@@ -113,6 +119,7 @@ def without_skipped(experiment: Experiment, author: User | None, confirm: str = 
             playbook=experiment.playbook,
             cluster=experiment.cluster,
             author=author,
+            access=access,
             is_admin=is_admin,
             pooler=experiment.pooler,
             generators=experiment.generators,
@@ -252,16 +259,22 @@ def _check(spec: PlaybookSpec, request: ExperimentRequest) -> None:
 
 
 def _check_options(spec: PlaybookSpec, request: ExperimentRequest, arms: Sequence[ArmSpec]) -> None:
-    """Raise `InvalidExperiment` where a run would refuse what the request puts in the place of the playbook's."""
-    for arm in arms if request.options else ():
-        _check_run(spec.engine, "options", arm.options, Purpose.LOAD)
+    """Raise `InvalidExperiment` where a run would refuse what the request puts in the place of the playbook's.
+
+    Scripts of the library are looked up by the runs, which belong to the panel: whoever starts it has to see them.
+    """
+    may_see_all = request.access is None or request.access.sees_all
+    for arm in arms if request.options or not may_see_all else ():
+        _check_run(request, spec.engine, "options", arm.options, Purpose.LOAD)
     if request.dataset:
-        _check_run(spec.engine, "dataset", _dataset(spec, request), Purpose.PREPARE)
+        _check_run(request, spec.engine, "dataset", _dataset(spec, request), Purpose.PREPARE)
 
 
-def _check_run(engine: str, field_name: str, options: Mapping[str, object], purpose: Purpose) -> None:
+def _check_run(
+    request: ExperimentRequest, engine: str, field_name: str, options: Mapping[str, object], purpose: Purpose
+) -> None:
     try:
-        load_options.validate(engine, options, purpose=purpose)
+        load_options.validate(engine, options, purpose=purpose, access=request.access)
     except InvalidOptions as error:
         text = _("%(option)s: %(reason)s")
         messages = [text % {"option": name, "reason": one} for name, reasons in error.errors.items() for one in reasons]

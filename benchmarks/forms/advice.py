@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _now
 from django.utils.translation import gettext_lazy as _
 
@@ -13,6 +14,7 @@ from benchmarks.experiments.report.advice import QUESTIONS
 from benchmarks.experiments.start import MOST_MINUTES
 from benchmarks.forms.script_fields import WithScripts
 from benchmarks.models import Purpose, Run
+from core.accounts.access import Access
 from pools.forms.base import PanelForm
 from pools.models import NodeRole, Pool
 
@@ -82,11 +84,11 @@ class AdviceForm(WithScripts, PanelForm):
         help_text=_("Type it to agree to the changes; not asked for on an unprotected cluster."),
     )
 
-    def __init__(self, *args: object, pool: Pool, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: object, pool: Pool, access: Access, **kwargs: object) -> None:
+        super().__init__(*args, access=access, **kwargs)
         chosen: Any = self.fields["builtin"]
         chosen.initial, chosen.required = workload.DEFAULT_BUILTIN, True
-        if runs := _runs_of(pool):
+        if runs := _runs_of(access.visible(Run.objects.filter(pool=pool))):
             chosen.choices = [*chosen.choices, (_now("As in a run on this pool"), runs)]
         if not pool.user or pool.target != NodeRole.PRIMARY:
             del self.fields["tables"]
@@ -121,9 +123,9 @@ class AdviceForm(WithScripts, PanelForm):
         }
 
 
-def _runs_of(pool: Pool) -> list[tuple[str, str]]:
-    """Return the loads of the latest runs on the pool as choices, each combination of scripts once."""
-    runs = Run.objects.filter(pool=pool, purpose=Purpose.LOAD, engine=workload.ENGINE).order_by("-number")
+def _runs_of(runs: QuerySet[Run]) -> list[tuple[str, str]]:
+    """Return the loads of the latest runs of a pool as choices, each combination of scripts once."""
+    runs = runs.filter(purpose=Purpose.LOAD, engine=workload.ENGINE).order_by("-number")
     text, found = _now("run %(number)s: %(scripts)s"), dict[str, tuple[str, str]]()
     for run in runs.only("number", "options")[:RUNS_READ]:
         if words := engine(workload.ENGINE).scripts_in_words(run.options):

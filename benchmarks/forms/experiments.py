@@ -1,14 +1,14 @@
 """Forms to start an experiment and to add a playbook."""
 
-from typing import Any
-
 from django import forms
 from django.contrib.auth.models import User
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.experiments.library import MOST_CHARACTERS
 from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentRequest
+from benchmarks.forms.visible import VisibleChoices
 from benchmarks.generators import registry
+from core.accounts.access import Access
 from pools.models import Cluster, Pooler
 from pools.poolers import kinds_that
 
@@ -23,7 +23,7 @@ class MoreBlocksForm(forms.Form):
     confirm = forms.CharField(required=False)
 
 
-class ExperimentForm(forms.Form):
+class ExperimentForm(VisibleChoices):
     """Form that asks for the cluster, the poolers and the scale of a playbook."""
 
     cluster = forms.ModelChoiceField(Cluster.objects.all(), label=_("Cluster"), empty_label=None)
@@ -64,23 +64,29 @@ class ExperimentForm(forms.Form):
         help_text=_("Type it to agree to the changes below; not asked for on an unprotected cluster."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:  # Django's own, passed on
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
+        super().__init__(*args, access=access, **kwargs)
         known = [one for one in registry.known_or_remembered()[0] if one.alive is not False]
         names = [(one.name, f"{one.name} ({one.host})" if one.host else one.name) for one in known]
         self.fields["generators"].choices = [("", _("any free one")), *names]  # type: ignore[attr-defined]
         if len(known) < 2:
             del self.fields["generators"]
-        if not Cluster.objects.filter(protected=True).exists():
+        if not access.visible(Cluster.objects.all()).filter(protected=True).exists():
             del self.fields["confirm"]
 
     def request(self, playbook: str, author: User, *, is_admin: bool) -> ExperimentRequest:
-        """Return the request to carry the playbook out."""
+        """Return the request to carry the playbook out.
+
+        Raises `PermissionDenied` for a cluster or pooler that the user may see and not experiment on.
+        """
         cleaned = self.cleaned_data
+        for record in filter(None, (cleaned["cluster"], cleaned["pooler"])):
+            self.access.require("experiment.start", record)
         return ExperimentRequest(
             playbook=playbook,
             cluster=cleaned["cluster"],
             author=author,
+            access=self.access,
             is_admin=is_admin,
             pooler=cleaned["pooler"],
             generators=list(filter(None, [cleaned.get("generators")])),

@@ -4,6 +4,7 @@ from django import forms
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from benchmarks.forms.visible import VisibleChoices
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
 from pools.forms.base import PanelForm
@@ -12,7 +13,7 @@ from pools.models import Cluster
 POOLERS = ("RDS Proxy", "Odyssey", "pgcat", "PgBouncer", "Pgpool-II", "Supavisor", "PgDog")
 
 
-class ExternalEndpointForm(PanelForm):
+class ExternalEndpointForm(VisibleChoices, PanelForm):
     """The address of an external endpoint, and what the panel may assume about it."""
 
     use_required_attribute = False

@@ -6,9 +6,11 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.engines.script_text import PROTOCOLS
 from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
+from benchmarks.forms.visible import VisibleChoices
 from benchmarks.library.scripts.library import DESCRIPTION_CHARACTERS
 from benchmarks.models.scripts import NAME_CHARACTERS
 from benchmarks.targets.resolve import RequestedTarget
+from core.accounts.access import Access
 from pools.forms.base import PanelForm
 from pools.models import Cluster, Pool, PoolState
 
@@ -29,7 +31,7 @@ class ScriptForm(PanelForm):
     )
 
 
-class DryRunForm(PanelForm):
+class DryRunForm(VisibleChoices, PanelForm):
     """The target of a dry run: a pool, or a database of a cluster; with a role and the script's variables."""
 
     pool = forms.ModelChoiceField(Pool.objects.none(), label=_("Pool"), required=False)
@@ -56,12 +58,12 @@ class DryRunForm(PanelForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
-        pools = Pool.objects.wanted().of_people().select_related("cluster", "pooler")
+    def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
+        super().__init__(*args, access=access, **kwargs)
+        pools = access.visible(Pool.objects.wanted().of_people().select_related("cluster", "pooler"))
         self.initial.setdefault("pool", pools.filter(state=PoolState.APPLIED).values_list("pk", flat=True).first())
         offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
-        offer(self, "cluster", Cluster.objects.all(), str)
+        offer(self, "cluster", access.visible(Cluster.objects.all()), str)
 
     def clean_variables(self) -> dict[str, int | float | str]:
         try:

@@ -5,9 +5,11 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from benchmarks.forms.visible import VisibleChoices
 from benchmarks.library.settings_profiles.parsing import WrongLines, parse, written
 from benchmarks.library.settings_profiles.suggestion import DISKS
 from benchmarks.models import SettingsProfile
+from core.accounts.access import Access
 from pools.forms.base import PanelForm
 from pools.models import Cluster
 
@@ -35,7 +37,7 @@ class ProfileForm(PanelForm):
             raise forms.ValidationError(faults) from None
 
 
-class ProposalForm(PanelForm):
+class ProposalForm(VisibleChoices, PanelForm):
     """The machine that a profile is proposed for; a chosen cluster fills in what the panel knows of its machine."""
 
     cluster = forms.ModelChoiceField(
@@ -61,10 +63,13 @@ def initial_of(profile: SettingsProfile) -> dict[str, str]:
     return {"name": profile.name, "description": profile.description, "values": written(profile.values)}
 
 
-def offer_profiles(form: forms.Form) -> None:
-    """Offer the existing profiles for the run option `settings_profile`; a chosen one that was deleted stays listed."""
+def offer_profiles(form: forms.Form, access: Access) -> None:
+    """Offer the profiles that the user may see for the run option `settings_profile`.
+
+    A chosen one that was deleted stays listed.
+    """
     typed = str(form["settings_profile"].value() or "")
-    names = list(SettingsProfile.objects.values_list("name", flat=True))
+    names = list(access.visible(SettingsProfile.objects.all()).values_list("name", flat=True))
     offered = [*names, typed] if typed and typed not in names else names
     choices = [("", _("none: the server as it is")), *((name, name) for name in offered)]
     form.fields["settings_profile"].widget = forms.Select(choices=choices)

@@ -19,12 +19,14 @@ from benchmarks.forms import run_sections, unsupported_options
 from benchmarks.forms.profiles import offer_profiles
 from benchmarks.forms.run_sections import WithGenerators, WithHostFile, WithThresholds
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
+from benchmarks.forms.visible import VisibleChoices
 from benchmarks.generators import selection
 from benchmarks.generators.selection import Offer
 from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.results import annotations
 from benchmarks.runs.submission import idempotency, options, submit
 from benchmarks.targets.resolve import RequestedTarget
+from core.accounts.access import Access
 from pools.forms.base import PanelForm
 from pools.models import Cluster, Pool
 
@@ -59,14 +61,14 @@ def _database_field() -> forms.CharField:
     return forms.CharField(label=_("Database"), max_length=63, widget=forms.TextInput(attrs=picker))
 
 
-class OptionsForm(PanelForm):
+class OptionsForm(VisibleChoices, PanelForm):
     """A form with an engine's options for one purpose; `cleaned_data["options"]` holds the validated ones."""
 
     purpose = Purpose.LOAD
     engine = forms.ChoiceField(required=False, initial=DEFAULT_ENGINE, widget=forms.HiddenInput)
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
+        super().__init__(*args, access=access, **kwargs)
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
         self.version = options.known_program_version(self.engine_name)
         every = options.fields_for(self.engine_name, self.purpose)
@@ -187,16 +189,17 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
+        super().__init__(*args, access=access, **kwargs)
         route = self["route"].value()
         for name in ("pool", "cluster", "database", "external"):
             self.fields[name].required = name in NEEDED.get(route, ("pool",))
-        pools = Pool.objects.wanted().of_people().select_related("cluster", "pooler")
+        pools = access.visible(Pool.objects.wanted().of_people().select_related("cluster", "pooler"))
         offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
-        offer(self, "cluster", Cluster.objects.all(), str)
-        offer(self, "external", ExternalEndpoint.objects.all(), lambda external: external.label)
-        offer_profiles(self)
+        offer(self, "cluster", access.visible(Cluster.objects.all()), str)
+        externals = access.visible(ExternalEndpoint.objects.all())
+        offer(self, "external", externals, lambda external: external.label)
+        offer_profiles(self, access)
 
     def clean_repeat(self) -> int:
         return self.cleaned_data["repeat"] or 1
@@ -280,9 +283,9 @@ class DatasetForm(OptionsForm):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
-        offer(self, "cluster", Cluster.objects.all(), str)
+    def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
+        super().__init__(*args, access=access, **kwargs)
+        offer(self, "cluster", access.visible(Cluster.objects.all()), str)
 
     @property
     def choice(self) -> tuple[Cluster, str] | None:

@@ -10,8 +10,10 @@ from django.utils.translation import gettext as _
 
 from benchmarks.engines import script_gate
 from benchmarks.engines.base import Field
+from benchmarks.forms.visible import VisibleChoices
 from benchmarks.library.scripts import library
 from benchmarks.models import ScriptVersion
+from core.accounts.access import Access
 from pools.forms.base import PanelForm
 
 if TYPE_CHECKING:
@@ -32,13 +34,13 @@ class TypedScripts(TypedDict, total=False):
     variables: dict[str, int | float | str] | None
 
 
-class WithScripts(PanelForm):
+class WithScripts(VisibleChoices, PanelForm):
     """A form whose field `builtin` also takes library scripts, with rows for a mix and a field of variables."""
 
     option_fields: tuple[Field, ...]
 
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)
+    def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
+        super().__init__(*args, access=access, **kwargs)
         self.rows = 0
         if "scripts" not in self.fields:
             return
@@ -59,8 +61,9 @@ class WithScripts(PanelForm):
         builtins = self.initial.get("builtin") or []
         parted = (one.partition("@") for one in (builtins if isinstance(builtins, list) else [builtins]))
         chosen = [{"value": name, "weight": weight or "1"} for name, _, weight in parted]
+        versions = self.access.visible(ScriptVersion.objects.all())
         for script in self.initial.get("scripts") or []:
-            kept = ScriptVersion.objects.filter(script__name=script["name"], number=script["version"] or 0).first()
+            kept = versions.filter(script__name=script["name"], number=script["version"] or 0).first()
             same = kept is not None and kept.text == script["text"]
             source = {"value": f"version:{kept.pk}"} if kept is not None and same else {"text": script["text"]}
             chosen.append({**source, "weight": str(script["weight"])})
@@ -73,10 +76,11 @@ class WithScripts(PanelForm):
 
     def _choices(self, chosen: list[dict[str, str]]) -> list[Any]:
         names = next((one.choices for one in self.option_fields if one.name == "builtin"), ())
-        newest = list(library.newest_versions()[:SCRIPTS_SHOWN])
+        newest = list(self.access.visible(library.newest_versions())[:SCRIPTS_SHOWN])
         values = [one.get("value", "") for one in chosen] + [str(value) for value in self.data.values()]
         more = {value.removeprefix("version:") for value in values if re.fullmatch(r"version:[0-9]{1,18}", value)}
-        further = ScriptVersion.objects.select_related("script").filter(pk__in=more - {str(one.pk) for one in newest})
+        versions = self.access.visible(ScriptVersion.objects.select_related("script"))
+        further = versions.filter(pk__in=more - {str(one.pk) for one in newest})
         label = _("%(script)s, version %(number)s")
         kept = [
             (f"version:{one.pk}", label % {"script": one.script.name, "number": one.number})

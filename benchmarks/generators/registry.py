@@ -1,7 +1,7 @@
 """Registry of generators: what each recorded of itself, its last heartbeat, and the runs it carries."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypedDict
 
@@ -14,8 +14,9 @@ from benchmarks.errors import IllegalTransition, InvalidFields, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.models import ACTIVE, Generator, Run, Status
 from benchmarks.models.generators import RoundTrip
+from core.accounts.access import Access
 from core.lib import queues
-from pools.models import Host, HostState
+from pools.models import Cluster, Host, HostState
 
 ANY = "any"  # stands for whichever worker is free
 GENERATOR_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}")
@@ -216,6 +217,23 @@ def _forget_host(found: GeneratorStatus) -> bool:
         raise IllegalTransition(text % {"name": repr(found.name)})
     Generator.objects.filter(name=found.name).delete()
     return True
+
+
+def as_seen_by(access: Access, generators: list[GeneratorStatus]) -> list[GeneratorStatus]:
+    """Return the generators without the runs and the round trips of clusters that the caller may not see."""
+    if access.sees_all:
+        return generators
+    runs = access.visible(Run.objects.filter(pk__in=[run.pk for one in generators for run in one.runs]))
+    clusters = access.visible(Cluster.objects.all())
+    seen = {str(key) for rows in (runs, clusters) for key in rows.values_list("pk", flat=True)}
+    return [
+        replace(
+            one,
+            runs=tuple(run for run in one.runs if str(run.pk) in seen),
+            round_trips={key: trip for key, trip in one.round_trips.items() if key in seen},
+        )
+        for one in generators
+    ]
 
 
 def add_host(host: Host, name: str = "") -> Generator:

@@ -5,6 +5,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from core.accounts.access import Access
 from pools.models import Cluster
 
 
@@ -35,3 +36,8 @@ class Ceiling(models.Model):
     def __str__(self) -> str:
         names = {"cluster": self.cluster, "holder": self.get_holder_display()}
         return (gettext("%(cluster)s, %(holder)s") if self.cluster else gettext("every cluster, %(holder)s")) % names
+
+    @classmethod
+    def visible_to(cls, access: Access) -> Q:
+        """Return the condition for limits that a caller may see: of all clusters, and of those that they see."""
+        return Q(cluster=None) | Q(cluster__in=access.visible(Cluster.objects.all()).values("pk"))

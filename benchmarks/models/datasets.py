@@ -13,6 +13,8 @@ from pools.models import Cluster
 class Dataset(models.Model):
     """An engine's tables in one database; one of the tables carries `marker` as its comment."""
 
+    belongs_to = ("cluster",)
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     cluster = models.ForeignKey(Cluster, on_delete=models.CASCADE, related_name="datasets")
     database = models.CharField(max_length=63)

@@ -17,7 +17,8 @@ from benchmarks.models.advice import AdviceRecord
 from benchmarks.models.columns import ExperimentColumns
 from benchmarks.models.numbering import NumberedQuerySet
 from benchmarks.models.options import DatasetOptions
-from core.accounts.models import OwnedByTeam
+from core.accounts.access import Access
+from core.accounts.models import FIRST_TEAM, OwnedByTeam, Team
 from core.lib import database_clock
 from pools.models import Cluster, Pooler
 
@@ -82,7 +83,12 @@ class ExperimentQuerySet(NumberedQuerySet["Experiment"]):
 
 
 class Experiment(models.Model):
-    """A playbook carried out: its arms in interleaved blocks, then compared."""
+    """A playbook carried out: its arms in interleaved blocks, then compared.
+
+    It belongs to the team of its cluster, and to `team` once that is removed.
+    """
+
+    belongs_to = ("owner",)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     number = models.PositiveIntegerField(unique=True)
@@ -90,6 +96,9 @@ class Experiment(models.Model):
     definition = models.TextField()  # the playbook's TOML as it was when the experiment was started
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL, related_name="experiments")
     cluster_name = models.CharField(max_length=100, default="")  # kept when the cluster is gone
+    team: "models.ForeignKey[Team | uuid.UUID | None, Team | None]" = models.ForeignKey(
+        Team, null=True, default=FIRST_TEAM, db_default=FIRST_TEAM, on_delete=models.SET_NULL, related_name="+"
+    )
     pooler = models.ForeignKey(Pooler, null=True, on_delete=models.SET_NULL, related_name="experiments")
     generators: "models.JSONField[list[str], list[str]]" = models.JSONField(default=list)
     quick = models.BooleanField(default=True)
@@ -136,6 +145,17 @@ class Experiment(models.Model):
 
     def __str__(self) -> str:
         return gettext("experiment %(number)s") % {"number": self.number}
+
+    @property
+    def owner(self) -> Cluster | Team | None:
+        """The record whose team it belongs to; None where that team is gone too."""
+        return self.cluster or self.team
+
+    @classmethod
+    def visible_to(cls, access: Access) -> Q:
+        """Return the condition for experiments that a caller may see: those on what they may see, by `owner`."""
+        cluster = Q(cluster__in=access.visible(Cluster.objects.all()).values("pk"))
+        return cluster | Q(cluster=None, team__in=list(access.roles))
 
     @property
     def has_ended(self) -> bool:

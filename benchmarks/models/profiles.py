@@ -35,6 +35,8 @@ class AppliedProfile(models.Model):
     server `restarted` for stays between the runs of an experiment (`settings_profiles.shared`).
     """
 
+    belongs_to = ("cluster",)
+
     run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="applied_profile", primary_key=True)
     cluster = models.ForeignKey(Cluster, null=True, on_delete=models.SET_NULL)
     values = models.JSONField(default=dict)

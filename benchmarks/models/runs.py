@@ -25,6 +25,8 @@ from benchmarks.models.numbering import NumberedQuerySet
 from benchmarks.models.options import RunOptions
 from benchmarks.models.summaries import Statement, Summary
 from benchmarks.models.thresholds import Threshold
+from core.accounts.access import Access
+from core.accounts.models import FIRST_TEAM, Team
 from core.lib import database_clock
 from pools.models import Cluster, Pool
 
@@ -198,7 +200,13 @@ class RunQuerySet(NumberedQuerySet["Run"]):
 
 
 class Run(models.Model):
-    """One execution of an engine; its state is here, never in the queue."""
+    """One execution of an engine; its state is here, never in the queue.
+
+    It belongs to the team of the external endpoint or the cluster that it loads; `team` counts where there is none of
+    them: for imported output, and once the target is removed.
+    """
+
+    belongs_to = ("owner",)
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     number = models.PositiveIntegerField(unique=True)
@@ -211,6 +219,9 @@ class Run(models.Model):
     # It loads an external endpoint; this stays true once the endpoint is removed.
     is_external = models.BooleanField(default=False)
     pooled_by = models.CharField(max_length=60, default="", blank=True)  # the pooler there, as it was named
+    team: "models.ForeignKey[Team | uuid.UUID | None, Team | None]" = models.ForeignKey(
+        Team, null=True, default=FIRST_TEAM, db_default=FIRST_TEAM, on_delete=models.SET_NULL, related_name="+"
+    )
     database = models.CharField(max_length=63, default="")
     pooled = models.BooleanField(default=False)  # It goes through a pool; this stays true once the pool is gone.
     # the role that a direct run logs in as; empty: the admin
@@ -286,6 +297,18 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return gettext("run %(number)s") % {"number": self.number}
+
+    @property
+    def owner(self) -> ExternalEndpoint | Cluster | Team | None:
+        """The record whose team it belongs to; None where that team is gone too."""
+        return self.external or self.cluster or self.team
+
+    @classmethod
+    def visible_to(cls, access: Access) -> Q:
+        """Return the condition for runs that a caller may see: those of what they may see, by `owner`."""
+        external = Q(external__in=access.visible(ExternalEndpoint.objects.all()).values("pk"))
+        cluster = Q(external=None, cluster__in=access.visible(Cluster.objects.all()).values("pk"))
+        return external | cluster | Q(external=None, cluster=None, team__in=list(access.roles))
 
     @property
     def is_final(self) -> bool:

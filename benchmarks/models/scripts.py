@@ -29,6 +29,8 @@ class Script(OwnedByTeam):
 class ScriptVersion(models.Model):
     """One version of a script; never changed once it is saved."""
 
+    belongs_to = ("script",)
+
     script = models.ForeignKey(Script, on_delete=models.CASCADE, related_name="versions")
     number = models.PositiveIntegerField()
     text = models.TextField()

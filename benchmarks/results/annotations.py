@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.models import Run, Validity
 from benchmarks.models.runs import RunQuerySet
+from core.accounts.access import Access
 
 NOTE_CHARACTERS = 10_000
 TAG_CHARACTERS, MOST_TAGS = 40, 20
@@ -60,9 +61,9 @@ def unpin(run: Run) -> None:
     run.save(update_fields=["is_baseline"])
 
 
-def baseline_of(run: Run) -> Run | None:
-    """Return the baseline of the run's target; None if there is none, or if it is this run."""
-    return _same_target(run).filter(is_baseline=True).exclude(pk=run.pk).first()
+def baseline_of(run: Run, access: Access) -> Run | None:
+    """Return the baseline of the run's target; None if the caller sees none, or if it is this run."""
+    return access.visible(_same_target(run)).filter(is_baseline=True).exclude(pk=run.pk).first()
 
 
 def _same_target(run: Run) -> RunQuerySet:

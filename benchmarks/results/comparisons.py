@@ -13,6 +13,7 @@ from benchmarks.analysis.arms import Comparison, Outcome
 from benchmarks.analysis.subjects import Subject
 from benchmarks.models import Purpose, Run, RunOutput, Status, Validity
 from benchmarks.models.conditions import ObservedSummary
+from core.accounts.access import Access
 
 AT_MOST = 60  # runs per comparison
 # samples of each run from which the error of its mean is estimated; longer runs are averaged to this number
@@ -20,16 +21,16 @@ POINTS = 400
 EXAMINED_AT_MOST = 100_000  # characters of a failed load's output
 
 
-def chosen(ids: Sequence[UUID]) -> list[Run]:
-    """Return the existing runs in the given order without duplicates, at most `AT_MOST`."""
+def chosen(ids: Sequence[UUID], access: Access) -> list[Run]:
+    """Return those of the runs that the caller may see, in the given order without duplicates, at most `AT_MOST`."""
     unique = list(dict.fromkeys(ids))[:AT_MOST]
-    found = Run.objects.select_related("cluster", "pool").in_bulk(unique)
+    found = access.visible(Run.objects.select_related("cluster", "pool")).in_bulk(unique)
     return [found[key] for key in unique if key in found]
 
 
-def of_group(group: UUID) -> list[Run]:
-    """Return the loads of a group by number, at most `AT_MOST`."""
-    found = Run.objects.top_level().filter(group=group).exclude(purpose=Purpose.PREPARE)
+def of_group(group: UUID, access: Access) -> list[Run]:
+    """Return the loads of a group that the caller may see by number, at most `AT_MOST`."""
+    found = access.visible(Run.objects.top_level()).filter(group=group).exclude(purpose=Purpose.PREPARE)
     return list(found.select_related("cluster", "pool").order_by("number")[:AT_MOST])
 
 

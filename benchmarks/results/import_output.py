@@ -19,6 +19,7 @@ from benchmarks.models import Purpose, Run, RunOutput, Sample, Status
 from benchmarks.models.metrics import SAMPLE_KEYS
 from benchmarks.models.summaries import with_figures
 from benchmarks.results import pasted_text
+from core.accounts.models import FIRST_TEAM, Team
 
 NAME_CHARACTERS = 200
 
@@ -27,12 +28,12 @@ class NotImportable(BenchmarksError):
     """The text is not the output of one execution of a load program; the message says what to paste instead."""
 
 
-def import_output(text: str, name: str = "", author: AbstractBaseUser | None = None) -> Run:
+def import_output(text: str, name: str = "", author: AbstractBaseUser | None = None, team: Team | None = None) -> Run:
     """Create a finished run with the samples, figures and versions in the text, and the text itself.
 
     It succeeded if the text has a complete summary or a finished dataset; else it failed with the first error in the
-    text. Raise `NotImportable` for a text that is too long, holds no output of a known load program, or holds
-    several executions.
+    text. It belongs to `team`, or to the first one. Raise `NotImportable` for a text that is too long, holds no output
+    of a known load program, or holds several executions.
     """
     text, name = _storable(text), _storable(name).strip()[:NAME_CHARACTERS]
     engine_name, output = _read(text)
@@ -47,6 +48,7 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
             target_label=_("imported output"),
             options=engine(engine_name).options_from_summary(output.summary),
             author=author,
+            team_id=team.pk if team else FIRST_TEAM,
             status=Status.FAILED if fault else Status.SUCCEEDED,
             validity=verdict,
             reasons=reasons,
@@ -69,10 +71,12 @@ def import_output(text: str, name: str = "", author: AbstractBaseUser | None = N
     return run
 
 
-def import_file(file: "UploadedFile[Any]", name: str = "", author: AbstractBaseUser | None = None) -> Run:
+def import_file(
+    file: "UploadedFile[Any]", name: str = "", author: AbstractBaseUser | None = None, team: Team | None = None
+) -> Run:
     """Import an uploaded file, of which no more is read than may be imported; see `import_output`."""
     _refuse_long(file.size or 0)
-    return import_output(file.read().decode(errors="replace"), name, author)
+    return import_output(file.read().decode(errors="replace"), name, author, team)
 
 
 def _storable(text: str) -> str:

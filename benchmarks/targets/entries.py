@@ -30,7 +30,7 @@ def tried(entry: Entry, user: str, password: str, database: str = "") -> Externa
         raise InvalidTarget({"database": [_("name the database: this entry leads to whatever its clients name")]})
     endpoint = endpoints.for_run(entry, user, password, database)
     login = {"host": endpoint.host, "port": endpoint.port, "database": endpoint.database, "user": user}
-    known = ExternalEndpoint.objects.filter(**login).first() or ExternalEndpoint()
+    known = ExternalEndpoint.objects.filter(**login).first() or ExternalEndpoint(team_id=entry.pooler.team_id)
     values: EndpointValues = {
         "uri": connection_uri.render(endpoint),
         "name": known.name or _free_name(f"{entry.pooler}/{endpoint.database}", user),

@@ -4,19 +4,22 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
-from typing import TypedDict
+from typing import TypedDict, TypeVar
 from uuid import UUID
 
+from django.db.models import Model, QuerySet
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint, Purpose, Run
 from benchmarks.targets import entries
+from core.accounts.access import Access
 from core.lib import addresses
 from pools.clusters import connect, endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.models import LIVE_STATES, Cluster, Entry, Pool
 
+Record = TypeVar("Record", bound=Model)
 FIELDS = {"cluster", "database", "user", "pool", "external", "entry"}
 
 
@@ -39,6 +42,7 @@ class TargetColumns(TypedDict):
     pool: Pool | None
     pooled: bool
     external: ExternalEndpoint | None
+    team_id: UUID | None
     is_external: bool
     pooled_by: str
     role: str
@@ -98,6 +102,7 @@ class Target:
             "pool": self.pool,
             "pooled": self.pooled,
             "external": self.external,
+            "team_id": owner.team_id if (owner := self.external or self.cluster) else None,
             "is_external": self.external is not None,
             "pooled_by": self.external.pooled_by if self.external else "",
             "role": self.role,
@@ -105,11 +110,13 @@ class Target:
         }
 
 
-def find(target: RequestedTarget, *, purpose: str = Purpose.LOAD) -> Target:
+def find(target: RequestedTarget, *, purpose: str = Purpose.LOAD, access: Access | None = None) -> Target:
     """Return the target of `{"pool": id}`, `{"cluster": id, "database": name}`, `{"external": id}` or `{"entry": id}`.
 
     All but `external` take a `"user"`; a pool of a fixed user takes no other role. A dataset is always made in the
-    database itself, so preparing through a pool bypasses the pooler. Raises `InvalidTarget`.
+    database itself, so preparing through a pool bypasses the pooler. `access` is that of the person who asks (None: the
+    panel itself): what they may not see is not found. Raises `InvalidTarget`, and `PermissionDenied` where they may see
+    it and not load it.
     """
     if not isinstance(target, dict):
         raise InvalidTarget({"target": [_('give {"pool": id} or {"cluster": id, "database": name}')]})
@@ -117,22 +124,32 @@ def find(target: RequestedTarget, *, purpose: str = Purpose.LOAD) -> Target:
         text = _("unknown field of a target: use pool, cluster and database, entry, or external")
         raise InvalidTarget({name: [text] for name in unknown})
     if target.get("entry"):
-        target = {"external": _endpoint_of_entry(target).pk}
+        target = {"external": _endpoint_of_entry(target, access).pk}
     if target.get("external"):
-        return _external_target(target, purpose)
+        return _external_target(target, purpose, access)
     if target.get("pool") and target.get("cluster"):
         raise InvalidTarget({"pool": [_("give a pool or a cluster, not both")]})
-    found = _pool_target(target, purpose) if target.get("pool") else _cluster_target(target)
+    found = _pool_target(target, purpose, access) if target.get("pool") else _cluster_target(target, purpose, access)
     _check_login(found)
     return found
 
 
-def _pool_target(target: RequestedTarget, purpose: str) -> Target:
+def _visible(rows: QuerySet[Record], access: Access | None) -> QuerySet[Record]:
+    return access.visible(rows) if access else rows
+
+
+def _require(record: Pool | Cluster | ExternalEndpoint, purpose: str, access: Access | None) -> None:
+    if access:
+        access.require("dataset.create" if purpose == Purpose.PREPARE else "run.start", record)
+
+
+def _pool_target(target: RequestedTarget, purpose: str, access: Access | None) -> Target:
     pool_id = target["pool"]
-    pools = Pool.objects.wanted().select_related("pooler", "cluster")
+    pools = _visible(Pool.objects.wanted().select_related("pooler", "cluster"), access)
     pool = pools.filter(pk=_uuid("pool", pool_id)).first()
     if pool is None:
         raise InvalidTarget({"pool": [_("there is no pool %(id)s: choose one of the list") % {"id": pool_id}]})
+    _require(pool, purpose, access)
     if purpose == Purpose.PREPARE:
         return Target(pool.cluster, pool.database)
     if pool.state not in LIVE_STATES:
@@ -147,22 +164,23 @@ def _pool_target(target: RequestedTarget, purpose: str) -> Target:
     return Target(pool.cluster, pool.database, pool=pool, role=_role_through(pool, target.get("user")))
 
 
-def _endpoint_of_entry(target: RequestedTarget) -> ExternalEndpoint:
+def _endpoint_of_entry(target: RequestedTarget, access: Access | None) -> ExternalEndpoint:
     if others := sorted(name for name in FIELDS - {"entry", "user"} if target.get(name)):
         raise InvalidTarget({name: [_("leave it out: an entry includes it")] for name in others})
-    entry = Entry.objects.select_related("pooler").filter(pk=_uuid("entry", target["entry"])).first()
+    rows = _visible(Entry.objects.select_related("pooler"), access)
+    entry = rows.filter(pk=_uuid("entry", target["entry"])).first()
     if entry is None:
         text = _("there is no entry %(entry)s: choose one of the list")
         raise InvalidTarget({"entry": [text % {"entry": target["entry"]}]})
     return entries.find(entry, str(target.get("user") or ""))
 
 
-def _external_target(target: RequestedTarget, purpose: str) -> Target:
+def _external_target(target: RequestedTarget, purpose: str, access: Access | None) -> Target:
     if others := sorted(name for name in FIELDS - {"external"} if target.get(name)):
         raise InvalidTarget({name: [_("leave it out: an external endpoint includes it")] for name in others})
     if purpose == Purpose.PREPARE:
         raise InvalidTarget({"external": [_("a dataset is made on a registered cluster: choose that")]})
-    endpoints_known = ExternalEndpoint.objects.select_related("cluster")
+    endpoints_known = _visible(ExternalEndpoint.objects.select_related("cluster"), access)
     external = endpoints_known.filter(pk=_uuid("external", target["external"])).first()
     if external is None:
         raise InvalidTarget(
@@ -173,6 +191,7 @@ def _external_target(target: RequestedTarget, purpose: str) -> Target:
                 ]
             }
         )
+    _require(external, purpose, access)
     return of_external(external)
 
 
@@ -182,14 +201,15 @@ def of_external(external: ExternalEndpoint) -> Target:
     return Target(external.cluster, database, role=external.user, external=external)
 
 
-def _cluster_target(target: RequestedTarget) -> Target:
+def _cluster_target(target: RequestedTarget, purpose: str, access: Access | None) -> Target:
     if not target.get("cluster"):
         raise InvalidTarget({"cluster": [_("choose a cluster, or a pool")]})
-    cluster = Cluster.objects.filter(pk=_uuid("cluster", target["cluster"])).first()
+    cluster = _visible(Cluster.objects.all(), access).filter(pk=_uuid("cluster", target["cluster"])).first()
     if cluster is None:
         raise InvalidTarget(
             {"cluster": [_("there is no cluster %(cluster)s: choose one of the list") % {"cluster": target["cluster"]}]}
         )
+    _require(cluster, purpose, access)
     database = target.get("database")
     if not isinstance(database, str) or not database:
         raise InvalidTarget({"database": [_("name a database of %(name)s") % {"name": cluster.name}]})

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import get_object_or_404, redirect
+from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
@@ -13,14 +13,14 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.models import Run
 from benchmarks.results import annotations
 from benchmarks.results.export import formats
-from core.lib.access import staff_only
+from core.accounts.access import find, needs
 
 
 @require_POST
-@staff_only
+@needs("run.annotate")
 def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Save the note and the tags."""
-    run = get_object_or_404(Run, pk=pk)
+    run = find(request, Run.objects.all(), pk=pk)
     try:
         annotations.annotate(
             run, note=request.POST.get("note", ""), tags=annotations.split(request.POST.get("tags", ""))
@@ -32,10 +32,10 @@ def run_annotate(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("run.annotate")
 def run_baseline(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Pin the run as the baseline of its target, or unpin it if `unpin` is sent."""
-    run = get_object_or_404(Run, pk=pk)
+    run = find(request, Run.objects.all(), pk=pk)
     try:
         if "unpin" in request.POST:
             annotations.unpin(run)
@@ -50,8 +50,9 @@ def run_baseline(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
+@needs("run.view")
 def run_export(request: HttpRequest, pk: UUID, kind: str) -> HttpResponseBase:
     """Return the run as a file; 404 for an unknown kind."""
     if kind not in formats.MAKERS:
         raise Http404(f"unknown export format {kind!r}")
-    return formats.answer(get_object_or_404(Run, pk=pk), kind, request)
+    return formats.answer(find(request, Run.objects.all(), pk=pk), kind, request)

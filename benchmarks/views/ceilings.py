@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.forms.ceilings import CeilingForm
 from benchmarks.models import Ceiling
+from core.accounts.access import Access, needs
 from core.lib.access import View
 
 
@@ -27,18 +28,21 @@ def superusers_only(view: View) -> View:
 
 
 @require_safe
+@needs("ceiling.view")
 def ceiling_list(request: HttpRequest) -> HttpResponse:
     """List all ceilings, on one page since they are few."""
-    ceilings = Ceiling.objects.select_related("cluster")
+    ceilings = Access.of(request).visible(Ceiling.objects.select_related("cluster"))
     return render(request, "benchmarks/ceiling_list.html", {"ceilings": ceilings})
 
 
+@needs("ceiling.change")
 @superusers_only
 def ceiling_create(request: HttpRequest) -> HttpResponse:
     """Show and save the form of a new ceiling."""
     return _form(request, None)
 
 
+@needs("ceiling.change")
 @superusers_only
 def ceiling_edit(request: HttpRequest, pk: int) -> HttpResponse:
     """Show and save the form of an existing ceiling."""
@@ -46,6 +50,7 @@ def ceiling_edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
+@needs("ceiling.change")
 @superusers_only
 def ceiling_delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete a ceiling: it no longer limits new runs."""

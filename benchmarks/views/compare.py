@@ -10,12 +10,14 @@ from benchmarks.analysis.arms import Arm, Comparison
 from benchmarks.analysis.latency import report
 from benchmarks.models import Purpose, Run, Validity
 from benchmarks.results import comparisons
+from core.accounts.access import Access, needs
 from core.lib.query_params import id_of
 
 COLORS = 8  # further arms reuse them
 
 
 @require_safe
+@needs("run.view")
 def run_compare(request: HttpRequest) -> HttpResponse:
     """Compare the runs named by `run`, or those of a `group`.
 
@@ -23,11 +25,16 @@ def run_compare(request: HttpRequest) -> HttpResponse:
     """
     group = id_of(request.GET.get("group", ""))
     named = [key for text in request.GET.getlist("run") if (key := id_of(text))]
-    runs = comparisons.of_group(group) if group else comparisons.chosen(named)
+    access = Access.of(request)
+    runs = comparisons.of_group(group, access) if group else comparisons.chosen(named, access)
     if request.GET.get("oldest") == "first":
         runs.sort(key=lambda run: run.number)
     if len(runs) < 2:
-        recent = Run.objects.top_level().filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT]).exclude(validity="")
+        recent = (
+            access.visible(Run.objects.top_level())
+            .filter(purpose__in=[Purpose.LOAD, Purpose.IMPORT])
+            .exclude(validity="")
+        )
         choose: dict[str, object] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}
         return render(request, "benchmarks/run_compare_choose.html", choose)
     return render(request, "benchmarks/run_compare.html", _shown(request, runs))

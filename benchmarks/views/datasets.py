@@ -17,8 +17,8 @@ from benchmarks.models import Dataset, Purpose, Run
 from benchmarks.models.options import RunOptions
 from benchmarks.runs.submission import submit
 from benchmarks.views.dataset_facts import facts_of
+from core.accounts.access import Access, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from core.lib.errors import DomainError
 
 PAGE_SIZE = 50
@@ -33,9 +33,11 @@ class NextSteps(NamedTuple):
 
 
 @require_safe
+@needs("dataset.view")
 def dataset_list(request: HttpRequest) -> HttpResponse:
     """List all datasets by cluster and database."""
-    page = Paginator(Dataset.objects.select_related("cluster", "run"), PAGE_SIZE).get_page(request.GET.get("page"))
+    datasets = Access.of(request).visible(Dataset.objects.select_related("cluster", "run"))
+    page = Paginator(datasets, PAGE_SIZE).get_page(request.GET.get("page"))
     tables = [(dataset, _tables_of(dataset)) for dataset in page]
     rows = [
         (dataset, tables_of_dataset, tables_of_dataset.of_size(dataset.scale), _next_steps(dataset))
@@ -73,13 +75,13 @@ def _is_dropping(form: DatasetForm) -> bool:
     )
 
 
-@staff_only
+@needs("dataset.create")
 def dataset_create(request: HttpRequest) -> HttpResponse:
     """Show the form of a dataset and start its preparation as a run."""
     initial = {name: value for name, value in request.GET.items() if value and name != "confirm"}
-    form, status = DatasetForm(request.POST or None, initial=initial), 200
+    form, status = DatasetForm(request.POST or None, initial=initial, access=Access.of(request)), 200
     if request.method == "POST" and form.is_valid():
-        run, status = _prepare(form, person(request.user))
+        run, status = _prepare(form, person(request.user), Access.of(request))
         if run is not None:
             return redirect("run-detail", run.pk)
     context = {"form": form, "facts": facts_of(form) if form.is_bound else None, "dropping": _is_dropping(form)}
@@ -87,21 +89,22 @@ def dataset_create(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
-@staff_only
+@needs("dataset.create")
 def dataset_facts(request: HttpRequest) -> HttpResponse:
     """Render what the chosen database holds, and the disk space that the chosen size needs."""
-    form = DatasetForm(request.GET)
+    form = DatasetForm(request.GET, access=Access.of(request))
     form.is_valid()
     return render(request, "benchmarks/includes/facts.html", {"form": form, "facts": facts_of(form)})
 
 
-def _prepare(form: DatasetForm, author: User) -> tuple[Run | None, int]:
+def _prepare(form: DatasetForm, author: User, access: Access) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     try:
         run_request = submit.RunRequest(
             target=form.target(),
             options=chosen["options"],
             author=author,
+            access=access,
             engine=form.engine_name,
             purpose=Purpose.PREPARE,
             confirm=chosen["confirm"],

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
@@ -15,8 +15,8 @@ from benchmarks.forms import form_errors
 from benchmarks.forms.entry_advice import EntryAdviceForm
 from benchmarks.models import Experiment
 from benchmarks.targets import entries
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from pools.errors import PoolsError
 from pools.forms.entries import EntryLoginForm
 from pools.models import Entry
@@ -24,10 +24,10 @@ from pools.models import Entry
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@needs("external.change")
 def entry_run(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Log in through the entry, keep the login as an external endpoint, and show the form of a run against it."""
-    entry = get_object_or_404(Entry.objects.select_related("pooler", "cluster"), pk=pk)
+    entry = find(request, Entry.objects.select_related("pooler", "cluster"), pk=pk)
     form = EntryLoginForm(request.POST or None, entry=entry)
     if request.method == "POST" and form.is_valid():
         try:
@@ -45,17 +45,18 @@ def entry_run(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@needs("experiment.start")
 def entry_size(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for a login and a load, and start the sweep that measures through the entry what size it should have."""
-    entry = get_object_or_404(Entry.objects.unmanaged().select_related("pooler", "cluster"), pk=pk)
+    entry = find(request, Entry.objects.unmanaged().select_related("pooler", "cluster"), pk=pk)
     form = EntryAdviceForm(request.POST or None, entry=entry)
     if request.method == "POST" and form.is_valid():
         try:
             return redirect("experiment-detail", _asked(request, entry, form).pk)
         except (BenchmarksError, PoolsError) as error:
             form_errors.add_to(form, error)
-    past = [(one, str(one)) for one in Experiment.objects.filter(advice__entry=str(entry.pk))[:5]]
+    experiments = Access.of(request).visible(Experiment.objects.all())
+    past = [(one, str(one)) for one in experiments.filter(advice__entry=str(entry.pk))[:5]]
     context = {"entry": entry, "form": form, "past": past}
     return render(request, "benchmarks/entry_size.html", context, status=422 if form.errors else 200)
 
@@ -70,6 +71,7 @@ def _asked(request: HttpRequest, entry: Entry, form: EntryAdviceForm) -> Experim
         endpoint=endpoint,
         is_new_login=True,
         author=person(request.user),
+        access=Access.of(request),
         **form.request(),
     )
     return sweep.ask(advice_request)

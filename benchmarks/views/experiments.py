@@ -5,7 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -18,9 +18,9 @@ from benchmarks.experiments.report import advice, files, presentation, trend
 from benchmarks.forms import form_errors
 from benchmarks.forms.experiments import ExperimentForm, MoreBlocksForm, PlaybookForm
 from benchmarks.models import Experiment
+from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.permissions import person, user_holds
-from core.lib.access import staff_only
 from core.lib.errors import DomainError
 from pools.models import Cluster
 
@@ -29,17 +29,20 @@ PAST = 10
 
 
 @require_safe
+@needs("experiment.view")
 def experiment_list(request: HttpRequest) -> HttpResponse:
     """Show the playbooks to start, and the experiments so far, the latest first."""
-    found = Experiment.objects.select_related("cluster")
+    access = Access.of(request)
+    found = access.visible(Experiment.objects.select_related("cluster"))
     page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "benchmarks/experiment_list.html", {"page": page, "playbooks": library.listed()})
+    return render(request, "benchmarks/experiment_list.html", {"page": page, "playbooks": library.listed(access)})
 
 
 @require_safe
+@needs("experiment.view")
 def experiment_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show one experiment; its live part alone where htmx asks for it."""
-    experiment = get_object_or_404(Experiment.objects.select_related("cluster", "pooler"), pk=pk)
+    experiment = find(request, Experiment.objects.select_related("cluster", "pooler"), pk=pk)
     is_part = request.headers.get("HX-Target") == "experiment-live"
     context = {
         "experiment": experiment,
@@ -47,7 +50,7 @@ def experiment_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "shown": presentation.show(experiment),
         "conditions": presentation.conditions(experiment),
         "trend": None if is_part else trend.of(experiment),
-        "again_url": _again_url(experiment),
+        "again_url": _again_url(experiment, Access.of(request)),
         "more_form": _more_form(experiment),
     }
     return render(request, f"benchmarks/{'includes/experiment_live' if is_part else 'experiment_detail'}.html", context)
@@ -59,10 +62,10 @@ def _more_form(experiment: Experiment) -> MoreBlocksForm | None:
 
 
 @require_POST
-@staff_only
+@needs("experiment.start")
 def experiment_more(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Measure more blocks, also of an experiment that has ended."""
-    experiment, form = get_object_or_404(Experiment, pk=pk), MoreBlocksForm(request.POST)
+    experiment, form = find(request, Experiment.objects.all(), pk=pk), MoreBlocksForm(request.POST)
     is_admin = user_holds(request.user, Scope.ADMIN)
     try:
         if form.is_valid():
@@ -75,32 +78,35 @@ def experiment_more(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("experiment.start")
 def experiment_without(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Start the experiment again without the arms that could not be measured."""
-    experiment = get_object_or_404(Experiment.objects.select_related("cluster", "pooler"), pk=pk)
+    experiment = find(request, Experiment.objects.select_related("cluster", "pooler"), pk=pk)
     confirm, is_admin = request.POST.get("confirm", ""), user_holds(request.user, Scope.ADMIN)
     try:
-        again = start.without_skipped(experiment, person(request.user), confirm, is_admin=is_admin)
+        again = start.without_skipped(
+            experiment, person(request.user), confirm, is_admin=is_admin, access=Access.of(request)
+        )
     except DomainError as error:
         messages.error(request, str(error))
         return redirect("experiment-detail", experiment.pk)
     return redirect("experiment-detail", again.pk)
 
 
-def _again_url(experiment: Experiment) -> str:
+def _again_url(experiment: Experiment, access: Access) -> str:
     """Return the page that starts it again: its playbook, or the questions about its pool; empty if that is gone."""
     if not experiment.advice:
-        known = experiment.playbook in {spec.name for spec in library.listed()}
+        known = experiment.playbook in {spec.name for spec in library.listed(access)}
         return reverse("playbook-detail", args=[experiment.playbook]) if known else ""
     pool = advice.pool_of(experiment)
     return f"{reverse('advice-ask', args=[pool.pk])}?question={experiment.advice['question']}" if pool else ""
 
 
 @require_safe
+@needs("experiment.view")
 def experiment_report(request: HttpRequest, pk: UUID, kind: str) -> HttpResponse:
     """Answer the report as a file."""
-    experiment = get_object_or_404(Experiment.objects.select_related("cluster", "pooler"), pk=pk)
+    experiment = find(request, Experiment.objects.select_related("cluster", "pooler"), pk=pk)
     if kind not in files.MAKERS:
         raise Http404(f"no report as {kind}")
     content_type, make = files.MAKERS[kind]
@@ -111,10 +117,10 @@ def experiment_report(request: HttpRequest, pk: UUID, kind: str) -> HttpResponse
 
 
 @require_POST
-@staff_only
+@needs("experiment.start")
 def experiment_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     """End an experiment; what was measured stays, what was made is removed."""
-    experiment = get_object_or_404(Experiment, pk=pk)
+    experiment = find(request, Experiment.objects.all(), pk=pk)
     if experiment.request_cancel():
         dispatch.request_advance()
         messages.success(request, _("The experiment is being cancelled: what was measured until now is kept."))
@@ -123,16 +129,18 @@ def experiment_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("experiment-detail", experiment.pk)
 
 
+@needs("playbook.view", post="experiment.start")
 def playbook_detail(request: HttpRequest, name: str) -> HttpResponse:
     """Show what a playbook says, and start it."""
-    spec = _spec(name)
-    form = ExperimentForm(request.POST or None, initial={"cluster": Cluster.objects.first()})
+    access = Access.of(request)
+    spec = _spec(name, access)
+    initial = {"cluster": access.visible(Cluster.objects.all()).first()}
+    form = ExperimentForm(request.POST or None, initial=initial, access=access)
     if request.method == "POST":
         return _started(request, spec, form)
     return _playbook_page(request, spec, form)
 
 
-@staff_only
 def _started(request: HttpRequest, spec: PlaybookSpec, form: ExperimentForm) -> HttpResponse:
     if form.is_valid():
         try:
@@ -149,6 +157,7 @@ def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentFor
     whole = spec.arms(quick=False)
     quick = spec.arms(quick=True)
     in_quick = {arm.key for arm in quick}
+    is_built_in, access = spec.name in library.BUILT_IN, Access.of(request)
     context = {
         "spec": spec,
         "form": form,
@@ -161,8 +170,10 @@ def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentFor
         "needs": library.needs_in_words(spec),
         "other_host": other_host.describe(spec),
         "changes": [*start.changes(spec, quick), *start.sessions_to_end(spec, _chosen_cluster(form))],
-        "is_built_in": spec.name in library.BUILT_IN,
-        "past": Experiment.objects.filter(playbook=spec.name, advice={})[:PAST],
+        "is_built_in": is_built_in,
+        # one more query for members of one of several teams alone
+        "added": None if is_built_in or access.sees_all else library.added(spec.name, access),
+        "past": access.visible(Experiment.objects.all()).filter(playbook=spec.name, advice={})[:PAST],
     }
     return render(request, "benchmarks/playbook_detail.html", context, status=status)
 
@@ -173,18 +184,19 @@ def _chosen_cluster(form: ExperimentForm) -> Cluster | None:
     return chosen if isinstance(chosen, Cluster) else None
 
 
-@staff_only
+@needs("playbook.change")
 def playbook_create(request: HttpRequest) -> HttpResponse:
     """Add a playbook as text or as a file; `?like=` begins with another's text."""
     form = PlaybookForm(request.POST or None, request.FILES or None, initial={"toml": _like(request)})
     if request.method == "POST" and form.is_valid():
         try:
             is_admin = user_holds(request.user, Scope.ADMIN)
-            spec = library.add(form.text(), person(request.user), is_admin=is_admin)
+            team = Access.of(request).teams("playbook.change").first()
+            spec = library.add(form.text(), person(request.user), is_admin=is_admin, team=team)
             return redirect("playbook-detail", spec.name)
         except InvalidPlaybook as error:
             form_errors.add_to(form, error)
-    context = {"form": form, "playbooks": library.listed()}
+    context = {"form": form, "playbooks": library.listed(Access.of(request))}
     status = 400 if request.method == "POST" else 200
     return render(request, "benchmarks/playbook_form.html", context, status=status)
 
@@ -192,15 +204,15 @@ def playbook_create(request: HttpRequest) -> HttpResponse:
 def _like(request: HttpRequest) -> str:
     """Return the text of the playbook to begin with, under a name that is not taken yet; empty where none is named."""
     name = request.GET.get("like")
-    return _spec(name).text.replace(f'name = "{name}"', f'name = "my-{name}"', 1) if name else ""
+    return _spec(name, Access.of(request)).text.replace(f'name = "{name}"', f'name = "my-{name}"', 1) if name else ""
 
 
 @require_POST
-@staff_only
+@needs("playbook.change")
 def playbook_delete(request: HttpRequest, name: str) -> HttpResponse:
     """Forget a user's playbook; its experiments stay."""
     try:
-        library.remove(name)
+        library.remove(name, Access.of(request))
     except BenchmarksError as error:
         messages.error(request, str(error))
         return redirect("playbook-detail", name)
@@ -208,8 +220,8 @@ def playbook_delete(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("experiment-list")
 
 
-def _spec(name: str) -> PlaybookSpec:
+def _spec(name: str, access: Access) -> PlaybookSpec:
     try:
-        return library.find(name)
+        return library.find(name, access)
     except UnknownPlaybook as error:
         raise Http404(str(error)) from None

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -13,38 +13,41 @@ from benchmarks.errors import InvalidTarget
 from benchmarks.forms.external import ExternalEndpointForm
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
-from core.lib.access import staff_only
+from core.accounts.access import Access, find, needs
 
 ENDPOINTS_A_PAGE = 50
 
 
 @require_safe
+@needs("external.view")
 def external_list(request: HttpRequest) -> HttpResponse:
     """List the external endpoints that runs may load."""
-    endpoints = Paginator(ExternalEndpoint.objects.select_related("cluster"), ENDPOINTS_A_PAGE)
+    endpoints = Paginator(
+        Access.of(request).visible(ExternalEndpoint.objects.select_related("cluster")), ENDPOINTS_A_PAGE
+    )
     return render(request, "benchmarks/external_list.html", {"page": endpoints.get_page(request.GET.get("page"))})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@needs("external.change")
 def external_create(request: HttpRequest) -> HttpResponse:
     """Show and save the form of a new endpoint."""
     return _form(request, ExternalEndpoint(), {})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@needs("external.change")
 def external_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show and save the form of an existing endpoint."""
-    endpoint = get_object_or_404(ExternalEndpoint, pk=pk)
+    endpoint = find(request, ExternalEndpoint.objects.all(), pk=pk)
     return _form(request, endpoint, ExternalEndpointForm.initial_of(endpoint))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@needs("external.change")
 def external_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete an endpoint after a confirmation; its runs stay."""
-    endpoint = get_object_or_404(ExternalEndpoint, pk=pk)
+    endpoint = find(request, ExternalEndpoint.objects.all(), pk=pk)
     if request.method != "POST":
         return render(request, "benchmarks/external_delete.html", {"endpoint": endpoint, "runs": endpoint.runs.count()})
     endpoint.delete()
@@ -54,7 +57,7 @@ def external_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _form(request: HttpRequest, endpoint: ExternalEndpoint, initial: dict[str, object]) -> HttpResponse:
-    form = ExternalEndpointForm(request.POST or None, initial=initial)
+    form = ExternalEndpointForm(request.POST or None, initial=initial, access=Access.of(request))
     if request.method == "POST" and form.is_valid():
         try:
             saved = external.save(endpoint, **form.cleaned_data)

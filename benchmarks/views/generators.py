@@ -12,17 +12,23 @@ from benchmarks.engines import ENGINES
 from benchmarks.errors import BenchmarksError
 from benchmarks.generators import registry
 from benchmarks.generators.registry import GeneratorStatus
-from core.lib.access import staff_only
+from core.accounts.access import Access, needs
 from pools.models import Cluster, Host, HostState
 
 TRIPS_SHOWN = 3
 
 
 @require_safe
+@needs("generator.view")
 def generator_list(request: HttpRequest) -> HttpResponse:
     """List all generators; while Redis is unreachable, those on record with an unknown state."""
-    known, unknown = registry.known_or_remembered()
-    clusters = Cluster.objects.in_bulk({UUID(key) for one in known for key in one.round_trips})
+    found, unknown = registry.known_or_remembered()
+    known = registry.as_seen_by(Access.of(request), found)
+    clusters = (
+        Access.of(request)
+        .visible(Cluster.objects.all())
+        .in_bulk({UUID(key) for one in known for key in one.round_trips})
+    )
     rows = [(one, _trips(one, clusters)) for one in known]
     return render(
         request, "benchmarks/generator_list.html", {"rows": rows, "unknown": unknown, "hosts": _possible_hosts()}
@@ -43,7 +49,7 @@ def _possible_hosts() -> list[Host]:
 
 
 @require_POST
-@staff_only
+@needs("generator.change")
 def generator_add_host(request: HttpRequest) -> HttpResponse:
     """Register a host that is reached by SSH as a generator."""
     host = next((one for one in _possible_hosts() if str(one.pk) == request.POST.get("ssh_host")), None)
@@ -60,7 +66,7 @@ def generator_add_host(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("generator.change")
 def generator_forget(request: HttpRequest, name: str) -> HttpResponse:
     """Remove a generator that is gone; refuse it for a live one."""
     try:

@@ -7,11 +7,11 @@ from benchmarks.errors import BenchmarksError
 from benchmarks.forms.runs import ImportForm
 from benchmarks.models import Run
 from benchmarks.results import import_output
+from core.accounts.access import Access, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 
 
-@staff_only
+@needs("run.import")
 def run_import(request: HttpRequest) -> HttpResponse:
     """Import the pasted text or the file; show the form again with the reason if it can't be read."""
     form = ImportForm(request.POST or None, request.FILES or None)
@@ -27,6 +27,7 @@ def run_import(request: HttpRequest) -> HttpResponse:
 
 def _imported(form: ImportForm, request: HttpRequest) -> Run:
     file, name, author = form.cleaned_data["file"], form.cleaned_data["name"], person(request.user)
+    team = Access.of(request).teams("run.import").first()
     if file:
-        return import_output.import_file(file, name, author)
-    return import_output.import_output(form.cleaned_data["text"], name, author)
+        return import_output.import_file(file, name, author, team)
+    return import_output.import_output(form.cleaned_data["text"], name, author, team)

@@ -3,10 +3,9 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -18,9 +17,9 @@ from benchmarks.library.settings_profiles.parsing import written
 from benchmarks.library.settings_profiles.store import InvalidProfile
 from benchmarks.library.settings_profiles.suggestion import propose
 from benchmarks.models import AppliedProfile, SettingsProfile
+from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.permissions import person, user_holds
-from core.lib.access import staff_only
 from core.lib.query_params import id_of
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
@@ -29,18 +28,24 @@ PAGE_SIZE = 50
 
 
 @require_safe
+@needs("profile.view")
 def profile_list(request: HttpRequest) -> HttpResponse:
     """List all profiles by name, and those that are in force on a cluster now."""
-    page = Paginator(SettingsProfile.objects.all(), PAGE_SIZE).get_page(request.GET.get("page"))
-    current = AppliedProfile.objects.filter(restored_at=None).select_related("run", "cluster")
+    access = Access.of(request)
+    page = Paginator(access.visible(SettingsProfile.objects.all()), PAGE_SIZE).get_page(request.GET.get("page"))
+    current = access.visible(AppliedProfile.objects.all()).filter(restored_at=None).select_related("run", "cluster")
     return render(request, "benchmarks/profile_list.html", {"page": page, "in_force": current})
 
 
 @require_safe
+@needs("profile.view")
 def profile_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show a profile's settings; with `cluster`, each one checked against that server."""
-    profile = get_object_or_404(SettingsProfile, pk=pk)
-    context: dict[str, object] = {"profile": profile, "clusters": Cluster.objects.all()[:200]}
+    profile = find(request, SettingsProfile.objects.all(), pk=pk)
+    context: dict[str, object] = {
+        "profile": profile,
+        "clusters": Access.of(request).visible(Cluster.objects.all())[:200],
+    }
     cluster = _cluster_asked(request)
     if cluster is not None:
         context |= {"cluster": cluster} | _judged(cluster, profile, user_holds(request.user, Scope.ADMIN))
@@ -49,7 +54,7 @@ def profile_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _cluster_asked(request: HttpRequest) -> Cluster | None:
     key = id_of(request.GET.get("cluster", ""))
-    return Cluster.objects.filter(pk=key).first() if key else None
+    return Access.of(request).visible(Cluster.objects.all()).filter(pk=key).first() if key else None
 
 
 def _judged(cluster: Cluster, profile: SettingsProfile, is_admin: bool) -> dict[str, object]:
@@ -60,29 +65,29 @@ def _judged(cluster: Cluster, profile: SettingsProfile, is_admin: bool) -> dict[
         return {"unreachable": str(error)}
 
 
-@staff_only
+@needs("profile.change")
 def profile_create(request: HttpRequest) -> HttpResponse:
     """Show and save the form of a new profile; a proposal prefills it."""
     form = ProfileForm(request.POST or None, initial=_proposed(request))
-    if request.method == "POST" and form.is_valid() and (profile := _saved(form, None, person(request.user))):
+    if request.method == "POST" and form.is_valid() and (profile := _saved(form, None, request)):
         return redirect("profile-detail", profile.pk)
     return render(request, "benchmarks/profile_form.html", {"form": form})
 
 
-@staff_only
+@needs("profile.change")
 def profile_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show and save the form of an existing profile."""
-    profile = get_object_or_404(SettingsProfile, pk=pk)
+    profile = find(request, SettingsProfile.objects.all(), pk=pk)
     form = ProfileForm(request.POST or None, initial=initial_of(profile))
-    if request.method == "POST" and form.is_valid() and _saved(form, profile, person(request.user)):
+    if request.method == "POST" and form.is_valid() and _saved(form, profile, request):
         return redirect("profile-detail", pk)
     return render(request, "benchmarks/profile_form.html", {"form": form, "profile": profile})
 
 
-@staff_only
+@needs("profile.change")
 def profile_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete a profile after a confirmation; runs that used it keep their values."""
-    profile = get_object_or_404(SettingsProfile, pk=pk)
+    profile = find(request, SettingsProfile.objects.all(), pk=pk)
     if request.method != "POST":
         return render(request, "benchmarks/profile_delete.html", {"profile": profile})
     try:
@@ -95,12 +100,14 @@ def profile_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
-@staff_only
+@needs("profile.change")
 def profile_propose(request: HttpRequest) -> HttpResponse:
     """Propose a profile with its memory budget for a described machine."""
     cluster = _cluster_asked(request)
     is_proposed = "memory_mb" in request.GET
-    form = ProposalForm(_filled(request, cluster) if is_proposed else None, initial=_machine_of(cluster))
+    form = ProposalForm(
+        _filled(request, cluster) if is_proposed else None, initial=_machine_of(cluster), access=Access.of(request)
+    )
     context: dict[str, object] = {"form": form}
     if is_proposed and form.is_valid():
         machine = {name: form.cleaned_data[name] for name in ("memory_mb", "cpus", "disk", "max_connections")}
@@ -129,14 +136,16 @@ def _proposed(request: HttpRequest) -> dict[str, object]:
     return {name: request.GET[name] for name in ("name", "description", "values") if name in request.GET}
 
 
-def _saved(form: ProfileForm, profile: SettingsProfile | None, author: User) -> SettingsProfile | None:
+def _saved(form: ProfileForm, profile: SettingsProfile | None, request: HttpRequest) -> SettingsProfile | None:
     """Save the profile; return None and add the errors to the form if it is invalid."""
     values = {name: form.cleaned_data[name] for name in ("name", "values", "description")}
+    author = person(request.user)
     is_admin = user_holds(author, Scope.ADMIN)
     try:
         if profile:
             return store.change(profile, **values, is_admin=is_admin)
-        return store.create(**values, author=author, is_admin=is_admin)
+        team = Access.of(request).teams("profile.change").first()
+        return store.create(**values, author=author, is_admin=is_admin, team=team)
     except (InvalidProfile, NotAllowed) as error:
         form.add_errors(error.errors)
         return None

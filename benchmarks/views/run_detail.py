@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
@@ -24,21 +24,22 @@ from benchmarks.runs.setup import summary as setup_text
 from benchmarks.runs.submission import cancel, queue_status
 from benchmarks.targets import datasets
 from benchmarks.views import run_charts
-from core.lib.access import staff_only
+from core.accounts.access import Access, find, needs
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away
 ROWS_WITHOUT_SCRIPT = 120  # rows of samples in the table for browsers without JavaScript
 
 
 @require_safe
+@needs("run.view")
 def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the page of a run; for htmx only the parts that change with its state."""
-    run = get_object_or_404(Run.objects.select_related("cluster", "pool", "author", "parent"), pk=pk)
+    run = find(request, Run.objects.select_related("cluster", "pool", "author", "parent"), pk=pk)
     if request.htmx:  # type: ignore[attr-defined]
-        return render(request, "benchmarks/run_detail.html#parts", _parts(run))
+        return render(request, "benchmarks/run_detail.html#parts", _parts(run, Access.of(request)))
     course = chart_series.course(run)
-    context = _parts(run) | {
-        "baseline": annotations.baseline_of(run),
+    context = _parts(run, Access.of(request)) | {
+        "baseline": annotations.baseline_of(run, Access.of(request)),
         "tag_line": ", ".join(tag.name for tag in run.tags.all()),
         "course": {**course, **_live_terms(run)},
         "charts": run_charts.charts_of(run, course),
@@ -53,31 +54,32 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
+@needs("run.view")
 def run_output(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Return the program's complete output as plain text: progress and messages, then its summary."""
-    printed = "".join(_printed(get_object_or_404(Run, pk=pk)))
+    printed = "".join(_printed(find(request, Run.objects.all(), pk=pk)))
     return HttpResponse(printed, content_type="text/plain; charset=utf-8")
 
 
 @require_POST
-@staff_only
+@needs("run.cancel")
 def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Cancel the run; one that has ended in the meantime stays unchanged."""
-    run = get_object_or_404(Run, pk=pk)
+    run = find(request, Run.objects.all(), pk=pk)
     cancel.cancel(run)
     text = _("Run %(number)s is stopped.") if run.is_final else _("Run %(number)s is being stopped.")
     messages.info(request, text % {"number": run.number})
     return redirect("run-detail", pk=pk)
 
 
-def _parts(run: Run) -> dict[str, object]:
+def _parts(run: Run, access: Access) -> dict[str, object]:
     summary = run.summary or chart_series.partial_summary(run)
     spread = report.of_run(run) if run.is_final and run.purpose == Purpose.LOAD else None
     return {
         "run": run,
         "tiles": _tiles(run, summary),
         "waiting": queue_status.waits_for(run),
-        "pair": (pair := _pair(run)),
+        "pair": (pair := _pair(run, access)),
         "pair_query": urlencode([("run", str(one.pk)) for one in pair]),
         "there": urlencode({"cluster": str(run.cluster_id or ""), "database": run.database}),
         "parts": list(run.parts.order_by("number")),
@@ -131,9 +133,9 @@ def _tiles(run: Run, summary: Summary) -> dict[str, object]:
     return {"time_s": time_s, "tps": tps, "latency_ms": latency_ms, "failed": chart_series.failed_so_far(run)}
 
 
-def _pair(run: Run) -> list[Run]:
-    """Return the runs of this run's group, itself included, by number; empty if it has no group."""
-    return list(Run.objects.filter(group=run.group).order_by("number")) if run.group else []
+def _pair(run: Run, access: Access) -> list[Run]:
+    """Return the visible runs of this run's group, itself included, by number; empty if it has no group."""
+    return list(access.visible(Run.objects.all()).filter(group=run.group).order_by("number")) if run.group else []
 
 
 def _live_terms(run: Run) -> dict[str, object]:

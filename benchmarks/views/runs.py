@@ -8,7 +8,7 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.models import User
 from django.core.paginator import Paginator
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -24,14 +24,14 @@ from benchmarks.errors import InvalidGenerators, InvalidOptions, InvalidTarget, 
 from benchmarks.forms.run_filter import RunFilter
 from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
-from benchmarks.models.runs import Gate, RunQuerySet
+from benchmarks.models.runs import Gate
 from benchmarks.runs.submission import idempotency, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from benchmarks.targets.resolve import RequestedTarget
 from benchmarks.views.dataset_facts import facts_of
+from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.permissions import person, user_holds
-from core.lib.access import staff_only
 from core.lib.errors import DomainError
 from core.lib.query_params import id_of, is_set
 from pools.clusters import endpoints
@@ -58,10 +58,11 @@ PREFILLED = (
 
 
 @require_safe
+@needs("run.view")
 def run_list(request: HttpRequest) -> HttpResponse:
     """List runs, newest first, filtered by `RunFilter` and by text (`q`): number, name, target or database."""
     query = request.GET.get("q", "").strip()
-    run_filter = RunFilter(request.GET, queryset=_found(query))
+    run_filter = RunFilter(request.GET, queryset=_found(query, Access.of(request)))
     found = run_filter.qs
     runs = found.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
     page = Paginator(runs, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -76,7 +77,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
             ("validity", _("Validity"), _("Any validity"), Validity.choices, request.GET.get("validity")),
             ("gate", _("Thresholds"), _("Any thresholds"), Gate.choices, request.GET.get("gate")),
         ],
-        "target": _target_named(request.GET.get("target", "")),
+        "target": _target_named(request.GET.get("target", ""), Access.of(request)),
         "tag": request.GET.get("tag", ""),
         "shows_experiments": is_set(request.GET.get("experiments")),
         "hidden": run_filter.left_out().count(),
@@ -84,23 +85,25 @@ def run_list(request: HttpRequest) -> HttpResponse:
     return render(request, "benchmarks/run_list.html", context)
 
 
-def _found(query: str) -> RunQuerySet:
-    runs = Run.objects.top_level()
+def _found(query: str, access: Access) -> QuerySet[Run]:
+    runs = access.visible(Run.objects.top_level())
     if not query:
         return runs
     words = Q(name__icontains=query) | Q(target_label__icontains=query) | Q(database__icontains=query)
     return runs.filter(words | Q(number=int(query)) if query.isdecimal() and len(query) < 10 else words)
 
 
-def _target_named(target: str) -> Pool | Cluster | None:
-    key = id_of(target)
-    return Pool.objects.filter(pk=key).first() or Cluster.objects.filter(pk=key).first() if key else None
+def _target_named(target: str, access: Access) -> Pool | Cluster | None:
+    if (key := id_of(target)) is None:
+        return None
+    pool = access.visible(Pool.objects.all()).filter(pk=key).first()
+    return pool or access.visible(Cluster.objects.all()).filter(pk=key).first()
 
 
-@staff_only
+@needs("run.start")
 def run_create(request: HttpRequest) -> HttpResponse:
     """Show the form of a run and start what it asks for; the query prefills it (target, `clone`, `preset`)."""
-    form = RunForm(request.POST or None, initial=None if request.POST else _initial(request))
+    form = RunForm(request.POST or None, initial=None if request.POST else _initial(request), access=Access.of(request))
     status = 200
     if request.method == "POST" and form.is_valid():
         run, status = _start(form, request)
@@ -121,7 +124,7 @@ def _start(form: RunForm, request: HttpRequest) -> tuple[Run | None, int]:
     Return the run to show (the first of a pair) or None, and the HTTP status of the form if there is none.
     """
     try:
-        begin = partial(_submitted, form, person(request.user))
+        begin = partial(_submitted, form, person(request.user), Access.of(request))
         return _start_idempotently(request, form.key, begin, SENT_TWICE_S), 200
     except (InvalidTarget, InvalidOptions, InvalidGenerators) as error:
         form.add_errors(error.errors)
@@ -140,13 +143,14 @@ def _start_idempotently(request: HttpRequest, key: str | None, begin: idempotenc
     return run
 
 
-def _submitted(form: RunForm, author: User, run_id: UUID | None = None) -> Run:
+def _submitted(form: RunForm, author: User, access: Access, run_id: UUID | None = None) -> Run:
     """Submit the form's run; return it, or the first of several."""
     chosen = form.cleaned_data
     request = RunRequest(
         target=form.target(),
         options=chosen["options"],
         author=author,
+        access=access,
         is_admin=user_holds(author, Scope.ADMIN),
         run_id=run_id,
         engine=form.engine_name,
@@ -163,9 +167,9 @@ def _submitted(form: RunForm, author: User, run_id: UUID | None = None) -> Run:
 
 def _initial(request: HttpRequest) -> dict[str, object]:
     """Return the form's initial values from the query: a run to clone, a target, or a preset."""
-    query = request.GET
+    query, access = request.GET, Access.of(request)
     if query.get("clone"):
-        run = get_object_or_404(Run, pk=id_of(query["clone"]))
+        run = get_object_or_404(access.visible(Run.objects.all()), pk=id_of(query["clone"]))
         if run.removed:
             text = _(
                 "Run %(number)s can't be started again: %(target)s was removed since: choose what to load in its place."
@@ -174,46 +178,51 @@ def _initial(request: HttpRequest) -> dict[str, object]:
         return initial_of(run)
     initial: dict[str, object] = {name: query[name] for name in PREFILLED if query.get(name)}
     if query.get("script"):
-        initial |= _scripted(query["script"], query.get("version", ""), query.get("engine") or DEFAULT_ENGINE)
+        initial |= _scripted(query["script"], query.get("version", ""), query.get("engine") or DEFAULT_ENGINE, access)
     if query.get("preset") == "worth":
         worth = {"connect": True, "repeat": ENOUGH_REPEATS, "duration": WORTH_S, "name": _("Is my pool worth it?")}
         if "external" in initial:
             return initial | worth | {"route": Route.EXTERNAL, "and_direct": True}
-        return initial | worth | {"route": Route.BOTH, "pool": initial.get("pool") or _first_live_pool()}
+        return initial | worth | {"route": Route.BOTH, "pool": initial.get("pool") or _first_live_pool(access)}
     if "external" in initial:
         return {"route": Route.EXTERNAL} | initial
     if "cluster" in initial:
         return {"route": Route.DIRECT} | initial
-    return {"route": Route.POOLED, "pool": _first_live_pool()} | initial
+    return {"route": Route.POOLED, "pool": _first_live_pool(access)} | initial
 
 
-def _scripted(script: str, version: str, engine_name: str) -> dict[str, str | None]:
+def _scripted(script: str, version: str, engine_name: str, access: Access) -> dict[str, str | None]:
     """Return the option that selects a script: of the library where the engine takes these, else one of its own."""
     program = ENGINES.get(engine_name)
     is_of_library = program is not None and program.takes_library_scripts
-    return {"builtin": _script_named(script, version)} if is_of_library else {"script": script}
+    return {"builtin": _script_named(script, version, access)} if is_of_library else {"script": script}
 
 
-def _script_named(script: str, number: str) -> str | None:
+def _script_named(script: str, number: str, access: Access) -> str | None:
     """Return the form's value of a version of a library script; of the newest if `number` is no number."""
-    versions = ScriptVersion.objects.filter(script=id_of(script)).order_by("-number")
+    versions = access.visible(ScriptVersion.objects.all()).filter(script=id_of(script)).order_by("-number")
     matching = versions.filter(number=int(number)) if number.isdecimal() and len(number) < 10 else versions
     found = matching.first()
     return f"version:{found.pk}" if found else None
 
 
-def _first_live_pool() -> UUID | None:
-    return Pool.objects.wanted().of_people().filter(state=PoolState.APPLIED).values_list("pk", flat=True).first()
+def _first_live_pool(access: Access) -> UUID | None:
+    return (
+        access.visible(Pool.objects.wanted().of_people())
+        .filter(state=PoolState.APPLIED)
+        .values_list("pk", flat=True)
+        .first()
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@staff_only
+@needs("run.start")
 def run_preview(request: HttpRequest) -> HttpResponse:
     """Render the command line of the form as it is filled in, or with `part=facts` what the chosen database holds.
 
     The form is posted because scripts are too long for a URL; nothing is changed.
     """
-    form = RunForm(request.POST or request.GET)
+    form = RunForm(request.POST or request.GET, access=Access.of(request))
     form.is_valid()
     if request.GET.get("part") == "facts":
         return render(request, "benchmarks/includes/facts.html", {"form": form, "facts": facts_of(form)})
@@ -255,14 +264,16 @@ def _command(form: RunForm, endpoint: Endpoint, pool: Pool | None) -> str:
 
 
 @require_POST
-@staff_only
+@needs("run.start")
 def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Start the same run once more; if it is refused, redirect to the form with the reason."""
-    old = get_object_or_404(Run, pk=pk)
+    old = find(request, Run.objects.all(), pk=pk)
     if old.removed:
         return redirect(f"{reverse('run-create')}?{urlencode({'clone': str(pk)})}")
     try:
-        run = _start_idempotently(request, f"again {pk}", partial(_again, old, person(request.user)), AGAIN_S)
+        run = _start_idempotently(
+            request, f"again {pk}", partial(_again, old, person(request.user), Access.of(request)), AGAIN_S
+        )
     except DomainError as error:
         text = _("Run %(number)s was not started again: %(error)s")
         messages.error(request, text % {"number": old.number, "error": error})
@@ -270,11 +281,12 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("run-detail", run.pk)
 
 
-def _again(old: Run, author: User, run_id: UUID | None) -> Run:
+def _again(old: Run, author: User, access: Access, run_id: UUID | None) -> Run:
     request = RunRequest(
         target=_target_of(old),
         options=old.options,
         author=author,
+        access=access,
         is_admin=user_holds(author, Scope.ADMIN),
         engine=old.engine,
         name=old.name,

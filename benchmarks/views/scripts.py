@@ -18,8 +18,8 @@ from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Run, RunOutput, Script, ScriptVersion
 from benchmarks.runs.submission import submit
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
-from core.lib.access import staff_only
 from core.lib.errors import DomainError
 from core.lib.query_params import id_of
 from pools.deployment import diff
@@ -29,10 +29,11 @@ VERSIONS_SHOWN = 50
 
 
 @require_safe
+@needs("script.view")
 def script_list(request: HttpRequest) -> HttpResponse:
     """List scripts by name; `q` filters by name, description and newest text."""
     query = request.GET.get("q", "").strip().replace("\0", "")
-    scripts = library.with_newest(Script.objects.all())
+    scripts = library.with_newest(Access.of(request).visible(Script.objects.all()))
     if query:
         scripts = scripts.filter(Q(name__icontains=query) | Q(description__icontains=query) | Q(text__icontains=query))
     page = Paginator(scripts, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -40,11 +41,16 @@ def script_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_safe
+@needs("script.view")
 def script_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show a script in one of its versions (`version`), with a diff against another (`against`)."""
-    script = get_object_or_404(Script, pk=pk)
+    script = find(request, Script.objects.all(), pk=pk)
     version = _version(script, request.GET.get("version"))
-    return render(request, "benchmarks/script_detail.html", _shown(request, script, version, DryRunForm()))
+    return render(
+        request,
+        "benchmarks/script_detail.html",
+        _shown(request, script, version, DryRunForm(access=Access.of(request))),
+    )
 
 
 def _version(script: Script, number: str | None) -> ScriptVersion:
@@ -70,26 +76,27 @@ def _shown(request: HttpRequest, script: Script, version: ScriptVersion, form: D
         "diff": found,
         "newest": script.versions.order_by("-number").values_list("number", flat=True)[0],
         "form": form,
-        **_tried(_run_named(request.GET.get("dry", ""))),
+        **_tried(_run_named(request.GET.get("dry", ""), Access.of(request))),
     }
 
 
-def _run_named(text: str) -> Run | None:
+def _run_named(text: str, access: Access) -> Run | None:
     key = id_of(text)
-    return Run.objects.filter(pk=key).first() if key else None
+    return access.visible(Run.objects.all()).filter(pk=key).first() if key else None
 
 
 def _tried(run: Run | None) -> dict[str, object]:
     return {"dry": run, "output": RunOutput.objects.filter(run=run).first() if run else None}
 
 
-@staff_only
+@needs("script.change")
 def script_create(request: HttpRequest) -> HttpResponse:
     """Show and save the editor of a new script."""
     form = ScriptForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         try:
-            script = library.create(**form.cleaned_data, author=person(request.user))
+            team = Access.of(request).teams("script.change").first()
+            script = library.create(**form.cleaned_data, author=person(request.user), team=team)
         except InvalidScript as error:
             form.add_errors(error.errors)
         else:
@@ -97,10 +104,10 @@ def script_create(request: HttpRequest) -> HttpResponse:
     return render(request, "benchmarks/script_form.html", {"form": form, "script": None})
 
 
-@staff_only
+@needs("script.change")
 def script_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show and save the editor of a script; a changed text becomes its next version."""
-    script = get_object_or_404(Script, pk=pk)
+    script = find(request, Script.objects.all(), pk=pk)
     last = library.newest(script)
     initial = {"name": script.name, "description": script.description, "text": last.text}
     form = ScriptForm(request.POST or None, initial=initial)
@@ -114,10 +121,10 @@ def script_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "benchmarks/script_form.html", {"form": form, "script": script, "last": last})
 
 
-@staff_only
+@needs("script.change")
 def script_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete a script once its name is typed; runs keep the text that they executed."""
-    script = get_object_or_404(Script, pk=pk)
+    script = find(request, Script.objects.all(), pk=pk)
     typed = request.POST.get("name")
     if request.method == "POST" and typed == script.name:
         library.remove(script, author=person(request.user))
@@ -127,25 +134,25 @@ def script_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@staff_only
+@needs("run.start")
 def script_try(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """Start a dry run of a version; the script's page then shows its result."""
-    script = get_object_or_404(Script, pk=pk)
+    script = find(request, Script.objects.all(), pk=pk)
     version = get_object_or_404(script.versions.select_related("script"), number=number)
-    form, status = DryRunForm(request.POST), 200
+    form, status = DryRunForm(request.POST, access=Access.of(request)), 200
     if form.is_valid():
-        run, status = _start(form, version, person(request.user))
+        run, status = _start(form, version, person(request.user), Access.of(request))
         if run is not None:
             here = reverse("script-detail", args=[pk])
             return redirect(f"{here}?version={number}&dry={run.pk}#dry-run")
     return render(request, "benchmarks/script_detail.html", _shown(request, script, version, form), status=status)
 
 
-def _start(form: DryRunForm, version: ScriptVersion, author: User) -> tuple[Run | None, int]:
+def _start(form: DryRunForm, version: ScriptVersion, author: User, access: Access) -> tuple[Run | None, int]:
     chosen = form.cleaned_data
     terms = {"variables": chosen["variables"] or None, "protocol": chosen["protocol"], "confirm": chosen["confirm"]}
     try:
-        run_request = submit.dry_run_request(version, target=form.target(), author=author, **terms)
+        run_request = submit.dry_run_request(version, target=form.target(), author=author, access=access, **terms)
         return submit.submit(run_request)[0], 200
     except (InvalidTarget, InvalidOptions) as error:
         form.add_errors(error.errors)
@@ -156,6 +163,7 @@ def _start(form: DryRunForm, version: ScriptVersion, author: User) -> tuple[Run 
 
 
 @require_safe
+@needs("run.view")
 def script_tried(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render the state of a dry run; the page polls it until the run has ended."""
-    return render(request, "benchmarks/includes/dry_run.html", _tried(get_object_or_404(Run, pk=pk)))
+    return render(request, "benchmarks/includes/dry_run.html", _tried(find(request, Run.objects.all(), pk=pk)))

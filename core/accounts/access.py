@@ -8,7 +8,8 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:  # rest_framework.views imports the permissions, which stand o
 
 M = TypeVar("M", bound=Model)
 Rows = TypeVar("Rows", bound=QuerySet[Any])
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 SAFE = ("GET", "HEAD", "OPTIONS")
 
 
@@ -85,6 +86,11 @@ class Access:
         if self.token is not None and not self.token.allows(operation.scope):
             return False
         return self.has_role(operation, record)
+
+    def require(self, name: str, record: Model) -> None:
+        """Raise `PermissionDenied`, with the role that it takes, where the caller may not do this to the record."""
+        if not self.may(name, record):
+            raise PermissionDenied(self.refusal(operations.named(name), record))
 
     def has_role(self, operation: Operation, record: Model | None = None) -> bool:
         """Tell whether the user may do this, whatever the token allows."""
@@ -269,7 +275,7 @@ def needs(name: str, *, post: str = "") -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
             require(request, name if request.method in SAFE else post or name)
             return view(request, *args, **kwargs)
 

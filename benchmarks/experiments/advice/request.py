@@ -13,6 +13,7 @@ from benchmarks.experiments.advice.recorded import RecordedMix
 from benchmarks.experiments.advice.workload import Workload
 from benchmarks.experiments.start import InvalidExperiment
 from benchmarks.models import ExternalEndpoint
+from core.accounts.access import Access
 from pools.models import Cluster, Entry, Pool, Pooler
 
 
@@ -31,7 +32,8 @@ class AdviceRequest:
 
     `workload` is as `workload.read` takes it; `minutes` is the time to spend in all. `database` and `user` name the
     tables that exist where there is no pool. For an `entry` that is not managed here, `endpoint` has the login that
-    somebody gave; `is_new_login` where it was tried and is to be saved with the sweep.
+    somebody gave; `is_new_login` where it was tried and is to be saved with the sweep. `access` is that of
+    the person who asks.
     """
 
     cluster: Cluster
@@ -47,13 +49,14 @@ class AdviceRequest:
     entry: Entry | None = None
     endpoint: ExternalEndpoint | None = None
     is_new_login: bool = False
+    access: Access | None = None
 
     @cached_property
     def load(self) -> Workload:
         """The workload, checked; raises `InvalidExperiment` and `InvalidOptions`."""
         if self.entry:
-            return workload.read_through_entry(self.workload)
-        return workload.read(self.workload, self.recorded.scripts if self.recorded else None)
+            return workload.read_through_entry(self.workload, self.access)
+        return workload.read(self.workload, self.recorded.scripts if self.recorded else None, self.access)
 
     @cached_property
     def recorded(self) -> RecordedMix | None:

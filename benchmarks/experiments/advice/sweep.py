@@ -64,6 +64,7 @@ def ask(request: AdviceRequest) -> Experiment:
             definition=text,
             cluster=request.cluster,
             cluster_name=request.cluster.name,
+            team_id=request.cluster.team_id,
             pooler=_pooler(request),
             repeats=len(plan),
             seed=seed,

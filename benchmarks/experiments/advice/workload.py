@@ -18,6 +18,7 @@ from benchmarks.models.options import DatasetOptions, RunOptions, RunScript
 from benchmarks.runs.submission import options
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import resolve
+from core.accounts.access import Access
 from pools.models import Cluster, NodeRole, Pool
 
 ENGINE = "pgbench"
@@ -54,7 +55,7 @@ def is_recorded(raw: Mapping[str, object]) -> bool:
     return raw.get(RECORDED) is True
 
 
-def read_through_entry(raw: Mapping[str, object]) -> Workload:
+def read_through_entry(raw: Mapping[str, object], access: Access | None = None) -> Workload:
     """Return the load of an entry's own tables, which are pgbench's where a built-in script is asked for.
 
     By default it only reads. Raises as `read`.
@@ -63,22 +64,25 @@ def read_through_entry(raw: Mapping[str, object]) -> Workload:
         message = _("an entry leads to its own database, whose tables exist: leave out tables and scale")
         raise InvalidExperiment({"workload": [message]})
     left_out = ("duration", "tables")
-    options = _with_scripts_of_run({name: one for name, one in raw.items() if is_given(one) and name not in left_out})
+    given = {name: one for name, one in raw.items() if is_given(one) and name not in left_out}
+    options = _with_scripts_of_run(given, access)
     clients = _positive_integer("clients", options.pop("clients", DEFAULT_CLIENTS))
     if not options.get("scripts"):
         options.setdefault("builtin", READING_BUILTIN)
-    return Workload(_checked(options, clients), clients, 0, EXISTING)
+    return Workload(_checked(options, clients, access), clients, 0, EXISTING)
 
 
-def read(raw: Mapping[str, object], recorded: Sequence[RunScript] | None = None) -> Workload:
+def read(
+    raw: Mapping[str, object], recorded: Sequence[RunScript] | None = None, access: Access | None = None
+) -> Workload:
     """Return the load that was asked for; scripts pass the same checks as those of a run.
 
     `raw` holds options of pgbench, and `clients`, `scale`, `tables` and `run`, the id of a run whose scripts are taken.
-    `recorded` are the scripts of the recorded mix, where `raw` asks for it. Raises `InvalidExperiment` and
-    `InvalidOptions`.
+    `recorded` are the scripts of the recorded mix, where `raw` asks for it. With `access`, only scripts and runs that
+    its holder may see are found. Raises `InvalidExperiment` and `InvalidOptions`.
     """
     options = {name: one for name, one in raw.items() if is_given(one) and name not in ("duration", RECORDED)}
-    options = _with_scripts_of_run(options) if recorded is None else _with_recorded_scripts(options, recorded)
+    options = _with_scripts_of_run(options, access) if recorded is None else _with_recorded_scripts(options, recorded)
     tables, has_scale = _tables(options.pop("tables", OWN)), "scale" in options
     clients = _positive_integer("clients", options.pop("clients", DEFAULT_CLIENTS))
     scale = _positive_integer("scale", options.pop("scale", DEFAULT_SCALE))
@@ -91,25 +95,25 @@ def read(raw: Mapping[str, object], recorded: Sequence[RunScript] | None = None)
         options["scale"] = scale  # the value of :scale, which pgbench knows of its built-in scripts alone
     if tables == OWN:
         load_options.validate(ENGINE, {"scale": scale}, purpose=Purpose.PREPARE)
-    return Workload(_checked(options, clients), clients, scale, tables)
+    return Workload(_checked(options, clients, access), clients, scale, tables)
 
 
-def _checked(given: Mapping[str, object], clients: int) -> RunOptions:
+def _checked(given: Mapping[str, object], clients: int, access: Access | None) -> RunOptions:
     threads = given.get("threads", THREADS)
     fitted = min(threads, clients) if isinstance(threads, int) else threads
     complete = {**given, "clients": clients, "threads": fitted, "duration": 1}
-    valid = load_options.validate(ENGINE, complete, purpose=Purpose.LOAD)
+    valid = load_options.validate(ENGINE, complete, purpose=Purpose.LOAD, access=access)
     options.check_program_version(ENGINE, valid)
     checked: Mapping[str, object] = valid
     return cast("RunOptions", {name: checked[name] for name in given if checked.get(name) is not None})
 
 
-def _with_scripts_of_run(options: dict[str, object]) -> dict[str, object]:
+def _with_scripts_of_run(options: dict[str, object], access: Access | None) -> dict[str, object]:
     """Return the load with the scripts of the run that it names, if any."""
     run_id = options.pop("run", None)
     if run_id is None:
         return options
-    run = _load_run(run_id)
+    run = _load_run(run_id, access)
     own: Mapping[str, object] = run.options if run else {}
     copied = {name: own[name] for name in OF_A_RUN if is_given(own.get(name))}
     if not copied.get("builtin") and not copied.get("scripts"):
@@ -129,12 +133,13 @@ def _with_recorded_scripts(options: dict[str, object], scripts: Sequence[RunScri
     return options | {"scripts": [dict(one) for one in scripts], "tables": EXISTING}
 
 
-def _load_run(wanted: object) -> Run | None:
+def _load_run(wanted: object, access: Access | None) -> Run | None:
     try:
         pk = UUID(str(wanted))
     except ValueError:
         return None
-    return Run.objects.filter(pk=pk, purpose=Purpose.LOAD, engine=ENGINE).first()
+    runs = access.visible(Run.objects.all()) if access else Run.objects.all()
+    return runs.filter(pk=pk, purpose=Purpose.LOAD, engine=ENGINE).first()
 
 
 def _tables(value: object) -> str:

@@ -16,6 +16,8 @@ from benchmarks.engines import script_gate
 from benchmarks.errors import InvalidFields, InvalidOptions
 from benchmarks.models import Script, ScriptVersion
 from benchmarks.models.scripts import NAME_CHARACTERS
+from core.accounts.access import Access
+from core.accounts.models import FIRST_TEAM, Team
 
 log = logging.getLogger(__name__)
 
@@ -30,9 +32,14 @@ class InvalidScript(InvalidFields):
         self.line = line
 
 
-def create(*, name: str, text: str, description: str = "", author: User | None = None) -> Script:
-    """Create a script with its first version; raise `InvalidScript` with nothing saved."""
-    script = Script(name=name, description=description)
+def create(
+    *, name: str, text: str, description: str = "", author: User | None = None, team: Team | None = None
+) -> Script:
+    """Create a script of `team`, or of the first one, with its first version.
+
+    Raises `InvalidScript` with nothing saved.
+    """
+    script = Script(name=name, description=description, team_id=team.pk if team else FIRST_TEAM)
     _check(script, text)
     version = _save(script, text, author)
     log.info("script %s: version 1 of %r was written by %s", script.pk, script.name, author)
@@ -121,23 +128,26 @@ def with_newest(scripts: QuerySet[Script]) -> QuerySet[Script]:
     ).order_by(F("name"))
 
 
-def filled(options: Mapping[str, object]) -> Mapping[str, object]:
+def filled(options: Mapping[str, object], access: Access | None = None) -> Mapping[str, object]:
     """Return a run's options with the texts of its scripts filled in.
 
     Looks up `{script}` (id or name, of `{version}` or the newest) and `{script_version}` (id). A run carries the texts,
-    so that it can be repeated after a script was changed or deleted. Raises `InvalidOptions`; malformed scripts are
+    so that it can be repeated after a script was changed or deleted. With `access`, only what its holder may see is
+    found. Raises `InvalidOptions`; malformed scripts are
     left to the engine's own checks.
     """
     scripts = options.get("scripts")
     if not isinstance(scripts, list):
         return options
+    known = ScriptVersion.objects.all()
+    visible = access.visible(known) if access else known
     try:
-        return {**options, "scripts": [_with_text(number, one) for number, one in enumerate(scripts, start=1)]}
+        return {**options, "scripts": [_with_text(number, one, visible) for number, one in enumerate(scripts, start=1)]}
     except LookupError as error:
         raise InvalidOptions({"scripts": [str(error.args[0])]}) from None
 
 
-def _with_text(number: int, given: object) -> object:
+def _with_text(number: int, given: object, visible: QuerySet[ScriptVersion]) -> object:
     if not isinstance(given, dict):
         return given
     targets = [key for key in ("text", "script", "script_version") if key in given]
@@ -146,17 +156,17 @@ def _with_text(number: int, given: object) -> object:
         without = _("script %(number)s has none of text, script and script_version: use one")
         raise LookupError((text if targets else without) % {"number": number})
     if targets == ["text"]:
-        return _as_labeled(number, given)
-    found = _version(number, given)
+        return _as_labeled(number, given, visible)
+    found = _version(number, given, visible)
     kept = {key: value for key, value in given.items() if key not in ("script", "script_version", "version", "name")}
     return kept | {"text": found.text, "name": found.script.name, "version": found.number}
 
 
-def _as_labeled(number: int, given: Mapping[str, object]) -> Mapping[str, object]:
+def _as_labeled(number: int, given: Mapping[str, object], visible: QuerySet[ScriptVersion]) -> Mapping[str, object]:
     """Return the script; raise where it claims to be a version of the library that has another text."""
     name, version = given.get("name"), given.get("version")
     if isinstance(name, str) and isinstance(version, int):
-        kept = ScriptVersion.objects.filter(script__name=name, number=version).first()
+        kept = visible.filter(script__name=name, number=version).first()
         if kept is not None and kept.text != given["text"]:
             raise LookupError(
                 _("script %(number)s differs from version %(version)s of %(name)s: leave the version out")
@@ -165,8 +175,8 @@ def _as_labeled(number: int, given: Mapping[str, object]) -> Mapping[str, object
     return given
 
 
-def _version(number: int, given: Mapping[str, object]) -> ScriptVersion:
-    versions = ScriptVersion.objects.select_related("script").order_by("-number")
+def _version(number: int, given: Mapping[str, object], visible: QuerySet[ScriptVersion]) -> ScriptVersion:
+    versions = visible.select_related("script").order_by("-number")
     if "script_version" in given:
         reference, key = given["script_version"], "version"
         version_id = _version_id(reference)

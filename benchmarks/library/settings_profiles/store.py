@@ -12,6 +12,7 @@ from benchmarks.errors import IllegalTransition, InvalidFields
 from benchmarks.library.settings_profiles import gate, tuning
 from benchmarks.library.settings_profiles.parsing import MOST_SETTINGS
 from benchmarks.models import AppliedProfile, SettingsProfile
+from core.accounts.models import FIRST_TEAM, Team
 
 _NAME = re.compile(r"[\w.+ -]{1,100}")
 _SETTING = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*)?")
@@ -23,10 +24,20 @@ class InvalidProfile(InvalidFields):
 
 
 def create(
-    *, name: str, values: Mapping[str, str], description: str = "", author: User | None = None, is_admin: bool
+    *,
+    name: str,
+    values: Mapping[str, str],
+    description: str = "",
+    author: User | None = None,
+    is_admin: bool,
+    team: Team | None = None,
 ) -> SettingsProfile:
-    """Create a profile; raise `InvalidProfile`, and `gate.NotAllowed` for more than tuning by one who is no admin."""
-    return _save(SettingsProfile(author=author), name, values, description, is_admin)
+    """Create a profile of `team`, or of the first one.
+
+    Raises `InvalidProfile`, and `gate.NotAllowed` for more than tuning by one who is no admin.
+    """
+    profile = SettingsProfile(author=author, team_id=team.pk if team else FIRST_TEAM)
+    return _save(profile, name, values, description, is_admin)
 
 
 def change(

@@ -23,6 +23,7 @@ from benchmarks.runs.setup.provenance import recorded
 from benchmarks.runs.setup.warm_up import with_warm_up
 from benchmarks.targets.resolve import OpenSession, Target
 from benchmarks.targets.round_trip import pinged
+from core.accounts.access import Access
 
 CONDITIONS: tuple[Callable[[SetupContext], AbstractContextManager[None]], ...] = (
     pinged,
@@ -37,7 +38,15 @@ OF_PARTS = (pinged, served)
 NEED_CLUSTER = ("checkpoint", "vacuum", "settings_profile")
 
 
-def guard(target: Target, options: RunOptions, confirm: str, session: OpenSession, *, is_admin: bool) -> None:
+def guard(
+    target: Target,
+    options: RunOptions,
+    confirm: str,
+    session: OpenSession,
+    *,
+    is_admin: bool,
+    access: Access | None = None,
+) -> None:
     """Refuse what no server would take, or a protected one must not be given; raise `InvalidOptions` and `Refused`.
 
     The cluster is queried for a profile or a checkpoint only, the latter by this session of the panel's admin.
@@ -47,7 +56,7 @@ def guard(target: Target, options: RunOptions, confirm: str, session: OpenSessio
     if options.get("checkpoint") and (why_not := vacuum_checkpoint.why_no_checkpoint(target.cluster, session())):
         raise InvalidOptions({"checkpoint": [why_not]})
     if name := options.get("settings_profile"):
-        settings_profile.guard(target, target.cluster, name, confirm, is_admin=is_admin)
+        settings_profile.guard(target, target.cluster, name, confirm, is_admin=is_admin, access=access)
 
 
 def _refuse_without_cluster(target: Target, options: RunOptions) -> None:

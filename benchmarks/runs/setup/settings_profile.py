@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import InvalidOptions, Refused
@@ -11,14 +12,19 @@ from benchmarks.models import SettingsProfile
 from benchmarks.models.conditions import ProfileInForce
 from benchmarks.runs.setup.base import SetupContext
 from benchmarks.targets.resolve import Target
+from core.accounts.access import Access
 from pools.models import Cluster
 
 
-def guard(target: Target, cluster: Cluster, name: str, confirm: str, *, is_admin: bool) -> None:
+def guard(
+    target: Target, cluster: Cluster, name: str, confirm: str, *, is_admin: bool, access: Access | None = None
+) -> None:
     """Raise `InvalidOptions`, `NotAllowed` and `Refused` for a profile that the run may not have; query the cluster."""
-    profile = SettingsProfile.objects.filter(name=name).first()
+    every = SettingsProfile.objects.all()
+    visible = access.visible(every) if access else every
+    profile = visible.filter(name=name).first()
     if profile is None:
-        raise InvalidOptions({"settings_profile": [_why_unknown(name)]})
+        raise InvalidOptions({"settings_profile": [_why_unknown(name, visible)]})
     if cluster.protected and confirm != target.database:
         raise Refused(
             _(
@@ -35,8 +41,8 @@ def guard(target: Target, cluster: Cluster, name: str, confirm: str, *, is_admin
         raise InvalidOptions({"settings_profile": [_why_no_restart(name, verdict, target)]})
 
 
-def _why_unknown(name: str) -> str:
-    known = ", ".join(SettingsProfile.objects.values_list("name", flat=True)[:20])
+def _why_unknown(name: str, visible: QuerySet[SettingsProfile]) -> str:
+    known = ", ".join(visible.values_list("name", flat=True)[:20])
     if known:
         return _("there is no settings profile %(name)s: use one of %(known)s") % {"name": repr(name), "known": known}
     return _("there is no settings profile %(name)s: make one first") % {"name": repr(name)}

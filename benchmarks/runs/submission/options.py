@@ -14,6 +14,7 @@ from benchmarks.library.scripts import library
 from benchmarks.models import Purpose
 from benchmarks.models.options import RunOptions
 from benchmarks.runs.setup import options as setup_options
+from core.accounts.access import Access
 
 
 def fields_for(engine_name: str, purpose: str) -> tuple[Field, ...]:
@@ -22,9 +23,12 @@ def fields_for(engine_name: str, purpose: str) -> tuple[Field, ...]:
     return (*engine(engine_name).fields_for(purpose), *own)
 
 
-def validate(engine_name: str, raw: Mapping[str, object], *, purpose: str) -> RunOptions:
-    """Return all options, typed and with defaults; raise `InvalidOptions` with every fault found."""
-    raw = library.filled(raw)
+def validate(engine_name: str, raw: Mapping[str, object], *, purpose: str, access: Access | None = None) -> RunOptions:
+    """Return all options, typed and with defaults; raise `InvalidOptions` with every fault found.
+
+    `access` is that of the person who asks: scripts of the library that they may not see are not found.
+    """
+    raw = library.filled(raw, access)
     errors = _unknown(engine_name, raw, purpose)
     known = {name: value for name, value in raw.items() if name not in errors}
     own = {name: value for name, value in known.items() if purpose == Purpose.LOAD and name in setup_options.NAMES}

@@ -96,6 +96,7 @@ def _check(engine: str, smallest: Mapping[str, object], counted: str) -> None:
 
 SAME = (
     *("cluster", "pool", "external", "is_external", "pooled_by", "database", "pooled", "role", "target_label"),
+    "team_id",
     *("engine", "purpose", "author", "alongside"),
 )
 

@@ -24,6 +24,7 @@ from benchmarks.runs.submission import dispatch, limits, options, prepared, spli
 from benchmarks.runs.submission import options as load_options
 from benchmarks.targets import datasets, resolve, server_version
 from benchmarks.targets.resolve import RequestedTarget, Target
+from core.accounts.access import Access
 from core.lib import redis_client
 from pools.clusters.login_errors import Cause
 from pools.errors import ClusterUnreachable
@@ -78,13 +79,15 @@ class RunRequest:
 
     `target` is what `targets.resolve.find` takes; `confirm` is the database's name where it had to be typed;
     `thresholds` are as `benchmarks.models.thresholds` reads them; `run_id` is the id of the first run where it was
-    chosen before; `arm` is the key of the arm of the `experiment` that it is a run of; `is_admin` is whether whoever
-    starts it holds the scope admin, which some settings of a profile need.
+    chosen before; `arm` is the key of the arm of the `experiment` that it is a run of; `access` is that of whoever
+    starts it (None: the panel itself), and `is_admin` is whether they hold the scope admin, which some settings of a
+    profile need.
     """
 
     target: RequestedTarget
     options: Mapping[str, object]
     author: User | None
+    access: Access | None = None
     is_admin: bool = False
     engine: str = DEFAULT_ENGINE
     purpose: str = Purpose.LOAD
@@ -107,7 +110,7 @@ def submit(request: RunRequest) -> list[Run]:
     Raises, with nothing saved: `InvalidTarget`, `InvalidOptions`, `InvalidGenerators`, `Refused`, `ClusterUnreachable`
     (of the pools app) and `QueueDown`.
     """
-    direct = resolve.past_the_pooler(resolve.find(request.target)) if request.pair else None
+    direct = resolve.past_the_pooler(_found(request, Purpose.LOAD)) if request.pair else None
     target, checked = _checked_after_restart(request)
     require_queue()
     targets = _alternating(direct, target, request.repeat) if direct else [target] * request.repeat
@@ -144,7 +147,7 @@ def _checked_after_restart(request: RunRequest) -> tuple[Target, RunOptions]:
     try:
         return _check_request(request)
     except ClusterUnreachable:
-        cluster = resolve.find(request.target, purpose=request.purpose).cluster
+        cluster = _found(request, request.purpose).cluster
         if request.experiment or cluster is None or not shared.is_up_again(cluster):
             raise
         return _check_request(request)
@@ -159,8 +162,8 @@ def _check_request(request: RunRequest) -> tuple[Target, RunOptions]:
         raise InvalidOptions(
             {"purpose": [_("%(purpose)s can't be submitted: use load or prepare") % {"purpose": repr(purpose)}]}
         )
-    target = resolve.find(request.target, purpose=purpose)
-    checked = load_options.validate(engine, request.options, purpose=purpose)
+    target = _found(request, purpose)
+    checked = load_options.validate(engine, request.options, purpose=purpose, access=request.access)
     limits.check(request.author, target.cluster, checked)
     if purpose == Purpose.LOAD:
         prepared.guard(target, engine, checked)
@@ -173,6 +176,10 @@ def _check_request(request: RunRequest) -> tuple[Target, RunOptions]:
         if error.cause == Cause.NO_DATABASE:
             raise InvalidTarget({"database": [str(error)]}) from None
         raise
+
+
+def _found(request: RunRequest, purpose: str) -> Target:
+    return resolve.find(request.target, purpose=purpose, access=request.access)
 
 
 def _allowed_by_server(
@@ -190,7 +197,7 @@ def _allowed_by_server(
         connection_headroom.guard(target, engine, checked, session)
         if tables is not None:
             datasets.guard_load(target, tables, confirm, session)
-        setup.guard(target, checked, confirm, session, is_admin=request.is_admin)
+        setup.guard(target, checked, confirm, session, is_admin=request.is_admin, access=request.access)
     return target
 
 
@@ -222,6 +229,7 @@ def dry_run_request(
     *,
     target: RequestedTarget,
     author: User | None,
+    access: Access | None = None,
     variables: object = None,
     protocol: str | None = None,
     confirm: str = "",
@@ -236,6 +244,7 @@ def dry_run_request(
         target=target,
         options=options,
         author=author,
+        access=access,
         name=_("Dry run of %(version)s") % {"version": version},
         confirm=confirm,
     )

@@ -249,7 +249,7 @@ def started(monkeypatch, cluster):
     """The bodies of which runs were started, under the ids given to them, without a server."""
     bodies = []
 
-    def submit(body, author, is_admin, run_id=None):
+    def submit(body, author, is_admin, access, run_id=None):
         bodies.append(body)
         return make_run(cluster, status=Status.QUEUED, **({"pk": run_id} if run_id else {}))
 

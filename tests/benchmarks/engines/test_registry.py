@@ -14,7 +14,7 @@ from benchmarks.forms.runs import RunForm
 from benchmarks.models import Purpose, Run
 from pools.clusters.endpoints import Endpoint
 from tests.benchmarks.records import a_run
-from tests.callers import person
+from tests.callers import of_an_admin, person
 from tests.pages import page_of
 
 SPEED = Field("speed", "--speed", "Speed", "int", default=9, minimum=1, maximum=9)
@@ -89,7 +89,7 @@ def test_the_form_offers_the_options_of_the_chosen_engine(staff: Client) -> None
 
 @pytest.mark.usefixtures("warp", "db")
 def test_the_chosen_engine_judges_its_options() -> None:
-    form = RunForm({"route": "pooled", "engine": "warp", "speed": "7"})
+    form = RunForm({"route": "pooled", "engine": "warp", "speed": "7"}, access=of_an_admin())
     form.is_valid()
     assert (form.engine_name, form.cleaned_data["options"]) == ("warp", {"speed": 7})
 

@@ -7,6 +7,7 @@ from benchmarks.models import Purpose, Script, ScriptVersion, SettingsProfile
 from benchmarks.results import annotations
 from benchmarks.runs.submission import options as load_options
 from tests.benchmarks.records import a_finished_run
+from tests.callers import of_an_admin
 from tests.pools.records import a_cluster, a_pool
 
 pytestmark = pytest.mark.django_db
@@ -38,9 +39,11 @@ THRESHOLDS = [
 
 def sent(run):
     """The form as a browser sends it back when nothing in it was changed."""
-    form = RunForm(initial=initial_of(run))
+    form = RunForm(initial=initial_of(run), access=of_an_admin())
     shown = {name: form[name].value() for name in form.fields}
-    return RunForm({name: value for name, value in shown.items() if value is not None and value is not False})
+    return RunForm(
+        {name: value for name, value in shown.items() if value is not None and value is not False}, access=of_an_admin()
+    )
 
 
 def asked_again(run):

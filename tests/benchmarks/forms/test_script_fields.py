@@ -6,6 +6,7 @@ from benchmarks.forms.runs import RunForm, initial_of
 from benchmarks.forms.script_fields import read, written
 from benchmarks.library.scripts import library
 from tests.benchmarks.records import a_run, the_options
+from tests.callers import of_an_admin
 
 pytestmark = pytest.mark.django_db
 TYPED = {"route": "direct", "clients": "2", "threads": "1", "duration": "5"}
@@ -18,7 +19,7 @@ def version():
 
 def chosen(**typed):
     """The form as it was posted, checked."""
-    form = RunForm(TYPED | typed)
+    form = RunForm(TYPED | typed, access=of_an_admin())
     form.is_valid()
     return form
 
@@ -89,7 +90,7 @@ def test_what_is_written_reads_back(variables):
 
 def test_a_run_of_one_script_is_cloned_above_the_rows(version):
     options = the_options(scripts=[{"text": "SELECT 1;", "name": "orders", "version": 1}], variables={"n": 5})
-    form = RunForm(initial=initial_of(a_run(options=options)))
+    form = RunForm(initial=initial_of(a_run(options=options)), access=of_an_admin())
     assert form["builtin"].value() == f"version:{version.pk}"
     assert form["variables"].value() == "n = 5"
     assert form.mix_is_open
@@ -98,7 +99,7 @@ def test_a_run_of_one_script_is_cloned_above_the_rows(version):
 def test_a_mix_is_cloned_into_rows_even_where_the_library_lost_a_script(version):
     texts = [{"text": "SELECT 1;", "weight": 3, "name": "orders", "version": 1}, {"text": "SELECT 9;", "name": "gone"}]
     options = the_options(builtin=["select-only@4", "tpcb-like"], scripts=texts)
-    form = RunForm(initial=initial_of(a_run(options=options)))
+    form = RunForm(initial=initial_of(a_run(options=options)), access=of_an_admin())
     rows = [(script.value() or None, weight.value(), text.value()) for script, weight, text in form.mix]
     assert rows == [
         ("select-only", "4", None),

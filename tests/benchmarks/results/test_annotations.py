@@ -6,6 +6,7 @@ from benchmarks.errors import IllegalTransition
 from benchmarks.models import Run, Tag
 from benchmarks.results import annotations
 from benchmarks.results.annotations import InvalidNote
+from tests.callers import of_an_admin
 from tests.pools.records import a_cluster, a_pool
 
 pytestmark = pytest.mark.django_db
@@ -56,10 +57,10 @@ def test_one_baseline_of_a_target(cluster):
     for run in (first, elsewhere, second):
         annotations.pin(run)
     assert [run.number for run in Run.objects.filter(is_baseline=True).order_by("number")] == [2, 3]
-    assert annotations.baseline_of(first) == second
-    assert annotations.baseline_of(second) is None
+    assert annotations.baseline_of(first, of_an_admin()) == second
+    assert annotations.baseline_of(second, of_an_admin()) is None
     annotations.unpin(second)
-    assert annotations.baseline_of(first) is None
+    assert annotations.baseline_of(first, of_an_admin()) is None
 
 
 def test_doubtful_figures_are_no_baseline(cluster):
@@ -73,7 +74,7 @@ def test_the_baseline_of_a_pool_that_is_gone_is_not_that_of_its_cluster():
     direct = a_run(pool.cluster, target_label="demo/shop")
     annotations.pin(pooled)
     pool.delete()
-    assert annotations.baseline_of(direct) is None
+    assert annotations.baseline_of(direct, of_an_admin()) is None
     annotations.pin(direct)
     assert Run.objects.filter(is_baseline=True).count() == 2
 
@@ -83,5 +84,5 @@ def test_runs_whose_clusters_are_gone_are_told_apart_by_name():
     again = a_run(None, target_label="north/shop")
     for run in (first, second):
         annotations.pin(run)
-    assert annotations.baseline_of(again) == first
+    assert annotations.baseline_of(again, of_an_admin()) == first
     assert Run.objects.filter(is_baseline=True).count() == 2

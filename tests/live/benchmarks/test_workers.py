@@ -25,6 +25,7 @@ from panel.quickstart.servers import PostgresServer, RedisServer
 from pools.models import Cluster, Pool
 from tests import programs
 from tests.benchmarks.submitting import submit_one, submit_pair
+from tests.callers import of_an_admin
 from tests.live.benchmarks.conftest import LASTING, QUICK, Submit, ended, has_samples, homes_of, pgbenches, wait_for
 from tests.live.conftest import APP_PASSWORD, SUPERUSER_PASSWORD
 from tests.live.panel_programs import TestBeat, TestWorker
@@ -50,7 +51,7 @@ def test_pairs_that_are_repeated_take_turns_and_never_overlap(worker: TestWorker
     assert [run.status for run in runs] == [Status.SUCCEEDED] * 4
     assert all(one.finished_at <= two.started_at for one, two in itertools.pairwise(runs))
     assert len({run.generator for run in runs}) == len({run.group for run in runs}) == 1
-    found = comparisons.compare(comparisons.of_group(runs[0].group))
+    found = comparisons.compare(comparisons.of_group(runs[0].group, of_an_admin()))
     assert [(arm.label, len(arm.runs)) for arm in found.arms] == [("direct", 2), ("pooled", 2)]
 
 
