@@ -187,7 +187,7 @@ CANARY = re.compile(r"canary-\d+@|41111111111\d{5}")
 FAILING = "SELECT email::integer FROM customers WHERE email = $1"  # the server's message names the value
 
 
-@pytest.mark.usefixtures("refused")
+@pytest.mark.usefixtures("checked")
 def test_values_of_columns_are_kept_nowhere(
     pool: Pool, postgres: PostgresServer, worker: TestWorker, queue: RedisServer
 ) -> None:
