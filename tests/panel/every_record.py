@@ -85,6 +85,8 @@ def records(user: Any) -> dict[str, Any]:
         "ceiling": Ceiling.objects.create(holder=Holder.STAFF, clients=100).pk,
         "external": external.pk,
         "token": user.api_tokens.get().pk,
+        "account": user.browser_sessions.create(session_key="zqkey", browser="zqbrowser").pk,
+        "passkey": 1,  # its pages ask who one is before they look for it
         "node": node.pk,
         "number": revision.number,
     }

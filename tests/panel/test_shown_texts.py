@@ -27,6 +27,7 @@ OTHER_WORDS = {
     "pooler-fetch-example": {"name": "ansible.yml"},
 }
 OTHER_KEYS = {"pooler-nodes": "pgpool", "advice-apply": "experiment", "script-tried": "dry_run"}
+OTHER_KEYS |= {"mfa_edit_webauthn": "passkey", "mfa_remove_webauthn": "passkey"}
 OTHER_KEYS |= {"pooler-fetches": "pulled", "pooler-fetch-example": "pulled"}
 QUERIES = {
     "run-compare": "?run={run}&run={other_run}",
