@@ -67,6 +67,6 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
 def sessions_end_others(request: HttpRequest) -> HttpResponse:
     """End all of the person's sessions but this one."""
     ended = browser_sessions.end_others(request, person(request.user))
-    told = ngettext("%(count)d other session has ended.", "%(count)d other sessions have ended.", ended)
-    messages.success(request, told % {"count": ended})
+    message = ngettext("%(count)d other session has ended.", "%(count)d other sessions have ended.", ended)
+    messages.success(request, message % {"count": ended})
     return redirect("account-page")

@@ -16,7 +16,7 @@ from rest_framework.response import Response
 
 from core.accounts import credentials, held_requests
 from core.accounts.credentials import Credential
-from core.accounts.held_requests import COME_BACK_S, Held, TooManyHeld
+from core.accounts.held_requests import COME_BACK_S, OpenRequest, TooManyHeld
 from core.lib import draining
 
 logger = logging.getLogger(__name__)
@@ -45,7 +45,7 @@ class Stream:
 
     def __init__(self, credential: Credential, text: AsyncGenerator[bytes, None]) -> None:
         self._credential, self._text = credential, text
-        key = held_requests.enter(Held(credential))
+        key = held_requests.enter(OpenRequest(credential))
         _open[key] = credential
         self._leave = weakref.finalize(self, _close, key)
 

@@ -36,7 +36,7 @@ class TooManyHeld(APIException):
 
 
 @dataclass(frozen=True)
-class Held:
+class OpenRequest:
     """A request that is held open, and until when on the monotonic clock it counts."""
 
     credential: Credential
@@ -44,10 +44,10 @@ class Held:
     counts_until: float = FOREVER
 
 
-_held: dict[object, Held] = {}  # each change of it is one atomic operation: threads and the event loop make them
+_held: dict[object, OpenRequest] = {}  # each change of it is one atomic operation: threads and the event loop make them
 
 
-def enter(held: Held) -> object:
+def enter(held: OpenRequest) -> object:
     """Count the request as open and return the key to `leave` with. Raises `TooManyHeld`."""
     others, key = _counted(), object()
     _held[key] = held
@@ -65,7 +65,7 @@ def leave(key: object) -> None:
 @contextmanager
 def held_by_thread(request: Request) -> Iterator[None]:
     """Count a request that occupies its thread while it waits. Raises `TooManyHeld` before anything is done."""
-    key = enter(Held(Credential.of(request), is_wait=True))
+    key = enter(OpenRequest(Credential.of(request), is_wait=True))
     try:
         yield
     finally:
@@ -77,7 +77,7 @@ def any_waits() -> bool:
     return any(one.is_wait for one in list(_held.values()))
 
 
-def _counted() -> list[Held]:
+def _counted() -> list[OpenRequest]:
     """Return the open requests; one whose client went away before its wait began counts until its time has passed."""
     now = time.monotonic()
     for key, one in list(_held.items()):
@@ -86,7 +86,7 @@ def _counted() -> list[Held]:
     return list(_held.values())
 
 
-def _refusal(new: Held, others: list[Held]) -> int | None:
+def _refusal(new: OpenRequest, others: list[OpenRequest]) -> int | None:
     """Return the status with which one more request is refused, None where it fits."""
     waits = [one for one in others if one.is_wait]
     if len(others) >= settings.STREAMS or (new.is_wait and len(waits) >= settings.WAITS):

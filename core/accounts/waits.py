@@ -24,7 +24,7 @@ REVIEW_EVERY_S = 0.4
 STARTS_WITHIN_S = 60.0  # for what the view does before the wait begins
 
 logger = logging.getLogger(__name__)
-_lookouts = ThreadPoolExecutor(1, thread_name_prefix="waits")
+_checks = ThreadPoolExecutor(1, thread_name_prefix="waits")
 
 
 @dataclass
@@ -41,7 +41,7 @@ class Wait:
     def begin(cls, credential: Credential, seconds: float) -> "Wait":
         """Count the request as open. Raises `TooManyHeld`; call it before anything is saved."""
         counts_until = time.monotonic() + STARTS_WITHIN_S + seconds
-        held = held_requests.Held(credential, is_wait=True, counts_until=counts_until)
+        held = held_requests.OpenRequest(credential, is_wait=True, counts_until=counts_until)
         return cls(credential, seconds, held_requests.enter(held))
 
     def until(self, is_settled: Callable[[], bool], answer: Callable[[], object]) -> None:
@@ -52,7 +52,7 @@ class Wait:
         """Count the request as closed; idempotent."""
         held_requests.leave(self.key)
         if not held_requests.any_waits():
-            _lookouts.submit(connections.close_all)
+            _checks.submit(connections.close_all)
 
 
 async def settled(wait: Wait) -> bool:
@@ -66,7 +66,7 @@ async def settled(wait: Wait) -> bool:
         is_review = time.monotonic() - reviewed >= REVIEW_EVERY_S
         if is_review:
             reviewed = time.monotonic()
-        is_over, has_ended = await _ask(partial(_look, wait, is_review))
+        is_over, has_ended = await _ask(partial(_check, wait, is_review))
         if has_ended:
             return False
         if is_over or draining.has_begun() or (seconds_left := deadline - time.monotonic()) <= 0:
@@ -79,14 +79,14 @@ async def _pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def _ask(look: Callable[[], tuple[bool, bool]]) -> tuple[bool, bool]:
+async def _ask(check: Callable[[], tuple[bool, bool]]) -> tuple[bool, bool]:
     """Call it in the thread of all waits; a server without an event loop waits in its own thread, as it always does."""
     if SyncToAsync.thread_sensitive_context.get(None) is None:
-        return await sync_to_async(look)()
-    return await sync_to_async(look, thread_sensitive=False, executor=_lookouts)()
+        return await sync_to_async(check)()
+    return await sync_to_async(check, thread_sensitive=False, executor=_checks)()
 
 
-def _look(wait: Wait, is_review: bool) -> tuple[bool, bool]:
+def _check(wait: Wait, is_review: bool) -> tuple[bool, bool]:
     """Tell whether the record is settled, and whether the caller's access has ended.
 
     Neither is known while the database is away.

@@ -86,7 +86,7 @@ def test_pages_list_and_show_those_of_ones_team(ours: Team, theirs: Team) -> Non
 
 
 @pytest.mark.parametrize("part", ["output/", "export/json/"])
-def test_no_artefact_of_anothers_run_is_given_out(ours: Team, theirs: Team, part: str) -> None:
+def test_no_artifact_of_anothers_run_is_given_out(ours: Team, theirs: Team, part: str) -> None:
     run = records_of(theirs)["runs"]
     assert browser(member(ours, Role.OWNER)).get(f"/runs/{run.pk}/{part}").status_code == 404
     assert browser(member(theirs, Role.VIEWER)).get(f"/runs/{run.pk}/{part}").status_code == 200

@@ -78,12 +78,12 @@ def _has_token(request: HttpRequest) -> bool:
 
 
 def _refusal(request: HttpRequest) -> HttpResponse:
-    told = _("This panel requires a second factor of you: set one up here, and everything else works again.")
+    message = _("This panel requires a second factor of you: set one up here, and everything else works again.")
     if request.path.startswith(API):
         return JsonResponse(
             {"detail": _("this panel requires a second factor of you: set one up at /account/")}, status=403
         )
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return HttpResponseClientRedirect("/account/")
-    messages.warning(request, told)
+    messages.warning(request, message)
     return redirect("account-page")

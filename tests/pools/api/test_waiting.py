@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from core.accounts import held_requests, waits
 from core.accounts.credentials import Credential
-from core.accounts.held_requests import Held
+from core.accounts.held_requests import OpenRequest
 from core.accounts.models import ApiToken
 from pools.models import Pool, PoolState
 from tests import openapi
@@ -45,7 +45,7 @@ def meanwhile(monkeypatch):
 def test_one_user_gets_half_of_the_places(pool, meanwhile):
     Pool.objects.update(state=PoolState.PENDING)
     user, url = person(), f"{url_of(pool)}?wait=30"
-    key = held_requests.enter(Held(Credential(user.pk), is_wait=True))
+    key = held_requests.enter(OpenRequest(Credential(user.pk), is_wait=True))
     found = meanwhile(lambda: [bearer("read", user=user).get(url), bearer("read").get(url)])
     try:
         assert bearer("read", user=user).get(url).status_code == 200
@@ -57,7 +57,7 @@ def test_one_user_gets_half_of_the_places(pool, meanwhile):
 
 
 def test_no_place_is_left_when_all_are_taken_and_nothing_is_done(admin, values, monkeypatch):  # noqa: F811 (a fixture)
-    others = {number: Held(Credential(-number), is_wait=True) for number in range(4)}
+    others = {number: OpenRequest(Credential(-number), is_wait=True) for number in range(4)}
     monkeypatch.setattr(held_requests, "_held", others)
     assert answer_of(admin.post(f"{URL}?wait=1", values)) == FULL
     assert not Pool.objects.exists()
@@ -77,7 +77,7 @@ def test_a_token_has_a_share_of_its_users(pool, settings):
     user, url = person(), f"{url_of(pool)}?wait=0.1"
     client, other = bearer("read", user=user), bearer("read", user=user)
     token = ApiToken.objects.filter(user=user).earliest("created_at")
-    keys = [held_requests.enter(Held(Credential(user.pk, token_id=token.pk))) for _ in range(2)]  # streams count too
+    keys = [held_requests.enter(OpenRequest(Credential(user.pk, token_id=token.pk))) for _ in range(2)]  # streams count too
     try:
         assert (answer_of(client.get(url)), answer_of(other.get(url))) == (SHARE_TAKEN, (200, None))
         assert client.get(url_of(pool)).status_code == 200  # without waiting
@@ -88,7 +88,7 @@ def test_a_token_has_a_share_of_its_users(pool, settings):
 
 def test_a_place_whose_client_went_away_too_early_is_free_after_its_time(pool, settings):
     settings.WAITS = 1
-    held_requests.enter(Held(Credential(-1), is_wait=True, counts_until=0.0))
+    held_requests.enter(OpenRequest(Credential(-1), is_wait=True, counts_until=0.0))
     assert bearer("read").get(f"{url_of(pool)}?wait=1").status_code == 200
 
 
