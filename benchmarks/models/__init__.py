@@ -13,7 +13,8 @@ from benchmarks.models.experiments import (
 )
 from benchmarks.models.generators import Generator
 from benchmarks.models.profiles import AppliedProfile, SettingsProfile
-from benchmarks.models.runs import ACTIVE, FINAL, Gate, Purpose, Run, RunOutput, Status, Tag, Validity
+from benchmarks.models.run_states import ACTIVE, FINAL, Gate, Purpose, Status, Validity
+from benchmarks.models.runs import Run, RunOutput, Tag
 from benchmarks.models.samples import LatencyHistogram, Observation, ObservationKind, PoolSample, Sample
 from benchmarks.models.scripts import Script, ScriptVersion
 

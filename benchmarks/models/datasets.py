@@ -6,7 +6,8 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from benchmarks.models.runs import Run, Status
+from benchmarks.models.run_states import Status
+from benchmarks.models.runs import Run
 from pools.models import Cluster
 
 

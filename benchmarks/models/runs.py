@@ -11,7 +11,6 @@ from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 from django.utils.translation import gettext
-from django.utils.translation import gettext_lazy as _
 
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import thresholds as run_thresholds
@@ -23,6 +22,7 @@ from benchmarks.models.experiments import ExperimentState, Phase
 from benchmarks.models.generators import Generator
 from benchmarks.models.numbering import NumberedQuerySet
 from benchmarks.models.options import RunOptions
+from benchmarks.models.run_states import ACTIVE, FINAL, Gate, Purpose, Status, Validity
 from benchmarks.models.summaries import Statement, Summary
 from benchmarks.models.thresholds import Threshold
 from core.accounts.access import Access
@@ -33,46 +33,6 @@ from pools.models import Cluster, Pool
 LEASE = timedelta(seconds=15)
 PART_CLAIMED_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
 GENERATOR_CHARACTERS = 63
-
-
-class Status(models.TextChoices):
-    """State of a run."""
-
-    QUEUED = "queued", _("queued")
-    STARTING = "starting", _("starting")
-    RUNNING = "running", _("running")
-    SUCCEEDED = "succeeded", _("succeeded")
-    FAILED = "failed", _("failed")
-    CANCELLED = "cancelled", _("cancelled")
-    TIMED_OUT = "timed_out", _("timed out")
-    LOST = "lost", _("lost")
-
-
-ACTIVE = frozenset({Status.STARTING, Status.RUNNING})
-FINAL = frozenset({Status.SUCCEEDED, Status.FAILED, Status.CANCELLED, Status.TIMED_OUT, Status.LOST})
-
-
-class Validity(models.TextChoices):
-    """The classes of runs by whether their figures may be compared."""
-
-    VALID = "valid", _("valid")
-    SUSPECT = "suspect", _("suspect")
-    INCOMPLETE = "incomplete", _("incomplete")
-
-
-class Purpose(models.TextChoices):
-    """Purpose for which the program is run."""
-
-    LOAD = "load", _("load")
-    PREPARE = "prepare", _("prepare a dataset")
-    IMPORT = "import", _("imported output")
-
-
-class Gate(models.TextChoices):
-    """Result of a run's thresholds."""
-
-    PASSED = "passed", _("passed")
-    FAILED = "failed", _("failed")
 
 
 class Tag(models.Model):

@@ -24,7 +24,7 @@ from benchmarks.errors import InvalidGenerators, InvalidOptions, InvalidTarget, 
 from benchmarks.forms.run_filter import RunFilter
 from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
-from benchmarks.models.runs import Gate
+from benchmarks.models.run_states import Gate
 from benchmarks.runs.submission import idempotency, submit
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from benchmarks.targets.resolve import RequestedTarget
