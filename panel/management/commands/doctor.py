@@ -1,6 +1,7 @@
 """`manage.py doctor`: whether everything the panel needs is well, with a remedy for each thing that is not."""
 
 import json
+import logging
 from dataclasses import asdict
 from typing import Any
 
@@ -19,8 +20,12 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print a list of objects instead")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        """Print the answers."""
-        found = list(diagnosis.answers())
+        """Print the answers, and no log lines between them: what they would say is in the answers."""
+        logging.disable(logging.INFO)
+        try:
+            found = list(diagnosis.answers())
+        finally:
+            logging.disable(logging.NOTSET)
         if options["json"]:
             self.stdout.write(json.dumps([asdict(one) for one in found], indent=2, ensure_ascii=False))
         else:
