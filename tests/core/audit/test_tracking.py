@@ -23,6 +23,7 @@ NOT_ACTS = {
     "accounts.BrowserSession": "the browser of a session; the sign-in is recorded",
     "audit.Entry": "the trail itself",
     "installation.CarriedOut": "ids of signed messages, which workers note",
+    "installation.KnownKey": "fingerprints of keys, which each start notes",
     "pools.ClusterStatus": "findings of checks",
     "pools.Entry": "findings of checks",
     "pools.EntryMinute": "figures",

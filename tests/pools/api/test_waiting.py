@@ -77,7 +77,9 @@ def test_a_token_has_a_share_of_its_users(pool, settings):
     user, url = person(), f"{url_of(pool)}?wait=0.1"
     client, other = bearer("read", user=user), bearer("read", user=user)
     token = ApiToken.objects.filter(user=user).earliest("created_at")
-    keys = [held_requests.enter(OpenRequest(Credential(user.pk, token_id=token.pk))) for _ in range(2)]  # streams count too
+    keys = [
+        held_requests.enter(OpenRequest(Credential(user.pk, token_id=token.pk))) for _ in range(2)
+    ]  # streams count too
     try:
         assert (answer_of(client.get(url)), answer_of(other.get(url))) == (SHARE_TAKEN, (200, None))
         assert client.get(url_of(pool)).status_code == 200  # without waiting
