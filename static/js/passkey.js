@@ -37,6 +37,11 @@
     return gettext("This browser can’t use passkeys here.");
   };
 
+  // Enter in a field of the page, and whoever fills it in by a program, means the one button that submits.
+  document.addEventListener("click", (event) => {
+    event.target.closest("[data-passkey-start]")?.form.requestSubmit();
+  });
+
   document.addEventListener("submit", async (event) => {
     const form = event.target;
     if (!form.dataset.passkey) return;

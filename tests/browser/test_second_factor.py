@@ -89,7 +89,7 @@ def test_a_passkey_is_added_logs_in_alone_and_is_removed(page: Page, web: Web) -
     page.get_by_role("link", name="I keep them: to my account").click()
     page.get_by_text("the laptop", exact=True).wait_for()
     page.get_by_role("button", name="Sign out").first.click()
-    page.get_by_role("button", name="Log in with a passkey").click()
+    page.get_by_role("button", name="Use a passkey").click()
     page.wait_for_url(f"http://localhost:{web.port}/")
     page.get_by_role("button", name="Sign out").first.click()
     log_in(page, "bob")  # the password asks for it as a second factor
