@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -18,21 +19,28 @@ from benchmarks.generators import heartbeats
 from core.installation import pausing
 from core.lib import queues
 from panel import diagnosis
-from panel.quickstart.servers import RedisServer
+from panel.quickstart.servers import RedisServer, free_port
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = [pytest.mark.live, pytest.mark.django_db]
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="root alone mounts folders and becomes others")
 
 
+@pytest.fixture(scope="module")
+def own_redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RedisServer]:
+    """A Redis that no worker of another test speaks to."""
+    with RedisServer(tmp_path_factory.mktemp("redis"), free_port(), password="redis-password") as server:
+        yield server
+
+
 @pytest.fixture
-def parts(redis_server: RedisServer, settings: Any, tmp_path: Path) -> Iterator["redis.Redis"]:
+def parts(own_redis: RedisServer, settings: Any, tmp_path: Path) -> Iterator["redis.Redis"]:
     """A home with secrets, and a Redis in which beat and a worker for everything were heard of just now."""
     settings.HOME = settings.SECRETS_FOLDER = tmp_path
-    settings.REDIS_URL = redis_server.url
+    settings.REDIS_URL = own_redis.url
     for name in diagnosis.SECRETS:
         (tmp_path / name).touch(0o600)
-    with redis.Redis.from_url(redis_server.url) as client:
+    with redis.Redis.from_url(own_redis.url) as client:
         client.flushdb()
         heartbeats.beat("here", queues.WorkerKind.ALL)
         heartbeats.report_beat()
@@ -64,7 +72,7 @@ def test_workers_that_are_not_heard_of(parts: "redis.Redis") -> None:
 def test_a_beat_that_was_last_heard_of_long_ago(parts: "redis.Redis") -> None:
     parts.delete(heartbeats.BEAT)
     parts.zadd(heartbeats.BEAT, {"here": time.time() - 60})
-    assert "beat was last heard of 60 s ago" in wrong()["beat"]
+    assert re.match(r"beat was last heard of 6\d s ago", wrong()["beat"])
 
 
 def test_a_queue_that_nobody_empties(parts: "redis.Redis") -> None:
