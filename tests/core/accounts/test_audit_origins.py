@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
+from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
@@ -11,9 +12,10 @@ from django.urls import URLPattern, URLResolver, get_resolver, resolve
 from core.accounts.audit import origins
 from core.accounts.models import ApiToken
 from core.audit.models import Entry
+from pools.connection_strings import FORMATS
 from pools.models import Pool
 from tests.callers import bearer, person
-from tests.pools.records import a_pool
+from tests.pools.records import a_pool, know_password
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -57,15 +59,34 @@ def test_a_tokens_act_names_the_token_and_its_person() -> None:
     assert entry.actor_name.startswith("ana: ")
 
 
+def reveals_of(record: Model) -> list[str]:
+    found = Entry.objects.filter(action="secret.reveal", object_id=str(record.pk)).order_by("number")
+    return [one.fields["after"]["form"] for one in found]
+
+
 def test_a_shown_password_is_recorded_in_each_format() -> None:
     pool = a_pool()
-    client = bearer("admin")
-    for form in ("uri", "psql", "env"):
-        client.get(f"/api/v1/pools/{pool.pk}/connection/?reveal=1&as={form}")
-        client.get(f"/api/v1/pools/{pool.pk}/connection/?as={form}")
-    found = Entry.objects.filter(action="secret.reveal", object_id=str(pool.pk)).order_by("number")
-    expected = ["uri", "psql", "env"] if pool.cluster.password_of(pool.login) else []
-    assert [one.fields["after"]["form"] for one in found] == expected
+    know_password(pool.cluster, pool.login, "hunter2hunter2")
+    client, asked = bearer("admin"), f"/api/v1/pools/{pool.pk}/connection/"
+    for form in FORMATS:
+        assert "hunter2hunter2" in client.get(f"{asked}?reveal=1&as={form}").json()["text"]
+        assert "hunter2hunter2" not in client.get(f"{asked}?as={form}").json()["text"]
+    assert reveals_of(pool) == [*FORMATS]
+
+
+def test_a_password_that_is_not_known_is_not_recorded_as_shown() -> None:
+    pool = a_pool()
+    assert bearer("admin").get(f"/api/v1/pools/{pool.pk}/connection/?reveal=1&as=uri").status_code == 200
+    assert reveals_of(pool) == []
+
+
+def test_a_password_shown_on_a_page_is_recorded() -> None:
+    pool, browser = a_pool(), Client()
+    know_password(pool.cluster, pool.login, "hunter2hunter2")
+    browser.force_login(person("ana", password="anas-own-password"))
+    shown = browser.post(f"/pools/{pool.pk}/connection/", {"reveal": "1", "password": "anas-own-password"})
+    assert "hunter2hunter2" in shown.content.decode()
+    assert reveals_of(pool) == ["page"]
 
 
 def test_sign_ins_failed_ones_and_sign_outs_are_recorded() -> None:
