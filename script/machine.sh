@@ -37,7 +37,7 @@ machine_trust() { # machine_trust FOLDER
 }
 
 machine_boot() { # machine_boot FOLDER NAME: sets MACHINE to the pid of its systemd
-  local deadline=$((SECONDS + 90)) nspawn
+  local deadline=$((SECONDS + 300)) nspawn  # a busy machine takes minutes where a quiet one takes 15 s
   MACHINE_NAME=$2
   ip netns add "$2"
   ip -n "$2" link set lo up
