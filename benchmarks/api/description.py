@@ -40,7 +40,6 @@ def describe_events(result: JsonSchema, **_: object) -> JsonSchema:
             "parameters": [*own, _text("Last-Event-ID", "header"), _text("after", "query")],
             "responses": {
                 "200": {"content": {"text/event-stream": {"schema": {"type": "string"}}}, "description": "The events"},
-                "429": {"description": "You hold too many requests open: try again after `Retry-After` seconds"},
                 "503": {"description": "Too many streams are open: try again after `Retry-After` seconds"},
                 "204": {"description": "No event follows that one"},
             },

@@ -104,8 +104,7 @@ async def authorize(authorization: Callable[..., Any], request: HttpRequest, **w
 
 
 def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> HttpResponseBase:
-    """Return the stream of `text` for an authorized request (`answer`), or a refusal with `Retry-After` where no more
-    fits: 503, or 429 where the caller has their share.
+    """Return the stream of `text` for an authorized request (`answer`), or 503 with `Retry-After` where no more fits.
 
     `instead` is the path that the refusal recommends for polling.
     """
@@ -116,15 +115,15 @@ def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> 
         stream = Stream(credential, text)
     except TooManyHeld as refused:
         detail = _("%(reason)s (here: %(instead)s)") % {"reason": refused.detail, "instead": instead}
-        return _come_back(detail, refused.status_code)
+        return _come_back(detail)
     response = StreamingHttpResponse(stream, content_type="text/event-stream; charset=utf-8")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"  # nginx would hold events back
     return response
 
 
-def _come_back(detail: str, status: int = 503) -> JsonResponse:
-    return JsonResponse({"detail": detail}, status=status, headers={"Retry-After": str(COME_BACK_S)})
+def _come_back(detail: str) -> JsonResponse:
+    return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(COME_BACK_S)})
 
 
 async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncGenerator[T | None, None]:

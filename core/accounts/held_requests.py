@@ -20,14 +20,14 @@ FOREVER = float("inf")
 
 
 class TooManyHeld(APIException):
-    """One more request can't be held open: 503 for all callers, 429 for this one; `wait` becomes `Retry-After`."""
+    """One more request can't be held open, in this process or by this caller; `wait` becomes `Retry-After`."""
 
+    status_code = 503
     wait = COME_BACK_S
 
-    def __init__(self, status: int) -> None:
-        self.status_code = status
+    def __init__(self, *, is_callers_share: bool) -> None:
         text = _("too many requests are held open: try again in %(seconds)d s, or poll instead of waiting")
-        if status == 429:
+        if is_callers_share:
             text = _(
                 "you hold too many requests open (event streams and waits): try again in %(seconds)d s, or poll "
                 "instead of waiting"
@@ -51,9 +51,10 @@ def enter(held: OpenRequest) -> object:
     """Count the request as open and return the key to `leave` with. Raises `TooManyHeld`."""
     others, key = _counted(), object()
     _held[key] = held
-    if status := _refusal(held, others):
+    is_callers_share = _is_beyond_share(held, others)
+    if is_callers_share or _is_full(held, others):
         leave(key)
-        raise TooManyHeld(status)
+        raise TooManyHeld(is_callers_share=is_callers_share)
     return key
 
 
@@ -86,21 +87,23 @@ def _counted() -> list[OpenRequest]:
     return list(_held.values())
 
 
-def _refusal(new: OpenRequest, others: list[OpenRequest]) -> int | None:
-    """Return the status with which one more request is refused, None where it fits."""
+def _is_full(new: OpenRequest, others: list[OpenRequest]) -> bool:
+    """Tell whether the process has no place for one more."""
     waits = [one for one in others if one.is_wait]
-    if len(others) >= settings.STREAMS or (new.is_wait and len(waits) >= settings.WAITS):
-        return 503
+    return len(others) >= settings.STREAMS or (new.is_wait and len(waits) >= settings.WAITS)
+
+
+def _is_beyond_share(new: OpenRequest, others: list[OpenRequest]) -> bool:
+    """Tell whether the caller has the share of a user or of a token already."""
     of_user = [one for one in others if one.credential.user_id == new.credential.user_id]
     waits_of_user = [one for one in of_user if one.is_wait]
     token = new.credential.token_id
     of_token = [one for one in of_user if token and one.credential.token_id == token]
-    is_beyond_share = (
+    return (
         len(of_user) >= _half(settings.STREAMS)
         or (new.is_wait and len(waits_of_user) >= _half(settings.WAITS))
         or len(of_token) >= settings.STREAMS_PER_TOKEN
     )
-    return 429 if is_beyond_share else None
 
 
 def _half(most: int) -> int:

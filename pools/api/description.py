@@ -28,7 +28,6 @@ def describe_live(result: dict[str, Any], **_: object) -> dict[str, Any]:
                         "content": {"text/event-stream": {"schema": {"type": "string"}}},
                         "description": "The figures, until the pooler is removed",
                     },
-                    "429": {"description": "You hold too many requests open: try again after `Retry-After` seconds"},
                     "503": {"description": "Too many streams are open: try again after `Retry-After` seconds"},
                 },
             }

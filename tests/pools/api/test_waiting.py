@@ -13,7 +13,7 @@ from tests.callers import bearer, person
 from tests.pools.api.test_pools import URL, url_of, values  # noqa: F401 (a fixture)
 from tests.waiting import meanwhile as act_meanwhile
 
-FULL, SHARE_TAKEN = (503, "5"), (429, "5")
+FULL = SHARE_TAKEN = (503, "5")
 
 
 def answer_of(answer):
