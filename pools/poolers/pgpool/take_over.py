@@ -20,10 +20,11 @@ from pools.poolers.settings_schema import Version
 NODE = ("hostname", "port", "status", "lb_weight", "role", "pg_role")  # columns of SHOW POOL_NODES that last
 UP = {"waiting": "up"}  # a backend is waiting until the first client leads to it
 SEEN_WITHIN_S = 10
-STEADY_S = 0.5  # children take a reload one after the other
+STEADY_S = 3.0  # children take a reload one after the other, and one that misses it keeps what it had for good
 POLL_S = 0.1
-# What the panel's part always has, and its values where nobody sets it.
-MANAGED = {"enable_pool_hba": "off", "health_check_user": "", "sr_check_user": ""}
+# Users of the panel's part, which the catalog of settings leaves out: they are empty by default since 4.6.
+CHECK_USERS = ("health_check_user", "sr_check_user")
+EMPTY_USERS_SINCE: Version = (4, 6)
 Shown = Mapping[str, Mapping[str, str]]  # setting or node → value, or its lasting columns
 VersionOf = Callable[[str], Version]
 
@@ -141,7 +142,9 @@ def undone(now: str, kept: str, version: Version) -> dict[str, str]:
     """Return the values that settings of the panel's part have where nobody sets them: a reload leaves them alone."""
     known = settings_catalog.by_name(version)
     gone = set(render.values_in(render.ours(now))) - set(render.values_in(kept))
-    values = {name: MANAGED.get(name, known[name].default if name in known else None) for name in sorted(gone)}
+    user = "" if version >= EMPTY_USERS_SINCE else "nobody"
+    managed = {"enable_pool_hba": "off", **dict.fromkeys(CHECK_USERS, user)}  # where nobody sets them
+    values = {name: managed.get(name, known[name].default if name in known else None) for name in sorted(gone)}
     return {
         name: value
         for name, value in values.items()

@@ -20,6 +20,7 @@ from pools.poolers.pgpool import pcp, render, sql
 from tests.callers import bearer
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
 from tests.live.pools.deployment.take_over.test_haproxy import at_work, backends, load
+from tests.live.standbys import until
 
 __all__ = ["load"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -189,8 +190,13 @@ def test_a_changed_setting_is_gone_with_the_panels_part(
     assert set(pooler.pools.values_list("state", flat=True)) == {PoolState.APPLIED}
     assert released(pooler).state == TakeOverState.RELEASED
     assert own.bytes_of_all() == before
-    live = settings_of(pooler)
-    assert {name: (shown.get(name), live[name]) for name in live if shown.get(name) != live[name]} == {}
+
+    def changed() -> dict[str, tuple[str | None, str]]:
+        live = settings_of(pooler)
+        return {name: (shown.get(name), live[name]) for name in live if shown.get(name) != live[name]}
+
+    until(lambda: not changed(), 20)  # children take a reload one after the other
+    assert changed() == {}
 
 
 def test_no_pool_turns_rules_on_that_would_lock_others_out(cluster: Cluster, start: Start, without_trial: None) -> None:
