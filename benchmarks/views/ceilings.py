@@ -5,21 +5,21 @@ from functools import wraps
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.forms.ceilings import CeilingForm
 from benchmarks.models import Ceiling
-from core.accounts.access import Access, needs
-from core.lib.access import View
+from core.accounts.access import Access, View, needs
 
 
 def superusers_only(view: View) -> View:
     """Answer 403 to everybody else: ceilings limit staff, so staff may not set them."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: object, **kwargs: object) -> HttpResponseBase:
         if not request.user.is_superuser:
             raise PermissionDenied(_("only superusers may set run limits: they hold for staff"))
         return view(request, *args, **kwargs)

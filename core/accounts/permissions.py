@@ -49,8 +49,8 @@ class HasScope(BasePermission):
     session then needs a recent password confirmation, and so it does for `revealing_actions` of a view. A token that is
     limited to one record is let in to the view's `actions_of_limited_tokens` on that record alone.
 
-    A view that names no operations has scopes: `read` for safe methods, for others its `write_scope` (default `admin`)
-    or its `action_scopes[action]`.
+    A view that names no operation for the method has scopes: `read` for safe methods, for others its `write_scope`
+    (default `admin`).
     """
 
     def has_permission(self, request: Request, view: "APIView") -> bool:
@@ -96,9 +96,7 @@ class HasScope(BasePermission):
         """Return the scope that this method of this view needs, where it names no operation."""
         if reveals(request):
             return Scope.ADMIN
-        per_action: dict[str, str] = getattr(view, "action_scopes", {})
-        default = Scope.READ if request.method in SAFE_METHODS else getattr(view, "write_scope", Scope.ADMIN)
-        return per_action.get(getattr(view, "action", "") or "", default)
+        return Scope.READ if request.method in SAFE_METHODS else getattr(view, "write_scope", Scope.ADMIN)
 
 
 def needed_by(request: Request, view: "APIView") -> tuple[Operation, ...]:

@@ -9,10 +9,10 @@ from uuid import UUID
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 
-from core.accounts.access import find
-from core.lib.access import View
+from core.accounts.access import View, find
 from core.lib.query_params import is_set
 from pools.errors import ClusterUnreachable, IllegalTransition, NotThere
 from pools.models import Cluster
@@ -83,7 +83,7 @@ def asks_server(list_name: str) -> Callable[[View], View]:
 
     def decorate(view: View) -> View:
         @wraps(view)
-        def guarded(request: HttpRequest, pk: UUID, *args: Any, **kwargs: Any) -> HttpResponse:
+        def guarded(request: HttpRequest, pk: UUID, *args: Any, **kwargs: Any) -> HttpResponseBase:
             try:
                 return view(request, pk, *args, **kwargs)
             except NotThere as error:
