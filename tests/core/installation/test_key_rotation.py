@@ -9,6 +9,7 @@ from django.core.management import CommandError, call_command
 
 from benchmarks.library.scripts import library
 from benchmarks.models import ExternalEndpoint, ScriptVersion
+from core.audit import chain
 from core.installation import key_rotation, known_keys
 from core.installation.known_keys import KeyMissing
 from core.installation.models import KnownKey
@@ -191,3 +192,15 @@ def test_a_lost_key_is_given_up_only_where_told(secrets, settings, capsys) -> No
     assert [one.fingerprint for one in KnownKey.objects.all()] == [fingerprint(NEW)]
     with pytest.raises(crypto.SealBroken):
         _ = secrets["cluster"].admin_password
+
+
+@pytest.mark.django_db(transaction=True)  # the trail is written at a commit
+def test_a_rotation_rewrites_no_entry_of_the_trail(settings) -> None:
+    settings.POOLDECK_KEYS = [OLD]
+    script = library.create(name="mix", text="SELECT 1;\n", description="")
+    sealed = crypto.seal("values", "script")
+    ScriptVersion.objects.create(script=script, number=2, text=f"{ENCRYPTED}{sealed}\nSELECT 1;\n")
+    head = chain.verify()
+    settings.POOLDECK_KEYS = [NEW, OLD]
+    assert key_rotation.rotate() == 1
+    assert chain.verify(head).number >= head.number
