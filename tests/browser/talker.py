@@ -1,10 +1,12 @@
 """A process that leaves a run's samples as a worker does, without a program behind them.
 
 `talker.py COUNT EVERY_S [HELD_AFTER]` prints the run's id as soon as it is running, then says one progress interval
-each EVERY_S seconds, and ends the run. After HELD_AFTER of them it waits for a line on its standard input.
+each EVERY_S seconds, and ends the run. After HELD_AFTER of them it waits for a line on its standard input. SIGTERM
+cancels the run: a running one would keep the next test's from starting.
 """
 
 import os
+import signal
 import sys
 import time
 from dataclasses import replace
@@ -28,7 +30,7 @@ MEDIAN_EVERY = 3  # samples: those between have none, as while a log is not comp
 
 
 def main(count: int, every_s: float, held_after: int | None = None) -> None:
-    """Talk, and end with a summary."""
+    """Make a run and talk."""
     run = Run.objects.enqueue(
         target_label="demo/shop",
         options=options.validate({"duration": max(1, round(count * every_s))}),
@@ -37,7 +39,17 @@ def main(count: int, every_s: float, held_after: int | None = None) -> None:
         started_at=timezone.now(),
         lease_until=timezone.now() + timedelta(minutes=5),
     )
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     print(run.pk, flush=True)
+    try:
+        talk(run, count, every_s, held_after)
+    except SystemExit:
+        run.finish(Status.CANCELLED)
+        raise
+
+
+def talk(run: Run, count: int, every_s: float, held_after: int | None) -> None:
+    """Say the samples of a run, and end it with a summary."""
     recorder, began = Recorder(run), time.monotonic()
     recorder.begin(began)
     for number in range(1, count + 1):

@@ -110,8 +110,8 @@ def test_a_playbook_is_started_watched_and_its_reports_are_taken_away(
     ).to_be_visible()
     expect(page.get_by_text("it needs three valid ones")).to_be_visible()
     assert not has_ended(page)
-    expect(page.locator("#experiment-live")).to_contain_text("succeeded", timeout=ENDED_MS)
-    expect(page.get_by_role("link", name="Run again")).to_be_visible()
+    expect(page.get_by_role("link", name="Run again")).to_be_visible(timeout=ENDED_MS)
+    expect(page.locator("#experiment-live")).to_contain_text("succeeded")
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
     expect(page.get_by_text(ENOUGH_VALID)).to_have_count(2)
     assert page.evaluate("window.notReloaded") is True

@@ -87,7 +87,7 @@ def _talk(web: Web, *words: str) -> Iterator[Talk]:
             yield Talk(talker.stdout.readline().strip(), talker)
             assert talker.wait(timeout=120) == 0
         finally:
-            talker.kill()
+            talker.terminate()
 
 
 def watch(page: Page, web: Web, run_id: str) -> None:
@@ -142,15 +142,15 @@ def test_samples_are_drawn_into_the_axes_as_they_are(page, web):
 
 
 def test_no_canvas_is_drawn_after_a_text_was_written(page, web):
-    with held(web, 40, after=30) as talk:
+    with held(web, 40, after=5) as talk:
         watch(page, web, talk.run_id)
         wait_for_points(page, 5)
         page.evaluate(NOTE_STEPS)
+        talk.go_on()
         wait_for_points(page, 30)
         tasks = page.evaluate("window.tasks")
         assert all(re.fullmatch("c+t*|t+", steps) for steps in tasks)
         assert any(steps.startswith("cct") for steps in tasks)
-        talk.go_on()
 
 
 @pytest.mark.slow
