@@ -5,6 +5,7 @@ from django.urls import URLPattern, URLResolver, include, path
 from django.views.decorators.cache import cache_control
 from django.views.i18n import JavaScriptCatalog
 
+from core.accounts.access import needs
 from panel.api_docs import DocsView, SchemaView
 
 CATALOG_KEPT_S = 3600  # time for which browsers keep it
@@ -18,7 +19,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("v2/", include("pools.managed_api.urls")),
     path("api/schema/", SchemaView.as_view(), name="api-schema"),
     path("api/docs/", DocsView.as_view(), name="api-docs"),
-    path("texts.js", login_not_required(catalog), name="javascript-catalog"),
+    path("texts.js", needs("public.read")(login_not_required(catalog)), name="javascript-catalog"),
     path("", include("panel.health")),
     path("", include("panel.metrics")),
     path("", include("panel.help")),

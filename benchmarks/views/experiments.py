@@ -213,6 +213,8 @@ def playbook_delete(request: HttpRequest, name: str) -> HttpResponse:
     """Forget a user's playbook; its experiments stay."""
     try:
         library.remove(name, Access.of(request))
+    except UnknownPlaybook as error:
+        raise Http404(str(error)) from None
     except BenchmarksError as error:
         messages.error(request, str(error))
         return redirect("playbook-detail", name)

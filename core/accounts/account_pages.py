@@ -11,6 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.accounts import browser_sessions, confirmation
+from core.accounts.access import needs
 from core.accounts.browser_sessions import BrowserSession
 from core.accounts.forms import OwnPasswordForm
 from core.accounts.permissions import person
@@ -19,6 +20,7 @@ PASSKEY = Authenticator.Type.WEBAUTHN
 
 
 @require_safe
+@needs("session.read")
 def account(request: HttpRequest) -> HttpResponse:
     """Show how the person signs in, and the browsers in which they are signed in."""
     user = person(request.user)
@@ -37,6 +39,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
+@needs("account.change")
 def password_change(request: HttpRequest) -> HttpResponse:
     """Change the person's own password; all their other sessions end."""
     user = person(request.user)
@@ -52,6 +55,7 @@ def password_change(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
+@needs("session.end")
 def session_end(request: HttpRequest, pk: int) -> HttpResponse:
     """End one of the person's sessions, with its event streams."""
     session = get_object_or_404(BrowserSession, pk=pk, user=person(request.user))
@@ -64,6 +68,7 @@ def session_end(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
+@needs("session.end")
 def sessions_end_others(request: HttpRequest) -> HttpResponse:
     """End all of the person's sessions but this one."""
     ended = browser_sessions.end_others(request, person(request.user))

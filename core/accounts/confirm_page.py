@@ -1,6 +1,5 @@
 """The page on which people prove again who they are: by password, by a code, or by a passkey."""
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
@@ -10,6 +9,7 @@ from allauth.mfa.webauthn.forms import ReauthenticateWebAuthnForm
 from allauth.mfa.webauthn.internal.auth import begin_authentication
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme, urlencode
@@ -18,16 +18,15 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from core.accounts import confirmation, lockout
+from core.accounts.access import View, needs
 from core.accounts.permissions import person
-
-View = Callable[..., HttpResponse]
 
 
 def needs_confirmation(view: View) -> View:
     """Lead to the page that asks who one is, unless that was proved within the last 15 minutes."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         if confirmation.is_recent(request):
             return view(request, *args, **kwargs)
         return redirect(f"{reverse('account-confirm')}?{urlencode({'next': request.path})}")
@@ -37,6 +36,7 @@ def needs_confirmation(view: View) -> View:
 
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
+@needs("session.read")
 def confirm_page(request: HttpRequest) -> HttpResponse:
     """Ask for one of the proofs that the person has, then go on to `next`."""
     user = person(request.user)

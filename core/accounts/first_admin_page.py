@@ -11,6 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods
 
 from core.accounts import confirmation, first_admin
+from core.accounts.access import needs
 
 KEPT_AS = "first_admin_token"
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -20,6 +21,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 @sensitive_post_parameters()
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@needs("session.start")
 def first_admin_form(request: HttpRequest) -> HttpResponse:
     """Take the token out of the address, then the form; an address without a good link answers 410 with the reason."""
     if token := request.GET.get("token"):

@@ -80,8 +80,10 @@ def registered() -> list[Operation]:
 OPERATIONS = (
     Operation("public.read", _("See what needs no login"), Audience.ANYONE, Scope.READ),
     Operation("help.read", _("Read the documentation of the API"), Audience.USERS, Scope.READ),
+    Operation("session.start", _("Log in"), Audience.ANYONE, Scope.READ),
     Operation("session.read", _("See one's own account"), Audience.USERS, Scope.READ),
-    Operation("session.end", _("Log out"), Audience.USERS, Scope.READ),
+    Operation("session.end", _("Log out, and end one's other sessions"), Audience.USERS, Scope.READ),
+    Operation("account.change", _("Change one's own password and second factor"), Audience.USERS, Scope.ADMIN),
     Operation("token.own", _("List, create and revoke one's own tokens"), Audience.USERS, Scope.ADMIN),
     Operation("token.manage", _("List and revoke the tokens of all users"), Audience.ADMINS, Scope.ADMIN),
     Operation("secret.reveal", _("Reveal passwords wherever they are"), Audience.ADMINS, Scope.ADMIN),

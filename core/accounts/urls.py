@@ -4,13 +4,16 @@ from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 
 from core.accounts import account_pages, first_admin_page, views
+from core.accounts.access import needs
 from core.accounts.second_factor.pages import urlpatterns as second_factor_urls
 
+login = needs("session.start")(views.Login.as_view())
+
 urlpatterns: list[URLPattern | URLResolver] = [
-    path("login/", views.Login.as_view(), name="login"),
-    path("login/", views.Login.as_view(), name="account_login"),  # as allauth calls it
+    path("login/", login, name="login"),
+    path("login/", login, name="account_login"),  # as allauth calls it
     path("first-admin/", first_admin_page.first_admin_form, name="first-admin"),
-    path("logout/", LogoutView.as_view(), name="logout"),
+    path("logout/", needs("session.end")(LogoutView.as_view()), name="logout"),
     path("account/", account_pages.account, name="account-page"),
     path("account/password/", account_pages.password_change, name="account-password"),
     path("account/sessions/<int:pk>/end/", account_pages.session_end, name="account-session-end"),

@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from core.accounts import limits
+from core.accounts.access import needs
 from core.accounts.forms import TokenForm
 from core.accounts.models import ApiToken
 from core.accounts.permissions import person
@@ -45,6 +46,7 @@ def page_of_tokens(request: HttpRequest, form: TokenForm, made: str = "", status
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@needs("token.own")
 def token_list(request: HttpRequest) -> HttpResponse:
     """List the user's tokens; POST creates one and shows its text in the response, never again."""
     user = person(request.user)
@@ -58,6 +60,7 @@ def token_list(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
+@needs("token.own")
 def token_revoke(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Confirm, then revoke one of the user's own tokens."""
     token = get_object_or_404(ApiToken, pk=pk, user=person(request.user))

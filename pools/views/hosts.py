@@ -1,4 +1,4 @@
-"""Pages of hosts that are reached by SSH; for staff alone."""
+"""Pages of hosts that are reached by SSH; for owners of teams alone."""
 
 from collections.abc import Iterator
 from functools import partial

@@ -7,12 +7,13 @@ from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from core.accounts.access import find, needs
+from core.accounts.access import Access, find, needs
 from pools.advice import mode_linter, modes
 from pools.advice.mode_linter import Report
-from pools.forms.records import PoolForm, edited_pool
+from pools.forms.pools import PoolForm, edited_pool
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import KINDS
+from pools.views.offered import offer_pool
 
 
 @require_safe
@@ -37,7 +38,7 @@ def pool_mode_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 @needs("pool.create")
 def unsaved_mode_check(request: HttpRequest) -> HttpResponse:
     """Lint the pool that an unsaved pool form describes, as far as it is filled in."""
-    form = PoolForm(request.POST, pool=edited_pool(request.POST))
+    form = offer_pool(request, PoolForm(request.POST, pool=edited_pool(request.POST), access=Access.of(request)))
     context = {"report": of_form(form), "mode": form["mode"].value()}
     return render(request, "pools/includes/mode_report.html", context)
 

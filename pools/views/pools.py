@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from core.accounts.access import Access, allow, find, needs
+from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
 from core.lib.query_params import is_set
 from pools import deployment, task_queue
@@ -22,7 +22,7 @@ from pools.clusters import health_check, topology
 from pools.connection_strings import box
 from pools.connection_strings.box import BoxChoices
 from pools.deployment import live_files
-from pools.forms.records import FURTHER, PoolForm, edited_pool
+from pools.forms.pools import FURTHER, PoolForm, edited_pool
 from pools.inventory import budget, pool_access, pools
 from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
 from pools.models.pools import PoolQuerySet
@@ -32,7 +32,7 @@ from pools.views.connections import connection_answer
 from pools.views.form_submit import attempt_with_sql
 from pools.views.live import pool_rows, pool_state
 from pools.views.monitoring import live_part
-from pools.views.offered import offer
+from pools.views.offered import offer_pool
 from pools.views.pool_verbs import condition_context
 
 PAGE_SIZE = 50
@@ -120,7 +120,7 @@ def pool_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new pool; `?cluster=`, `?pooler=` and `?database=` prefill it."""
     context: dict[str, object] = {"refilled": "refill" in request.POST}
     if request.method == "POST" and not context["refilled"]:
-        form = _offered(request, PoolForm(request.POST))
+        form = offer_pool(request, PoolForm(request.POST, access=Access.of(request)))
         if form.is_valid():
             verb = partial(pools.create, form.values(), person(request.user))
             tried = attempt_with_sql(request, form, verb)
@@ -139,7 +139,7 @@ def pool_create(request: HttpRequest) -> HttpResponse:
 def pool_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Render and accept the form of an existing pool; a stale edit answers 409 with both values."""
     pool, status = _get(request, pk), 200
-    form = _offered(request, PoolForm(request.POST or None, pool=pool))
+    form = offer_pool(request, PoolForm(request.POST or None, pool=pool, access=Access.of(request)))
     context: dict[str, object] = {"form": form, "pool": pool}
     if request.method == "POST" and form.is_valid():
         verb = partial(pools.change, pool, form.values(), form.cleaned_data["version"], person(request.user))
@@ -167,13 +167,8 @@ def _prefilled(request: HttpRequest) -> PoolForm:
     query = request.POST if request.method == "POST" else request.GET
     pool = edited_pool(query)
     names = [name for name in query if name in PoolForm.base_fields or name.startswith(FURTHER)]
-    return _offered(request, PoolForm(pool=pool, initial={name: query[name] for name in names}))
-
-
-def _offered(request: HttpRequest, form: PoolForm) -> PoolForm:
-    """Return the form with the poolers and clusters on which the caller may have pools; others are not found."""
-    allow(request, form.chosen_cluster, form.chosen_pooler, form.pool, to="pool.create")
-    return offer(request, form, pooler="pool.create", cluster="pool.create", through="pool.create")
+    initial = {name: query[name] for name in names}
+    return offer_pool(request, PoolForm(pool=pool, initial=initial, access=Access.of(request)))
 
 
 def _form_context(form: PoolForm) -> dict[str, object]:

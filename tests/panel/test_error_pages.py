@@ -4,6 +4,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from tests.callers import person
 from tests.pages import page_of
 
 pytestmark = pytest.mark.django_db
@@ -29,11 +30,18 @@ def test_a_form_of_another_origin_names_the_setting(strict: Client) -> None:
     assert (answer.status_code, "POOLDECK_TRUSTED_ORIGINS" in page_of(answer)) == (403, True)
 
 
-def test_staff_is_told_what_only_superusers_may_do(client: Client) -> None:
-    client.force_login(User.objects.create_user("eve", is_staff=True))
+def test_a_refusal_names_what_only_administrators_may_do(client: Client) -> None:
+    client.force_login(person(staff=False))
     page = page_of(client.get("/ceilings/new/"))
-    assert "Only superusers may set run limits: they hold for staff" in page
-    assert "can view, but not change" not in page
+    assert "Only administrators may do this" in page
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_refusal_names_the_role_that_is_needed(client: Client, method: str) -> None:
+    client.force_login(person(staff=False))
+    page = page_of(getattr(client, method)("/clusters/new/"))
+    assert "This needs the role owner in a team: an owner of the team or an administrator can give it" in page
+    assert "staff" not in page
 
 
 def test_a_host_name_that_is_not_served_is_named_with_the_setting(client: Client) -> None:

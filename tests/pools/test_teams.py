@@ -74,6 +74,24 @@ def test_a_form_does_not_open_the_cluster_of_others(own, others):
     assert operator(own.cluster.team).get(f"/pools/new/?cluster={others.cluster.pk}").status_code == 404
 
 
+@pytest.mark.parametrize("page", ["choices", "further", "mode-check"])
+def test_no_part_of_a_form_reads_the_cluster_of_others(own, others, page):
+    client, asked = operator(own.cluster.team), {"cluster": str(others.cluster.pk), "database": "shop"}
+    assert client.post(f"/pools/{page}/", asked).status_code == 404
+    assert client.post(f"/pools/{page}/").status_code == 200
+
+
+def test_a_form_begins_with_what_is_the_teams(own, others):
+    form = operator(own.cluster.team).get("/pools/new/").context["form"]
+    assert (form.chosen_cluster, form.chosen_pooler) == (own.cluster, own.pooler)
+
+
+def test_a_form_opens_where_others_alone_have_something(others):
+    client = operator(Team.objects.create(name="Payments"))
+    form = client.get("/pools/new/").context["form"]
+    assert (form.chosen_cluster, form.chosen_pooler) == (None, None)
+
+
 def test_an_operator_changes_no_cluster(own):
     answer = operator(own.cluster.team).get(f"/clusters/{own.cluster.pk}/edit/")
     assert answer.status_code == 403

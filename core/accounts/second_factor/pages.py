@@ -13,6 +13,7 @@ from django.urls import URLPattern, path, reverse_lazy
 from django.utils.decorators import method_decorator
 
 from core.accounts import lockout
+from core.accounts.access import View, needs
 from core.accounts.account_pages import account
 from core.accounts.confirm_page import confirm_page, needs_confirmation
 
@@ -56,6 +57,12 @@ class PasskeyLogin(LoginWebAuthnView):  # type: ignore[misc]
         return answer
 
 
+def changes_account(view: View) -> View:
+    """Let people in who proved shortly before who they are."""
+    return needs("account.change")(needs_confirmation(view))
+
+
+log_in = needs("session.start")
 TO_ACCOUNT = reverse_lazy("account-page")
 activate_totp = ActivateTOTPView.as_view(template_name="accounts/totp_activate.html")
 deactivate_totp = DeactivateTOTPView.as_view(template_name="accounts/totp_deactivate.html")
@@ -67,15 +74,15 @@ remove_passkey = RemoveWebAuthnView.as_view(template_name="accounts/passkey_remo
 
 # allauth knows its pages by these names
 urlpatterns: list[URLPattern] = [
-    path("login/second-factor/", SecondFactorQuestion.as_view(), name="mfa_authenticate"),
-    path("login/passkey/", PasskeyLogin.as_view(), name="mfa_login_webauthn"),
+    path("login/second-factor/", log_in(SecondFactorQuestion.as_view()), name="mfa_authenticate"),
+    path("login/passkey/", log_in(PasskeyLogin.as_view()), name="mfa_login_webauthn"),
     path("account/", account, name="mfa_index"),
     path("account/confirm/", confirm_page, name="account-confirm"),
-    path("account/app/add/", needs_confirmation(activate_totp), name="mfa_activate_totp"),
-    path("account/app/remove/", needs_confirmation(deactivate_totp), name="mfa_deactivate_totp"),
-    path("account/recovery-codes/", needs_confirmation(view_codes), name="mfa_view_recovery_codes"),
-    path("account/recovery-codes/new/", needs_confirmation(generate_codes), name="mfa_generate_recovery_codes"),
-    path("account/passkeys/add/", needs_confirmation(add_passkey), name="mfa_add_webauthn"),
-    path("account/passkeys/<int:pk>/edit/", needs_confirmation(edit_passkey), name="mfa_edit_webauthn"),
-    path("account/passkeys/<int:pk>/remove/", needs_confirmation(remove_passkey), name="mfa_remove_webauthn"),
+    path("account/app/add/", changes_account(activate_totp), name="mfa_activate_totp"),
+    path("account/app/remove/", changes_account(deactivate_totp), name="mfa_deactivate_totp"),
+    path("account/recovery-codes/", changes_account(view_codes), name="mfa_view_recovery_codes"),
+    path("account/recovery-codes/new/", changes_account(generate_codes), name="mfa_generate_recovery_codes"),
+    path("account/passkeys/add/", changes_account(add_passkey), name="mfa_add_webauthn"),
+    path("account/passkeys/<int:pk>/edit/", changes_account(edit_passkey), name="mfa_edit_webauthn"),
+    path("account/passkeys/<int:pk>/remove/", changes_account(remove_passkey), name="mfa_remove_webauthn"),
 ]

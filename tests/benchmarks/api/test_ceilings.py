@@ -1,9 +1,8 @@
-"""Ceilings through the API: all read, superusers with the admin scope set."""
+"""Ceilings through the API: all read, administrators with the admin scope set."""
 
 from typing import Any
 
 import pytest
-from django.contrib.auth.models import User
 from rest_framework.test import APIClient
 
 from benchmarks.models import Ceiling
@@ -15,32 +14,30 @@ ADDRESS = "/api/v1/ceilings/"
 
 
 @pytest.fixture
-def superuser() -> APIClient:
-    client = APIClient()
-    client.force_login(User.objects.create(username="super", is_staff=True, is_superuser=True))
-    return client
+def admin() -> APIClient:
+    return bearer("admin")
 
 
 def send(client: APIClient, body: dict[str, Any], address: str = ADDRESS, verb: str = "post") -> Any:
     return getattr(client, verb)(address, body, format="json")
 
 
-def test_a_superuser_sets_reads_changes_and_removes(superuser: APIClient):
+def test_an_administrator_sets_reads_changes_and_removes(admin: APIClient):
     cluster = a_cluster()
-    made = send(superuser, {"cluster": str(cluster.pk), "holder": "staff", "clients": 100})
+    made = send(admin, {"cluster": str(cluster.pk), "holder": "staff", "clients": 100})
     assert made.status_code == 201
     expected = {"cluster": str(cluster.pk), "holder": "staff", "clients": 100, "threads": None, "duration": None}
     assert made.json() == expected | {"id": made.json()["id"], "scale": None}
     one = f"{ADDRESS}{made.json()['id']}/"
-    assert superuser.get(one).json() == made.json()
-    assert send(superuser, {"clients": None, "scale": 5}, one, "patch").json()["scale"] == 5
-    assert superuser.get(ADDRESS, {"cluster": str(cluster.pk)}).json()["count"] == 1
-    assert superuser.delete(one).status_code == 204
+    assert admin.get(one).json() == made.json()
+    assert send(admin, {"clients": None, "scale": 5}, one, "patch").json()["scale"] == 5
+    assert admin.get(ADDRESS, {"cluster": str(cluster.pk)}).json()["count"] == 1
+    assert admin.delete(one).status_code == 204
 
 
 def test_others_read_only():
     Ceiling.objects.create(clients=5)
-    for scopes in (("read",), ("read", "run"), ("read", "admin")):
+    for scopes in (("read",), ("read", "run"), ("read", "apply")):
         client = bearer(*scopes)
         assert client.get(ADDRESS).json()["count"] == 1
         assert send(client, {"holder": "staff", "clients": 9}).status_code == 403
@@ -62,20 +59,20 @@ def test_others_read_only():
         ),
     ],
 )
-def test_what_can_not_be_is_refused(superuser: APIClient, body: dict[str, Any], error: dict[str, list[str]]):
+def test_what_can_not_be_is_refused(admin: APIClient, body: dict[str, Any], error: dict[str, list[str]]):
     Ceiling.objects.create(clients=5)
-    answer = send(superuser, body)
+    answer = send(admin, body)
     assert (answer.status_code, answer.json()) == (400, error)
 
 
-def test_missing_ids_and_wrong_methods(superuser: APIClient):
-    assert superuser.get(f"{ADDRESS}999/").status_code == 404
-    assert superuser.delete(ADDRESS).status_code == 405
+def test_missing_ids_and_wrong_methods(admin: APIClient):
+    assert admin.get(f"{ADDRESS}999/").status_code == 404
+    assert admin.delete(ADDRESS).status_code == 405
 
 
-def test_the_list_asks_as_often_for_three_as_for_one(superuser: APIClient):
+def test_the_list_asks_as_often_for_three_as_for_one(admin: APIClient):
     Ceiling.objects.create(cluster=a_cluster(), clients=5)
-    one = queries_of(superuser, ADDRESS)
+    one = queries_of(admin, ADDRESS)
     for _ in range(2):
         Ceiling.objects.create(cluster=a_cluster(), clients=5)
-    assert queries_of(superuser, ADDRESS) == one
+    assert queries_of(admin, ADDRESS) == one

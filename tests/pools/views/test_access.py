@@ -40,7 +40,7 @@ def test_readers_may_look(reader, address, name):
 def test_readers_may_not_open_a_form(reader, address, name):
     answer = reader.get(address(name))
     assert answer.status_code == 403
-    assert "Your account can view, but not change things" in page_of(answer)
+    assert "This needs the role" in page_of(answer)
 
 
 @pytest.mark.parametrize("name", [*CHANGE, *CHANGE_ONE, *POST_ONE])

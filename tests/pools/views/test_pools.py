@@ -5,9 +5,9 @@ import re
 import pytest
 from django.utils import timezone
 
-from pools.forms.records import PoolForm
+from pools.forms.pools import PoolForm
 from pools.models import Cluster, Pool, PoolerState, PoolState, Revision
-from tests.callers import queries_of
+from tests.callers import of_an_admin, queries_of
 from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, checked, know_password
 
@@ -359,6 +359,7 @@ def test_further_settings_are_saved_typed_and_shown(staff, asked):
             "further_reserve_pool": " 3 ",
         },
         pool=pool,
+        access=of_an_admin(),
     )
     assert form.is_valid(), form.errors
     assert form.values()["settings"] == {"odd": "kept", "reserve_pool": 3}

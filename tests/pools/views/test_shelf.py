@@ -27,7 +27,7 @@ def staff_of(client: Client) -> User:
 
 def test_an_empty_shelf_names_the_next_step(staff: Client, reader: Client) -> None:
     assert "Put a cluster on the shelf" in page_of(staff.get(reverse("shelf-list")))
-    assert "A staff user has to" in page_of(reader.get(reverse("shelf-list")))
+    assert "An owner of a team has to" in page_of(reader.get(reverse("shelf-list")))
 
 
 def test_the_list_shows_free_and_claimed_clusters(staff: Client) -> None:
