@@ -19,6 +19,8 @@ PLACES = {
     "first-admin": "how-to/install.md#3-become-the-administrator",
     "installation": "reference/copies-and-backups.md",
     "login": "reference/demo.md",
+    "team-": "how-to/sign-on.md#teams",
+    "person-": "how-to/sign-on.md#people",
     "token-": "reference/api.md#conventions",
     "tool-": "reference/managed-api.md",
     "cluster-": "reference/panel.md#clusters",

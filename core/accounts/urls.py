@@ -1,10 +1,11 @@
-"""Addresses of the login, logout, one's own account and tokens."""
+"""Addresses of the login, logout, one's own account, tokens, teams and people."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 
 from core.accounts import account_pages, first_admin_page, views
 from core.accounts.access import needs
+from core.accounts.people.urls import urlpatterns as people_urls
 from core.accounts.second_factor.pages import urlpatterns as second_factor_urls
 
 login = needs("session.start")(views.Login.as_view())
@@ -19,6 +20,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account/sessions/<int:pk>/end/", account_pages.session_end, name="account-session-end"),
     path("account/sessions/end-others/", account_pages.sessions_end_others, name="account-sessions-end-others"),
     *second_factor_urls,
+    *people_urls,
     path("tokens/", views.token_list, name="token-list"),
     path("tokens/<uuid:pk>/revoke/", views.token_revoke, name="token-revoke"),
 ]

@@ -45,12 +45,14 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("Datasets"), "dataset-list", "dataset", "dataset-"),
     (gettext_lazy("Scripts"), "script-list", "file", "script-"),
     (gettext_lazy("Settings profiles"), "profile-list", "scale", "profile-"),
+    (gettext_lazy("Teams"), "team-list", "team", "team-"),
+    (gettext_lazy("People"), "person-list", "user", ("person-", "invitation-")),
     (gettext_lazy("API tokens"), "token-list", "key", "token-"),
     (gettext_lazy("Tools"), "tool-list", "copy", "tool-"),
     (gettext_lazy("API docs"), "api-docs", "code", "api-docs"),
 ]
 
-HOSTS = "host-list"  # shown to those who may see hosts
+SHOWN_FOR = {"host-list": "host.view", "team-list": "team.members", "person-list": "person.manage"}  # to who may do it
 RECORD = ""  # the label of a page that has the name of its record
 ABOVE: dict[str, tuple[str, Promise | str]] = {
     # URL name: that of the page above it, and its label in breadcrumbs; the sidebar's pages have none above them
@@ -65,6 +67,8 @@ ABOVE: dict[str, tuple[str, Promise | str]] = {
     "pooler-revisions": ("pooler-detail", gettext_lazy("Revisions")),
     "pooler-settings": ("pooler-detail", gettext_lazy("Settings")),
     "host-detail": ("host-list", RECORD),
+    "team-detail": ("team-list", RECORD),
+    "person-detail": ("person-list", RECORD),
     "pool-detail": ("pool-list", RECORD),
     "entry-list": ("", gettext_lazy("Not managed here")),
     "entry-detail": ("entry-list", RECORD),
@@ -94,11 +98,11 @@ def navigation(context: dict[str, object]) -> dict[str, object]:
     match = getattr(context.get("request"), "resolver_match", None)
     here = (match.url_name or "") if match else ""
     request = context.get("request")
-    sees_hosts = isinstance(request, HttpRequest) and hasattr(request, "user") and Access.of(request).may("host.view")
+    access = Access.of(request) if isinstance(request, HttpRequest) and hasattr(request, "user") else None
     items = [
         {"label": label, "url": reverse(name), "icon": drawing, "active": here.startswith(prefix)}
         for label, name, drawing, prefix in NAVIGATION
-        if sees_hosts or name != HOSTS
+        if name not in SHOWN_FOR or (access and access.may(SHOWN_FOR[name]))
     ]
     return {"items": items}
 

@@ -23,7 +23,7 @@ from benchmarks.models import (
     SettingsProfile,
     Status,
 )
-from core.accounts.models import ApiToken
+from core.accounts.models import ApiToken, Membership, Role, Team
 from core.installation.models import Installation
 from pools.deployment import snapshots
 from pools.models import ClusterCreation, CreationState, Host, HostState, PoolState, Revision, RevisionState, ShelfEntry
@@ -62,6 +62,8 @@ def records(user: Any) -> dict[str, Any]:
     Generator.objects.create(name="zqgenerator", host="zqhost", cores=8)
     Dataset.objects.create(cluster=cluster, database="zqdatabase", scale=10)
     ApiToken.objects.issue(user, "zqtoken", ["read"])
+    team = Team.objects.create(name="zqteam")
+    Membership.objects.create(team=team, user=user, role=Role.OWNER)
     external = ExternalEndpoint.objects.create(name="zqexternal", host="zqhost", database="zqdatabase", user="zqrole")
     return {
         "cluster": cluster.pk,
@@ -87,6 +89,9 @@ def records(user: Any) -> dict[str, Any]:
         "token": user.api_tokens.get().pk,
         "account": user.browser_sessions.create(session_key="zqkey", browser="zqbrowser").pk,
         "passkey": 1,  # its pages ask who one is before they look for it
+        "team": team.pk,
+        "member": user.pk,
+        "person": user.pk,
         "node": node.pk,
         "number": revision.number,
     }

@@ -77,6 +77,7 @@ def address(name: str, kept: list[str], records: dict[str, Any]) -> str:
         "pk": key,
         "pool": records["pool"],
         "node": records["node"],
+        "member": records["member"],
         "number": records["number"],
         **WORDS,
         **OTHER_WORDS.get(name, {}),

@@ -1,0 +1,67 @@
+"""Makes people administrators, deactivates them, and lets them in again."""
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils.translation import gettext as _
+
+from core.accounts.models import BrowserSession
+from core.accounts.people.errors import Refused
+from core.accounts.second_factor import requirement
+
+
+def listed() -> QuerySet[User]:
+    """Return all people by name, with their teams, and `has_second_factor`."""
+    factors = requirement.all_factors().filter(user=OuterRef("pk"))
+    return (
+        User.objects.annotate(has_second_factor=Exists(factors))
+        .prefetch_related("memberships__team")
+        .order_by("username")
+    )
+
+
+def make_admin(user: User, by: User) -> None:
+    """Let a person do everything in this installation that the one who asks may do."""
+    _set(user, is_staff=True, is_superuser=user.is_superuser or by.is_superuser)
+
+
+def unmake_admin(user: User) -> None:
+    """Leave a person what their roles in teams allow. Raises `Refused` for the last administrator."""
+    with transaction.atomic():
+        _refuse_last_admin(user)
+        _set(user, is_staff=False, is_superuser=False)
+
+
+def deactivate(user: User, by: User) -> int:
+    """End a person's sessions now, and refuse their logins and tokens; return how many sessions that ended.
+
+    Raises `Refused` for the last administrator, and for the person who asks.
+    """
+    if user.pk == by.pk:
+        raise Refused(_("this is your own account: ask another administrator to deactivate it"))
+    with transaction.atomic():
+        _refuse_last_admin(user)
+        _set(user, is_active=False)
+        return BrowserSession.objects.filter(user=user).end()
+
+
+def reactivate(user: User) -> None:
+    """Let a person log in again; their tokens that were not revoked work again too."""
+    _set(user, is_active=True)
+
+
+def _set(user: User, **values: bool) -> None:
+    for name, value in values.items():
+        setattr(user, name, value)
+    user.save(update_fields=list(values))
+
+
+def _refuse_last_admin(user: User) -> None:
+    """Raise `Refused` where no other administrator could log in, or none that may do all that this one may."""
+    admins = User.objects.filter(is_staff=True, is_active=True).order_by("pk")
+    others = [one for one in admins.select_for_update() if one.pk != user.pk]  # two who unmake each other wait here
+    if not user.is_staff or not user.is_active:
+        return
+    if not any(one.is_superuser or not user.is_superuser for one in others):
+        text = _("%(name)s is the last administrator: make another person an administrator first")
+        raise Refused(text % {"name": user})

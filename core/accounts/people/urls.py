@@ -1,0 +1,22 @@
+"""Addresses of teams and people."""
+
+from django.urls import URLPattern, path
+
+from core.accounts.people import person_pages, team_pages
+
+urlpatterns: list[URLPattern] = [
+    path("teams/", team_pages.team_list, name="team-list"),
+    path("teams/new/", team_pages.team_create, name="team-create"),
+    path("teams/<uuid:pk>/", team_pages.team_detail, name="team-detail"),
+    path("teams/<uuid:pk>/edit/", team_pages.team_edit, name="team-edit"),
+    path("teams/<uuid:pk>/remove/", team_pages.team_delete, name="team-delete"),
+    path("teams/<uuid:pk>/members/add/", team_pages.team_member_add, name="team-member-add"),
+    path("teams/<uuid:pk>/members/<int:member>/", team_pages.team_member_edit, name="team-member-edit"),
+    path("teams/<uuid:pk>/members/<int:member>/remove/", team_pages.team_member_remove, name="team-member-remove"),
+    path("people/", person_pages.person_list, name="person-list"),
+    path("people/<int:pk>/", person_pages.person_detail, name="person-detail"),
+    path("people/<int:pk>/promote/", person_pages.person_promote, name="person-promote"),
+    path("people/<int:pk>/demote/", person_pages.person_demote, name="person-demote"),
+    path("people/<int:pk>/deactivate/", person_pages.person_deactivate, name="person-deactivate"),
+    path("people/<int:pk>/reactivate/", person_pages.person_reactivate, name="person-reactivate"),
+]
