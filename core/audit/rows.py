@@ -16,7 +16,7 @@ EMPTY: tuple[object, ...] = (None, "", [], {})
 class Row(NamedTuple):
     """A row of a tracked model: its columns by name, and what the entry says beside them."""
 
-    values: dict[str, Any]
+    values: dict[str, object]
     subject: Subject
     author: str
 
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
 
 Rows = dict[object, Row]
-Values = dict[object, dict[str, Any]]
+Values = dict[object, dict[str, object]]
 
 
 def locked(tracked: TrackedModel, query: Query, using: str) -> Values:
@@ -62,7 +62,7 @@ def _read(tracked: TrackedModel, rows: QuerySet[Model]) -> Rows:
     return {key: _row(tracked, dict(zip(fields, rest, strict=False)), rest[len(fields) :]) for key, *rest in found}
 
 
-def _row(tracked: TrackedModel, values: dict[str, Any], further: list[Any]) -> Row:
+def _row(tracked: TrackedModel, values: dict[str, object], further: list[Any]) -> Row:
     pk, name, *others = further
     cluster: UUID | None = others.pop(0) if tracked.cluster else None
     author = str(others.pop(0) or "") if tracked.author else ""
@@ -91,7 +91,7 @@ def record_changed(tracked: TrackedModel, before: Values, after: Rows, using: st
             _record(tracked, tracked.action("change", names), row, using, **sides)
 
 
-def _side(tracked: TrackedModel, values: dict[str, Any], names: list[str]) -> dict[str, object]:
+def _side(tracked: TrackedModel, values: dict[str, object], names: list[str]) -> dict[str, object]:
     return {_plain(name): CHANGED if name in tracked.secrets else values[name] for name in names}
 
 

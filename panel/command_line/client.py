@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from http.client import HTTPMessage
 from pathlib import Path
@@ -16,10 +16,11 @@ from typing import IO, Any
 
 import click
 
+from .records import AnyRecord, Pool
+
 WAIT_S = 30
 TIMEOUT_S = 60 + 30  # the longest `?wait=` of the API, and what an answer takes
 FAILED = 2
-Record = dict[str, Any]
 
 
 class ApiError(click.ClickException):
@@ -100,12 +101,12 @@ class Api:
             time.sleep(error.retry_after_s)
             return self.get(path)
 
-    def post(self, path: str, body: Record) -> Any:  # noqa: ANN401 (as `get`)
+    def post(self, path: str, body: Mapping[str, object]) -> Any:  # noqa: ANN401 (as `get`)
         """Send JSON by POST and return the answer."""
         return self._json("POST", path, json.dumps(body).encode())
 
-    def listed(self, path: str, **query: object) -> Iterator[Record]:
-        """Yield the records of a list, page by page."""
+    def listed(self, path: str, **query: object) -> Iterator[Any]:
+        """Yield the records of a list, page by page; who asks knows which they are."""
         page = 1
         while True:
             found = self.get(path, page=page, page_size=200, **query)
@@ -165,12 +166,13 @@ def _reason(body: bytes) -> str:
     return json.dumps(found, ensure_ascii=False)
 
 
-def pool_named(api: Api, name: str) -> Record:
+def pool_named(api: Api, name: str) -> Pool:
     """Return the pool of that name or id."""
-    return only("pool", name, api.listed("pools/"), "; `pooldeck pools --json` lists them")
+    pools: Iterator[Pool] = api.listed("pools/")
+    return only("pool", name, pools, "; `pooldeck pools --json` lists them")
 
 
-def only(kind: str, asked: str, listed: Iterable[Record], hint: str = "") -> Record:
+def only(kind: str, asked: str, listed: Iterable[AnyRecord], hint: str = "") -> AnyRecord:
     """Return the record of that name, number or id; raise `ApiError` where there is none, or more than one."""
     found = [one for one in listed if asked in (one.get("name"), str(one.get("number")), one["id"])]
     if len(found) != 1:

@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import click
 
-from .client import Record
+from .records import Arm, Comparison, Limit, Run
 
 RATIO = "ratio"
 GATE_FAILED = 1
@@ -31,14 +31,17 @@ class Gate:
             raise click.UsageError(f"{text!r} is not a limit: use METRIC=NUMBER, such as tps=1000") from None
 
     @classmethod
-    def of(cls, threshold: Record) -> "Gate":
+    def of(cls, threshold: Limit) -> "Gate":
         """Return the limit of a threshold of the API."""
-        bound = "at_least" if threshold.get("at_least") is not None else "at_most"
-        return cls(threshold["metric"], bound, threshold[bound])
+        if "at_least" in threshold:
+            return cls(threshold["metric"], "at_least", threshold["at_least"])
+        return cls(threshold["metric"], "at_most", threshold["at_most"])
 
-    def as_threshold(self) -> Record:
-        """Parse a threshold of the command line into the API's JSON."""
-        return {"metric": self.metric, self.bound: self.limit}
+    def as_threshold(self) -> Limit:
+        """Return the limit as a threshold of the API."""
+        if self.bound == "at_least":
+            return {"metric": self.metric, "at_least": self.limit}
+        return {"metric": self.metric, "at_most": self.limit}
 
     def judge(self, value: float | None) -> str:
         """Return why it is not met; empty where it is."""
@@ -49,7 +52,7 @@ class Gate:
         return "" if met else f"{words}: it is {value:g}"
 
 
-def run_faults(runs: Sequence[Record]) -> list[str]:
+def run_faults(runs: Sequence[Run]) -> list[str]:
     """Return why the runs close the gate: those that are not valid, or miss a limit."""
     found = []
     for one in runs:
@@ -61,13 +64,13 @@ def run_faults(runs: Sequence[Record]) -> list[str]:
     return found
 
 
-def ratio_faults(comparison: Record | None, gates: Sequence[Gate], *, is_point: bool) -> list[str]:
+def ratio_faults(comparison: Comparison | None, gates: Sequence[Gate], *, is_point: bool) -> list[str]:
     """Return why the pooled arm's ratio to the direct one closes the gate.
 
     Judged is the end of its interval that has to hold, so that luck passes no gate; with `is_point` the ratio itself.
     """
     judged = [gate for gate in gates if gate.metric == RATIO]
-    arms = (comparison or {"arms": []})["arms"]
+    arms = comparison["arms"] if comparison else []
     arm = next((one for one in arms if one["ratio"] is not None and one["verdict"] is not None), None)
     if is_point or arm is None:
         found = [gate.judge(arm["ratio"] if arm else None) for gate in judged]
@@ -76,7 +79,7 @@ def ratio_faults(comparison: Record | None, gates: Sequence[Gate], *, is_point: 
     return [fault for fault in found if fault]
 
 
-def _interval_fault(gate: Gate, arm: Record) -> str:
+def _interval_fault(gate: Gate, arm: Arm) -> str:
     """Return why the end of the interval does not meet the limit; empty where it does."""
     if arm["interval"] is None:
         limit = f"{RATIO} {gate.bound.replace('_', ' ')} {gate.limit:g}"

@@ -1,9 +1,12 @@
 """Commands about pools: what there are, and how an application connects to one."""
 
+from collections.abc import Iterator
+
 import click
 
 from .client import Api, Login, only, pool_named
 from .output import as_json, print_json, print_table
+from .records import Pool, Record
 
 
 @click.command()
@@ -12,12 +15,13 @@ from .output import as_json, print_json, print_table
 def pools(cluster: str, as_json: bool) -> None:
     """List the pools with database, user, mode, size and state."""
     api = Api(Login.read())
-    query = {"cluster": only("cluster", cluster, api.listed("clusters/"))["id"]} if cluster else {}
-    found = list(api.listed("pools/", **query))
+    clusters: Iterator[Record] = api.listed("clusters/")
+    query = {"cluster": only("cluster", cluster, clusters)["id"]} if cluster else {}
+    found: list[Pool] = list(api.listed("pools/", **query))
     if as_json:
         return print_json(found)
-    columns = ("name", "database", "user", "mode", "size", "state")
-    print_table([one.upper() for one in columns], [[one[key] for key in columns] for one in found])
+    rows = [[one["name"], one["database"], one["user"], one["mode"], one["size"], one["state"]] for one in found]
+    print_table(("NAME", "DATABASE", "USER", "MODE", "SIZE", "STATE"), rows)
 
 
 @click.command()

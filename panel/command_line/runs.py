@@ -6,9 +6,10 @@ from typing import Any
 
 import click
 
-from .client import Api, Login, Record, only, pool_named
+from .client import Api, Login, only, pool_named
 from .gates import RATIO, Gate, leave, ratio_faults, run_faults
 from .output import as_json, figure, print_json, print_table
+from .records import Arm, Comparison, Run
 
 ENDED = frozenset({"succeeded", "failed", "cancelled", "timed_out", "lost"})
 PAIRS = 3  # a verdict needs three valid runs of each arm
@@ -36,19 +37,19 @@ def run(pool: str, **asked: Any) -> None:
     gates += [Gate.read(text, "at_most", default) for text in asked["fail_over"]]
     if not asked["pair"] and any(gate.metric == RATIO for gate in gates):
         raise click.UsageError("a ratio needs something to compare with: add --pair")
-    first = api.post("runs/", _request(pool_named(api, pool)["id"], asked, gates))
-    found = list(api.listed("runs/", group=first["group"], ordering="number")) if first["group"] else [first]
+    first: Run = api.post("runs/", _request(pool_named(api, pool)["id"], asked, gates))
+    found: list[Run] = list(api.listed("runs/", group=first["group"], ordering="number")) if first["group"] else [first]
     if not (asked["wait"] or gates):
         return print_json(found) if asked["as_json"] else _print_runs(found)
     ended = [_ended(api, one) for one in found]
-    comparison = api.get("comparisons/", group=first["group"]) if asked["pair"] else None
+    comparison: Comparison | None = api.get("comparisons/", group=first["group"]) if asked["pair"] else None
     _report(ended, comparison, asked["as_json"])
     leave(run_faults(ended) + ratio_faults(comparison, gates, is_point=asked["point_ratio"]))
 
 
-def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> Record:
+def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> dict[str, object]:
     """Return the request for the runs; the panel itself judges all limits but that of the ratio."""
-    options: Record = {name: asked[name] for name in ("clients", "duration", "builtin")}
+    options: dict[str, object] = {name: asked[name] for name in ("clients", "duration", "builtin")}
     options |= {"connect": True} if asked["connect"] else {}
     return {
         "target": {"pool": pool},
@@ -69,7 +70,7 @@ def _option(text: str) -> tuple[str, object]:
         return name, value
 
 
-def _ended(api: Api, run: Record) -> Record:
+def _ended(api: Api, run: Run) -> Run:
     """Wait for the end of a run, and tell on standard error what it is at."""
     while run["status"] not in ENDED:
         at = "" if (percent := run["progress_percent"]) is None else f", {percent:.0f} %"
@@ -86,15 +87,18 @@ def compare(runs: tuple[str, ...], metric: str, as_json: bool) -> None:
     """Compare RUNS (numbers or ids): repeats of one configuration form an arm."""
     api = Api(Login.read())
     ids = ",".join(_run_id(api, text) for text in runs)
-    found = api.get("comparisons/", runs=ids, metric=metric)
+    found: Comparison = api.get("comparisons/", runs=ids, metric=metric)
     print_json(found) if as_json else _print_comparison(found)
 
 
 def _run_id(api: Api, text: str) -> str:
-    return str(only("run", text, api.get("runs/", number=text)["results"])["id"]) if text.isdecimal() else text
+    if not text.isdecimal():
+        return text
+    listed: list[Run] = api.get("runs/", number=text)["results"]
+    return only("run", text, listed)["id"]
 
 
-def _report(runs: Sequence[Record], comparison: Record | None, as_json: bool) -> None:
+def _report(runs: Sequence[Run], comparison: Comparison | None, as_json: bool) -> None:
     if as_json:
         return print_json({"runs": runs, "comparison": comparison})
     _print_runs(runs)
@@ -102,7 +106,7 @@ def _report(runs: Sequence[Record], comparison: Record | None, as_json: bool) ->
         _print_comparison(comparison)
 
 
-def _print_runs(runs: Sequence[Record]) -> None:
+def _print_runs(runs: Sequence[Run]) -> None:
     rows = [
         [one["number"], one["target"]["label"], one["status"], one["validity"] or "–", figure(one["summary"]["tps"])]
         for one in runs
@@ -110,12 +114,12 @@ def _print_runs(runs: Sequence[Record]) -> None:
     print_table(("RUN", "TARGET", "STATUS", "VALIDITY", "TPS"), rows)
 
 
-def _print_comparison(found: Record) -> None:
+def _print_comparison(found: Comparison) -> None:
     heads = ("ARM", "VALID", found["metric"].upper(), "RATIO", "95 %", "VERDICT")
     print_table(heads, [_arm_row(arm) for arm in found["arms"]])
     click.echo(found["conclusion"])
 
 
-def _arm_row(arm: Record) -> list[object]:
+def _arm_row(arm: Arm) -> list[object]:
     figures, interval = map(figure, (arm["median"], arm["ratio"])), "–".join(map(figure, arm["interval"] or ()))
     return [arm["label"], arm["n_valid"], *figures, interval or "–", arm["verdict"] or "–"]
