@@ -19,3 +19,10 @@ def reader(db: None) -> Client:
     client = Client()
     client.force_login(callers.person(staff=False))
     return client
+
+
+@pytest.fixture
+def queued(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broker that takes everything."""
+    monkeypatch.setattr("benchmarks.experiments.advice.sweep.require_queue", lambda: None)
+    monkeypatch.setattr("benchmarks.experiments.dispatch.request_advance", lambda: None)

@@ -8,7 +8,7 @@ from pools.hosts import keys
 from pools.inventory import hosts, poolers
 from pools.models import Cluster, Host, Pooler, TakeOverState
 from tests.live.pools.deployment.by_ssh.test_other_kinds import nothing_here
-from tests.live.pools.deployment.take_over.test_haproxy import OperatorsHAProxy
+from tests.live.pools.deployment.take_over.operators_haproxy import OperatorsHAProxy
 from tests.live.pools.deployment.take_over.test_pgpool import OperatorsPgpool
 from tests.live.pools.hosts.conftest import reachable
 from tests.live.sshds import SshServer
