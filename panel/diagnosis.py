@@ -33,7 +33,7 @@ WAITING_TASKS = 100  # beat sends about 20 a minute, which an idle worker takes 
 FULL_REDIS_SHARE = 0.9  # of its maxmemory
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 SECRETS = ("secret_key", "keys")
-# What systemd is told where script/install installed the panel.
+# Remedies are for an installation by script/install, whose services are run by systemd.
 REMEDIES = {
     "database": "start PostgreSQL, or correct DATABASE_URL",
     "migrations": "pooldeckctl migrate (manage.py migrate in a checkout), then restart web, workers and beat",

@@ -24,7 +24,7 @@ class Unhealthy(Exception):
 
 
 def web(address: str) -> str:
-    """Return what the web process answers; raises `Unhealthy`."""
+    """Return the status of the web process's answer as a sentence; raises `Unhealthy`."""
     try:
         with urlopen(address, timeout=ANSWER_WITHIN_S) as answer:  # noqa: S310 (the operator's own address)
             return f"{address} answers {answer.status}"

@@ -18,7 +18,7 @@ import uvicorn
 from core.lib import draining, gc_tuning
 from panel.request_deadlines import HEAD_BYTES, HeaderDeadline
 
-STARTUP_FAILURE = 3  # as of uvicorn's own command
+STARTUP_FAILURE = 3  # uvicorn's own command exits with it too
 REQUESTS_END_WITHIN_S = 30  # the longest answers are reports; streams end within a second by themselves
 
 

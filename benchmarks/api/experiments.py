@@ -40,7 +40,7 @@ from core.rest.waits import Waits
 class PoolSizeView(APIView):
     """Advice on a pool."""
 
-    write_scope = "apply"  # of methods that there are not
+    write_scope = "apply"  # a token needs it for methods that are missing here, before it gets 405
     operations: ClassVar = {"post": "experiment.start"}
 
     @extend_schema(request=AskedAdviceSerializer, responses={201: ExperimentSerializer})
@@ -64,7 +64,7 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[
     queryset = Experiment.objects.select_related("cluster", "pooler")
     serializer_class = ExperimentSerializer
     lookup_value_converter = "uuid"
-    write_scope = "apply"  # of methods that there are not
+    write_scope = "apply"  # a token needs it for methods that are missing here, before it gets 405
     operations: ClassVar = {
         **dict.fromkeys(("list", "retrieve", "report"), "experiment.view"),
         **dict.fromkeys(("create", "cancel", "measure_more"), "experiment.start"),

@@ -133,7 +133,7 @@ class PlaybookViewSet(ViewSet):
     lookup_field = "name"
     lookup_value_regex = "[a-z0-9][a-z0-9-]{0,39}"
     lookup_value_converter = "slug"
-    write_scope = "run"  # of methods that there are not
+    write_scope = "run"  # a token needs it for methods that are missing here, before it gets 405
     operations: ClassVar = {
         **dict.fromkeys(("list", "retrieve"), "playbook.view"),
         **dict.fromkeys(("create", "destroy"), "playbook.change"),

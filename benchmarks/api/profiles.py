@@ -86,7 +86,7 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
     queryset = SettingsProfile.objects.all()
     serializer_class = ProfileSerializer
     lookup_value_converter = "uuid"
-    write_scope = "run"  # of methods that there are not
+    write_scope = "run"  # a token needs it for methods that are missing here, before it gets 405
     operations: ClassVar = {
         **dict.fromkeys(("list", "retrieve", "check"), "profile.view"),
         **dict.fromkeys(("create", "update", "partial_update", "destroy"), "profile.change"),

@@ -111,7 +111,7 @@ class RunViewSet(
     )
     serializer_class = RunSerializer
     lookup_value_converter = "uuid"
-    write_scope = "run"  # of methods that there are not
+    write_scope = "run"  # a token needs it for methods that are missing here, before it gets 405
     operations: ClassVar = {
         **dict.fromkeys(("list", "retrieve", "waiting", "samples", "log", "latencies", "looks"), "run.view"),
         **dict.fromkeys(("observations", "evidence", "export"), "run.view"),

@@ -97,7 +97,7 @@ class ScriptViewSet(
     queryset = library.with_newest(Script.objects.all())
     serializer_class = ScriptSerializer
     lookup_value_converter = "uuid"
-    write_scope = "run"  # of methods that there are not
+    write_scope = "run"  # a token needs it for methods that are missing here, before it gets 405
     operations: ClassVar = {
         **dict.fromkeys(("list", "retrieve", "versions"), "script.view"),
         **dict.fromkeys(("create", "update", "partial_update", "destroy"), "script.change"),

@@ -24,7 +24,7 @@ class ProfileForm(PanelForm):
     values = forms.CharField(
         label=_("Settings"),
         strip=False,
-        help_text=_("One per line, as in postgresql.conf: work_mem = 16MB"),
+        help_text=_("Write one setting on each line, as in postgresql.conf: work_mem = 16MB."),
         widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "run-paste", "wrap": "off"}),
     )
 
@@ -45,7 +45,7 @@ class ProposalForm(VisibleChoices, PanelForm):
         label=_("Cluster"),
         required=False,
         empty_label=_("any machine"),
-        help_text=_("Fills the fields that you leave empty with what the panel knows of its machine"),
+        help_text=_("The panel fills the fields that you leave empty with what it knows of the cluster's machine."),
     )
     memory_mb = forms.IntegerField(label=_("Memory"), min_value=128, max_value=64 * 1024 * 1024)
     cpus = forms.IntegerField(label=_("CPUs"), min_value=1, max_value=4096)
@@ -54,7 +54,9 @@ class ProposalForm(VisibleChoices, PanelForm):
         label=_("Connections"),
         min_value=1,
         max_value=262_143,
-        help_text=format_lazy(_("Empty: that of the cluster, or {default}"), default=CONNECTIONS),
+        help_text=format_lazy(
+            _("An empty field means max_connections of the cluster, or {default} without one."), default=CONNECTIONS
+        ),
     )
 
 

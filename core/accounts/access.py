@@ -32,7 +32,7 @@ class Access:
     It reads the memberships once, when first asked for them; administrators of the installation have no need of any.
     """
 
-    needed: tuple[Operation, ...] = ()  # what this request does, which `find` holds against each record
+    needed: tuple[Operation, ...] = ()  # this request does these; `find` checks each record for them
 
     def __init__(self, user: object, token: ApiToken | None = None) -> None:
         self.user, self.token = user, token

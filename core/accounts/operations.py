@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Audience(Enum):
     """Who may do what no role in a team decides."""
 
-    ANYONE = "anyone"  # without a login
+    ANYONE = "anyone"  # no login is needed
     USERS = "users"  # each for themselves, and with what belongs to nobody
     ADMINS = "admins"  # administrators of the installation
 

@@ -15,7 +15,7 @@ class Route:
     """A method of an address: `path` as the URLconf has it, such as `pools/<uuid:pk>/edit/`, and its view."""
 
     path: str
-    method: str  # in lower case; `get` stands for `head` too
+    method: str  # lower case; `get` stands for `head` too
     view: Callable[..., Any]
     operation: Operation | None  # None: the view names none
 

@@ -115,7 +115,7 @@ def _verified(entries: Iterator[Entry], saved: Head | None) -> Head:
 
 
 def _before_first(entry: Entry) -> Head:
-    """Return what the first row has to follow: nothing, or the last of those that the retention removed."""
+    """Return the head that the first row has to follow: the start, or the last row that the retention removed."""
     if entry.number == 1:
         return Head(0, START)
     pruned = Entry._base_manager.filter(action=PRUNE).order_by("-number").first()

@@ -17,7 +17,7 @@ class SealBroken(Exception):
 
 
 def fingerprint(key: str) -> str:
-    """Return what tells a key from others, of which the key can't be computed: keys are 32 random bytes."""
+    """Return a digest that identifies the key, and from which the key, 32 random bytes, can't be computed."""
     return hmac.digest(key.encode(), b"pooldeck backup", hashlib.sha256).hex()[:SHOWN_CHARACTERS]
 
 

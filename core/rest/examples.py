@@ -63,7 +63,7 @@ def of_serializers(names: Iterable[str], registry: ComponentRegistry) -> dict[st
     found = {}
     for name in names:
         if not name.startswith(PAGES):
-            with suppress(KeyError):  # what other hooks add has no serializer
+            with suppress(KeyError):  # a component that another hook added has no serializer
                 found[name] = getattr(registry[name, ResolvedComponent.SCHEMA].object, "example", {})
     return found
 
@@ -100,7 +100,7 @@ class _Maker:
     """Makes values of schemas, of those written down where there are any."""
 
     schemas: Mapping[str, Any]
-    of_serializers: Mapping[str, Mapping[str, object]]  # by component and field
+    of_serializers: Mapping[str, Mapping[str, object]]  # an example for each component and field
     examples: Examples
 
     def made(self, schema: Mapping[str, Any], *, hidden: str, component: str = "") -> object:

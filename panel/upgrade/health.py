@@ -32,7 +32,7 @@ def wait_until_well(url: str, release: Release, manager: Services, started: floa
 
 
 def _what_is_wrong(url: str, release: Release, since_s: float) -> str:
-    """Return what is not well; empty where all is. Heartbeats older than `since_s` are of the processes before."""
+    """Return why it is not ready; empty where it is. Heartbeats older than `since_s` are of the processes before."""
     request = Request(f"{url}/healthz/ready", headers={"Host": _allowed_host(release)})  # noqa: S310 (the operator's URL)
     try:
         with urlopen(request, timeout=10) as answer:  # noqa: S310 (as above)

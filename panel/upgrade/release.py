@@ -13,10 +13,10 @@ from pathlib import Path
 
 from panel.upgrade.errors import StepFailed
 
-LOCKED = "panel/share/requirements.txt"  # in a wheel: what hatch_build.py exported of uv.lock
+LOCKED = "panel/share/requirements.txt"  # a wheel has it: hatch_build.py exports uv.lock to it
 COMPLETE = ".complete"  # tells script/install that this release needs no repair
 LAST_LINES = 12
-READABLE, PRIVATE = 0o022, 0o077  # of a release, which the panel's account reads; of what its commands write
+READABLE, PRIVATE = 0o022, 0o077  # umasks: the panel's account reads a release; what its commands write is its own
 DIES_WITH_PARENT = ("setpriv", "--pdeathsig=KILL")
 
 
@@ -87,7 +87,7 @@ class Release:
         _run([python, "-m", "pip", "--disable-pip-version-check", "--no-input", "--quiet", *words])
 
     def remove(self) -> None:
-        """Remove it."""
+        """Delete the release's folder."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def manage(self, *words: str) -> str:

@@ -83,7 +83,7 @@ class Command:
 
 
 class Systemd(Command):
-    """systemctl(1)."""
+    """The services of an installation by script/install, controlled by systemctl."""
 
     def __init__(self) -> None:
         super().__init__(["systemctl"])

@@ -18,7 +18,7 @@ class Target:
 
 
 def target(word: str) -> Target:
-    """Return what a wheel's path or a version names. Raises `UpgradeRefused`."""
+    """Return the release that the path of a wheel or a version names. Raises `UpgradeRefused`."""
     if word.endswith(".whl"):
         return _of_wheel(Path(word))
     try:

@@ -9,7 +9,7 @@ from pools.models import Pool, Pooler, TakeOver
 from pools.poolers.entry_logins import EntryLogin
 from pools.poolers.operators_files import ReadFile
 
-POOL, KEPT = "pool", "kept"  # what an entry becomes
+POOL, KEPT = "pool", "kept"  # an entry becomes one of these
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ class CheckResult(models.Model):
     state = models.CharField(max_length=12, choices=ClusterState.choices, default=ClusterState.UNKNOWN, editable=False)
     error = models.TextField(default="", editable=False)
     checked_at = models.DateTimeField(null=True, editable=False)
-    system_identifier = models.CharField(max_length=20, default="", editable=False)  # from initdb; standbys share it
+    system_identifier = models.CharField(max_length=20, default="", editable=False)  # made by initdb; standbys share it
     # the address that the check reached; empty: a socket
     ip_address = models.CharField(max_length=45, default="", editable=False)
     in_recovery = models.BooleanField(null=True, editable=False)

@@ -39,7 +39,7 @@ class ClientRoute:
 
 
 def no_password() -> EntryLogin:
-    """Return what stands for an entry through which nobody known can log in."""
+    """Return the record of an entry through which nobody known can log in."""
     return EntryLogin(error=_("no password of its users is known"))
 
 

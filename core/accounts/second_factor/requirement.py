@@ -20,7 +20,7 @@ from core.accounts.permissions import person
 OPERATORS = [role for role in Role if role.includes(Role.OPERATOR)]
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 API = ("/api/", "/v2/")
-# what leads to a second factor, and out
+# pages that lead to a second factor, or log out
 OPEN = {
     "account-page",
     "account-confirm",
