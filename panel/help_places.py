@@ -20,6 +20,7 @@ PLACES = {
     "installation": "reference/copies-and-backups.md",
     "login": "reference/demo.md",
     "team-": "how-to/sign-on.md#teams",
+    "invitation-": "how-to/sign-on.md#invite-somebody-by-a-link",
     "person-": "how-to/sign-on.md#people",
     "token-": "reference/api.md#conventions",
     "tool-": "reference/managed-api.md",

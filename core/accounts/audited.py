@@ -2,11 +2,13 @@
 
 from django.contrib.auth.models import User
 
-from core.accounts.models import AdminLink, ApiToken, Membership, Team
+from core.accounts.models import AdminLink, ApiToken, Invitation, Membership, Team
 from core.audit.tracking import track
 
 PERSON = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
 TOKEN = ("user_id", "name", "scopes", "limited_to", "expires_at", "revoked_at")
+INVITATION = ("team_id", "role", "email", "expires_at", "revoked_at", "used_at", "used_by_id")
+INVITATION_ACTIONS = {"revoked_at": "invitation.revoke", "used_at": "invitation.use"}
 MEMBER_ACTIONS = {"create": "team.add_member", "change": "team.change_role", "delete": "team.remove_member"}
 
 track(User, "person", only=PERSON, secrets=["password"], name="username", actions={"password": "person.set_password"})
@@ -14,3 +16,4 @@ track(ApiToken, "token", only=TOKEN, actions={"revoked_at": "token.revoke"})
 track(AdminLink, "admin_link", only=["expires_at", "used_at"], name="pk", actions={"used_at": "admin_link.use"})
 track(Team, "team")
 track(Membership, "team", only=["user_id", "role"], path="team", actions=MEMBER_ACTIONS)
+track(Invitation, "invitation", only=INVITATION, name="team__name", actions=INVITATION_ACTIONS)

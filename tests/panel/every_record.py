@@ -24,6 +24,7 @@ from benchmarks.models import (
     Status,
 )
 from core.accounts.models import ApiToken, Membership, Role, Team
+from core.accounts.people import invitations
 from core.installation.models import Installation
 from pools.deployment import snapshots
 from pools.models import ClusterCreation, CreationState, Host, HostState, PoolState, Revision, RevisionState, ShelfEntry
@@ -92,6 +93,7 @@ def records(user: Any) -> dict[str, Any]:
         "team": team.pk,
         "member": user.pk,
         "person": user.pk,
+        "invitation": invitations.issue(team, Role.VIEWER, user, email="zq@zq.example")[0].pk,
         "node": node.pk,
         "number": revision.number,
     }

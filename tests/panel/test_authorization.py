@@ -17,6 +17,7 @@ OPEN_TO_ALL = {
     "/login/passkey/",
     "/login/second-factor/",
     "/first-admin/",
+    "/invitation/",
     "/texts.js",
     "/healthz/live",
     "/healthz/ready",
@@ -111,7 +112,7 @@ def test_pages_lead_strangers_to_the_login(method):
 
 def test_what_is_open_answers_without_a_login():
     found = statuses(Client(), sorted(OPEN_TO_ALL), ("get",))
-    assert found.pop(("get", "/first-admin/")) == 410  # it takes a link
+    assert [found.pop(("get", page)) for page in ("/first-admin/", "/invitation/")] == [410, 410]  # they take a link
     # they take a right password, and a browser's script
     assert [found.pop(("get", f"/login/{page}/")) for page in ("passkey", "second-factor")] == [302, 302]
     assert others(found, 200, 503) == {}

@@ -1,7 +1,7 @@
 """The models of this app, one module for each noun."""
 
 from core.accounts.browser_sessions import BrowserSession
-from core.accounts.models.links import AdminLink
+from core.accounts.models.links import AdminLink, Invitation
 from core.accounts.models.teams import FIRST_TEAM, Membership, OwnedByTeam, Role, Team
 from core.accounts.models.tokens import ApiToken, Scope, digest
 
@@ -10,6 +10,7 @@ __all__ = [
     "AdminLink",
     "ApiToken",
     "BrowserSession",
+    "Invitation",
     "Membership",
     "OwnedByTeam",
     "Role",

@@ -5,9 +5,13 @@ from typing import Any
 
 from django import forms
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from core.accounts.models import Role, Team
+from core.accounts.people import invitations
+
+LIFETIMES = [(1, _("in a day")), (7, _("in 7 days")), (invitations.LONGEST_DAYS, _("in 30 days"))]
 
 
 class PeopleForm(forms.Form):
@@ -62,3 +66,25 @@ class RoleForm(LeaveForm):
 
     role = forms.ChoiceField(label=_("Role"), choices=Role.choices)
     field_order = ["role", "leave_without_owner"]
+
+
+class InvitationForm(PeopleForm):
+    """Into which team somebody is invited, as what, and for how long the link is good."""
+
+    team = forms.ModelChoiceField(Team.objects.none(), label=_("Team"), empty_label=None)
+    role = forms.ChoiceField(label=_("Role"), choices=Role.choices, initial=Role.VIEWER)
+    lifetime_days = forms.TypedChoiceField(label=_("The link expires"), choices=LIFETIMES, coerce=int, initial=7)
+    email = forms.EmailField(
+        label=_("E-mail"),
+        required=False,
+        max_length=254,
+        help_text=_("To whom the link is sent; it is also shown here once"),
+    )
+
+    def __init__(self, *args: Any, teams: QuerySet[Team], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        team = self.fields["team"]
+        if isinstance(team, forms.ModelChoiceField):
+            team.queryset = teams
+        if not invitations.mails():
+            self.fields["email"].help_text = _("Whom the link is for; this panel sends no mail, so copy the link")

@@ -1,8 +1,8 @@
-"""Addresses of teams and people."""
+"""Addresses of teams, people and invitations."""
 
 from django.urls import URLPattern, path
 
-from core.accounts.people import person_pages, team_pages
+from core.accounts.people import invitation_pages, person_pages, team_pages
 
 urlpatterns: list[URLPattern] = [
     path("teams/", team_pages.team_list, name="team-list"),
@@ -19,4 +19,8 @@ urlpatterns: list[URLPattern] = [
     path("people/<int:pk>/demote/", person_pages.person_demote, name="person-demote"),
     path("people/<int:pk>/deactivate/", person_pages.person_deactivate, name="person-deactivate"),
     path("people/<int:pk>/reactivate/", person_pages.person_reactivate, name="person-reactivate"),
+    path("invitations/", invitation_pages.invitation_list, name="invitation-list"),
+    path("invitations/new/", invitation_pages.invitation_create, name="invitation-create"),
+    path("invitations/<uuid:pk>/revoke/", invitation_pages.invitation_revoke, name="invitation-revoke"),
+    path("invitation/", invitation_pages.invitation_accept, name="invitation-accept"),
 ]
