@@ -260,6 +260,19 @@ def _keys() -> Iterator[Answer]:
         yield Answer("keys", f"key {number + 1} ({name}) encrypts {secrets} stored secrets", not is_left, remedy)
 
 
+def _workers_elsewhere() -> Iterator[Answer]:
+    """Name the machines that hold the keys beside this one: whoever takes one of them can do what the panel can."""
+    try:
+        found = heartbeats.workers_elsewhere()
+    except QueueDown:
+        return  # its own answer says so
+    if found:
+        names = ", ".join(f"{name} on {machine}" for name, machine in found.items())
+        text = f"these hold the keys and the database's login too: {names}"
+        remedy = "reach those machines by SSH instead, which takes neither there: docs/how-to/worker-to-ssh.md"
+        yield Answer("workers elsewhere", text, remedy=remedy)
+
+
 def _checks() -> Iterator[Answer]:
     try:
         found = run_checks(include_deployment_checks=False, databases=["default"])
@@ -282,5 +295,6 @@ QUESTIONS: tuple[Callable[[], Iterator[Answer]], ...] = (
     _permissions,
     _state,
     _keys,
+    _workers_elsewhere,
     _checks,
 )

@@ -1,6 +1,7 @@
 """Heartbeats of beat and of workers in Redis: which are alive, of those that take runs and those that take tasks."""
 
 import logging
+import socket
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from core.lib.queues import WorkerKind
 log = logging.getLogger(__name__)
 
 RUNS, TASKS, BEAT = "pooldeck:generators", "pooldeck:workers", "pooldeck:beat"
+MACHINES = "pooldeck:machines"  # worker → the name of its machine
 ALIVE_WITHIN = timedelta(seconds=15)  # a worker beats every 2 s; a loaded machine may be late
 REMEMBERED_FOR = timedelta(days=7)
 ANSWER_WITHIN_S = 2
@@ -52,6 +54,7 @@ def beat(name: str, kind: WorkerKind) -> None:
     with asking_redis() as client:
         for key in keys:
             client.zadd(key, {name: time.time()})
+        client.hset(MACHINES, name, socket.gethostname())
 
 
 def report_alive() -> None:
@@ -96,7 +99,20 @@ def missing() -> list[str]:
     return [name for name, key in keys.items() if not any(one.is_alive(now) for one in seen(key))]
 
 
+def workers_elsewhere() -> dict[str, str]:
+    """Return worker → machine of the live workers on other machines than this process's; raise `QueueDown`.
+
+    Each holds the panel's keys and its logins to the metadata database and to Redis.
+    """
+    now, here = datetime.now(UTC), socket.gethostname()
+    alive = {one.name for one in [*seen(RUNS), *seen(TASKS)] if one.is_alive(now)}
+    with asking_redis() as client:
+        machines: Any = client.hgetall(MACHINES)  # typed for every protocol
+    return {name: machines[name] for name in sorted(alive & machines.keys()) if machines[name] != here}
+
+
 def forget(name: str) -> None:
     """Delete a generator's heartbeats; raise `QueueDown`."""
     with asking_redis() as client:
         client.zrem(RUNS, name)
+        client.hdel(MACHINES, name)

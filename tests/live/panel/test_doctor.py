@@ -87,6 +87,19 @@ def test_tasks_for_a_worker_that_is_gone(parts: "redis.Redis") -> None:
     assert wrong() == {"queue of gone": "2 waiting for worker gone alone, which sent no heartbeat lately"}
 
 
+def test_a_worker_on_another_machine(parts: "redis.Redis") -> None:
+    """Nothing is wrong, but a support person would ask who else holds the keys."""
+    subjects = {one.subject for one in diagnosis.answers()}
+    heartbeats.beat("rack-2", queues.WorkerKind.RUNS)
+    parts.hset(heartbeats.MACHINES, "rack-2", "rack-2.example")
+    (added,) = [one for one in diagnosis.answers() if one.subject not in subjects]
+    assert (added.subject, added.is_ok, wrong()) == ("workers elsewhere", True, {})
+    assert added.text == "these hold the keys and the database's login too: rack-2 on rack-2.example"
+    assert (ROOT / added.remedy.rpartition(" ")[2]).is_file()
+    heartbeats.forget("rack-2")
+    assert {one.subject for one in diagnosis.answers()} == subjects
+
+
 def test_a_redis_that_drops_tasks_or_is_full(parts: "redis.Redis") -> None:
     parts.config_set("maxmemory", 1 << 30)
     parts.config_set("maxmemory-policy", "allkeys-lru")
