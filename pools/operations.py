@@ -51,7 +51,7 @@ OPERATIONS = (
     Operation("pool.remove", _("Remove pools"), Role.OPERATOR, Scope.APPLY),
     Operation("pool.console", _("Pause, resume, kill and reconnect pools"), Role.OPERATOR, Scope.APPLY),
     Operation("entry.view", _("See entries that are not managed here"), Role.VIEWER, Scope.READ),
-    Operation("entry.reveal", _("Reveal the password of an entry"), Role.OPERATOR, Scope.ADMIN),
+    Operation("entry.reveal", _("Reveal the login of the cluster behind an entry"), Role.OWNER, Scope.ADMIN),
     Operation("entry.logins", _("Measure what a login to an entry costs"), Role.OPERATOR, Scope.APPLY),
     Operation("entry.check", _("Check which pool mode the clients of an entry allow"), Role.OPERATOR, Scope.APPLY),
     Operation("entry.console", _("Pause, resume, kill and reconnect entries"), Role.OPERATOR, Scope.APPLY),
