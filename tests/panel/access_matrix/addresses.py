@@ -23,6 +23,9 @@ RECORDS = {
     "settings-profiles": "profile",
     "ceilings": "ceiling",
     "tokens": "token",
+    "teams": "team",
+    "people": "person",
+    "invitations": "invitation",
 }
 # of addresses that begin so; the first that fits counts
 OTHER_RECORDS = {
@@ -62,7 +65,7 @@ def address_of(path: str, records: dict[str, Any]) -> str:
     below = _below(path)
     first = below.split("/")[0]
     noun = _fitting(below, OTHER_RECORDS) or RECORDS.get(first, first)
-    values = {"pk": records.get(noun), "pool": records["pool"], "node": records["node"], "number": records["number"]}
+    values = {"pk": records.get(noun), **{name: records[name] for name in ("pool", "node", "number", "member")}}
     values |= WORDS | (_fitting(below, OTHER_WORDS) or {})
     query = (_fitting(below, QUERIES) or "").format(**records)
     return "/" + PLACE.sub(lambda place: str(values[place[1]]), path) + query

@@ -16,7 +16,7 @@ from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
 
 from benchmarks.generators import heartbeats
-from core.accounts.models import ApiToken, Membership, Role, Scope, Team
+from core.accounts.models import FIRST_TEAM, ApiToken, Invitation, Membership, Role, Scope, Team
 from panel import help as documentation
 from pools.managed_api import config, pools
 from pools.models import ClusterCreation, PoolerFile
@@ -73,7 +73,9 @@ def records(people: dict[str, User]) -> dict[str, Any]:
     ClusterCreation.objects.filter(pk=found["creation"]).update(cluster=found["cluster"])
     for key in ("pooler", "pulled"):
         PoolerFile.objects.create(pooler_id=found[key], setting="auth_hba_file")
-    return found
+    team = Team.objects.get(pk=FIRST_TEAM)
+    Invitation.objects.filter(pk=found["invitation"]).update(team=team)
+    return found | {"team": team.pk, "member": people["viewer"].pk}
 
 
 @pytest.fixture
