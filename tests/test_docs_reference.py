@@ -10,6 +10,7 @@ sys.path.append(str(EXTENSIONS))
 
 from reference import PARTS, errors, states, tables  # noqa: E402 (beside the pages, and no package of the panel's)
 
+from core.accounts.operations import registered  # noqa: E402 (as above)
 from pools.models import EventKind  # noqa: E402 (as above)
 
 
@@ -47,6 +48,14 @@ def test_every_state_is_explained_by_a_sentence() -> None:
 
 def test_every_kind_of_event_is_listed() -> None:
     assert [kind for kind in EventKind if f"| `{kind}` |" not in PARTS["events"]()] == []
+
+
+def test_every_operation_is_listed_once_with_what_it_takes() -> None:
+    rows = PARTS["operations"]().splitlines()[2:]
+    assert [row.split(" | ")[0] for row in rows] == [f"| `{operation.name}`" for operation in registered()]
+    assert len(rows) > 80
+    assert "| `pool.change` | Change pools | operator | `apply` |  |" in rows
+    assert "| developer where `password_for_developers` is set |" in next(row for row in rows if "`pool.reveal`" in row)
 
 
 def test_each_command_of_the_client_and_of_an_installation_is_there() -> None:

@@ -29,4 +29,5 @@ PARTS: dict[str, Callable[[], str]] = {
     "management-commands": _made_by("commands", "management"),
     "endpoints": _made_by("api", "endpoints"),
     "errors": _made_by("errors", "errors"),
+    "operations": _made_by("access", "operations"),
 }
