@@ -234,6 +234,7 @@ SPECTACULAR_SETTINGS = {
     ],
     "ENUM_NAME_OVERRIDES": {
         "NodeRoleEnum": "pools.models.NodeRole",
+        "TeamRoleEnum": "core.accounts.models.Role",
         "ReachabilityEnum": "pools.models.ClusterState",
         "PoolStateEnum": "pools.models.PoolState",
         "PoolerKindEnum": "pools.models.PoolerKind",

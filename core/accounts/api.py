@@ -1,4 +1,4 @@
-"""The REST API of tokens: list, create, read, revoke."""
+"""The REST API of tokens: list, create, read, revoke; and the addresses of that of teams and people."""
 
 from django.urls import URLPattern, URLResolver
 from drf_spectacular.utils import extend_schema
@@ -9,6 +9,7 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.models import ApiToken, digest
+from core.accounts.people import api as people_api
 from core.accounts.permissions import person
 from core.accounts.serializers import NewTokenSerializer, TokenSerializer
 
@@ -44,4 +45,4 @@ class TokenViewSet(
 
 router = SimpleRouter(use_regex_path=False)
 router.register("tokens", TokenViewSet, basename="api-token")
-urlpatterns: list[URLPattern | URLResolver] = router.urls
+urlpatterns: list[URLPattern | URLResolver] = [*router.urls, *people_api.router.urls]

@@ -18,6 +18,7 @@ from tests.panel.test_shown_texts import PAGES, QUERIES, address
 RECORDS = {"clusters": "cluster", "poolers": "pooler", "pools": "pool", "runs": "run", "events": "event"}
 RECORDS |= {"experiments": "experiment", "external-endpoints": "external", "shelf": "shelf", "scripts": "script"}
 RECORDS |= {"settings-profiles": "profile", "tokens": "token", "ceilings": "ceiling"}
+RECORDS |= {"teams": "team", "people": "person", "invitations": "invitation"}
 STREAMS = ("/events/", "/live/")
 
 
@@ -42,6 +43,7 @@ def reads_of_the_api(caller: APIClient, records: dict[str, Any]) -> Iterator[tup
     for path in _paths_read():
         key = records.get(RECORDS.get(path.split("/")[3], ""), "zqplaybook")
         url = re.sub(r"{(id|pk)}", str(key), path)
+        url = url.replace("{user}", str(records["member"]))
         url = re.sub(r"{\w+}", "zqdatabase", url)
         yield url, caller.get(url)
     below = f"/v2/databases/{records['cluster']}"

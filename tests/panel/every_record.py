@@ -23,7 +23,7 @@ from benchmarks.models import (
     SettingsProfile,
     Status,
 )
-from core.accounts.models import ApiToken, Membership, Role, Team
+from core.accounts.models import FIRST_TEAM, ApiToken, Membership, Role, Team
 from core.accounts.people import invitations
 from core.installation.models import Installation
 from pools.deployment import snapshots
@@ -63,8 +63,7 @@ def records(user: Any) -> dict[str, Any]:
     Generator.objects.create(name="zqgenerator", host="zqhost", cores=8)
     Dataset.objects.create(cluster=cluster, database="zqdatabase", scale=10)
     ApiToken.objects.issue(user, "zqtoken", ["read"])
-    team = Team.objects.create(name="zqteam")
-    Membership.objects.create(team=team, user=user, role=Role.OWNER)
+    team = _team(user)
     external = ExternalEndpoint.objects.create(name="zqexternal", host="zqhost", database="zqdatabase", user="zqrole")
     return {
         "cluster": cluster.pk,
@@ -97,6 +96,14 @@ def records(user: Any) -> dict[str, Any]:
         "node": node.pk,
         "number": revision.number,
     }
+
+
+def _team(user: Any) -> Team:
+    """Let the user own the first team, beside which there is another."""
+    Team.objects.filter(pk=FIRST_TEAM).update(name="zqteam")
+    Team.objects.create(name="zqfurther")
+    Membership.objects.update_or_create(team_id=FIRST_TEAM, user=user, defaults={"role": Role.OWNER})
+    return Team.objects.get(pk=FIRST_TEAM)
 
 
 def _host() -> Host:

@@ -50,6 +50,19 @@ def reactivate(user: User) -> None:
     _set(user, is_active=True)
 
 
+def change(user: User, by: User, *, administrator: bool | None, active: bool | None) -> None:
+    """Do what takes a person to these states, all of it or nothing; None leaves one as it is. Raises `Refused`."""
+    with transaction.atomic():
+        if active and not user.is_active:
+            reactivate(user)
+        if administrator and not user.is_staff:
+            make_admin(user, by)
+        if administrator is False and user.is_staff:
+            unmake_admin(user)
+        if active is False and user.is_active:
+            deactivate(user, by)
+
+
 def _set(user: User, **values: bool) -> None:
     for name, value in values.items():
         setattr(user, name, value)

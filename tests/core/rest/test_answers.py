@@ -13,7 +13,7 @@ from tests.panel import every_record
 
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
-KEYS = {"settings-profiles": "profile", "external-endpoints": "external"}
+KEYS = {"settings-profiles": "profile", "external-endpoints": "external", "people": "person"}
 WITHOUT_SERVERS = 45  # operations that read answers without any
 QUERIES = {"/api/v1/comparisons/": "?runs={run},{other_run}", "/api/v1/experiments/{id}/report/": "?as=json"}
 
@@ -32,7 +32,11 @@ def address(path: str, keys: dict[str, Any]) -> str:
     """The address of the record of its kind."""
     noun = path.removeprefix("/api/v1/").partition("/")[0]
     own = keys.get(KEYS.get(noun, noun.removesuffix("s")))
-    parts = keys | {"id": own, "cluster": keys["shelf"], "kind": "waiting", "name": "reconnect", "word": "pools"}
+    parts = (
+        keys
+        | {"user": keys["member"]}
+        | {"id": own, "cluster": keys["shelf"], "kind": "waiting", "name": "reconnect", "word": "pools"}
+    )
     return path.format(**parts) + QUERIES.get(path, "").format(**keys)
 
 

@@ -15,6 +15,8 @@ from rest_framework.test import APIClient
 
 from benchmarks.api import example_values as of_benchmarks
 from benchmarks.models import Ceiling, ExternalEndpoint, Run, Script, SettingsProfile
+from core.accounts.models import Membership, Role, Team
+from core.accounts.people.serializers import MemberSerializer, TeamSerializer
 from core.rest.examples import FORMATS, add_examples, of_serializers
 from pools.api import example_values as of_pools
 from pools.api.entries import EntrySerializer
@@ -30,7 +32,8 @@ from tests.pools.records import a_cluster, a_node, a_pool, a_pooler, an_entry, c
 pytestmark = pytest.mark.django_db
 JSON = "application/json"
 UNREACHABLE = (409, 502, 503)  # of a server that is not there, and of what needs one first
-RECORDS: dict[str, tuple[type[Model], str]] = {
+MEMBER = MemberSerializer.example["user"]
+RECORDS: dict[str, tuple[type[Model], Any]] = {
     "clusters": (Cluster, of_pools.CLUSTER),
     "poolers": (Pooler, of_pools.POOLER),
     "pools": (Pool, of_pools.POOL),
@@ -40,9 +43,11 @@ RECORDS: dict[str, tuple[type[Model], str]] = {
     "scripts": (Script, of_benchmarks.SCRIPT),
     "settings-profiles": (SettingsProfile, of_benchmarks.PROFILE),
     "external-endpoints": (ExternalEndpoint, of_benchmarks.EXTERNAL),
+    "teams": (Team, TeamSerializer.example["id"]),
+    "people": (User, MEMBER),
 }
 EMPTY_BEFORE: dict[str, tuple[type[Model], ...]] = {"shelf": (ShelfEntry, Pool), "ceilings": (Ceiling,)}
-PARTS = {"kind": "waiting", "setting": "auth_hba_file", "name": "orders", "cluster": of_pools.CLUSTER}
+PARTS = {"user": MEMBER, "kind": "waiting", "setting": "auth_hba_file", "name": "orders", "cluster": of_pools.CLUSTER}
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -159,6 +164,9 @@ def records() -> APIClient:
         pk=of_benchmarks.EXTERNAL, name="rds-proxy", host="proxy.example.org", port=5432, database="orders", user="app"
     )
     Ceiling.objects.create(pk=2, cluster=cluster, holder="staff", clients=100)
+    team = Team.objects.create(pk=TeamSerializer.example["id"], name=TeamSerializer.example["name"])
+    Membership.objects.create(team=team, user=User.objects.create_user("bo", pk=MEMBER), role=Role.VIEWER)
+    User.objects.create_user(MemberSerializer.example["username"])
     ShelfEntry.objects.create(cluster=cluster, size="small", region="here")
     return bearer(user=author)
 
