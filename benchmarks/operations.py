@@ -3,16 +3,16 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.accounts.models import Role, Scope
-from core.accounts.operations import Audience, Operation
+from core.accounts.operations import OF_CLUSTER, OF_POOL, Audience, Operation
 
 OPERATIONS = (
     Operation("run.view", _("See runs, compare and export them"), Role.VIEWER, Scope.READ),
-    Operation("run.start", _("Start runs within the run limits"), Role.DEVELOPER, Scope.RUN),
-    Operation("run.cancel", _("Cancel runs"), Role.DEVELOPER, Scope.RUN),
-    Operation("run.annotate", _("Annotate runs and make one the baseline"), Role.DEVELOPER, Scope.RUN),
+    Operation("run.start", _("Start runs within the run limits"), Role.DEVELOPER, Scope.RUN, limits=OF_POOL),
+    Operation("run.cancel", _("Cancel runs"), Role.DEVELOPER, Scope.RUN, limits=OF_POOL),
+    Operation("run.annotate", _("Annotate runs and make one the baseline"), Role.DEVELOPER, Scope.RUN, limits=OF_POOL),
     Operation("run.import", _("Import the output of load programs"), Role.DEVELOPER, Scope.RUN),
     Operation("dataset.view", _("See datasets"), Role.VIEWER, Scope.READ),
-    Operation("dataset.create", _("Create datasets"), Role.OPERATOR, Scope.RUN),
+    Operation("dataset.create", _("Create datasets"), Role.OPERATOR, Scope.RUN, limits=OF_CLUSTER),
     Operation("experiment.view", _("See experiments and their reports"), Role.VIEWER, Scope.READ),
     Operation("experiment.start", _("Start and cancel experiments, and measure more"), Role.OPERATOR, Scope.APPLY),
     Operation("experiment.apply", _("Apply what an experiment advises"), Role.OPERATOR, Scope.APPLY),
@@ -24,8 +24,8 @@ OPERATIONS = (
     Operation("profile.change", _("Add, change and remove settings profiles"), Role.OPERATOR, Scope.RUN),
     Operation("external.view", _("See external endpoints"), Role.VIEWER, Scope.READ),
     Operation("external.change", _("Add, change and remove external endpoints"), Role.OWNER, Scope.ADMIN),
-    Operation("engine.view", _("See the load programs"), Audience.USERS, Scope.READ),
-    Operation("generator.view", _("See generators"), Audience.USERS, Scope.READ),
+    Operation("engine.view", _("See the load programs"), Audience.USERS, Scope.READ, limits=OF_POOL),
+    Operation("generator.view", _("See generators"), Audience.USERS, Scope.READ, limits=OF_POOL),
     Operation("generator.change", _("Add and forget generators"), Audience.ADMINS, Scope.ADMIN),
     Operation("ceiling.view", _("See the run limits"), Audience.USERS, Scope.READ),
     Operation("ceiling.change", _("Set the run limits"), Audience.ADMINS, Scope.ADMIN),

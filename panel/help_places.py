@@ -21,6 +21,7 @@ PLACES = {
     "login": "reference/demo.md",
     "team-": "how-to/sign-on.md#teams",
     "invitation-": "how-to/sign-on.md#invite-somebody-by-a-link",
+    "team-token-list": "reference/api.md#conventions",
     "person-": "how-to/sign-on.md#people",
     "token-": "reference/api.md#conventions",
     "tool-": "reference/managed-api.md",

@@ -204,7 +204,7 @@ REST_FRAMEWORK = {
     "TEST_REQUEST_DEFAULT_FORMAT": "json",
 }
 # ids → names of the records that tokens can be limited to
-LIMITS_OF_TOKENS = "pools.inventory.fetches.names_of"
+LIMITS_OF_TOKENS = {"": "pools.Pooler", "cluster": "pools.Cluster", "pool": "pools.Pool"}
 API_EXAMPLES = [
     "core.rest.common_examples.EXAMPLES",
     "core.rest.token_examples.EXAMPLES",

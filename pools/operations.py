@@ -3,20 +3,32 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.accounts.models import Role, Scope
-from core.accounts.operations import Audience, Operation
+from core.accounts.operations import OF_CLUSTER, OF_POOL, Audience, Operation
 
 OPERATIONS = (
     Operation("dashboard.view", _("See the dashboard, of what the teams have"), Audience.USERS, Scope.READ),
-    Operation("metrics.read", _("Read the metrics, of what the teams have"), Audience.USERS, Scope.READ),
+    Operation(
+        "metrics.read", _("Read the metrics, of what the teams have"), Audience.USERS, Scope.READ, limits=OF_POOL
+    ),
     Operation("tool.view", _("See how tools connect to pools"), Audience.USERS, Scope.READ),
     Operation("cluster.view", _("See clusters, their databases, roles and insights"), Role.VIEWER, Scope.READ),
-    Operation("cluster.check", _("Check clusters and their nodes"), Role.OPERATOR, Scope.ADMIN),
+    Operation("cluster.check", _("Check clusters and their nodes"), Role.OPERATOR, Scope.ADMIN, limits=OF_CLUSTER),
     Operation("cluster.create", _("Register clusters"), Role.OWNER, Scope.ADMIN),
-    Operation("cluster.change", _("Change clusters and their nodes"), Role.OWNER, Scope.ADMIN),
-    Operation("cluster.remove", _("Remove clusters"), Role.OWNER, Scope.ADMIN),
-    Operation("cluster.reveal", _("Reveal the passwords of a cluster's roles"), Role.OWNER, Scope.ADMIN),
-    Operation("database.change", _("Create, change and drop databases of a cluster"), Role.OWNER, Scope.ADMIN),
-    Operation("role.change", _("Create, change and drop roles of a cluster"), Role.OWNER, Scope.ADMIN),
+    Operation("cluster.change", _("Change clusters and their nodes"), Role.OWNER, Scope.ADMIN, limits=OF_CLUSTER),
+    Operation("cluster.remove", _("Remove clusters"), Role.OWNER, Scope.ADMIN, limits=OF_CLUSTER),
+    Operation(
+        "cluster.reveal", _("Reveal the passwords of a cluster's roles"), Role.OWNER, Scope.ADMIN, limits=OF_CLUSTER
+    ),
+    Operation(
+        "database.change",
+        _("Create, change and drop databases of a cluster"),
+        Role.OWNER,
+        Scope.ADMIN,
+        limits=OF_CLUSTER,
+    ),
+    Operation(
+        "role.change", _("Create, change and drop roles of a cluster"), Role.OWNER, Scope.ADMIN, limits=OF_CLUSTER
+    ),
     Operation("shelf.view", _("See the shelf"), Role.VIEWER, Scope.READ),
     Operation("shelf.change", _("Put clusters on the shelf and take them off"), Role.OWNER, Scope.ADMIN),
     Operation("pooler.view", _("See poolers, their settings, revisions and console tables"), Role.VIEWER, Scope.READ),
@@ -43,20 +55,23 @@ OPERATIONS = (
         Scope.ADMIN,
         eased_by="password_for_developers",
         eased_role=Role.DEVELOPER,
+        limits=OF_POOL,
     ),
-    Operation("pool.logins", _("Measure what a login costs"), Role.DEVELOPER, Scope.RUN),
-    Operation("pool.check", _("Check which pool mode the clients of a pool allow"), Role.OPERATOR, Scope.APPLY),
+    Operation("pool.logins", _("Measure what a login costs"), Role.DEVELOPER, Scope.RUN, limits=OF_POOL),
+    Operation(
+        "pool.check", _("Check which pool mode the clients of a pool allow"), Role.OPERATOR, Scope.APPLY, limits=OF_POOL
+    ),
     Operation("pool.create", _("Create pools"), Role.OPERATOR, Scope.APPLY),
-    Operation("pool.change", _("Change pools"), Role.OPERATOR, Scope.APPLY),
-    Operation("pool.remove", _("Remove pools"), Role.OPERATOR, Scope.APPLY),
-    Operation("pool.console", _("Pause, resume, kill and reconnect pools"), Role.OPERATOR, Scope.APPLY),
+    Operation("pool.change", _("Change pools"), Role.OPERATOR, Scope.APPLY, limits=OF_POOL),
+    Operation("pool.remove", _("Remove pools"), Role.OPERATOR, Scope.APPLY, limits=OF_POOL),
+    Operation("pool.console", _("Pause, resume, kill and reconnect pools"), Role.OPERATOR, Scope.APPLY, limits=OF_POOL),
     Operation("entry.view", _("See entries that are not managed here"), Role.VIEWER, Scope.READ),
     Operation("entry.reveal", _("Reveal the login of the cluster behind an entry"), Role.OWNER, Scope.ADMIN),
     Operation("entry.logins", _("Measure what a login to an entry costs"), Role.OPERATOR, Scope.APPLY),
     Operation("entry.check", _("Check which pool mode the clients of an entry allow"), Role.OPERATOR, Scope.APPLY),
     Operation("entry.console", _("Pause, resume, kill and reconnect entries"), Role.OPERATOR, Scope.APPLY),
     Operation("event.view", _("See events"), Role.VIEWER, Scope.READ),
-    Operation("event.acknowledge", _("Acknowledge events"), Role.OPERATOR, Scope.APPLY),
+    Operation("event.acknowledge", _("Acknowledge events"), Role.OPERATOR, Scope.APPLY, limits=OF_POOL),
     Operation("threshold.view", _("See the thresholds of events"), Audience.USERS, Scope.READ),
     Operation("threshold.change", _("Change the thresholds of events, and test notices"), Audience.ADMINS, Scope.ADMIN),
 )

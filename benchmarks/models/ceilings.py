@@ -41,3 +41,8 @@ class Ceiling(models.Model):
     def visible_to(cls, access: Access) -> Q:
         """Return the condition for limits that a caller may see: of all clusters, and of those that they see."""
         return Q(cluster=None) | Q(cluster__in=access.visible(Cluster.objects.all()).values("pk"))
+
+    @classmethod
+    def within_limit(cls, access: Access) -> Q:
+        """Return the condition for limits of the cluster that a caller's token is limited to."""
+        return Q(cluster__in=access.visible(Cluster.objects.all()).values("pk"))

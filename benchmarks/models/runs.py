@@ -270,6 +270,12 @@ class Run(models.Model):
         cluster = Q(external=None, cluster__in=access.visible(Cluster.objects.all()).values("pk"))
         return external | cluster | Q(external=None, cluster=None, team__in=list(access.roles))
 
+    @classmethod
+    def within_limit(cls, access: Access) -> Q:
+        """Return the condition for runs that belong to the record that a caller's token is limited to."""
+        cluster = Q(external=None, cluster__in=access.visible(Cluster.objects.all()).values("pk"))
+        return cluster | Q(pool__in=access.visible(Pool.objects.all()).values("pk"))
+
     @property
     def is_final(self) -> bool:
         """True if its state is final."""

@@ -5,6 +5,8 @@ from functools import cached_property, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
+from django.apps import apps
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db.models import Exists, Model, OuterRef, Q, QuerySet
@@ -39,13 +41,18 @@ class Access:
         self._shares: dict[type[Model], dict[Any, Role]] = {}
 
     @classmethod
+    def by(cls, user: object, token: ApiToken | None = None) -> "Access":
+        """Return the access of a user, with this token if there is one: a limited one of a token that is limited."""
+        return LimitedAccess(user, token) if token is not None and token.is_limited else cls(user, token)
+
+    @classmethod
     def of(cls, request: "HttpRequest | Request") -> "Access":
         """Return the access of this request's caller, which the request keeps."""
         kept_by: Any = getattr(request, "_request", request)
         token = getattr(request, "auth", None)
-        found = cls(request.user, token if isinstance(token, ApiToken) else None)
+        found = cls.by(request.user, token if isinstance(token, ApiToken) else None)
         known = getattr(kept_by, "_access", None)
-        if isinstance(known, cls) and (known.user, known.token) == (found.user, found.token):
+        if isinstance(known, Access) and (known.user, known.token) == (found.user, found.token):
             return known
         kept_by._access = found
         return found
@@ -76,6 +83,9 @@ class Access:
     def _memberships(self) -> list[tuple[UUID, Role, bool]]:
         if not isinstance(self.user, User) or self.is_admin:
             return []
+        if self.token is not None and self.token.team_id is not None:  # its account is no member of anything
+            has_others = Team.objects.exclude(pk=self.token.team_id).exists()
+            return [(self.token.team_id, Role(self.token.role), not has_others)]
         others = Exists(Team.objects.exclude(pk=OuterRef("team_id")))
         rows = Membership.objects.filter(user=self.user).annotate(others=others).order_by("team_id")
         return [(row.team_id, Role(row.role), not row.others) for row in rows]
@@ -195,6 +205,74 @@ class Access:
                 found[record] = max(found.get(record, Role.VIEWER), self.roles[team], key=lambda role: role.rank)
             self._shares[model] = found
         return self._shares[model]
+
+
+class LimitedAccess(Access):
+    """What a token that is limited to one record may see and do: that record, and what belongs to it.
+
+    It is less than the token could without the limit: one that was edited, or whose record is gone, leaves nothing.
+    """
+
+    is_admin = False
+    sees_all = False
+
+    def __init__(self, user: object, token: ApiToken) -> None:
+        super().__init__(user, token)
+        self.unlimited = Access(user, token)
+
+    @cached_property
+    def roles(self) -> dict[UUID, Role]:
+        """None: what belongs to a team and to no record, such as imported runs, is not seen."""
+        return {}
+
+    @cached_property
+    def has_several_teams(self) -> bool:
+        """As without the limit."""
+        return self.unlimited.has_several_teams
+
+    @property
+    def kind(self) -> str:
+        """The kind of the record that the token is limited to; an edited one may be none that there is."""
+        return self.token.limit_kind if self.token else ""
+
+    def has_role(self, operation: Operation, record: Model | None = None) -> bool:
+        """Tell whether the table has the operation for such tokens, and the record is within the limit."""
+        if not (operation.only_reads or self.kind in operation.limits):
+            return False
+        return self.unlimited.has_role(operation, record) and (record is None or self._has(record))
+
+    def condition(self, model: type[Model]) -> Q:
+        """Return the condition for rows that the user may see, and that are the record or belong to it."""
+        if model is limited_model(self.kind):
+            return self.unlimited.condition(model) & Q(pk=self.token.limited_to if self.token else None)
+        if issubclass(model, OwnedByTeam | Team):
+            return Q(pk__in=[])
+        if within := getattr(model, "within_limit", None):
+            return self.unlimited.condition(model) & Q(within(self))
+        return super().condition(model)
+
+    def choices(self, rows: Rows, name: str) -> Rows:
+        """Return those within the limit that the user could choose without it."""
+        return self.visible(self.unlimited.choices(rows, name))
+
+    def teams(self, name: str) -> QuerySet[Team]:
+        """Return none: nothing that belongs to a team is made with such a token."""
+        return Team.objects.none()
+
+    def refusal(self, operation: Operation, record: Model | None = None) -> str:
+        """Return the sentence that names the limit, unless the role is what is missing."""
+        if self.unlimited.has_role(operation, record):
+            return _("the token is limited to one %(kind)s: use another token for this") % {"kind": self.kind}
+        return self.unlimited.refusal(operation, record)
+
+    def _has(self, record: Model) -> bool:
+        return self.visible(type(record)._default_manager.filter(pk=record.pk)).exists()
+
+
+def limited_model(kind: str) -> type[Model] | None:
+    """Return the model of the records that tokens of this kind of limit are limited to; None for an unknown kind."""
+    name = settings.LIMITS_OF_TOKENS.get(kind)
+    return apps.get_model(name) if name else None
 
 
 def shares_of(model: type[OwnedByTeam]) -> tuple[QuerySet[Model], str]:

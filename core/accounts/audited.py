@@ -6,7 +6,8 @@ from core.accounts.models import AdminLink, ApiToken, Invitation, Membership, Te
 from core.audit.tracking import track
 
 PERSON = ("username", "first_name", "last_name", "email", "is_active", "is_staff", "is_superuser")
-TOKEN = ("user_id", "name", "scopes", "limited_to", "expires_at", "revoked_at")
+TOKEN_OF_TEAM = ("team_id", "role", "made_by_id")
+TOKEN = ("user_id", *TOKEN_OF_TEAM, "name", "scopes", "limit_kind", "limited_to", "expires_at", "revoked_at")
 INVITATION = ("team_id", "role", "email", "expires_at", "revoked_at", "used_at", "used_by_id")
 INVITATION_ACTIONS = {"revoked_at": "invitation.revoke", "used_at": "invitation.use"}
 MEMBER_ACTIONS = {"create": "team.add_member", "change": "team.change_role", "delete": "team.remove_member"}

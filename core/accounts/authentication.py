@@ -25,12 +25,12 @@ class TokenAuthentication(BaseAuthentication):
             return None
         if len(words) != 2:
             raise AuthenticationFailed(_("the header must read: Authorization: Bearer TOKEN"))
-        token = ApiToken.objects.usable().select_related("user").filter(digest=digest(words[1])).first()
-        if token is None or not token.user.is_active:
+        token = ApiToken.objects.usable().select_related("user", "team").filter(digest=digest(words[1])).first()
+        if token is None:
             if wait_s := lockout.wrong_token_wait_s(request):
                 raise Throttled(wait_s, _("too many wrong tokens came from your address"))
             raise AuthenticationFailed(_("the token is unknown, expired or revoked"))
-        token.mark_used()
+        token.mark_used(request.META.get("REMOTE_ADDR") or "")
         return token.user, token
 
     def authenticate_header(self, request: Request) -> str:

@@ -33,7 +33,8 @@ class Credential:
 
 def ended(credentials: Collection[Credential]) -> set[Credential]:
     """Return those that are no longer valid (revoked, expired, logged out, user inactive), in three queries."""
-    users = _present(User.objects.filter(is_active=True, pk__in={one.user_id for one in credentials}), "pk")
+    in_browsers = {one.user_id for one in credentials if not one.token_id}
+    users = _present(User.objects.filter(is_active=True, pk__in=in_browsers), "pk")
     ids = {one.token_id for one in credentials if one.token_id}
     tokens = _present(ApiToken.objects.usable().filter(pk__in=ids), "pk")
     keys = {one.session_key for one in credentials if one.session_key}
@@ -41,7 +42,7 @@ def ended(credentials: Collection[Credential]) -> set[Credential]:
     return {
         one
         for one in credentials
-        if one.user_id not in users or (one.token_id not in tokens if one.token_id else one.session_key not in sessions)
+        if (one.token_id not in tokens if one.token_id else one.user_id not in users or one.session_key not in sessions)
     }
 
 

@@ -1,17 +1,23 @@
 """Forms of the account: its password, and the API tokens."""
 
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
 from django import forms
 from django.contrib.auth.forms import PasswordChangeForm
-from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db.models import Model
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
-from core.accounts import confirmation
-from core.accounts.models import ApiToken
+from core.accounts import confirmation, limits
+from core.accounts.access import Access
+from core.accounts.limits import Limit
+from core.accounts.models import ApiToken, LimitKind, Role, Team
+from core.accounts.new_tokens import NewToken
 from core.accounts.permissions import grantable
 
 LIFETIMES = [
@@ -24,29 +30,65 @@ LIFETIMES = [
 
 
 class TokenForm(forms.Form):
-    """A name, the scopes out of those that the user holds, and a lifetime."""
+    """A name, the scopes out of those that the user may grant, a lifetime; of a team its role; and a limit.
+
+    The limit is chosen by a link on the page of the record, and kept in a hidden field.
+    """
 
     name = forms.CharField(
         label=_("Name"),
         max_length=ApiToken._meta.get_field("name").max_length,
         help_text=_("What uses the token, for example: nightly benchmark"),
     )
+    role = forms.ChoiceField(label=_("Role in the team"), choices=Role.choices, initial=Role.OPERATOR)
     scopes = forms.MultipleChoiceField(
         label=_("Scopes"),
         widget=forms.CheckboxSelectMultiple({"class": "form-check-input"}),
         error_messages={"required": _("choose at least one scope")},
     )
     lifetime_days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial=90, label=_("Expires"))
+    limit = forms.CharField(required=False, widget=forms.HiddenInput)
 
-    def __init__(self, user: AbstractBaseUser | AnonymousUser, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, access: Access, team: Team | None, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.access, self.team = access, team
+        self.limited_to: Model | None = None
+        self.limit_kind = LimitKind.FILES
+        if team is None:
+            del self.fields["role"]
         scopes = self.fields["scopes"]
         if isinstance(scopes, forms.MultipleChoiceField):
-            scopes.choices = [(scope.value, scope.label) for scope in grantable(user)]
+            scopes.choices = [(scope.value, scope.label) for scope in grantable(access)]
+        if not self.is_bound:
+            self._find_limit(self.initial.get("limit", ""))
 
-    def expires_at(self) -> datetime | None:
-        """Return when the token ends, counted from now; None for never."""
-        return moment_after(self.cleaned_data["lifetime_days"])
+    def clean_limit(self) -> Limit | None:
+        """Find the record; an error where there is none that the token could see."""
+        given: str = self.cleaned_data["limit"]
+        self._find_limit(given)
+        if given and self.limited_to is None:
+            raise forms.ValidationError(_("there is no such record that the token could be limited to"))
+        return (self.limit_kind, self.limited_to.pk) if self.limited_to else None
+
+    def _find_limit(self, given: str) -> None:
+        kind, _colon, key = given.partition(":")
+        if kind in limits.CHOSEN:
+            with suppress(ValidationError):
+                self.limit_kind = LimitKind(kind)
+                self.limited_to = limits.record_of(self.access, self.limit_kind, key)
+
+    def new_token(self, made_by: User) -> NewToken:
+        """Return what was asked for; its lifetime is counted from now."""
+        values = self.cleaned_data
+        return NewToken(
+            made_by=made_by,
+            name=values["name"],
+            scopes=values["scopes"],
+            expires_at=moment_after(values["lifetime_days"]),
+            team=self.team,
+            role=Role(values["role"]) if self.team else None,
+            limit=values["limit"],
+        )
 
 
 def moment_after(days: int) -> datetime | None:

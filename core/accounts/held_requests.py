@@ -78,6 +78,11 @@ def any_waits() -> bool:
     return any(one.is_wait for one in list(_held.values()))
 
 
+def credentials_of_waits() -> set[Credential]:
+    """Return the credentials of the requests that wait."""
+    return {one.credential for one in list(_held.values()) if one.is_wait}
+
+
 def _counted() -> list[OpenRequest]:
     """Return the open requests; one whose client went away before its wait began counts until its time has passed."""
     now = time.monotonic()

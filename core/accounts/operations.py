@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING
 
 from django.utils.translation import gettext_lazy as _
 
-from core.accounts.models import Role, Scope
+from core.accounts.models import LimitKind, Role, Scope
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
+
+
+OF_CLUSTER = (LimitKind.CLUSTER,)
+OF_POOL = (LimitKind.CLUSTER, LimitKind.POOL)  # a pool belongs to its cluster
 
 
 class Audience(Enum):
@@ -29,6 +33,7 @@ class Operation:
     """Something that can be done with a record, such as `pool.change`.
 
     `eased_by` names a flag of the record: where it is set, `eased_role` is enough. Administrators may do everything.
+    `limits` are the kinds of limited tokens that may do it too; what only reads they all may, within their limit.
     """
 
     name: str
@@ -37,6 +42,7 @@ class Operation:
     scope: Scope
     eased_by: str = ""
     eased_role: Role | None = None
+    limits: tuple[LimitKind, ...] = ()
 
     @property
     def only_reads(self) -> bool:
@@ -78,14 +84,14 @@ def registered() -> list[Operation]:
 
 
 OPERATIONS = (
-    Operation("public.read", _("See what needs no login"), Audience.ANYONE, Scope.READ),
-    Operation("help.read", _("Read the documentation of the API"), Audience.USERS, Scope.READ),
+    Operation("public.read", _("See what needs no login"), Audience.ANYONE, Scope.READ, limits=OF_POOL),
+    Operation("help.read", _("Read the documentation of the API"), Audience.USERS, Scope.READ, limits=OF_POOL),
     Operation("session.start", _("Log in"), Audience.ANYONE, Scope.READ),
     Operation("session.read", _("See one's own account"), Audience.USERS, Scope.READ),
     Operation("session.end", _("Log out, and end one's other sessions"), Audience.USERS, Scope.READ),
     Operation("account.change", _("Change one's own password and second factor"), Audience.USERS, Scope.ADMIN),
     Operation("token.own", _("List, create and revoke one's own tokens"), Audience.USERS, Scope.ADMIN),
-    Operation("token.manage", _("List and revoke the tokens of all users"), Audience.ADMINS, Scope.ADMIN),
+    Operation("token.manage", _("List, create and revoke the tokens of a team"), Role.OWNER, Scope.ADMIN),
     Operation("secret.reveal", _("Reveal passwords wherever they are"), Audience.ADMINS, Scope.ADMIN),
     Operation("person.manage", _("Invite people and make them administrators"), Audience.ADMINS, Scope.ADMIN),
     Operation("team.view", _("See a team and its members"), Role.VIEWER, Scope.READ),

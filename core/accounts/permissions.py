@@ -9,8 +9,8 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from core.accounts import confirmation, operations
-from core.accounts.access import Access
-from core.accounts.models import ApiToken, Scope
+from core.accounts.access import Access, LimitedAccess
+from core.accounts.models import ApiToken, Role, Scope
 from core.accounts.operations import Operation
 from core.lib.query_params import is_set
 
@@ -33,13 +33,20 @@ def user_holds(user: object, scope: str) -> bool:
 
 
 def holds(user: object, token: object, scope: str) -> bool:
-    """Tell whether the user holds the scope and, if the request has a token, the token has it too."""
-    return user_holds(user, scope) and (not isinstance(token, ApiToken) or token.allows(scope))
+    """Tell whether the user holds the scope and, if the request has a token, the token has it too.
+
+    One that is limited to a record never holds `admin`, which reads more than its record.
+    """
+    if not isinstance(token, ApiToken):
+        return user_holds(user, scope)
+    return user_holds(user, scope) and token.allows(scope) and not (token.is_limited and scope == Scope.ADMIN)
 
 
-def grantable(user: object, token: object = None) -> list[Scope]:
-    """Return the scopes that the caller may grant to a new token: those that the caller holds."""
-    return [scope for scope in Scope if holds(user, token, scope)]
+def grantable(access: Access) -> list[Scope]:
+    """Return the scopes that the caller may grant to a new token: those of what they may do somewhere, and `read`."""
+    of_roles = [one for one in operations.registered() if isinstance(one.role, Role)]
+    usable = {Scope.READ, *(one.scope for one in of_roles if access.has_role(one))}
+    return [scope for scope in Scope if scope in usable and (access.token is None or access.token.allows(scope))]
 
 
 class HasScope(BasePermission):
@@ -47,7 +54,7 @@ class HasScope(BasePermission):
 
     `reveal=1`, which puts a password into the response, also takes the operation `reveal` of the view; a browser's
     session then needs a recent password confirmation, and so it does for `revealing_actions` of a view. A token that is
-    limited to one record is let in to the view's `actions_of_limited_tokens` on that record alone.
+    limited to the files of a pooler is let in to the view's `actions_of_limited_tokens` on that pooler alone.
 
     A view that names no operation for the method has scopes: `read` for safe methods, for others its `write_scope`
     (default `admin`).
@@ -60,11 +67,12 @@ class HasScope(BasePermission):
         access = Access.of(request)
         access.needed = needed_by(request, view)
         scopes = [str(operation.scope) for operation in access.needed] or [self.scope_of(request, view)]
-        if isinstance(request.auth, ApiToken) and request.auth.is_limited:
+        if isinstance(request.auth, ApiToken) and request.auth.reads_files_only:
             return self._is_within_limit(request.auth, scopes, view)
         for operation in access.needed:
             if not access.has_role(operation):
-                return self._refuse(_user_lacks(request, operation.scope))
+                is_limited = isinstance(access, LimitedAccess) and access.unlimited.has_role(operation)
+                return self._refuse(access.refusal(operation) if is_limited else _user_lacks(request, operation.scope))
         for scope in scopes:
             if not access.needed and not user_holds(request.user, scope):
                 return self._refuse(_user_lacks(request, scope))

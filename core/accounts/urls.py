@@ -22,5 +22,6 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *second_factor_urls,
     *people_urls,
     path("tokens/", views.token_list, name="token-list"),
+    path("teams/<uuid:pk>/tokens/", views.team_token_list, name="team-token-list"),
     path("tokens/<uuid:pk>/revoke/", views.token_revoke, name="token-revoke"),
 ]

@@ -1,10 +1,8 @@
 """Tokens for the programs that fetch a pooler's files, and how far what each fetched is verified."""
 
 import logging
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import models
@@ -78,8 +76,3 @@ def _state(noted: FileFetch, wanted: Revision | None) -> FetchState:
     if noted.revision_id != wanted.pk:
         return FetchState.OUTDATED
     return FetchState.PENDING if wanted.state == RevisionState.PENDING else FetchState.VERIFIED
-
-
-def names_of(limits: Collection[UUID]) -> Mapping[UUID, str]:
-    """Return the names of the poolers that tokens are limited to; one that was unregistered has none."""
-    return dict(Pooler.objects.filter(pk__in=limits).values_list("pk", "name"))

@@ -107,6 +107,11 @@ class ClusterCreation(models.Model):
         author = Q(cluster=None, author=access.user) if isinstance(access.user, User) else Q(pk__in=[])
         return Q(cluster__in=access.visible(Cluster.objects.all()).values("pk")) | author
 
+    @classmethod
+    def within_limit(cls, access: Access) -> Q:
+        """Return the condition for creations of the cluster that a caller's token is limited to."""
+        return Q(cluster__in=access.visible(Cluster.objects.all()).values("pk"))
+
     @property
     def key(self) -> str:
         """Its id as text, which is the cluster's."""

@@ -38,7 +38,7 @@ QUERIES = {
     "cluster-database-edit": "?name=zqdatabase",
     "cluster-role-edit": "?name=zqrole",
 }
-FORMS = ("-create", "-edit", "-add", "-import", "-propose", "-thresholds", "-settings", "token-list")
+FORMS = ("-create", "-edit", "-add", "-import", "-propose", "-thresholds", "-settings", "token-list", "team-token-list")
 WRONG = {"size": "x", "port": "x", "name": ""}
 
 

@@ -58,7 +58,7 @@ class RequestOrigin(Origin):
         """Return the token, else the person who is signed in; DRF leaves both on Django's request."""
         token, user = getattr(self._request, "auth", None), getattr(self._request, "user", None)
         if isinstance(token, ApiToken):
-            return Actor(ActorKind.TOKEN, f"{token.user.get_username()}: {token.name}", str(token.pk))
+            return Actor(ActorKind.TOKEN, f"{token.holder}: {token.name}", str(token.pk))
         if user is None or not user.is_authenticated:
             return NOBODY
         return Actor(ActorKind.PERSON, user.get_username(), str(user.pk))

@@ -3,7 +3,7 @@
 from core.accounts.browser_sessions import BrowserSession
 from core.accounts.models.links import AdminLink, Invitation
 from core.accounts.models.teams import FIRST_TEAM, Membership, OwnedByTeam, Role, Team
-from core.accounts.models.tokens import ApiToken, Scope, digest
+from core.accounts.models.tokens import ApiToken, LimitKind, Scope, digest
 
 __all__ = [
     "FIRST_TEAM",
@@ -11,6 +11,7 @@ __all__ = [
     "ApiToken",
     "BrowserSession",
     "Invitation",
+    "LimitKind",
     "Membership",
     "OwnedByTeam",
     "Role",

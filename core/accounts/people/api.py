@@ -119,7 +119,7 @@ class TeamViewSet(ModelViewSet[Team]):
 class PersonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.UpdateModelMixin, GenericViewSet[User]):
     """Everybody who has an account; for administrators."""
 
-    queryset = User.objects.order_by("username")
+    queryset = persons.people().order_by("username")
     serializer_class = PersonSerializer
     lookup_value_converter = "int"
     operations = dict.fromkeys(("list", "retrieve", "update", "partial_update"), "person.manage")

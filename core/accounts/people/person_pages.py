@@ -79,7 +79,7 @@ def person_reactivate(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 def _change(request: HttpRequest, pk: int, verb: Callable[[User], object], done: str) -> HttpResponse:
-    found = get_object_or_404(User, pk=pk)
+    found = get_object_or_404(persons.people(), pk=pk)
     try:
         verb(found)
     except Refused as refused:

@@ -5,18 +5,21 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
-from core.accounts.models import BrowserSession
+from core.accounts.models import ApiToken, BrowserSession
 from core.accounts.people.errors import Refused
 from core.accounts.second_factor import requirement
+
+
+def people() -> QuerySet[User]:
+    """Return all people, without the accounts of tokens of teams."""
+    return User.objects.exclude(Exists(ApiToken.objects.filter(user=OuterRef("pk"), team__isnull=False)))
 
 
 def listed() -> QuerySet[User]:
     """Return all people by name, with their teams, and `has_second_factor`."""
     factors = requirement.all_factors().filter(user=OuterRef("pk"))
     return (
-        User.objects.annotate(has_second_factor=Exists(factors))
-        .prefetch_related("memberships__team")
-        .order_by("username")
+        people().annotate(has_second_factor=Exists(factors)).prefetch_related("memberships__team").order_by("username")
     )
 
 

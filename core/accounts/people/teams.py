@@ -10,6 +10,7 @@ from django.db.models import ProtectedError
 from django.utils.translation import gettext as _
 
 from core.accounts.models import FIRST_TEAM, Membership, OwnedByTeam, Role, Team
+from core.accounts.people import persons
 from core.accounts.people.errors import InvalidValues, Refused
 
 NAMED_AT_MOST = 5  # records of a kind that a refusal names
@@ -49,13 +50,14 @@ def holdings(team: Team) -> list[Holding]:
 
 
 def remove(team: Team) -> None:
-    """Delete a team with its memberships and invitations. Raises `Refused` while something belongs to it."""
+    """Delete a team with its memberships, invitations and tokens. Raises `Refused` while something belongs to it."""
     if team.pk == FIRST_TEAM:
         text = _("%(team)s is the team of what is made without a choice of one: rename it in place of removing it")
         raise Refused(text % {"team": team})
     try:
         with transaction.atomic():
             _refuse_holder(team)
+            User.objects.filter(api_tokens__team=team).delete()  # and with these accounts its tokens
             team.delete()
     except ProtectedError:  # something was made in between
         _refuse_holder(team)
@@ -64,7 +66,7 @@ def remove(team: Team) -> None:
 
 def add_member(team: Team, username: str, role: str) -> Membership:
     """Let a person into a team. Raises `InvalidValues` for an unknown name, and for who is a member already."""
-    user = User.objects.filter(username=username.strip()).first()
+    user = persons.people().filter(username=username.strip()).first()
     if user is None:
         text = _("nobody here is called %(name)s: enter the name that they log in with, or invite them by a link")
         raise InvalidValues({"username": [text % {"name": username}]})

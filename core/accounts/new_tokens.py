@@ -1,0 +1,39 @@
+"""Tokens that are asked for, on a page or over the API: of a person or of a team, limited or not."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.contrib.auth.models import User
+
+from core.accounts.access import Access
+from core.accounts.models import ApiToken, LimitKind, Role, Team
+
+
+@dataclass(frozen=True)
+class NewToken:
+    """A token to be made: of `team` with a role there, or of the person who makes it."""
+
+    made_by: User
+    name: str
+    scopes: list[str]
+    expires_at: datetime | None = None
+    team: Team | None = None
+    role: Role | None = None
+    limit: tuple[LimitKind, UUID] | None = None
+
+    @property
+    def access_without_limit(self) -> Access:
+        """What the token's holder sees, out of which a limit chooses."""
+        if self.team is None or self.role is None:
+            return Access(self.made_by)
+        account = User(username=self.team.name, is_active=False)
+        return Access(account, ApiToken(user=account, team=self.team, role=self.role, scopes=self.scopes))
+
+    def issue(self) -> str:
+        """Create the token and return its text, which is not stored."""
+        kind, key = self.limit or (LimitKind.FILES, None)
+        rest = (self.name, self.scopes, self.expires_at, key, kind)
+        if self.team is None or self.role is None:
+            return ApiToken.objects.issue(self.made_by, *rest)
+        return ApiToken.objects.issue_for_team(self.team, self.role, self.made_by, *rest)
