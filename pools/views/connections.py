@@ -44,7 +44,7 @@ def connection_answer(
     if format_name:
         return _one_text(box_of(record, choices), choices.target, format_name)
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
-        return render(request, "includes/connection_box.html", {"box": box_of(record, choices)})
+        return render(request, "includes/connection_box.html", {"box": box_of(record, choices), "may_reveal": True})
     return page(request, record, choices)
 
 

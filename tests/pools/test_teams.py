@@ -25,9 +25,9 @@ def own(others: Pool) -> Pool:
     return records.a_pool(name="own-pool", cluster=cluster, pooler=pooler)
 
 
-def operator(team: Team) -> Client:
+def operator(team: Team, role: Role = Role.OPERATOR) -> Client:
     user = person(staff=False)
-    Membership.objects.create(team=team, user=user, role=Role.OPERATOR)
+    Membership.objects.create(team=team, user=user, role=role)
     client = Client()
     client.force_login(user)
     return client
@@ -109,6 +109,29 @@ def test_a_token_of_an_operator_makes_no_pool_on_the_cluster_of_others(own, othe
     }
     assert bearer("read", "apply", user=user).post("/api/v1/pools/", wanted).status_code == 404
     assert not Pool.objects.filter(name="new").exists()
+
+
+@pytest.mark.parametrize(
+    ("marked", "roles"),
+    [(False, [Role.OPERATOR, Role.OWNER]), (True, [Role.DEVELOPER, Role.OPERATOR, Role.OWNER])],
+)
+def test_a_box_offers_the_password_to_whom_the_table_says(own, marked, roles):
+    records.know_password(own.cluster, own.user, "role-secret")
+    Pool.objects.filter(pk=own.pk).update(password_for_developers=marked)
+    pages = {role: operator(own.cluster.team, role).get(f"/pools/{own.pk}/").text for role in Role}
+    assert [role for role, page in pages.items() if "Show password" in page] == roles
+    assert [role for role, page in pages.items() if "Copy with password" in page] == roles
+
+
+def test_the_box_of_a_cluster_offers_its_login_to_owners(own):
+    pages = {role: operator(own.cluster.team, role).get(f"/clusters/{own.cluster.pk}/").text for role in Role}
+    assert [role for role, page in pages.items() if "Show password" in page] == [Role.OWNER]
+
+
+@pytest.mark.parametrize("role", Role)
+def test_who_may_check_a_mode_is_led_there(own, role):
+    page = operator(own.cluster.team, role).get(f"/pools/{own.pk}/clients/").text
+    assert (f"/pools/{own.pk}/mode/" in page) is role.includes(Role.OPERATOR)
 
 
 def test_administrators_see_all(own, others):

@@ -256,3 +256,8 @@ def test_templates_name_operations_that_there_are():
         for noun, verb in re.findall(r"\bmay\.(\w+)\.(\w+)", path.read_text())
     }
     assert asked_for <= names
+
+
+def test_no_template_decides_by_itself_who_may_do_what():
+    asking = re.compile(r"(?<![.\w])(?:request\.)?user\.(?:is_staff|is_superuser|memberships|has_perm)\b")
+    assert [path.name for path in TEMPLATES.rglob("*.html") if asking.search(path.read_text())] == []

@@ -6,7 +6,8 @@ import uuid
 import pytest
 from django.test import Client
 
-from core.accounts.models import ApiToken
+from core.accounts.models import ApiToken, Role
+from tests import callers
 from tests.callers import anonymous, person, queries_of
 from tests.pages import page_of
 from tests.pools.records import a_pooler
@@ -55,11 +56,34 @@ def test_bad_input_is_told_beside_the_field_and_nothing_typed_is_lost(browser, v
     assert not ApiToken.objects.exists()
 
 
-def test_whoever_is_not_staff_can_grant_reading_only():
-    client = Client()
-    client.force_login(person(staff=False))
-    assert client.post(URL, {"name": "x", "scopes": ["admin"], "lifetime_days": "30"}).status_code == 422
-    assert client.post(URL, {"name": "x", "scopes": ["read"], "lifetime_days": "30"}).status_code == 200
+@pytest.mark.parametrize(
+    ("role", "scopes"),
+    [
+        (None, ["read"]),
+        (Role.VIEWER, ["read"]),
+        (Role.DEVELOPER, ["read", "run", "admin"]),  # admin: the passwords of pools that are marked for developers
+        (Role.OPERATOR, ["read", "run", "apply", "admin"]),
+        (Role.OWNER, ["read", "run", "apply", "admin"]),
+    ],
+)
+def test_a_token_gets_the_scopes_of_what_its_user_may_do_in_some_team(role, scopes):
+    client, user = Client(), person(staff=False)
+    user.memberships.update(role=role) if role else user.memberships.all().delete()
+    client.force_login(user)
+    granted = {
+        scope: client.post(URL, {"name": scope, "scopes": [scope], "lifetime_days": "30"}).status_code
+        for scope in callers.EVERY_SCOPE
+    }
+    assert granted == {scope: 200 if scope in scopes else 422 for scope in callers.EVERY_SCOPE}
+
+
+def test_a_token_of_every_scope_is_no_more_than_its_user():
+    user = person(staff=False)
+    user.memberships.update(role=Role.DEVELOPER)
+    client = callers.bearer(user=user)
+    assert client.get("/api/v1/pools/").status_code == 200
+    assert client.post("/api/v1/pools/", {}, format="json").status_code == 403
+    assert client.get("/api/v1/tokens/").status_code == 403
 
 
 def test_revoking_asks_first(browser, user):
