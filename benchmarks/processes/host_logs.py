@@ -64,7 +64,8 @@ class HostLogs(LogSource):
         if not self.why_not:
             self._reader.join(FINISHED_WITHIN_S)
             if self._reader.is_alive():
-                self._fault = _("host %(host)s did not send the rest of it in time") % {"host": self._host}
+                text = _("host %(host)s did not send the rest of the log within %(seconds)g s")
+                self._fault = text % {"host": self._host, "seconds": FINISHED_WITHIN_S}
 
     def close(self) -> None:
         self._helper.close()
