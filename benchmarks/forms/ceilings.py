@@ -32,9 +32,9 @@ class CeilingForm(forms.ModelForm):  # type: ignore[type-arg]  # not subscriptab
         labels = {"cluster": _("Cluster"), "holder": _("Applies to"), "duration": _("Duration, s")}
         help_texts = {
             "clients": _("Also limits idle connections and the concurrency of HTTP loads"),
-            "threads": _("Of the load program"),
+            "threads": _("Limits the threads of the load program"),
             "duration": _("A warm-up is limited separately; runs that count transactions are refused"),
-            "scale": _("Of datasets"),
+            "scale": _("Limits the scale of datasets"),
         }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # Django's own, passed on

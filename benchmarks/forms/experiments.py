@@ -56,7 +56,7 @@ class ExperimentForm(VisibleChoices):
     generators = forms.ChoiceField(
         label=_("Generator"),
         required=False,
-        help_text=_("Where the load comes from. An arm called “same host” is one only if this is the pooler's host."),
+        help_text=_("It sends the load. An arm called “same host” is one only if this is the pooler's host."),
     )
     confirm = forms.CharField(
         label=_("Name of the protected cluster"),

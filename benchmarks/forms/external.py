@@ -55,7 +55,9 @@ class ExternalEndpointForm(VisibleChoices, PanelForm):
         label=_("Console user"),
         max_length=63,
         required=False,
-        help_text=_("For a console compatible with PgBouncer's: the panel then polls SHOW POOLS during runs"),
+        help_text=_(
+            "The panel polls SHOW POOLS during runs as this user, where the console is compatible with PgBouncer's"
+        ),
     )
     console_password = forms.CharField(
         label=_("Console password"),

@@ -157,7 +157,7 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
     and_direct = forms.BooleanField(
         label=_("And its cluster directly, in turn"),
         required=False,
-        help_text=_("With the same role, then compared; needs an endpoint whose cluster is registered"),
+        help_text=_("Both use the same role and are compared; the endpoint’s cluster has to be registered"),
     )
     user = forms.CharField(
         label=_("Role"),
@@ -178,9 +178,14 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         ),
     )
     name = forms.CharField(
-        label=_("Name"), max_length=200, required=False, help_text=_("For searching; the run keeps its number")
+        label=_("Name"),
+        max_length=200,
+        required=False,
+        help_text=_("Searches find the run by it; the run keeps its number"),
     )
-    tags = forms.CharField(label=_("Tags"), required=False, help_text=_("For searching; separated by commas"))
+    tags = forms.CharField(
+        label=_("Tags"), required=False, help_text=_("Searches find the run by them; commas separate them")
+    )
     page = forms.CharField(required=False, max_length=64, initial=lambda: uuid4().hex, widget=forms.HiddenInput)
     confirm = forms.CharField(
         label=_("Type the database's name to allow this"),

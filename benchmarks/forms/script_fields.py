@@ -99,7 +99,8 @@ class WithScripts(VisibleChoices, PanelForm):
             label=_("Weight"), required=False, initial="1", widget=numbers
         )
         self.fields[f"mix_{row}_text"] = lines_field(
-            _("Text of script %(number)s") % {"number": row + 1}, _("For this run only; it is not added to the library")
+            _("Text of script %(number)s") % {"number": row + 1},
+            _("It is used by this run only, and not added to the library"),
         )
 
     def _fill(self, chosen: list[dict[str, str]]) -> None:

@@ -38,7 +38,7 @@ class TokenForm(forms.Form):
     name = forms.CharField(
         label=_("Name"),
         max_length=ApiToken._meta.get_field("name").max_length,
-        help_text=_("What uses the token, for example: nightly benchmark"),
+        help_text=_("The name says what uses the token, for example: nightly benchmark"),
     )
     role = forms.ChoiceField(label=_("Role in the team"), choices=Role.choices, initial=Role.OPERATOR)
     scopes = forms.MultipleChoiceField(

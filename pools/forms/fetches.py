@@ -17,7 +17,7 @@ class FilesTokenForm(PanelForm):
         label=_("Name"),
         max_length=ApiToken._meta.get_field("name").max_length,
         required=False,
-        help_text=_("Where it is kept, for example: db-1"),
+        help_text=_("The name says where the token is kept, for example: db-1"),
     )
     lifetime_days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial=0, label=_("Expires"))
 

@@ -109,24 +109,24 @@ class PoolerForm(PanelForm, forms.ModelForm):  # type: ignore[type-arg]
                 "stats page"
             ),
             "client_host": _(
-                "What connection strings show, such as a virtual IP, a DNS name or a Kubernetes Service; empty: the "
-                "host above"
+                "Connection strings show this host, such as a virtual IP, a DNS name or a Kubernetes Service; an empty "
+                "field means the host above"
             ),
-            "client_port": _("Empty: the port above"),
+            "client_port": _("Connection strings show this port; an empty field means the port above"),
             "ssh_host": _("The host that the panel reaches by SSH, for that delivery; its consoles on loopback too"),
             "config_dir": _(
                 "The folder of pgbouncer.ini, pgpool.conf or haproxy.cfg on its host, "
-                "which the panel writes to. Empty: the pooler is only watched, and nothing of it is changed"
+                "which the panel writes to. An empty field means that the pooler is watched and never changed"
             ),
             "delivery": _(
                 "How the files get to its host. If its host fetches them (a container, Kubernetes, Ansible), the panel "
                 "writes nothing there, the folder is where it puts them, and a change is pending until the console "
                 "shows it"
             ),
-            "generator": _("The generator whose worker writes there; empty: any"),
+            "generator": _("The worker of this generator writes there; an empty field means any worker"),
             "desired_processes": _(
-                "Of a managed PgBouncer, which uses one core at most: how many share its port. The panel writes a main "
-                "file for each, and each opens the server connections of every pool"
+                "A PgBouncer uses one core at most; this many processes share the port of a managed one. The panel "
+                "writes a main file for each, and each opens the server connections of every pool"
             ),
         }
 

@@ -17,17 +17,21 @@ class ShelfEntryForm(PanelForm):
         Cluster.objects.none(), label=_("Cluster"), help_text=_("A cluster without pools that is not in use yet")
     )
     size = forms.CharField(
-        label=_("Size"), max_length=63, help_text=_("What clients ask for, such as db-s-1vcpu-2gb; any name")
+        label=_("Size"),
+        max_length=63,
+        help_text=_("Clients ask for a size by this name, such as db-s-1vcpu-2gb; any name will do"),
     )
     region = forms.CharField(
-        label=_("Region"), max_length=63, help_text=_("What clients ask for, such as nyc1; any name")
+        label=_("Region"),
+        max_length=63,
+        help_text=_("Clients ask for a region by this name, such as nyc1; any name will do"),
     )
     pooler = forms.ModelChoiceField(
         Pooler.objects.none(),
         label=_("Pooler"),
         required=False,
         empty_label=_("the PgBouncer with the cluster’s pools"),
-        help_text=_("Where pools go that clients create"),
+        help_text=_("Pools that clients create go to this pooler"),
     )
     drop_on_return = forms.BooleanField(
         label=_("Drop what its client created when the client deletes the cluster"),
