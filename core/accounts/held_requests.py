@@ -47,12 +47,12 @@ class OpenRequest:
 _held: dict[object, OpenRequest] = {}  # each change of it is one atomic operation: threads and the event loop make them
 
 
-def enter(held: OpenRequest) -> object:
+def enter(request: OpenRequest) -> object:
     """Count the request as open and return the key to `leave` with. Raises `TooManyHeld`."""
     others, key = _counted(), object()
-    _held[key] = held
-    is_callers_share = _is_beyond_share(held, others)
-    if is_callers_share or _is_full(held, others):
+    _held[key] = request
+    is_callers_share = _is_beyond_share(request, others)
+    if is_callers_share or _is_full(request, others):
         leave(key)
         raise TooManyHeld(is_callers_share=is_callers_share)
     return key

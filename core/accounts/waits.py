@@ -62,8 +62,8 @@ class Wait:
     def begin(cls, credential: Credential, seconds: float) -> "Wait":
         """Count the request as open. Raises `TooManyHeld`; call it before anything is saved."""
         counts_until = time.monotonic() + STARTS_WITHIN_S + seconds
-        held = held_requests.OpenRequest(credential, is_wait=True, counts_until=counts_until)
-        return cls(credential, seconds, held_requests.enter(held))
+        request = held_requests.OpenRequest(credential, is_wait=True, counts_until=counts_until)
+        return cls(credential, seconds, held_requests.enter(request))
 
     def until(self, is_settled: Callable[[], bool], answer: Callable[[], object]) -> None:
         """Hold the answer back until the record is settled; what `answer` returns is then the body."""

@@ -112,7 +112,7 @@ def main() -> int:
     raise_open_file_limit()
     catch_signals()
     try:
-        with Home(env.home()).held() as home, Supervisor(home) as supervisor:
+        with Home(env.home()).opened() as home, Supervisor(home) as supervisor:
             code = start(home, supervisor, steps, options)
             steps.report("stopping everything")
     except StopRequested as request:

@@ -48,7 +48,7 @@ class Home:
         self._kept = read_json(self._kept_path)
 
     @contextmanager
-    def held(self) -> Iterator["Home"]:
+    def opened(self) -> Iterator["Home"]:
         """Lock the home for this process and open it; raises `AlreadyRunning` with the holder's pid and URL."""
         with self.locked():
             self.write_holder("")

@@ -163,7 +163,7 @@ def _holders(cluster: Cluster) -> dict[tuple[int, str], Pooler]:
     poolers = Pooler.objects.filter(pools__cluster=cluster).distinct()
     with ThreadPoolExecutor(AT_ONCE, thread_name_prefix="servers") as threads:
         found = threads.map(_held_by, list(poolers))
-    return {held: pooler for pooler, all_held in found for held in all_held}
+    return {session: pooler for pooler, sessions in found for session in sessions}
 
 
 def _held_by(pooler: Pooler) -> tuple[Pooler, list[tuple[int, str]]]:

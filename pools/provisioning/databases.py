@@ -320,9 +320,9 @@ def _changes(database: Database, values: DatabaseValues) -> Iterator[sql.Compose
         yield sql.SQL("ALTER DATABASE {} CONNECTION LIMIT {}").format(name, sql.Literal(limit))
 
 
-def _template_in_use(values: DatabaseValues, held: list[Obstacle]) -> str:
-    params = {"template": values.get("template") or "template1", "blockers": blockers.joined(held)}
-    if held:
+def _template_in_use(values: DatabaseValues, obstacles: list[Obstacle]) -> str:
+    params = {"template": values.get("template") or "template1", "blockers": blockers.joined(obstacles)}
+    if obstacles:
         return _("template %(template)r is in use, so it can't be copied: %(blockers)s") % params
     return _("template %(template)r was in use, so it could not be copied: try again") % params
 

@@ -59,7 +59,7 @@ def host_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
             "type": keys.type_of(host.offered_host_key),
             "fingerprint": keys.fingerprint(host.offered_host_key),
         },
-        "found": list(_described(host)),
+        "found": list(_found_poolers(host)),
     }
     return render(request, "pools/host_detail.html", context)
 
@@ -166,7 +166,7 @@ class _Links(TypedDict):
     take_over: str
 
 
-def _described(host: Host) -> Iterator[dict[str, object]]:
+def _found_poolers(host: Host) -> Iterator[dict[str, object]]:
     """Yield each found pooler with its label, who has registered it already, and where its buttons lead."""
     is_there = Q(ssh_host=host) | Q(host=host.address, ssh_host=None)
     # the last of a port counts: the one that is reached by this host, whichever way a database sorts NULL

@@ -92,7 +92,7 @@ class Histogram:
         """Return the base64 form that all implementations of HDR histograms read (V2, compressed)."""
         return str(self._hdr.encode(), "ascii")
 
-    def take(self, encoded: str, times: int = 1) -> None:
+    def add_encoded(self, encoded: str, times: int = 1) -> None:
         """Add all latencies of another histogram in its base64 form, each so many times."""
         other = HdrHistogram.decode(encoded)
         if times == 1:
@@ -113,7 +113,7 @@ def merged(parts: Iterable[tuple[str, float]]) -> Histogram:
     alike = all(each > sparsest * (1 - 1 / WEIGHT_STEPS) for _, each in listed)
     whole = Histogram()
     for encoded, each in listed:
-        whole.take(encoded, 1 if alike else max(1, round(WEIGHT_STEPS * each / sparsest)))
+        whole.add_encoded(encoded, 1 if alike else max(1, round(WEIGHT_STEPS * each / sparsest)))
     return whole
 
 

@@ -54,15 +54,15 @@ class SshDelivery(ByHost):
 def _refusal(pooler: Pooler, host: Host, port: int, words: str) -> str:
     """Translate ssh's message, and add the remedy where the host itself refused the tunnel."""
     at = _named(pooler.host, port)
-    described = {"pooler": pooler, "host": host, "user": host.user, "at": at, "reason": words.rpartition(": ")[2]}
+    params = {"pooler": pooler, "host": host, "user": host.user, "at": at, "reason": words.rpartition(": ")[2]}
     if PROHIBITED not in words:
-        return gettext("pooler %(pooler)s does not answer at %(at)s of host %(host)s: %(reason)s") % described
+        return gettext("pooler %(pooler)s does not answer at %(at)s of host %(host)s: %(reason)s") % params
     text = gettext(
         "host %(host)s lets no tunnel of the panel's lead to %(at)s: find the poolers there on the host's page, and "
         "put the line that it shows then in place of the panel's old one in authorized_keys of %(user)s; where it is "
         "there, AllowTcpForwarding, AllowStreamLocalForwarding or PermitOpen of its sshd_config forbids it"
     )
-    return text % described
+    return text % params
 
 
 def _named(address: str, port: int) -> str:

@@ -215,7 +215,7 @@ def test_nothing_is_restored_under_a_running_panel(current, tmp_path: Path, sett
     call_command("backup", tmp_path / "backup")
     session.execute("UPDATE kept SET word = 'after'")
     refusals = []
-    with Home(settings.HOME).held() as home:
+    with Home(settings.HOME).opened() as home:
         home.write_holder("http://127.0.0.1:8000")
         refusals.append(refused(tmp_path / "backup"))
     with monkeypatch.context() as patch:

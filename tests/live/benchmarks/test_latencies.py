@@ -25,7 +25,7 @@ NAMES = ("p50", "p90", "p95", "p99", "p99_9")
 def histogram_of(run: Run) -> Histogram:
     """The run's histogram, read back from its row."""
     histogram = Histogram()
-    histogram.take(LatencyHistogram.objects.get(run=run).encoded)
+    histogram.add_encoded(LatencyHistogram.objects.get(run=run).encoded)
     return histogram
 
 

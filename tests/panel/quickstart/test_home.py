@@ -56,14 +56,16 @@ def test_every_file_is_its_owners_only(tmp_path: Path) -> None:
 
 
 def test_a_second_start_is_told_who_holds_the_home_and_where(tmp_path: Path) -> None:
-    with Home(tmp_path).held() as home:
+    with Home(tmp_path).opened() as home:
         home.write_holder("http://127.0.0.1:8123")
-        with pytest.raises(AlreadyRunning, match=rf"8123 \(pid {os.getpid()}"), Home(tmp_path).held():
+        with pytest.raises(AlreadyRunning, match=rf"8123 \(pid {os.getpid()}"), Home(tmp_path).opened():
             pass
 
 
 def test_the_home_is_free_again_after_its_holder_was_killed(tmp_path: Path) -> None:
-    hold = f"from pathlib import Path; from panel.quickstart.home import Home; h = Home(Path({str(tmp_path)!r})).held()"
+    hold = (
+        f"from pathlib import Path; from panel.quickstart.home import Home; h = Home(Path({str(tmp_path)!r})).opened()"
+    )
     holder = subprocess.Popen(
         [sys.executable, "-c", f"{hold}; h.__enter__(); print(1, flush=True); input()"],
         stdin=subprocess.PIPE,
@@ -72,10 +74,10 @@ def test_the_home_is_free_again_after_its_holder_was_killed(tmp_path: Path) -> N
     with holder:
         assert holder.stdout
         assert holder.stdout.readline() == b"1\n"
-        with pytest.raises(AlreadyRunning), Home(tmp_path).held():
+        with pytest.raises(AlreadyRunning), Home(tmp_path).opened():
             pass
         holder.kill()
-    with Home(tmp_path).held() as home:
+    with Home(tmp_path).opened() as home:
         assert home.path == tmp_path
 
 

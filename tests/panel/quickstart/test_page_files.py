@@ -27,7 +27,7 @@ root = pathlib.Path(os.environ["POOLDECK_HOME"]) / "static"
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Home]:
     monkeypatch.setenv("POOLDECK_HOME", str(tmp_path))
     monkeypatch.setenv("DJANGO_SETTINGS_MODULE", "panel.settings")
-    with Home(tmp_path).held() as held:
+    with Home(tmp_path).opened() as held:
         yield held
 
 

@@ -64,7 +64,7 @@ def test_percentiles_histogram_and_late_intervals_are_kept(tmp_path: Path):
         **dict.fromkeys(["service_p50_ms", "service_p95_ms", "service_p99_ms"], 1.0),
     }
     kept, again = LatencyHistogram.objects.get(run=run), Histogram()
-    again.take(kept.encoded)
+    again.add_encoded(kept.encoded)
     assert (kept.count, kept.sampling_rate, again.count) == (100, 0.5, 100)
     shown = Sample.objects.filter(run=run).values_list("seq", "latency_p50_ms", "latency_p95_ms", "latency_p99_ms")
     assert list(shown) == [(2, 2.0, 2.0, 2.0), (4, None, None, None)]
