@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
 from django.conf import settings
@@ -99,6 +100,26 @@ def webhooks_are_signed(app_configs: Sequence[Any] | None, **_: object) -> list[
         return []
     hint = "Set POOLDECK_WEBHOOK_SECRET, and let the receiver check X-Pooldeck-Signature."
     return [Warning("events are sent to POOLDECK_WEBHOOK_URL without a signature", hint=hint, id="pooldeck.W006")]
+
+
+@register(Tags.security)
+def provider_is_asked_by_https(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Report an OpenID Connect provider on another machine without HTTPS: its answers could be forged on the way."""
+    if settings.OIDC is None or not settings.OIDC.issuer.startswith("http://"):
+        return []
+    if is_loopback(urlsplit(settings.OIDC.issuer).hostname or ""):
+        return []
+    hint = "Use the provider's https:// address."
+    return [Error(f"POOLDECK_OIDC_ISSUER is {settings.OIDC.issuer}", hint=hint, id="pooldeck.E005")]
+
+
+@register(Tags.security)
+def provider_lets_people_in(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Warn of an OpenID Connect provider by which nobody new can sign in."""
+    if settings.OIDC is None or settings.OIDC.rules.grants or settings.OIDC.rules.allow_all:
+        return []
+    hint = "Set POOLDECK_OIDC_GROUPS to what groups give, or POOLDECK_OIDC_ALLOW_ALL."
+    return [Warning("nobody new can sign in by POOLDECK_OIDC_ISSUER", hint=hint, id="pooldeck.W009")]
 
 
 @register(Tags.compatibility)

@@ -19,6 +19,7 @@ PLACES = {
     "first-admin": "how-to/install.md#3-become-the-administrator",
     "installation": "reference/copies-and-backups.md",
     "login": "reference/demo.md",
+    "sign-on": "how-to/sign-on.md#sign-on-by-openid-connect",
     "team-": "how-to/sign-on.md#teams",
     "invitation-": "how-to/sign-on.md#invite-somebody-by-a-link",
     "team-token-list": "reference/api.md#conventions",

@@ -3,6 +3,7 @@
 from csp.constants import NONCE, SELF
 from kombu import Exchange, Queue
 
+from core.accounts.sign_on import configuration as sign_on
 from core.lib import database_url, env, queues
 
 env.remove_libpq_variables()
@@ -37,6 +38,7 @@ INSTALLED_APPS = [
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "allauth.socialaccount",
     "core.audit",
     "core.accounts",
     "core.installation",
@@ -121,7 +123,8 @@ AXES_RESET_ON_SUCCESS = True
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
 AXES_LOCKOUT_TEMPLATE = "accounts/locked.html"
-# Of django-allauth the second factor is used; logins by password, their limits and accounts are the panel's own.
+# Of django-allauth the second factor and OpenID Connect are used; logins by password, their limits and accounts are the
+# panel's own.
 ACCOUNT_ADAPTER = "core.accounts.second_factor.adapters.AccountAdapter"
 ACCOUNT_EMAIL_VERIFICATION = "none"
 ACCOUNT_LOGIN_METHODS = {"username"}
@@ -133,6 +136,10 @@ MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_ISSUER = "Pooldeck"
 MFA_TOTP_TOLERANCE = 1  # half a minute before and after, for clocks that differ
+OIDC = sign_on.openid_connect()
+SIGN_ON_CONTACT = env.text("POOLDECK_SIGN_ON_CONTACT")  # whom people ask who are refused
+SOCIALACCOUNT_ADAPTER = "core.accounts.sign_on.adapters.SignOnAdapter"
+SOCIALACCOUNT_STORE_TOKENS = False
 REQUIRE_MFA = env.read("POOLDECK_REQUIRE_MFA", "none", env.require_mfa)
 
 USE_I18N = True

@@ -1,6 +1,8 @@
 """A person's own account: password, second factor, sessions."""
 
 from allauth.mfa.models import Authenticator
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import logout, update_session_auth_hash
 from django.http import HttpRequest, HttpResponse
@@ -32,6 +34,8 @@ def account(request: HttpRequest) -> HttpResponse:
         "own_key": request.session.session_key,
         "app": factors.get(Authenticator.Type.TOTP),
         "codes_left": len(codes.wrap().get_unused_codes()) if codes else None,
+        "oidc": settings.OIDC,
+        "linked": SocialAccount.objects.filter(user=user).order_by("pk"),
         "passkeys": Authenticator.objects.filter(user=user, type=PASSKEY).order_by("created_at"),
     }
     return render(request, "accounts/account.html", context)
@@ -43,6 +47,9 @@ def account(request: HttpRequest) -> HttpResponse:
 def password_change(request: HttpRequest) -> HttpResponse:
     """Change the person's own password; all their other sessions end."""
     user = person(request.user)
+    if not user.has_usable_password():
+        messages.error(request, _("You have no password here: you sign in by somebody who vouches for you."))
+        return redirect("account-page")
     form = OwnPasswordForm(request, user, request.POST if request.method == "POST" else None)
     if not form.is_valid():
         return render(request, "accounts/password.html", {"form": form}, status=422 if form.is_bound else 200)

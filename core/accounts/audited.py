@@ -1,5 +1,6 @@
 """What the audit trail follows of people and their tokens."""
 
+from allauth.socialaccount.models import SocialAccount
 from django.contrib.auth.models import User
 
 from core.accounts.models import AdminLink, ApiToken, Invitation, Membership, Team
@@ -15,6 +16,14 @@ MEMBER_ACTIONS = {"create": "team.add_member", "change": "team.change_role", "de
 track(User, "person", only=PERSON, secrets=["password"], name="username", actions={"password": "person.set_password"})
 track(ApiToken, "token", only=TOKEN, actions={"revoked_at": "token.revoke"})
 track(AdminLink, "admin_link", only=["expires_at", "used_at"], name="pk", actions={"used_at": "admin_link.use"})
+track(
+    SocialAccount,
+    "person",
+    only=["provider", "uid"],
+    path="user",
+    name="username",
+    actions={"create": "person.link_sign_on", "change": "person.link_sign_on", "delete": "person.unlink_sign_on"},
+)
 track(Team, "team")
-track(Membership, "team", only=["user_id", "role"], path="team", actions=MEMBER_ACTIONS)
+track(Membership, "team", only=["user_id", "role", "source"], path="team", actions=MEMBER_ACTIONS)
 track(Invitation, "invitation", only=INVITATION, name="team__name", actions=INVITATION_ACTIONS)

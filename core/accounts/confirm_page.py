@@ -7,6 +7,8 @@ from allauth.mfa.base.forms import ReauthenticateForm
 from allauth.mfa.models import Authenticator
 from allauth.mfa.webauthn.forms import ReauthenticateWebAuthnForm
 from allauth.mfa.webauthn.internal.auth import begin_authentication
+from allauth.socialaccount.models import SocialAccount
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
@@ -53,6 +55,7 @@ def confirm_page(request: HttpRequest) -> HttpResponse:
     types = set(Authenticator.objects.filter(user=user).values_list("type", flat=True))
     context |= {
         "has_password": user.has_usable_password(),
+        "oidc": settings.OIDC if SocialAccount.objects.filter(user=user).exists() else None,
         "has_codes": bool(types - {Authenticator.Type.WEBAUTHN}),
         "passkey_options": begin_authentication(user) if Authenticator.Type.WEBAUTHN in types else None,
     }

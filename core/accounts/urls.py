@@ -7,6 +7,7 @@ from core.accounts import account_pages, first_admin_page, views
 from core.accounts.access import needs
 from core.accounts.people.urls import urlpatterns as people_urls
 from core.accounts.second_factor.pages import urlpatterns as second_factor_urls
+from core.accounts.sign_on.pages import urlpatterns as sign_on_urls
 
 login = needs("session.start")(views.Login.as_view())
 
@@ -20,6 +21,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account/sessions/<int:pk>/end/", account_pages.session_end, name="account-session-end"),
     path("account/sessions/end-others/", account_pages.sessions_end_others, name="account-sessions-end-others"),
     *second_factor_urls,
+    *sign_on_urls,
     *people_urls,
     path("tokens/", views.token_list, name="token-list"),
     path("teams/<uuid:pk>/tokens/", views.team_token_list, name="team-token-list"),

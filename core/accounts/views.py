@@ -1,8 +1,10 @@
 """The login, and pages of the API tokens: list, create (the token is shown once), revoke."""
 
 import uuid
+from typing import Any
 
 from allauth.account.utils import perform_login
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.forms import AuthenticationForm
 from django.contrib.auth.views import LoginView
@@ -29,6 +31,10 @@ class Login(LoginView):
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
+
+    def get_context_data(self, **words: Any) -> dict[str, Any]:
+        """Add the OpenID Connect provider, where there is one."""
+        return super().get_context_data(**words) | {"oidc": settings.OIDC}
 
     def form_valid(self, form: AuthenticationForm) -> HttpResponse:
         """Go on to the second factor, or begin the session."""

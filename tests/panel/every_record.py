@@ -4,6 +4,7 @@ import itertools
 import re
 from typing import Any
 
+from allauth.socialaccount.models import SocialAccount
 from django.utils import timezone
 
 from benchmarks.experiments import library as playbooks
@@ -87,6 +88,7 @@ def records(user: Any) -> dict[str, Any]:
         "ceiling": Ceiling.objects.create(holder=Holder.STAFF, clients=100).pk,
         "external": external.pk,
         "token": user.api_tokens.get().pk,
+        "linked": SocialAccount.objects.create(user=user, provider="https://zqissuer", uid="zqsubject").pk,
         "account": user.browser_sessions.create(session_key="zqkey", browser="zqbrowser").pk,
         "passkey": 1,  # its pages ask who one is before they look for it
         "team": team.pk,

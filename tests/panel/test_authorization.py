@@ -15,6 +15,8 @@ UNSAFE = ("post", "put", "patch", "delete")
 OPEN_TO_ALL = {
     "/login/",
     "/login/passkey/",
+    "/login/provider/",
+    "/login/provider/callback/",
     "/login/second-factor/",
     "/first-admin/",
     "/invitation/",
@@ -113,6 +115,8 @@ def test_pages_lead_strangers_to_the_login(method):
 def test_what_is_open_answers_without_a_login():
     found = statuses(Client(), sorted(OPEN_TO_ALL), ("get",))
     assert [found.pop(("get", page)) for page in ("/first-admin/", "/invitation/")] == [410, 410]  # they take a link
+    # without a provider in the settings
+    assert [found.pop(("get", f"/login/provider/{page}")) for page in ("", "callback/")] == [302, 302]
     # they take a right password, and a browser's script
     assert [found.pop(("get", f"/login/{page}/")) for page in ("passkey", "second-factor")] == [302, 302]
     assert others(found, 200, 503) == {}

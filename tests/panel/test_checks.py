@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_letters
 from typing import Any
@@ -11,6 +12,7 @@ from cryptography.fernet import Fernet
 from django.core.checks import CheckMessage, run_checks
 from django.test import Client
 
+from core.accounts.sign_on.configuration import GroupRules, OpenIDConnect
 from panel import checks
 from tests import callers
 from tests.pages import page_of
@@ -172,3 +174,12 @@ def test_a_broken_file_of_create_commands_is_an_error(settings: Any, tmp_path: P
     settings.CREATE_FILE = str(path)
     (message,) = checks.commands_of_clusters_are_valid(None)
     assert (message.id, "line 4, create.0.command" in message.msg) == ("pooldeck.E003", True)
+
+
+def test_a_provider_is_asked_by_https_and_lets_somebody_in(settings: Any) -> None:
+    provider = OpenIDConnect(issuer="http://sso.example.org", client_id="pooldeck")
+    settings.OIDC = provider
+    assert ids(checks.provider_is_asked_by_https) == ["pooldeck.E005"]
+    assert ids(checks.provider_lets_people_in) == ["pooldeck.W009"]
+    settings.OIDC = replace(provider, issuer="http://localhost:8080", rules=GroupRules(allow_all=True))
+    assert ids(checks.provider_is_asked_by_https) == ids(checks.provider_lets_people_in) == []

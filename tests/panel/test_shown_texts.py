@@ -29,6 +29,7 @@ OTHER_WORDS = {
 OTHER_KEYS = {"pooler-nodes": "pgpool", "advice-apply": "experiment", "script-tried": "dry_run"}
 OTHER_KEYS |= {"mfa_edit_webauthn": "passkey", "mfa_remove_webauthn": "passkey"}
 OTHER_KEYS |= {"pooler-fetches": "pulled", "pooler-fetch-example": "pulled"}
+OTHER_KEYS |= {"sign-on-unlink": "linked"}
 QUERIES = {
     "run-compare": "?run={run}&run={other_run}",
     "run-create": "?pool={pool}",

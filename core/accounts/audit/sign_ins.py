@@ -3,14 +3,17 @@
 from django.contrib.auth.models import User
 from django.contrib.auth.signals import user_logged_in, user_logged_out, user_login_failed
 from django.dispatch import receiver
+from django.http import HttpRequest
 
+from core.accounts.sign_on import provenance
 from core.audit.recording import Subject, record
 
 
 @receiver(user_logged_in)
-def record_sign_in(user: User, **_: object) -> None:
-    """Record who signed in."""
-    record("person.sign_in", _subject(user))
+def record_sign_in(user: User, request: HttpRequest | None = None, **_: object) -> None:
+    """Record who signed in, and who vouched for them where it was neither a password nor a passkey."""
+    sign_on = provenance.of(request) if request is not None else None
+    record("person.sign_in", _subject(user), after={"by": sign_on.name} if sign_on else None)
 
 
 @receiver(user_logged_out)

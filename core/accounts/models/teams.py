@@ -45,12 +45,26 @@ class Team(models.Model):
         return self.name
 
 
+class MembershipSource(models.TextChoices):
+    """Who gave a role."""
+
+    HAND = "hand", _("a member of this panel")
+    GROUPS = "groups", _("groups at sign-on")
+
+
 class Membership(models.Model):
     """A person's role in a team."""
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="memberships")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships")
     role = models.CharField(max_length=9, choices=Role.choices, default=Role.VIEWER)
+    source = models.CharField(
+        max_length=6,
+        choices=MembershipSource.choices,
+        default=MembershipSource.HAND,
+        db_default=MembershipSource.HAND,
+        help_text=_("A role that came from groups follows them at each sign-on; one given by hand stays"),
+    )
 
     class Meta:
         ordering = ["team", "user"]
@@ -58,6 +72,15 @@ class Membership(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user_id} as {self.role} of {self.team_id}"
+
+
+class AdminByGroups(models.Model):
+    """A person whom their groups made an administrator, and whom other groups unmake."""
+
+    user = models.OneToOneField(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+
+    def __str__(self) -> str:
+        return f"{self.user_id} as administrator"
 
 
 class OwnedByTeam(models.Model):

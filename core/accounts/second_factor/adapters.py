@@ -15,9 +15,11 @@ from django.utils.translation import gettext_lazy
 
 from core.accounts import confirmation
 from core.accounts.second_factor import requirement
+from core.accounts.sign_on import provenance
 from core.lib import crypto
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
+SHOWN_BY_PAGES = ("account/messages/logged_in.txt",)
 OWNER = "totp"  # the record's own id is not known when its secret is sealed
 
 
@@ -31,7 +33,9 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ca
 
     def post_login(self, request: HttpRequest, user: User, **words: Any) -> HttpResponse:
         """Note the time: stored passwords are shown only shortly after a login."""
-        confirmation.note(request)
+        if provenance.proved_recently(request, confirmation.HOLDS_FOR_S):
+            confirmation.note(request)
+        provenance.note_second_factor(request)
         answer: HttpResponse = super().post_login(request, user, **words)
         return answer
 
@@ -41,10 +45,10 @@ class AccountAdapter(DefaultAccountAdapter):  # type: ignore[misc]  # allauth ca
         return redirect("login")
 
     def add_message(
-        self, request: HttpRequest, level: int, message_template: str | None = None, *args: Any, **words: Any
+        self, request: HttpRequest, level: int, message_template: str = "", *args: Any, **words: Any
     ) -> None:
         """Keep silent about what the page shows by itself."""
-        if message_template != "account/messages/logged_in.txt":
+        if message_template not in SHOWN_BY_PAGES and not message_template.startswith("socialaccount/"):
             super().add_message(request, level, message_template, *args, **words)
 
     def is_reauthentication_required(self, *, app: str, **words: Any) -> bool:
@@ -63,6 +67,12 @@ class SecondFactorAdapter(DefaultMFAAdapter):  # type: ignore[misc]
             "This panel requires a second factor: add another one before you remove this one."
         ),
     }
+
+    def is_mfa_enabled(self, user: User, types: list[str] | None = None) -> bool:
+        """Tell whether the user has such factors, and the login that runs, if one does, has to ask for them."""
+        if provenance.needs_no_second_factor(context.request):
+            return False
+        return bool(super().is_mfa_enabled(user, types))
 
     def encrypt(self, text: str) -> str:
         """Seal a secret for the database."""

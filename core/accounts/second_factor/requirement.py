@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from core.accounts.models import Role
 from core.accounts.permissions import person
+from core.accounts.sign_on import provenance
 
 OPERATORS = [role for role in Role if role.includes(Role.OPERATOR)]
 FACTORS = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
@@ -67,7 +68,7 @@ class SecondFactorRequired(MiddlewareMixin):
         user, page = person(request.user), request.resolver_match.url_name if request.resolver_match else None
         if page in OPEN or _is_open(request, view) or _has_token(request):
             return None
-        if not applies_to(user) or factors(user).exists():
+        if not applies_to(user) or factors(user).exists() or provenance.has_second_factor(request):
             return None
         return _refusal(request)
 

@@ -20,6 +20,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 # Models whose rows are no acts: the panel writes them by itself, or another row says the same.
 NOT_ACTS = {
+    "accounts.AdminByGroups": "marks a person as made an administrator by groups; the person is recorded",
     "accounts.BrowserSession": "the browser of a session; the sign-in is recorded",
     "audit.Entry": "the trail itself",
     "installation.CarriedOut": "ids of signed messages, which workers note",

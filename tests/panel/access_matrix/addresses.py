@@ -32,6 +32,7 @@ OTHER_RECORDS = {
     "shelf/creations/": "creation",
     "scripts/tried/": "dry_run",
     "account/passkeys/": "passkey",
+    "account/provider/": "linked",
     "poolers/<uuid:pk>/fetches/": "pulled",
     "poolers/<uuid:pk>/fetch-examples/": "pulled",
     "poolers/<uuid:pk>/files/": "pulled",
