@@ -7,6 +7,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
+from core.accounts.people.ownership import team_of_new
 from core.accounts.permissions import person
 from pools.api.auth_query import AuthQueryActions
 from pools.api.cluster_connection import ConnectionActions
@@ -73,7 +74,10 @@ class ClusterViewSet(
 
     def perform_create(self, serializer: BaseSerializer[Cluster]) -> None:
         """Register a cluster; an unreachable one is saved too."""
-        serializer.instance, _ = clusters.register(serializer.validated_data, author=person(self.request.user))
+        team = team_of_new(self.request, None, "cluster.create")
+        serializer.instance, _ = clusters.register(
+            serializer.validated_data, team=team, author=person(self.request.user)
+        )
 
     def perform_update(self, serializer: BaseSerializer[Cluster]) -> None:
         """Change a cluster unless it was edited since `version`; without `admin_password` the stored one stays."""

@@ -11,6 +11,7 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.access import allow
+from core.accounts.people.ownership import team_of_new
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
 from pools.api.versions import expected_version
@@ -205,7 +206,8 @@ class HostViewSet(ModelViewSet[Host]):
     def perform_create(self, serializer: serializers.BaseSerializer[Host]) -> None:
         """Register a host, make its key, and ask which key it has; an unreachable one is saved too."""
         allow(self.request, serializer.validated_data.get("jump"), to="host.use")
-        serializer.instance = hosts.register(serializer.validated_data, person(self.request.user))
+        team = team_of_new(self.request, None, "host.create")
+        serializer.instance = hosts.register(serializer.validated_data, person(self.request.user), team=team)
 
     def perform_update(self, serializer: serializers.BaseSerializer[Host]) -> None:
         """Change a host unless it was edited since `version`; its confirmed key stays the only one accepted."""

@@ -14,6 +14,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.access import allow
+from core.accounts.people.ownership import team_of_new
 from core.accounts.permissions import person
 from core.lib.wait_param import WAIT
 from pools import deployment, task_queue
@@ -96,7 +97,8 @@ class PoolerViewSet(
         if any(specs.values()):
             raise InvalidValues({name: [str(pooler_settings.TOO_EARLY)] for name in specs})
         allow(self.request, serializer.validated_data.get("ssh_host"), to="host.use")
-        serializer.instance, _ = poolers.register(serializer.validated_data, person(self.request.user))
+        team = team_of_new(self.request, None, "pooler.create")
+        serializer.instance, _ = poolers.register(serializer.validated_data, person(self.request.user), team=team)
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
         """Change a pooler unless it was edited since `version`; without `admin_password` the stored one stays."""

@@ -13,6 +13,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.accounts.models import FIRST_TEAM, Team
 from core.lib import addresses
 from pools import task_queue
 from pools.clusters import ca_files, connect, health_check
@@ -66,7 +67,7 @@ class ClusterValues(TypedDict, total=False):
 
 
 def register(
-    values: ClusterValues, *, author: Model | None = None, must_log_in: bool = False
+    values: ClusterValues, *, team: Team | None = None, author: Model | None = None, must_log_in: bool = False
 ) -> tuple[Cluster, ClusterStatus]:
     """Save a new cluster (the contract's fields, with `admin_password`) after trying to log in.
 
@@ -75,6 +76,7 @@ def register(
     POOLDECK_CONNECTION_RESERVE: pools that fill a server would lock out people and runs.
     """
     cluster = new(values)
+    cluster.team_id = team.pk if team else FIRST_TEAM
     found = health_check.inspect(cluster)
     _refuse_unreachable(cluster, found, must_log_in)
     return cluster, save_new(cluster, found, author)

@@ -12,6 +12,7 @@ from django.db.models import Model, ProtectedError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.accounts.models import FIRST_TEAM, Team
 from core.lib import addresses
 from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
 from pools.hosts import keys, ssh, ssh_client
@@ -47,10 +48,10 @@ class HostValues(TypedDict, total=False):
     jump: Host | None  # the host over which the login goes
 
 
-def register(values: HostValues, author: Model | None = None) -> Host:
+def register(values: HostValues, author: Model | None = None, *, team: Team | None = None) -> Host:
     """Save a new host with a key of its own, and see which key it offers. Raises `InvalidHost`."""
     fields = _validated(Host(), values)
-    host = Host(**fields)
+    host = Host(**fields, team_id=team.pk if team else FIRST_TEAM)
     host.private_key, host.public_key = keys.new_pair()
     with _unique_name(host.name):
         host.save(force_insert=True)

@@ -13,6 +13,7 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.accounts.models import FIRST_TEAM, Team
 from pools import task_queue
 from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, folder_owner
@@ -82,9 +83,10 @@ class PoolerValues(TypedDict, total=False):
     desired_processes: int
 
 
-def register(values: PoolerValues, author: Model | None = None) -> tuple[Pooler, str]:
+def register(values: PoolerValues, author: Model | None = None, *, team: Team | None = None) -> tuple[Pooler, str]:
     """Save a new pooler and return it with the reason it can't be reached, or an empty text. Raises `InvalidPooler`."""
     pooler = new(values)
+    pooler.team_id = team.pk if team else FIRST_TEAM
     admit(pooler, _check(pooler, folder_owner.FolderOwner(pooler.generator)), ClusterIndex.read(), author)
     return pooler, pooler.error
 

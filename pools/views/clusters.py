@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from core.accounts.access import Access, find, needs
+from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
 from pools.clusters import duplicates, health_check
 from pools.connection_strings import box
@@ -36,7 +37,7 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     rows = (
         Access.of(request)
-        .visible(Cluster.objects.select_related("status"))
+        .visible(Cluster.objects.select_related("status", "team"))
         .annotate(pool_count=Count("pools", filter=Q(pools__removal_requested_at=None)))
         .order_by("name")
     )
@@ -97,11 +98,13 @@ def cluster_create(request: HttpRequest) -> HttpResponse:
     `?host=` and `?port=` prefill it, as the page of an entry does whose server is not registered; `?next=` leads back.
     """
     initial = {name: request.GET[name] for name in ("host", "port") if name in request.GET}
-    form, waived = ClusterForm(request.POST or None, initial=initial), "save_anyway" in request.POST
+    form = offer_team(request, ClusterForm(request.POST or None, initial=initial), "cluster.create")
+    waived = "save_anyway" in request.POST
     back = _return_address(request)
     context: dict[str, object] = {"form": form, "back": back}
     if request.method == "POST" and form.is_valid():
-        verb = partial(clusters.register, form.values(), author=person(request.user), must_log_in=not waived)
+        team = chosen_team(request, form, "cluster.create")
+        verb = partial(clusters.register, form.values(), team=team, author=person(request.user), must_log_in=not waived)
         tried = attempt(form, verb)
         if tried.saved:
             answer = _saved(request, *tried.saved)

@@ -18,6 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from core.accounts.access import Access, find, needs
+from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
 from core.lib.addresses import is_local
 from pools.config_files import deliveries
@@ -40,7 +41,7 @@ LOOPBACK = "127.0.0.1"
 @needs("host.view")
 def host_list(request: HttpRequest) -> HttpResponse:
     """List the hosts that the panel reaches by SSH."""
-    rows = Access.of(request).choices(Host.objects.select_related("jump"), "host.view")
+    rows = Access.of(request).choices(Host.objects.select_related("jump", "team"), "host.view")
     page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "pools/host_list.html", {"page": page})
 
@@ -69,8 +70,10 @@ def host_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 def host_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new host."""
     form = offer(request, HostForm(request.POST or None), jump="host.use")
+    offer_team(request, form, "host.create")
     if request.method == "POST" and form.is_valid():
-        tried = attempt(form, partial(hosts.register, form.values(), person(request.user)))
+        team = chosen_team(request, form, "host.create")
+        tried = attempt(form, partial(hosts.register, form.values(), person(request.user), team=team))
         if tried.saved:
             messages.success(request, _("Host %(host)s is saved, and has a key of its own.") % {"host": tried.saved})
             return redirect("host-detail", tried.saved.pk)

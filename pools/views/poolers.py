@@ -17,6 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from core.accounts.access import Access, find, needs
+from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
 from pools import deployment, task_queue
 from pools.clusters import duplicates
@@ -52,7 +53,7 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
     without_removal = Q(pools__removal_requested_at=None)
     access = Access.of(request)
-    rows = access.visible(Pooler.objects.all()).annotate(
+    rows = access.visible(Pooler.objects.select_related("team")).annotate(
         pool_count=Count("pools", filter=without_removal), pool_size=Sum("pools__size", filter=without_removal)
     )
     rows = rows.annotate(entry_count=_entry_count()).order_by("name")
@@ -131,9 +132,11 @@ def pooler_create(request: HttpRequest) -> HttpResponse:
     """Render and accept the form of a new pooler; an unreachable one is saved too, with the reason."""
     filled = {name: request.GET[name] for name in PREFILLED if request.GET.get(name)}
     form = offer(request, PoolerForm(request.POST or None, initial=filled), ssh_host="host.use")
+    offer_team(request, form, "pooler.create")
     context: dict[str, object] = {"form": form}
     if request.method == "POST" and form.is_valid():
-        tried = attempt(form, partial(poolers.register, form.values(), person(request.user)))
+        team = chosen_team(request, form, "pooler.create")
+        tried = attempt(form, partial(poolers.register, form.values(), person(request.user), team=team))
         if tried.saved:
             pooler, reason = tried.saved
             answer = _saved(request, pooler, reason)

@@ -20,6 +20,7 @@ NO_PAGE = {"healthz-live", "healthz-ready", "metrics", "api-schema", "api-docs",
 NO_PAGE |= {"pooler-node-attach", "pooler-node-detach", "help", "help-page"}
 WORDS = {"word": "pools", "name": "zqgenerator", "setting": "auth_hba_file", "kind": "html"}
 OTHER_WORDS = {
+    "team-of": {"kind": "cluster"},
     "pool-verb": {"word": "pause"},
     "entry-verb": {"word": "pause"},
     "playbook-detail": {"name": "zqplaybook"},
@@ -28,6 +29,7 @@ OTHER_WORDS = {
 }
 OTHER_KEYS = {"pooler-nodes": "pgpool", "advice-apply": "experiment", "script-tried": "dry_run"}
 OTHER_KEYS |= {"mfa_edit_webauthn": "passkey", "mfa_remove_webauthn": "passkey"}
+OTHER_KEYS |= {"team-of": "cluster"}
 OTHER_KEYS |= {"pooler-fetches": "pulled", "pooler-fetch-example": "pulled"}
 OTHER_KEYS |= {"sign-on-unlink": "linked"}
 QUERIES = {

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, path
 
-from core.accounts.people import invitation_pages, person_pages, team_pages
+from core.accounts.people import invitation_pages, ownership_page, person_pages, team_pages
 
 urlpatterns: list[URLPattern] = [
     path("teams/", team_pages.team_list, name="team-list"),
@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern] = [
     path("teams/<uuid:pk>/members/add/", team_pages.team_member_add, name="team-member-add"),
     path("teams/<uuid:pk>/members/<int:member>/", team_pages.team_member_edit, name="team-member-edit"),
     path("teams/<uuid:pk>/members/<int:member>/remove/", team_pages.team_member_remove, name="team-member-remove"),
+    path("teams/of/<str:kind>/<uuid:pk>/", ownership_page.team_of, name="team-of"),
     path("people/", person_pages.person_list, name="person-list"),
     path("people/<int:pk>/", person_pages.person_detail, name="person-detail"),
     path("people/<int:pk>/promote/", person_pages.person_promote, name="person-promote"),

@@ -29,6 +29,7 @@ RECORDS = {
 }
 # of addresses that begin so; the first that fits counts
 OTHER_RECORDS = {
+    "teams/of/": "cluster",
     "shelf/creations/": "creation",
     "scripts/tried/": "dry_run",
     "account/passkeys/": "passkey",
@@ -46,6 +47,7 @@ JSON = "application/json"
 OF_MANAGED = {"name": "zqnew", "mode": "transaction", "size": 1, "db": "zqdatabase", "user": "zqrole"}
 OF_MANAGED |= {"day": "tuesday", "hour": "14:00", "config": {}}
 OTHER_WORDS = {
+    "teams/of/": {"kind": "cluster"},
     "help/": {"name": "index.html"},
     "clusters/<uuid:pk>/users/": {"name": "zqrole"},
     "databases/<uuid:pk>/users/": {"name": "zqrole"},

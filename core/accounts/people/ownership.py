@@ -1,0 +1,79 @@
+"""To which team a record belongs: chosen where it is made, and changed by who owns both teams."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
+
+from django import forms
+from django.apps import apps
+from django.db import transaction
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from core.accounts.access import Access
+from core.accounts.models import FIRST_TEAM, OwnedByTeam, Team
+from core.accounts.people.errors import InvalidValues
+from core.audit.acts import subject_of
+from core.audit.recording import record
+from core.audit.tracking import TRACKED
+
+if TYPE_CHECKING:
+    from rest_framework.request import Request
+
+Form = TypeVar("Form", bound=forms.BaseForm)
+WITH_PAGE = ("cluster", "pooler", "host", "script", "profile")  # kinds whose page has their team
+
+
+def model_of(kind: str) -> type[OwnedByTeam] | None:
+    """Return the model of records of this kind, as the audit trail names it; None for a kind without such a page."""
+    owned = (model for model in apps.get_models() if issubclass(model, OwnedByTeam) and model in TRACKED)
+    return next((model for model in owned if TRACKED[model].kind == kind and kind in WITH_PAGE), None)
+
+
+def offer_team(request: HttpRequest, form: Form, operation: str) -> Form:
+    """Add the field `team` to the form of something new, where the installation has several."""
+    access = Access.of(request)
+    if access.has_several_teams:
+        teams = access.teams(operation)
+        only = teams[0] if teams.count() == 1 else None
+        form.fields["team"] = forms.ModelChoiceField(
+            teams,
+            label=gettext_lazy("Team"),
+            empty_label=None if only else gettext_lazy("Choose a team"),
+            help_text=gettext_lazy("The team that it belongs to"),
+        )
+    return form
+
+
+def chosen_team(request: HttpRequest, form: forms.BaseForm, operation: str) -> Team | None:
+    """Return the team that a valid form chose, else the only one in which its user may do this."""
+    chosen: Team | None = form.cleaned_data.get("team")
+    return chosen or Access.of(request).teams(operation).first()
+
+
+def team_of_new(request: "Request", chosen: Team | None, operation: str) -> Team:
+    """Return the team of something new that the API makes: the chosen one, or the caller's only fitting one.
+
+    An administrator's is the first team. Raises `InvalidValues` where others have several, and name none.
+    """
+    access = Access.of(request)
+    if chosen is None and access.is_admin:
+        return Team.objects.get(pk=FIRST_TEAM)
+    fitting = list(access.teams(operation)[:2])
+    if chosen is None and len(fitting) > 1:
+        raise InvalidValues({"team": [_("you may make this in several teams: give the id of one")]})
+    return chosen or fitting[0]
+
+
+def place(owned: OwnedByTeam, team: Team, shared_with: Iterable[Team]) -> None:
+    """Let a record belong to a team, and share it with exactly these others."""
+    others = {one.pk: one for one in shared_with if one != team}
+    before = {one.pk: one for one in owned.shared_with.all()}
+    with transaction.atomic():
+        if owned.team_id != team.pk:
+            owned.team = team
+            owned.save(update_fields=["team"])
+        if before.keys() != others.keys():
+            owned.shared_with.set(others.values())
+            sides = [{"shared_with": sorted(str(one) for one in teams.values())} for teams in (before, others)]
+            record(f"{TRACKED[type(owned)].kind}.share", subject_of(owned), before=sides[0], after=sides[1])

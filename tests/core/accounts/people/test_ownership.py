@@ -1,0 +1,129 @@
+"""The team of what belongs to one: chosen where it is made, named on pages, and changed by who owns both."""
+
+from typing import Any
+
+import pytest
+
+from core.accounts.models import FIRST_TEAM, Role, Team
+from core.accounts.people import ownership
+from core.audit.models import Entry
+from pools.models import Cluster, Host, Pooler
+from tests.callers import bearer, person
+from tests.core.accounts.people.records import a_member, a_team, browser_of
+from tests.pools.records import a_cluster
+
+pytestmark = pytest.mark.django_db
+CLUSTER = {"name": "shop", "host": "127.0.0.1", "port": 1, "admin_user": "postgres", "admin_password": "x"}
+CLUSTER |= {"maintenance_database": "postgres", "sslmode": "prefer", "set_aside_connections": 3, "save_anyway": "1"}
+
+
+@pytest.fixture
+def team() -> Team:
+    return a_team()
+
+
+def of_team(team: Team, **values: Any) -> Cluster:
+    cluster = a_cluster(**values)
+    ownership.place(cluster, team, [])
+    return cluster
+
+
+def test_with_one_team_no_page_names_it() -> None:
+    admin, cluster = browser_of(person("boss")), a_cluster(name="main")
+    pages = "/clusters/", f"/clusters/{cluster.pk}/", "/clusters/new/", "/poolers/new/", "/hosts/new/"
+    assert [b"Team" in admin.get(page).content.partition(b"<main")[2] for page in pages] == [False] * 5
+
+
+def test_a_cluster_belongs_to_its_makers_only_team(team: Team) -> None:
+    ann = browser_of(a_member(team, "ann", Role.OWNER))
+    page = ann.get("/clusters/new/").content.decode()
+    assert ("Payments</option>" in page, "Default</option>" in page, "Choose a team" in page) == (True, False, False)
+    assert ann.post("/clusters/new/", {**CLUSTER, "team": team.pk}).status_code == 302
+    assert Cluster.objects.get().team == team
+    assert ann.get("/clusters/").content.decode().count("Payments") == 1
+
+
+@pytest.mark.parametrize("chosen", ["", str(FIRST_TEAM)])
+def test_a_team_that_is_not_ones_own_is_refused(team: Team, chosen: str) -> None:
+    ann = browser_of(a_member(team, "ann", Role.OWNER))
+    page = ann.post("/clusters/new/", {**CLUSTER, "team": chosen})
+    assert (page.status_code, "id_team" in page.content.decode()) == (200, True)
+    assert not Cluster.objects.exists()
+
+
+def test_an_administrator_chooses_where_there_are_several(team: Team) -> None:
+    admin = browser_of(person("boss"))
+    assert "Choose a team" in admin.get("/clusters/new/").content.decode()
+    admin.post("/clusters/new/", {**CLUSTER, "team": team.pk})
+    assert Cluster.objects.get().team == team
+
+
+def test_poolers_and_hosts_too(team: Team) -> None:
+    ann = browser_of(a_member(team, "ann", Role.OWNER))
+    pooler = {"name": "edge", "kind": "pgbouncer", "host": "127.0.0.1", "port": 1, "admin_user": "a"}
+    ann.post("/poolers/new/", {**pooler, "admin_password": "x", "team": team.pk})
+    ann.post("/hosts/new/", {"name": "db", "address": "127.0.0.1", "port": 1, "user": "x", "team": team.pk})
+    assert (Pooler.objects.get().team, Host.objects.get().team) == (team, team)
+
+
+def test_over_the_api_too(team: Team) -> None:
+    ann = bearer(user=a_member(team, "ann", Role.OWNER))
+    body = {name: value for name, value in CLUSTER.items() if name != "save_anyway"}
+    assert ann.post("/api/v1/clusters/", body).status_code == 201
+    assert Cluster.objects.get().team == team
+    assert bearer().post("/api/v1/clusters/", {**body, "name": "other"}).status_code == 201
+    assert Cluster.objects.get(name="other").team_id == FIRST_TEAM
+
+
+@pytest.mark.django_db(transaction=True)  # entries are written with the commit
+def test_an_owner_of_both_moves_and_shares_a_record() -> None:
+    first, second, third = a_team("First"), a_team("Second"), a_team("Third")
+    user = a_member(first, "ann", Role.OWNER)
+    second.memberships.create(user=user, role=Role.OWNER)
+    third.memberships.create(user=user, role=Role.VIEWER)
+    cluster, ann = of_team(first, name="main"), browser_of(user)
+    address = f"/teams/of/cluster/{cluster.pk}/"
+    assert address in ann.get(f"/clusters/{cluster.pk}/").content.decode()
+    done = ann.post(address, {"team": second.pk, "shared_with": [first.pk, third.pk]})
+    assert done.headers["Location"] == f"/clusters/{cluster.pk}/"
+    cluster.refresh_from_db()
+    assert (cluster.team, set(cluster.shared_with.all())) == (second, {first, third})
+    assert "shared with" in ann.get(f"/clusters/{cluster.pk}/").content.decode()
+    assert ann.post(address, {"team": third.pk}).status_code == 422
+    acts = Entry.objects.filter(object_id=str(cluster.pk), actor_name="ann").order_by("number")
+    assert [(one.action, one.fields.get("after")) for one in acts] == [
+        ("cluster.change", {"team_id": str(second.pk)}),
+        ("cluster.share", {"shared_with": ["First", "Third"]}),
+    ]
+
+
+def test_a_share_with_a_team_that_the_owner_does_not_see_stays(team: Team) -> None:
+    hidden = a_team("Hidden")
+    cluster = of_team(team)
+    cluster.shared_with.add(hidden)
+    ann = browser_of(a_member(team, "ann", Role.OWNER))
+    ann.post(f"/teams/of/cluster/{cluster.pk}/", {"team": team.pk})
+    assert list(cluster.shared_with.all()) == [hidden]
+
+
+@pytest.mark.parametrize("role", [Role.VIEWER, Role.DEVELOPER, Role.OPERATOR])
+def test_who_does_not_own_the_record_moves_it_nowhere(team: Team, role: Role) -> None:
+    cluster = of_team(team)
+    user = a_member(team, "ann", role)
+    a_team("Own").memberships.create(user=user, role=Role.OWNER)
+    ann, address = browser_of(user), f"/teams/of/cluster/{cluster.pk}/"
+    assert (ann.get(address).status_code, ann.post(address, {"team": team.pk}).status_code) == (403, 403)
+    assert address not in ann.get(f"/clusters/{cluster.pk}/").content.decode()
+
+
+def test_owners_of_a_team_that_it_is_shared_with_do_not_move_it(team: Team) -> None:
+    cluster, other = of_team(team), a_team("Other")
+    cluster.shared_with.add(other)
+    bo = browser_of(a_member(other, "bo", Role.OWNER))
+    assert bo.post(f"/teams/of/cluster/{cluster.pk}/", {"team": other.pk}).status_code == 403
+
+
+def test_an_unknown_kind_and_a_record_of_others_are_not_found(team: Team) -> None:
+    cluster = of_team(team)
+    ann = browser_of(a_member(a_team("Own"), "ann", Role.OWNER))
+    assert [ann.get(f"/teams/of/{kind}/{cluster.pk}/").status_code for kind in ("pool", "cluster")] == [404, 404]
