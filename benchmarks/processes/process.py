@@ -18,6 +18,8 @@ from pathlib import Path
 from queue import Empty, Full, Queue
 from typing import IO
 
+from core.lib import env
+
 log = logging.getLogger(__name__)
 
 CHUNK_BYTES = 65_536
@@ -207,7 +209,8 @@ def drops_root() -> bool:
     """Test whether the load can run as LOAD_UID: only root can arrange that, and not in every container."""
     if os.geteuid() != 0:
         return False
-    trial = subprocess.run(["setpriv", *setpriv_words(), "true"], capture_output=True, check=False)  # noqa: S607 (on the PATH)
+    argv = ["setpriv", *setpriv_words(), "true"]
+    trial = subprocess.run(argv, env=env.of_other_programs(), capture_output=True, check=False)
     return trial.returncode == 0
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 from django.utils.translation import gettext as _
 
+from core.lib import env
+
 CHUNK_BYTES = 1 << 20
 MIGRATIONS = "django_migrations"
 
@@ -66,7 +68,9 @@ def _of_dump(path: Path) -> Contents:
     """Let pg_restore print the rows of an archive, which unpacks and checks each of its blocks."""
     argv = ["pg_restore", "--data-only", "--file=-", str(path)]
     try:
-        with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        with subprocess.Popen(
+            argv, env=env.of_other_programs(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as child:
             assert child.stdout is not None  # noqa: S101 (it is a pipe)
             assert child.stderr is not None  # noqa: S101 (as above)
             contents = read_rows(child.stdout)

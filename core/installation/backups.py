@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 
 from core.installation.backup_contents import BackupFailed
 from core.installation.manifests import FILE_NAME
+from core.lib import env
 
 PROGRAMS_WITHIN_S = 3600
 SQLITE, POSTGRES = "metadata.sqlite3", "metadata.dump"
@@ -125,7 +126,7 @@ def _run(database: Mapping[str, Any], program: str, *words: str, connects: bool 
     named = {"PGHOST": "HOST", "PGPORT": "PORT", "PGUSER": "USER", "PGPASSWORD": "PASSWORD", "PGDATABASE": "NAME"}
     login = {name: str(database.get(key) or "") for name, key in named.items()}
     options = {f"PG{name.upper()}": str(value) for name, value in database.get("OPTIONS", {}).items() if "ssl" in name}
-    environment = os.environ | {name: value for name, value in (login | options).items() if value}
+    environment = env.of_other_programs() | {name: value for name, value in (login | options).items() if value}
     target = ["--dbname", login["PGDATABASE"]] if connects else []
     try:
         done = subprocess.run(

@@ -16,6 +16,8 @@ from core.lib.queues import WorkerKind
 T = TypeVar("T")
 Networks = list[IPv4Network | IPv6Network]
 NOWHERE: Networks = []
+_OWN = ("POOLDECK_", "DATABASE_URL", "REDIS_URL")
+_SECRET_ADDRESSES = ("DATABASE_URL", "REDIS_URL", "POOLDECK_WEBHOOK_URL")  # whoever knows one of them may use it
 BASE_DIR = Path(__file__).resolve().parents[2]
 _PACKAGED = BASE_DIR / "panel" / "share"
 IS_CHECKOUT = not _PACKAGED.is_dir()
@@ -24,14 +26,24 @@ SHARE_DIR = BASE_DIR if IS_CHECKOUT else _PACKAGED
 
 
 def read(name: str, default: T, parse: Callable[[str], T]) -> T:
-    """Parse the variable; return the default where it is unset or empty."""
+    """Parse the variable; return the default where it is unset or empty.
+
+    Raises `ImproperlyConfigured` with the value, unless that is an address with a secret in it.
+    """
     raw = os.environ.get(name, "")
     if not raw:
         return default
     try:
         return parse(raw)
     except ValueError as error:
+        if name in _SECRET_ADDRESSES:
+            raise ImproperlyConfigured(f"{name}: {error}") from None
         raise ImproperlyConfigured(f"{name}={raw!r}: {error}") from error
+
+
+def of_other_programs() -> dict[str, str]:
+    """Return the environment for programs that are not the panel's: this one without its keys and passwords."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
 
 
 def text(name: str, default: str = "") -> str:
@@ -94,6 +106,8 @@ def web_address(raw: str) -> str:
     parts = urlsplit(raw)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("use http:// or https:// and a host")
+    if not re.fullmatch("[!-~]+", raw):
+        raise ValueError("write blanks and letters beyond ASCII as %20 and the like")
     return raw.rstrip("/")
 
 
@@ -138,12 +152,21 @@ def _default_home() -> Path:
 
 def database_url() -> str:
     """Return the metadata database's URL: DATABASE_URL, by default SQLite under the home."""
-    return text("DATABASE_URL", f"sqlite:///{home() / 'pooldeck.sqlite3'}")
+    return read("DATABASE_URL", f"sqlite:///{home() / 'pooldeck.sqlite3'}", _address_with_login)
 
 
 def redis_url() -> str:
     """Return REDIS_URL; without it, database 0 of the Redis on port 6379 of this machine."""
-    return text("REDIS_URL", "redis://127.0.0.1:6379/0")
+    return read("REDIS_URL", "redis://127.0.0.1:6379/0", _address_with_login)
+
+
+def _address_with_login(raw: str) -> str:
+    """Check that a password does not end the host: whoever splits the URL later would print a part of it."""
+    try:
+        urlsplit(raw).port  # noqa: B018 (it is computed, and refused, when it is asked for)
+    except ValueError:
+        raise ValueError("its port is not a number: write : / ? # @ of a password as %3A %2F %3F %23 %40") from None
+    return raw
 
 
 def broker_url() -> str:

@@ -12,7 +12,7 @@ import psycopg
 from django.core.exceptions import ImproperlyConfigured
 
 from benchmarks.errors import BenchmarksError
-from core.lib import env, gc_tuning
+from core.lib import core_dumps, env, gc_tuning
 from panel.quickstart import page_files, rotated_logs, services, tls
 from panel.quickstart.account import AccountMissing
 from panel.quickstart.home import AlreadyRunning, Home
@@ -110,6 +110,7 @@ def main() -> int:
     steps = Steps(options.since)
     os.umask(0o077)
     raise_open_file_limit()
+    core_dumps.forbid()
     catch_signals()
     try:
         with Home(env.home()).opened() as home, Supervisor(home) as supervisor:

@@ -50,7 +50,8 @@ def binary(name: str) -> str:
 @cache
 def version_of(program: str) -> tuple[int, int]:
     """Return major and minor version as `PROGRAM --version` prints them."""
-    printed = subprocess.run([program, "--version"], capture_output=True, text=True, check=False)
+    argv = [program, "--version"]
+    printed = subprocess.run(argv, env=PLAIN_ENVIRONMENT, capture_output=True, text=True, check=False)
     numbers = re.search(r"(\d+)\.(\d+)", printed.stdout + printed.stderr)
     if not numbers:
         raise ProgramFailed(f"{program} --version printed no version: {printed.stdout + printed.stderr!r}")

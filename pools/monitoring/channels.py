@@ -9,7 +9,7 @@ import urllib.request
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from email.message import Message
-from http.client import HTTPException
+from http.client import HTTPException, InvalidURL
 from smtplib import SMTPException
 from typing import IO, TypedDict
 from uuid import UUID
@@ -110,6 +110,8 @@ def _post(letter: Letter) -> None:
     except urllib.error.HTTPError as error:
         error.close()
         raise DeliveryFailed(_("the webhook answered %(status)s") % {"status": error.code}) from None
+    except (UnicodeError, InvalidURL):  # their text is the address, which is a secret of both sides
+        raise DeliveryFailed(_("the address of the webhook has signs that a URL can't have")) from None
     except (OSError, HTTPException) as error:
         words = {"seconds": ANSWER_WITHIN_S, "reason": getattr(error, "reason", error)}
         raise DeliveryFailed(_("the webhook did not answer within %(seconds)s s: %(reason)s") % words) from None
@@ -135,16 +137,21 @@ def _mail(letter: Letter) -> None:
             "%(count)s more event is on the events page.", "%(count)s more events are on the events page.", unlisted
         )
         lines.append(text % {"count": unlisted})
+    connection = get_connection(timeout=ANSWER_WITHIN_S)
     message = EmailMessage(
         letter.subject,
         "\n\n".join(lines) or _("This is a test of Pooldeck's e-mail: it works."),
         settings.DEFAULT_FROM_EMAIL,
         settings.EMAIL_TO,
         headers={"Message-ID": f"<{letter.id}@pooldeck>"},
-        connection=get_connection(timeout=ANSWER_WITHIN_S),
+        connection=connection,
     )
     try:
         message.send()
+    except UnicodeError:  # its text is the password
+        connection.close()  # what Django does after the errors that it expects
+        reason = _("its user or password has letters beyond ASCII, which can't be sent to it")
+        raise DeliveryFailed(_("the mail server did not accept it: %(error)s") % {"error": reason}) from None
     except (OSError, SMTPException) as error:
         raise DeliveryFailed(_("the mail server did not accept it: %(error)s") % {"error": error}) from None
 

@@ -11,12 +11,12 @@ from typing import IO, Any, cast
 
 from django.utils.translation import gettext as _
 
+from core.lib import env
 from pools.inventory.clusters import ClusterValues
 
 MOST_BYTES = 1024 * 1024
 LONGEST_REASON = 500
 KILL_AFTER_S = 5.0
-OWN_SETTINGS = ("POOLDECK_", "DATABASE_URL", "REDIS_URL")  # the panel's keys and passwords
 TEXTS = ("host", "admin_user", "admin_password")
 OPTIONAL = ("maintenance_database", "sslmode", "sslrootcert")
 
@@ -115,18 +115,13 @@ def created(output: bytes) -> ClusterValues:
     return cast(ClusterValues, values)
 
 
-def environment() -> dict[str, str]:
-    """Return the environment of a command of the operator's: this process's, without the panel's keys and passwords."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(OWN_SETTINGS)}
-
-
 def _start(words: Sequence[str], stdin: IO[bytes], stdout: IO[bytes], stderr: IO[bytes]) -> "subprocess.Popen[bytes]":
     return subprocess.Popen(
         ["setpriv", "--pdeathsig=TERM", "--", *words],  # noqa: S607 (on the PATH)
         stdin=stdin,
         stdout=stdout,
         stderr=stderr,
-        env=environment(),
+        env=env.of_other_programs(),
         cwd="/",
         start_new_session=True,
     )

@@ -17,9 +17,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from benchmarks.errors import Refused
-from core.lib import toml_lines
+from core.lib import env, toml_lines
 from pools.models import Cluster
-from pools.provisioning import hook_command
 
 RESTART_WITHIN_S = 120
 RESTART, UNDO = "restart", "undo"
@@ -83,7 +82,7 @@ def _run(words: list[str], cluster: Cluster, given: str = "") -> None:
     try:
         done = subprocess.run(
             words,
-            env=hook_command.environment(),
+            env=env.of_other_programs(),
             input=given,
             capture_output=True,
             text=True,

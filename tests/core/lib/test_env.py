@@ -57,3 +57,45 @@ def test_secrets_are_read_from_their_own_folder_where_one_is_named(
     assert env.secret("POOLDECK_KEYS", "keys") == "home"
     monkeypatch.setenv("POOLDECK_SECRETS_FOLDER", str(apart))
     assert env.secret("POOLDECK_KEYS", "keys") == "apart"
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "parse", "says"),
+    [
+        ("DATABASE_URL", "postgresql://panel:can/ary@db:5432/panel", lambda: env.database_url(), "%2F"),
+        ("REDIS_URL", "redis://:can#ary@redis:6379/0", lambda: env.redis_url(), "%23"),
+        ("POOLDECK_WEBHOOK_URL", "hooks.example.org/can/ary", None, "use http:// or https:// and a host"),
+        ("POOLDECK_WEBHOOK_URL", "https://hooks.example.org/can ary", None, "write blanks"),
+        ("POOLDECK_WEBHOOK_URL", "https://hooks.example.org/canäry", None, "write blanks"),
+    ],
+)
+def test_an_address_with_a_secret_is_refused_without_it(monkeypatch, name, value, parse, says) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ImproperlyConfigured, match=name) as refused:
+        parse() if parse else env.read(name, "", env.web_address)
+    assert says in str(refused.value)
+    assert "can" not in str(refused.value).replace("can't", "")
+    assert refused.value.__suppress_context__  # a traceback shows no error that has it
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "sqlite:////var/lib/pooldeck/p.sqlite3",
+        "postgresql://panel:can%2Fary@[::1]:5432/panel",
+        "unix:///run/r.sock?db=3",
+    ],
+)
+def test_sound_addresses_are_taken(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    monkeypatch.setenv("DATABASE_URL", url)
+    monkeypatch.setenv("REDIS_URL", url)
+    assert (env.database_url(), env.redis_url()) == (url, url)
+
+
+def test_other_programs_get_none_of_the_panels_variables(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DATABASE_URL", "REDIS_URL", "POOLDECK_KEYS", "POOLDECK_WEBHOOK_SECRET"):
+        monkeypatch.setenv(name, "secret")
+    monkeypatch.setenv("VAULT_ADDR", "https://vault")
+    given = env.of_other_programs()
+    assert "secret" not in given.values()
+    assert (given["VAULT_ADDR"], given["PATH"]) == ("https://vault", os.environ["PATH"])
