@@ -1,5 +1,7 @@
 """What a page of another site, or a text that somebody stored, may try: every page is asked."""
 
+import json
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -54,6 +56,17 @@ def test_no_stored_text_becomes_markup(admin: Client, records: dict[str, Any]) -
     shown = {url: answer.getvalue() for url, answer in pages(admin, records) if "html" in answer["Content-Type"]}
     assert sum(b"&lt;zq-x&gt;" in body for body in shown.values()) > 30
     assert [url for url, body in shown.items() if b"<zq-x>" in body] == []
+
+
+def test_htmx_evaluates_nothing_and_asks_nobody_else(admin: Client) -> None:
+    page = admin.get("/")
+    found = re.search(r"<meta\s+name=\"htmx-config\"\s+content='([^']+)'", page.content.decode())
+    assert found
+    config = json.loads(found[1])
+    assert (config["allowEval"], config["selfRequestsOnly"]) == (False, True)
+    policy = dict(one.strip().split(" ", 1) for one in page["Content-Security-Policy"].split(";") if one.strip())
+    assert "unsafe" not in str(policy)
+    assert (policy["connect-src"], policy["object-src"], policy["base-uri"]) == ("'self'", "'none'", "'none'")
 
 
 def test_a_page_of_another_site_changes_nothing(admin: Client) -> None:

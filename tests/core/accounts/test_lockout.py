@@ -1,7 +1,10 @@
 """Limits of failed logins over names and addresses, and of wrong tokens."""
 
+import re
+
 import pytest
 from axes.models import AccessAttempt
+from django.contrib.auth.hashers import MD5PasswordHasher
 from django.core.cache import cache
 from django.test import Client
 from rest_framework.test import APIClient
@@ -52,6 +55,24 @@ def test_wrong_tokens_of_an_address_are_slowed_and_right_ones_are_not():
     assert [ask("10.0.0.1", "pd_wrong") for _ in range(4)] == [(401, None)] * 3 + [(429, "60")]
     assert ask("10.0.0.1", token) == (200, None)
     assert ask("10.0.0.2", "pd_wrong") == (401, None)
+
+
+def test_an_unknown_name_is_answered_as_a_wrong_password_is(monkeypatch):
+    """By the same page, and after as much hashing: neither the text nor the time tells which names there are."""
+    person("ann", password=PASSWORD)
+    hashed = []
+    hash_as_before = MD5PasswordHasher.encode
+    monkeypatch.setattr(MD5PasswordHasher, "encode", lambda *words: hashed.append(1) or hash_as_before(*words))
+    answers = []
+    for name in ("ann", "bob"):
+        hashed.clear()
+        answer = Client(REMOTE_ADDR="10.0.0.3").post("/login/", {"username": name, "password": "wrong"})
+        page = re.sub(
+            r'''csrfmiddlewaretoken" value="\w+"|"X-CSRFToken": "\w+"|nonce="[^"]+"''', "", answer.content.decode()
+        )
+        answers.append((answer.status_code, page.replace(f'value="{name}"', ""), len(hashed)))
+    assert answers[0] == answers[1]
+    assert answers[0][2] >= 1
 
 
 def test_what_was_sent_with_a_wrong_password_is_never_stored():
