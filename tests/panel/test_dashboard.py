@@ -64,6 +64,15 @@ def test_it_tells_what_there_is_and_whether_it_is_well(staff):
     assert f'href="/experiments/advice/{web.pk}/?question=pooling"' in page
 
 
+def test_pools_of_one_name_are_told_apart_by_their_poolers(staff):
+    cluster = a_cluster()
+    for port, name in ((1, "rack-1"), (2, "rack-2")):
+        a_pool(cluster=cluster, pooler=a_pooler(name=name, port=port), name="app", database="app")
+    page = page_of(staff.get("/"))
+    for name in ("rack-1", "rack-2"):
+        assert f"app on {cluster}, through {name}" in page
+
+
 def test_open_events_are_troubles_and_what_does_not_fit_is_counted(staff):
     for _ in range(7):
         an_event(a_pool(pooler=a_pooler(port=1)))
