@@ -18,6 +18,7 @@ if not env.secret("POOLDECK_SECRET_KEY", "secret_key"):
         f"POOLDECK_SECRET_KEY (or the file secret_key in {settings.SECRETS_FOLDER}) is needed by the web process: it "
         "signs sessions with it; script/up and script/install make it"
     )
-application = TrustedProxies(BodyDeadline(get_asgi_application()), settings.TRUSTED_PROXIES)
+identity = settings.SIGN_ON_HEADER.headers if settings.SIGN_ON_HEADER else ()
+application = TrustedProxies(BodyDeadline(get_asgi_application()), settings.TRUSTED_PROXIES, identity)
 get_resolver().check()  # imports every view; else the first request would
 gc_tuning.freeze_existing()

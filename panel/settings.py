@@ -63,6 +63,7 @@ MIDDLEWARE = [
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
     "allauth.account.middleware.AccountMiddleware",
+    "core.accounts.sign_on.proxy_header.SessionOfHeader",
     "core.accounts.middleware.BrowserSessions",
     "core.accounts.second_factor.requirement.SecondFactorRequired",
     "panel.private_texts.private_texts",  # innermost: a body has its length and its reader's reading at once
@@ -137,6 +138,7 @@ MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_TOTP_ISSUER = "Pooldeck"
 MFA_TOTP_TOLERANCE = 1  # half a minute before and after, for clocks that differ
 OIDC = sign_on.openid_connect()
+SIGN_ON_HEADER = sign_on.proxy_header(TRUSTED_PROXIES)
 SIGN_ON_CONTACT = env.text("POOLDECK_SIGN_ON_CONTACT")  # whom people ask who are refused
 SOCIALACCOUNT_ADAPTER = "core.accounts.sign_on.adapters.SignOnAdapter"
 SOCIALACCOUNT_STORE_TOKENS = False

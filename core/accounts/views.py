@@ -22,6 +22,7 @@ from core.accounts.access import Access, find, needs
 from core.accounts.forms import TokenForm
 from core.accounts.models import ApiToken, Team
 from core.accounts.permissions import person
+from core.accounts.sign_on import proxy_header
 
 TOKENS_A_PAGE = 50
 
@@ -31,6 +32,13 @@ class Login(LoginView):
 
     template_name = "accounts/login.html"
     redirect_authenticated_user = True
+
+    def get(self, request: HttpRequest, *args: Any, **words: Any) -> HttpResponse:
+        """Show the form, unless a proxy names who it is; `?password` shows it nevertheless."""
+        if proxy_header.is_named(request) and "password" not in request.GET:
+            return proxy_header.sign_in(request, self.get_success_url())
+        answer: HttpResponse = super().get(request, *args, **words)
+        return answer
 
     def get_context_data(self, **words: Any) -> dict[str, Any]:
         """Add the OpenID Connect provider, where there is one."""

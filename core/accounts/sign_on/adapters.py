@@ -8,13 +8,12 @@ from allauth.socialaccount.models import SocialApp, SocialLogin
 from allauth.socialaccount.providers.base.constants import AuthError, AuthProcess
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.db import transaction
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from core.accounts.sign_on import group_roles, newcomers, provenance, refusals
-from core.accounts.sign_on.configuration import Grant
+from core.accounts.sign_on import admission, provenance, refusals
+from core.accounts.sign_on.admission import Description
 from core.accounts.sign_on.openid_connect import Provider, app, configured
 
 
@@ -42,15 +41,11 @@ class SignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allau
         if sociallogin.state.get("process") == AuthProcess.CONNECT:
             return self._before_link(request, known)
         oidc, extra = configured(), sociallogin.account.extra_data
-        grants = group_roles.given(oidc.rules, extra["groups"])
-        if known is None:
-            self._refuse_newcomer(request, extra, grants)
-        with transaction.atomic():
-            user = known or self._linked(request, sociallogin, grants)
-            if user.is_active:
-                group_roles.follow(user, grants)
-        if user.is_active and not grants and not newcomers.may_stay(user, oidc.rules):
-            raise ImmediateHttpResponse(refusals.without_group(request, user.username, extra["groups"]))
+        described = Description(extra["username"], extra["groups"], sociallogin.user)
+        try:
+            admission.admit(request, oidc, described, known, lambda user: sociallogin.connect(request, user))
+        except admission.Refused as refused:
+            raise ImmediateHttpResponse(refused.answer) from None
         provenance.keep(request, provenance.SignOn(oidc.name, _moment(extra["auth_time"]), oidc.second_factor))
 
     def _before_link(self, request: HttpRequest, known: User | None) -> None:
@@ -59,25 +54,6 @@ class SignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allau
         messages.success(
             request, _("Your account is linked: you can sign in with %(name)s.") % {"name": configured().name}
         )
-
-    def _refuse_newcomer(self, request: HttpRequest, extra: dict[str, Any], grants: list[Grant]) -> None:
-        """Refuse a name that somebody has or nobody can have, and people in none of the groups."""
-        oidc, username = configured(), extra["username"]
-        namesake = newcomers.namesake(username)
-        if namesake and not oidc.link_by_name:
-            raise ImmediateHttpResponse(refusals.name_taken(request, namesake.username))
-        if not namesake and not grants and not oidc.rules.allow_all:
-            raise ImmediateHttpResponse(refusals.without_group(request, username, extra["groups"]))
-        if not namesake and not newcomers.is_valid(username):
-            raise ImmediateHttpResponse(refusals.name_invalid(request, username))
-
-    def _linked(self, request: HttpRequest, sociallogin: SocialLogin, grants: list[Grant]) -> User:
-        """Link a new person, or the one of the same name where the settings say so."""
-        username = sociallogin.account.extra_data["username"]
-        user = newcomers.namesake(username)
-        user = user or newcomers.create(username, sociallogin.user, has_grants=bool(grants))
-        sociallogin.connect(request, user)
-        return user
 
     def on_authentication_error(
         self,

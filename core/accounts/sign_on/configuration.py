@@ -1,5 +1,7 @@
 """What the environment says about sign-on. The settings import this module, so it knows no models."""
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -10,6 +12,10 @@ from core.lib import env
 ADMINISTRATOR = "administrator"
 ROLES = ("viewer", "developer", "operator", "owner")
 DEFAULT_SCOPES = "openid profile email"
+
+
+class NotConfigured(LookupError):
+    """The settings name nobody whose word counts."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +39,36 @@ class GroupRules:
         return [grant for grant in self.grants if grant.group in groups]
 
 
-@dataclass(frozen=True)
-class OpenIDConnect:
+@dataclass(frozen=True, kw_only=True)
+class Voucher:
+    """Whose word on who somebody is counts, and how far."""
+
+    name: str
+    rules: GroupRules = GroupRules()
+    link_by_name: bool = False
+    second_factor: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProxyHeader(Voucher):
+    """A proxy that names the person, and maybe their groups, in headers."""
+
+    header: str
+    groups_header: str = ""
+
+    @property
+    def headers(self) -> list[str]:
+        """The headers that nobody else may send."""
+        return [name for name in (self.header, self.groups_header) if name]
+
+    @property
+    def account_kind(self) -> str:
+        """What people are linked to; under another header there are other people."""
+        return f"header:{self.header.lower()}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenIDConnect(Voucher):
     """The provider: who it is, how the panel is known to it, and what is believed of it."""
 
     issuer: str
@@ -44,9 +78,6 @@ class OpenIDConnect:
     scopes: tuple[str, ...] = tuple(DEFAULT_SCOPES.split())
     username_claim: str = "preferred_username"
     groups_claim: str = "groups"
-    rules: GroupRules = GroupRules()
-    link_by_name: bool = False
-    second_factor: bool = False
 
 
 def grants(raw: str) -> tuple[Grant, ...]:
@@ -91,6 +122,34 @@ def openid_connect() -> OpenIDConnect | None:
         link_by_name=env.flag("POOLDECK_OIDC_LINK_BY_NAME"),
         second_factor=env.flag("POOLDECK_OIDC_SECOND_FACTOR"),
     )
+
+
+def proxy_header(trusted: Sequence[object]) -> ProxyHeader | None:
+    """Return the header of POOLDECK_SIGN_ON_HEADER; None without one.
+
+    Raises `ImproperlyConfigured` where no proxy is trusted: then anybody could send it, or nobody.
+    """
+    header = env.read("POOLDECK_SIGN_ON_HEADER", "", _header_name)
+    if not header:
+        return None
+    if not trusted:
+        raise ImproperlyConfigured(
+            "POOLDECK_SIGN_ON_HEADER counts only from proxies in POOLDECK_TRUSTED_PROXIES: set that to its address"
+        )
+    return ProxyHeader(
+        header=header,
+        groups_header=env.read("POOLDECK_SIGN_ON_GROUPS_HEADER", "", _header_name),
+        name=env.text("POOLDECK_SIGN_ON_NAME", "The proxy"),
+        rules=GroupRules(env.read("POOLDECK_SIGN_ON_GROUPS", (), grants), env.flag("POOLDECK_SIGN_ON_ALLOW_ALL")),
+        link_by_name=env.flag("POOLDECK_SIGN_ON_LINK_BY_NAME"),
+        second_factor=env.flag("POOLDECK_SIGN_ON_SECOND_FACTOR"),
+    )
+
+
+def _header_name(raw: str) -> str:
+    if not re.fullmatch(r"[A-Za-z0-9-]+", raw):
+        raise ValueError("use letters, digits and hyphens, such as X-Remote-User")
+    return raw
 
 
 def _content(path: str) -> str:

@@ -18,17 +18,13 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 
-from core.accounts.sign_on.configuration import OpenIDConnect
+from core.accounts.sign_on.configuration import NotConfigured, OpenIDConnect
 
 SIGNATURES = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 DESCRIBED = {"issuer", "authorization_endpoint", "token_endpoint", "jwks_uri"}
 REQUIRED = ["iss", "sub", "aud", "exp", "iat"]
 CLOCKS_DIFFER_S = 60
 Claims = dict[str, Any]
-
-
-class NotConfigured(LookupError):
-    """The settings name no provider."""
 
 
 def configured() -> OpenIDConnect:

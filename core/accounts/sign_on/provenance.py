@@ -43,10 +43,12 @@ def needs_no_second_factor(request: HttpRequest | None) -> bool:
 
 def note_second_factor(request: HttpRequest) -> None:
     """Remember in the session that the provider asked for a second factor."""
-    if needs_no_second_factor(request):
-        request.session[SECOND_FACTOR_PROVED] = True
+    sign_on = of(request)
+    if sign_on is not None and sign_on.second_factor:
+        request.session[SECOND_FACTOR_PROVED] = sign_on.name
 
 
 def has_second_factor(request: HttpRequest) -> bool:
     """Tell whether the provider asked for one, and that still counts."""
-    return bool(settings.OIDC and settings.OIDC.second_factor and request.session.get(SECOND_FACTOR_PROVED))
+    vouchers = [voucher for voucher in (settings.OIDC, settings.SIGN_ON_HEADER) if voucher]
+    return request.session.get(SECOND_FACTOR_PROVED) in [one.name for one in vouchers if one.second_factor]

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
 
+from core.accounts.sign_on.configuration import Voucher
 from core.accounts.sign_on.openid_connect import configured
 from core.audit.recording import Subject, record
 
@@ -21,31 +22,38 @@ def contact() -> str:
     return settings.SIGN_ON_CONTACT or _("an administrator of this panel")
 
 
-def without_group(request: HttpRequest, username: str, groups: list[str]) -> HttpResponse:
+def without_group(request: HttpRequest, voucher: Voucher, username: str, groups: list[str]) -> HttpResponse:
     """Name the groups that were seen, none of which gives a role here."""
     text = _("%(name)s says that you are %(username)s, but none of your groups gives you a role in this panel.")
-    text %= {"name": configured().name, "username": username}
+    text %= {"name": voucher.name, "username": username}
     remedy = _("Ask %(contact)s to add you to one that does, or to give one of these a role.")
     seen = {"groups": groups, "lists_groups": True}
     return _refused(request, username, _("You have no access yet"), text, remedy % {"contact": contact()}, **seen)
 
 
-def name_taken(request: HttpRequest, username: str) -> HttpResponse:
+def name_taken(request: HttpRequest, voucher: Voucher, username: str) -> HttpResponse:
     """Say that an account of this name exists, which only its owner can link."""
     text = _("This panel has an account %(username)s already, and %(name)s does not prove that it is yours.")
     remedy = _(
         "Log in to it by its password, then link it on your account page. Where it is not yours, ask %(contact)s."
     )
-    text %= {"name": configured().name, "username": username}
+    text %= {"name": voucher.name, "username": username}
     return _refused(request, username, _("The user name is taken"), text, remedy % {"contact": contact()})
 
 
-def name_invalid(request: HttpRequest, username: str) -> HttpResponse:
+def name_invalid(request: HttpRequest, voucher: Voucher, username: str) -> HttpResponse:
     """Say that nobody can have this user name."""
     text = _("%(name)s calls you %(username)s, which can’t be a user name here: letters, digits and @ . + - _ can.")
-    text %= {"name": configured().name, "username": username[:200]}
+    text %= {"name": voucher.name, "username": username[:200]}
     remedy = _("Ask %(contact)s to take the user name from another claim.") % {"contact": contact()}
     return _refused(request, "", _("The user name can’t be used"), text, remedy)
+
+
+def inactive(request: HttpRequest, user: User) -> HttpResponse:
+    """Say that somebody deactivated the account."""
+    text = _("Your account %(username)s is deactivated.") % {"username": user.username}
+    remedy = _("Ask %(contact)s.") % {"contact": contact()}
+    return _refused(request, user.username, _("You can’t sign in"), text, remedy)
 
 
 def of_another(request: HttpRequest, owner: User) -> HttpResponse:
