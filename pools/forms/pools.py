@@ -75,6 +75,11 @@ class PoolForm(PanelForm):
             "that the pooler knows. An empty field lets in the pool's user only."
         ),
     )
+    password_for_developers = forms.BooleanField(
+        label=_("Developers may reveal the password"),
+        required=False,
+        help_text=_("Otherwise it takes an operator of the team."),
+    )
     mode = forms.ChoiceField(label=_("Mode"), choices=Mode.choices, widget=forms.RadioSelect, initial=Mode.TRANSACTION)
     size = forms.IntegerField(
         label=_("Size"),
@@ -90,6 +95,7 @@ class PoolForm(PanelForm):
         if pool is not None:
             names = ("version", "name", "pooler", "cluster", "through", "target", "database", "user", "mode", "size")
             own = {name: getattr(pool, name) for name in names}
+            own["password_for_developers"] = pool.password_for_developers
             own["allowed_users"] = ", ".join(pool.allowed_users.split("\n"))
             kwargs["initial"] = own | (kwargs.get("initial") or {})
         super().__init__(*args, **kwargs)

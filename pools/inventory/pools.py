@@ -23,7 +23,18 @@ from pools.poolers import KINDS, kinds_that
 logger = logging.getLogger(__name__)
 
 Problems = Iterator[tuple[str, str]]
-FIELDS = ("name", "through", "target", "database", "user", "mode", "size", "allowed_users", "settings")
+FIELDS = (
+    "name",
+    "through",
+    "target",
+    "database",
+    "user",
+    "mode",
+    "size",
+    "allowed_users",
+    "settings",
+    "password_for_developers",
+)
 FIXED = ("pooler", "cluster")
 Record = TypeVar("Record", Pooler, Cluster)
 _CHOOSE = {
@@ -60,6 +71,7 @@ class PoolValues(TypedDict, total=False):
     size: int | None
     allowed_users: str | list[str] | None  # a list, or one a line
     settings: dict[str, object] | None
+    password_for_developers: bool
     user_password: str | None  # needed where the panel does not know it
     over_budget_confirm: str | None  # the cluster's name, where the pool may exceed the budget
 
@@ -184,6 +196,7 @@ def _unsaved(values: PoolValues) -> Pool:
         size=values.get("size") or KINDS[pooler.kind].usual_size(pooler) or 0,
         allowed_users=pool_validation.written_users(values.get("allowed_users")),
         settings=values.get("settings") or {},
+        password_for_developers=bool(values.get("password_for_developers")),
     )
 
 

@@ -1,16 +1,19 @@
 """The team of what belongs to one: chosen where it is made, named on pages, and changed by who owns both."""
 
+import re
 from typing import Any
 
 import pytest
+from django.contrib.auth.models import User
 
+from core.accounts.access import Access
 from core.accounts.models import FIRST_TEAM, Role, Team
 from core.accounts.people import ownership
 from core.audit.models import Entry
-from pools.models import Cluster, Host, Pooler
+from pools.models import Cluster, Host, Pool, Pooler
 from tests.callers import bearer, person
 from tests.core.accounts.people.records import a_member, a_team, browser_of
-from tests.pools.records import a_cluster
+from tests.pools.records import a_cluster, a_pool
 
 pytestmark = pytest.mark.django_db
 CLUSTER = {"name": "shop", "host": "127.0.0.1", "port": 1, "admin_user": "postgres", "admin_password": "x"}
@@ -127,3 +130,20 @@ def test_an_unknown_kind_and_a_record_of_others_are_not_found(team: Team) -> Non
     cluster = of_team(team)
     ann = browser_of(a_member(a_team("Own"), "ann", Role.OWNER))
     assert [ann.get(f"/teams/of/{kind}/{cluster.pk}/").status_code for kind in ("pool", "cluster")] == [404, 404]
+
+
+def test_a_pool_lets_developers_reveal_its_password_by_the_form_and_the_api(team: Team) -> None:
+    admin = bearer()
+    pool = a_pool(name="shop")
+    address = f"/api/v1/pools/{pool.pk}/"
+    assert admin.get(address).json()["password_for_developers"] is False
+    Pool.objects.filter(pk=pool.pk).update(password_for_developers=True)
+    page = browser_of(person("boss")).get(f"/pools/{pool.pk}/edit/").content.decode()
+    (box,) = re.findall(r'<input type="checkbox" name="password_for_developers"[^>]*>', page)
+    assert "checked" in box
+    assert Access(a_member(team, "ann", Role.DEVELOPER)).may("pool.reveal", pool) is False
+    shared = Pool.objects.get(pk=pool.pk)
+    ownership.place(shared.cluster, team, [])
+    ownership.place(shared.pooler, team, [])
+    shared.refresh_from_db()
+    assert Access(User.objects.get(username="ann")).may("pool.reveal", shared) is True
