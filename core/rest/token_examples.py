@@ -18,7 +18,7 @@ EXAMPLES = Examples(
                     "team": "00000000-0000-4000-8000-000000000001",
                     "role": "operator",
                     "scopes": ["read", "apply"],
-                    "cluster": "5b0c1a52-9c0b-4c39-8d7e-0d2b8f1f6f10",
+                    "cluster": "0b8f3c52-6f1d-4f0e-8f0a-3f6f1a2b7c10",
                 },
             ),
             (_("A token that only reads and does not expire"), {"name": "dashboard", "scopes": ["read"]}),
