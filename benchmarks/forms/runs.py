@@ -178,14 +178,9 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         ),
     )
     name = forms.CharField(
-        label=_("Name"),
-        max_length=200,
-        required=False,
-        help_text=_("Searches find the run by it; the run keeps its number"),
+        label=_("Name"), max_length=200, required=False, help_text=_("Searches find it; the run keeps its number")
     )
-    tags = forms.CharField(
-        label=_("Tags"), required=False, help_text=_("Searches find the run by them; commas separate them")
-    )
+    tags = forms.CharField(label=_("Tags"), required=False, help_text=_("Searches find them; commas separate them"))
     page = forms.CharField(required=False, max_length=64, initial=lambda: uuid4().hex, widget=forms.HiddenInput)
     confirm = forms.CharField(
         label=_("Type the database's name to allow this"),
