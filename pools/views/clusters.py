@@ -76,7 +76,7 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: BoxChoices) -> HttpRe
         "standbys_budget": budget.of_cluster(cluster, target=NodeRole.STANDBY) if cluster.nodes.exists() else None,
         "box": box.of_cluster(cluster, shown),
         "pools": cluster.pools.wanted().select_related("pooler"),
-        "twins": duplicates.of_cluster(cluster),
+        "twins": Access.of(request).visible(duplicates.of_cluster(cluster)),
         "runs": cluster.runs.filter(parent=None).select_related("pool")[:RUNS_SHOWN],
     }
     return render(request, "pools/cluster_detail.html", context)

@@ -113,7 +113,7 @@ def _detail(
         "delivery": deliveries.of(pooler),
         "open_pools": pool_access.open_pools(pooler).count(),
         "access_obstacle": pool_access.obstacle(pooler),
-        "twins": duplicates.of_pooler(pooler),
+        "twins": Access.of(request).visible(duplicates.of_pooler(pooler)),
         "take_over_obstacle": KINDS[pooler.kind].take_over_obstacle(pooler) if pooler.is_watched else "",
         "revisions": pooler.revisions.select_related("author")[:REVISIONS_SHOWN],
         "has_process_plan": KINDS[pooler.kind].process_plan is not None,

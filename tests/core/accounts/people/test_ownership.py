@@ -147,3 +147,10 @@ def test_a_pool_lets_developers_reveal_its_password_by_the_form_and_the_api(team
     ownership.place(shared.pooler, team, [])
     shared.refresh_from_db()
     assert Access(User.objects.get(username="ann")).may("pool.reveal", shared) is True
+
+
+def test_a_page_names_no_record_of_another_team_at_the_same_address(team: Team) -> None:
+    own, _twin = of_team(team, name="own", port=7), a_cluster(name="orders-twin", port=7)
+    page = f"/clusters/{own.pk}/"
+    assert "orders-twin" in browser_of(person("boss")).get(page).content.decode()
+    assert "orders-twin" not in browser_of(a_member(team, "ann", Role.VIEWER)).get(page).content.decode()
