@@ -12,6 +12,7 @@ from benchmarks.models import (
     Script,
     ScriptVersion,
     SettingsProfile,
+    SharedLink,
 )
 from core.audit.tracking import track
 
@@ -59,3 +60,11 @@ track(Ceiling, "ceiling", name="holder", cluster="cluster_id")
 track(Generator, "generator", only=["name", "ssh_host_id"])
 track(ExternalEndpoint, "external_endpoint", secrets=["sealed_password", "sealed_console_password"])
 track(Dataset, "dataset", only=["database", "engine", "scale"], name="database", cluster="cluster_id")
+track(
+    SharedLink,
+    "shared_link",
+    only=["run_id", "experiment_id", "expires_at", "revoked_at"],
+    name="pk",
+    author="author__username",
+    actions={"revoked_at": "shared_link.revoke"},
+)

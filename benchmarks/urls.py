@@ -17,6 +17,7 @@ from benchmarks.views import (
     run_detail,
     runs,
     scripts,
+    shared_links,
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -34,6 +35,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:pk>/export/<slug:kind>/", annotations.run_export, name="run-export"),
     path("runs/<uuid:pk>/cancel/", run_detail.run_cancel, name="run-cancel"),
     path("runs/<uuid:pk>/again/", runs.run_again, name="run-again"),
+    path("runs/<uuid:pk>/links/", shared_links.run_links, name="run-links"),
+    path("experiments/<uuid:pk>/links/", shared_links.experiment_links, name="experiment-links"),
+    path("links/<uuid:pk>/revoke/", shared_links.link_revoke, name="link-revoke"),
+    path("shared/<str:token>/", shared_links.shared, name="shared"),
     path("experiments/", experiments.experiment_list, name="experiment-list"),
     path("experiments/<uuid:pk>/", experiments.experiment_detail, name="experiment-detail"),
     path("experiments/<uuid:pk>/more/", experiments.experiment_more, name="experiment-more"),

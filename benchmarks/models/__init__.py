@@ -12,6 +12,7 @@ from benchmarks.models.experiments import (
     ResourceKind,
 )
 from benchmarks.models.generators import Generator
+from benchmarks.models.links import SharedLink
 from benchmarks.models.profiles import AppliedProfile, SettingsProfile
 from benchmarks.models.run_states import ACTIVE, FINAL, Gate, Purpose, Status, Validity
 from benchmarks.models.runs import Run, RunOutput, Tag
@@ -45,6 +46,7 @@ __all__ = [
     "Script",
     "ScriptVersion",
     "SettingsProfile",
+    "SharedLink",
     "Status",
     "Tag",
     "Validity",

@@ -73,6 +73,8 @@ ABOVE: dict[str, tuple[str, Promise | str]] = {
     "pool-detail": ("pool-list", RECORD),
     "entry-list": ("", gettext_lazy("Not managed here")),
     "entry-detail": ("entry-list", RECORD),
+    "run-detail": ("run-list", RECORD),
+    "experiment-detail": ("experiment-list", RECORD),
     "ceiling-list": ("run-list", gettext_lazy("Run limits")),
     "external-list": ("run-list", gettext_lazy("External endpoints")),
     "script-detail": ("script-list", RECORD),

@@ -2,12 +2,14 @@
 
 import itertools
 import re
+from datetime import timedelta
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
 from django.utils import timezone
 
 from benchmarks.experiments import library as playbooks
+from benchmarks.experiments.report import shared_links
 from benchmarks.library.scripts import library
 from benchmarks.models import (
     Ceiling,
@@ -66,7 +68,10 @@ def records(user: Any) -> dict[str, Any]:
     ApiToken.objects.issue(user, "zqtoken", ["read"])
     team = _team(user)
     external = ExternalEndpoint.objects.create(name="zqexternal", host="zqhost", database="zqdatabase", user="zqrole")
+    link, address = shared_links.issue(run, user, timedelta(days=7))
     return {
+        "link": link.pk,
+        "shared": address.split("/")[-2],
         "cluster": cluster.pk,
         "pooler": pooler.pk,
         "pool": pool.pk,

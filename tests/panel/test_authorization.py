@@ -20,6 +20,7 @@ OPEN_TO_ALL = {
     "/login/second-factor/",
     "/first-admin/",
     "/invitation/",
+    "/shared/word/",
     "/texts.js",
     "/healthz/live",
     "/healthz/ready",
@@ -117,6 +118,7 @@ def test_what_is_open_answers_without_a_login():
     assert [found.pop(("get", page)) for page in ("/first-admin/", "/invitation/")] == [410, 410]  # they take a link
     # without a provider in the settings
     assert [found.pop(("get", f"/login/provider/{page}")) for page in ("", "callback/")] == [302, 302]
+    assert found.pop(("get", "/shared/word/")) == 404  # it takes a link too, and says nothing of those there are
     # they take a right password, and a browser's script
     assert [found.pop(("get", f"/login/{page}/")) for page in ("passkey", "second-factor")] == [302, 302]
     assert others(found, 200, 503) == {}

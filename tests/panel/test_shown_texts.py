@@ -41,7 +41,19 @@ QUERIES = {
     "cluster-database-edit": "?name=zqdatabase",
     "cluster-role-edit": "?name=zqrole",
 }
-FORMS = ("-create", "-edit", "-add", "-import", "-propose", "-thresholds", "-settings", "token-list", "team-token-list")
+FORMS = (
+    "-create",
+    "-edit",
+    "-add",
+    "-import",
+    "-propose",
+    "-thresholds",
+    "-settings",
+    "token-list",
+    "team-token-list",
+    "run-links",
+    "experiment-links",
+)
 WRONG = {"size": "x", "port": "x", "name": ""}
 
 
@@ -83,6 +95,7 @@ def address(name: str, kept: list[str], records: dict[str, Any]) -> str:
         "member": records["member"],
         "number": records["number"],
         **WORDS,
+        "token": records["shared"],
         **OTHER_WORDS.get(name, {}),
     }
     return reverse(name, kwargs={one: values[one] for one in kept})

@@ -67,6 +67,17 @@ def _style() -> str:
     return Path(str(found)).read_text(encoding="utf-8") if found else ""
 
 
+def drawings_of_load(run: Run) -> list[Any]:
+    """Return the charts of a run's throughput and latency."""
+    samples: Rows = list(run.samples.order_by("attempt", "seq").values_list("t", *_SAMPLED))
+    span = max([float(planned_seconds(run) or 0.0)] + [t for t, *_ in samples[-1:]])
+    charts = (
+        (_("Throughput"), _("transactions per second"), _lines({"tps": "tps"}, samples, _SAMPLED)),
+        (_("Latency"), _("ms"), _lines(_LATENCIES, samples, _SAMPLED)),
+    )
+    return [one for title, unit, lines in charts if (one := draw(title, unit, lines, span))]
+
+
 def _drawings(run: Run) -> list[Any]:
     samples: Rows = list(run.samples.order_by("attempt", "seq").values_list("t", *_SAMPLED))
     pool: Rows = list(run.pool_samples.order_by("attempt", "seq").values_list("t", *_POOLED))

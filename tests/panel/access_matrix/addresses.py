@@ -23,6 +23,7 @@ RECORDS = {
     "settings-profiles": "profile",
     "ceilings": "ceiling",
     "tokens": "token",
+    "links": "link",
     "teams": "team",
     "people": "person",
     "invitations": "invitation",
@@ -69,7 +70,7 @@ def address_of(path: str, records: dict[str, Any]) -> str:
     first = below.split("/")[0]
     noun = _fitting(below, OTHER_RECORDS) or RECORDS.get(first, first)
     values = {"pk": records.get(noun), **{name: records[name] for name in ("pool", "node", "number", "member")}}
-    values["user"] = records["member"]
+    values |= {"user": records["member"], "token": records["shared"]}
     values |= WORDS | (_fitting(below, OTHER_WORDS) or {})
     query = (_fitting(below, QUERIES) or "").format(**records)
     return "/" + PLACE.sub(lambda place: str(values[place[1]]), path) + query

@@ -1,0 +1,96 @@
+"""Pages of read-only links: those of a run or an experiment, and what whoever has one sees."""
+
+from datetime import timedelta
+from uuid import UUID
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.db.models import Model, QuerySet
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from benchmarks.experiments.report import shared_links
+from benchmarks.models import Experiment, Run, SharedLink
+from core.accounts.access import find, needs
+from core.accounts.permissions import person
+
+LIFETIMES = [
+    (1, gettext_lazy("in a day")),
+    (7, gettext_lazy("in 7 days")),
+    (30, gettext_lazy("in 30 days")),
+    (90, gettext_lazy("in 90 days")),
+]
+UNTRACED = {"Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow", "Cache-Control": "no-store"}
+
+
+class LinkForm(forms.Form):
+    """How long a new link works."""
+
+    lifetime_days = forms.TypedChoiceField(choices=LIFETIMES, coerce=int, initial=7, label=gettext_lazy("Expires"))
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs("link.manage")
+def run_links(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """List the links of a run; POST makes one and shows its address, never again."""
+    return _links(request, Run.objects.all(), pk)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs("link.manage")
+def experiment_links(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """List the links of an experiment; POST makes one and shows its address, never again."""
+    return _links(request, Experiment.objects.all(), pk)
+
+
+def _links(request: HttpRequest, rows: "QuerySet[Run] | QuerySet[Experiment]", pk: UUID) -> HttpResponse:
+    shown: Run | Experiment = find(request, rows, pk=pk)  # type: ignore[type-var]  # either of both
+    form = LinkForm(request.POST if request.method == "POST" else None)
+    made = ""
+    if form.is_valid():
+        lifetime = timedelta(days=form.cleaned_data["lifetime_days"])
+        _link, made = shared_links.issue(shown, person(request.user), lifetime)
+        form = LinkForm()
+    links = shown.links.select_related("author")
+    context = {"shown": shown, "is_run": isinstance(shown, Run), "links": links, "form": form, "made": made}
+    return render(request, "benchmarks/shared_links.html", context, status=422 if form.is_bound else 200)
+
+
+@require_POST
+@needs("link.manage")
+def link_revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """End a link."""
+    link = find(request, SharedLink.objects.select_related("run", "experiment"), pk=pk)
+    link.revoke()
+    messages.success(request, _("The link is revoked: who opens it from now on sees nothing."))
+    return redirect(address_of_links(link.shown))
+
+
+def address_of_links(shown: Model) -> str:
+    """Return the address of the page of a record's links."""
+    return reverse("run-links" if isinstance(shown, Run) else "experiment-links", args=[shown.pk])
+
+
+@login_not_required
+@require_safe
+@needs("public.read")
+def shared(request: HttpRequest, token: str) -> HttpResponse:
+    """Show the figures that a link leads to; 410 where it has ended, 404 for one that never was."""
+    link = shared_links.find(token)
+    if link is None:
+        raise Http404(_("there is no such link"))
+    if link.works and request.method == "GET":
+        link.note_opened()
+    context = {"of": shared_links.figures(link), "expires_at": link.expires_at} if link.works else {}
+    answer = render(request, "benchmarks/shared.html", context, status=200 if link.works else 410)
+    for name, value in UNTRACED.items():
+        answer[name] = value
+    return answer
