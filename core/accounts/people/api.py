@@ -74,7 +74,7 @@ class TeamViewSet(ModelViewSet[Team]):
     def members(self, request: Request, pk: str) -> Response:
         """List the members of a team with their roles."""
         rows = self.get_object().memberships.select_related("user").order_by("user__username")
-        page: Any = self.paginate_queryset(rows)
+        page: Any = self.paginate_queryset(list(rows))
         return self.get_paginated_response(MemberSerializer(page, many=True).data)
 
     @extend_schema(request=NewMemberSerializer, responses={201: MemberSerializer}, filters=False)

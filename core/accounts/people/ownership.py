@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TypeVar
+from uuid import UUID
 
 from django import forms
 from django.apps import apps
@@ -68,12 +69,12 @@ def team_of_new(request: "Request", chosen: Team | None, operation: str) -> Team
 def place(owned: OwnedByTeam, team: Team, shared_with: Iterable[Team]) -> None:
     """Let a record belong to a team, and share it with exactly these others."""
     others = {one.pk: one for one in shared_with if one != team}
-    before = {one.pk: one for one in owned.shared_with.all()}
+    before: dict[UUID, Team] = {one.pk: one for one in owned.shared_with.all()}
     with transaction.atomic():
         if owned.team_id != team.pk:
-            owned.team = team
+            owned.team_id = team.pk
             owned.save(update_fields=["team"])
         if before.keys() != others.keys():
             owned.shared_with.set(others.values())
-            sides = [{"shared_with": sorted(str(one) for one in teams.values())} for teams in (before, others)]
-            record(f"{TRACKED[type(owned)].kind}.share", subject_of(owned), before=sides[0], after=sides[1])
+            old, new = ({"shared_with": sorted(map(str, teams.values()))} for teams in (before, others))
+            record(f"{TRACKED[type(owned)].kind}.share", subject_of(owned), before=old, after=new)

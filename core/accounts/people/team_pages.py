@@ -59,7 +59,7 @@ def team_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     team = _get(request, pk)
     before = team.name
     form = TeamForm(request.POST or None, initial={"name": before})
-    if request.method == "POST" and _attempt(form, lambda: teams.rename(team, form.cleaned_data["name"])):
+    if request.method == "POST" and (_renamed := _attempt(form, lambda: teams.rename(team, form.cleaned_data["name"]))):
         messages.success(request, _("%(before)s is called %(team)s now.") % {"before": before, "team": team})
         return redirect("team-detail", pk)
     context = {"form": form, "team": team}

@@ -24,12 +24,12 @@ class Holding(NamedTuple):
     """What a team owns of one kind: its name in the plural where there are several, and some of its records."""
 
     kind: str
-    count: int
+    number: int
     names: list[str]
 
     def __str__(self) -> str:
-        unnamed = ["…"] if self.count > len(self.names) else []
-        return f"{self.count} {self.kind} ({', '.join([*self.names, *unnamed])})"
+        unnamed = ["…"] if self.number > len(self.names) else []
+        return f"{self.number} {self.kind} ({', '.join([*self.names, *unnamed])})"
 
 
 def create(name: str) -> Team:
@@ -124,6 +124,7 @@ def _of(model: type[OwnedByTeam], team: Team) -> Iterator[Holding]:
 
 def _free(name: str, but: Team | None = None) -> str:
     name = name.strip()
-    if Team.objects.filter(name__iexact=name).exclude(pk=but.pk if but else None).exists():
+    others = Team.objects.exclude(pk=but.pk) if but else Team.objects.all()
+    if others.filter(name__iexact=name).exists():
         raise InvalidValues({"name": [_("another team is called %(name)s: choose another name") % {"name": name}]})
     return name
