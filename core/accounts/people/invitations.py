@@ -100,10 +100,14 @@ def mail(invitation: Invitation, link: str) -> str:
         text % {**names, "until": f"{invitation.expires_at:%Y-%m-%d %H:%M} UTC"},
         settings.DEFAULT_FROM_EMAIL,
         [invitation.email],
-        connection=get_connection(timeout=MAIL_WITHIN_S),
+        connection=(connection := get_connection(timeout=MAIL_WITHIN_S)),
     )
     try:
         message.send()
+    except UnicodeError:  # its text is the password of the mail server
+        connection.close()  # what Django does after the errors that it expects
+        logger.warning("the invitation %s was not mailed: SMTP can't carry the user or the password", invitation.pk)
+        return _("the mail server's user or password has letters beyond ASCII, which can't be sent to it")
     except (OSError, SMTPException) as error:
         logger.warning("the invitation %s was not mailed: %s", invitation.pk, error)
         return str(error)

@@ -262,3 +262,16 @@ def test_a_mail_that_is_not_accepted_is_said_beside_the_link(
     form = {"team": team.pk, "role": "viewer", "lifetime_days": 7, "email": "new@example.org"}
     page = browser_of(ann).post("/invitations/new/", form).content.decode()
     assert ("was not accepted: no such mailbox" in page, "/invitation/?token=" in page) == (True, True)
+
+
+def test_a_login_of_the_mail_server_that_smtp_can_not_carry_is_not_repeated(
+    team: Team, ann: User, settings: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_message: object) -> None:
+        "canäry".encode("ascii")
+
+    settings.EMAIL_HOST = "mail.example.org"
+    monkeypatch.setattr("django.core.mail.EmailMessage.send", refuse)
+    form = {"team": team.pk, "role": "viewer", "lifetime_days": 7, "email": "new@example.org"}
+    page = browser_of(ann).post("/invitations/new/", form).content.decode()
+    assert ("letters beyond ASCII" in page, "canäry" in page, "/invitation/?token=" in page) == (True, False, True)

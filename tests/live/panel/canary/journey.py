@@ -311,9 +311,9 @@ class Journey:
 
     def run_with_a_wrong_password(self) -> None:
         """Somebody has given the role another one; the panel's no longer works."""
+        self.apply_again()
         with self.target.connect() as session:
             session.execute("ALTER ROLE typed PASSWORD 'another'")
-        self.apply_again()
         with suppress(Refused):
             self.api.post(f"pools/{self.ids['typed']}/reconnect/")  # its sessions at the server have logged in before
         options = {"duration": 1, "clients": 1, "scripts": [{"text": "SELECT 1;"}]}

@@ -49,7 +49,7 @@ class Reader:
 
     def send_form(self, path: str, page: bytes = b"", **values: Any) -> Answer:
         """Fill in the form of a page that has these fields, and send it to the page; any page has the CSRF token."""
-        forms = of_page((page or self.ask(path)[2]).decode()) + of_page(self.ask("/tokens/")[2].decode())
+        forms = of_page((page or self.ask(path)[2]).decode()) or of_page(self.ask("/tokens/")[2].decode())
         fitting = [one for one in forms if "csrfmiddlewaretoken" in one.names]
         kept = max(fitting, key=lambda form: len(set(values) & set(form.names))).without(*values)
         return self.ask(path, urlencode({**kept, **values}, doseq=True).encode(), "application/x-www-form-urlencoded")
