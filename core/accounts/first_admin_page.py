@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods
 
 from core.accounts import confirmation, first_admin
 from core.accounts.access import needs
+from core.lib import crypto
 
 KEPT_AS = "first_admin_token"
 BACKEND = "django.contrib.auth.backends.ModelBackend"
@@ -25,12 +26,13 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 def first_admin_form(request: HttpRequest) -> HttpResponse:
     """Take the token out of the address, then the form; an address without a good link answers 410 with the reason."""
     if token := request.GET.get("token"):
-        # The session carries it on, so that it stands neither in the history nor in a Referer.
-        request.session[KEPT_AS] = token
+        # The session carries it on, so that it stands neither in the history nor in a Referer, and sealed, so that
+        # whoever reads the metadata database can't use it.
+        request.session[KEPT_AS] = crypto.seal(token, KEPT_AS)
         return redirect("first-admin")
     form: UserCreationForm[User] = UserCreationForm(request.POST if request.method == "POST" else None)
     try:
-        first_admin.verify(request.session.get(KEPT_AS, ""))
+        first_admin.verify(crypto.unseal(request.session.get(KEPT_AS, ""), KEPT_AS))
         if form.is_valid():
             return _make(request, form)
     except first_admin.LinkRefused as refused:
@@ -40,7 +42,7 @@ def first_admin_form(request: HttpRequest) -> HttpResponse:
 
 def _make(request: HttpRequest, form: "UserCreationForm[User]") -> HttpResponse:
     user = form.save(commit=False)
-    first_admin.make(user, request.session.pop(KEPT_AS))
+    first_admin.make(user, crypto.unseal(request.session.pop(KEPT_AS), KEPT_AS))
     login(request, user, backend=BACKEND)
     confirmation.note(request)
     return redirect("dashboard")

@@ -25,6 +25,7 @@ from core.accounts.people import invitations
 from core.accounts.people.errors import Refused
 from core.accounts.people.forms import InvitationForm
 from core.accounts.permissions import person
+from core.lib import crypto
 
 PAGE_SIZE = 50
 KEPT_AS = "invitation_token"
@@ -86,13 +87,14 @@ def invitation_revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
 def invitation_accept(request: HttpRequest) -> HttpResponse:
     """Take the token out of the address, then the form; an address without a good link answers 410 with the reason."""
     if token := request.GET.get("token"):
-        # The session carries it on, so that it stands neither in the history nor in a Referer.
-        request.session[KEPT_AS] = token
+        # The session carries it on, so that it stands neither in the history nor in a Referer, and sealed, so that
+        # whoever reads the metadata database can't use it.
+        request.session[KEPT_AS] = crypto.seal(token, KEPT_AS)
         return redirect("invitation-accept")
     form: UserCreationForm[User] = UserCreationForm(request.POST if request.method == "POST" else None)
     context: dict[str, object] = {"form": form}
     try:
-        context["invitation"] = invitations.verify(request.session.get(KEPT_AS, ""))
+        context["invitation"] = invitations.verify(_kept(request))
         if request.user.is_authenticated:
             return render(request, "accounts/invitation_accept.html", context | {"signed_in": True}, status=409)
         if form.is_valid():
@@ -102,9 +104,13 @@ def invitation_accept(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/invitation_accept.html", context, status=422 if form.is_bound else 200)
 
 
+def _kept(request: HttpRequest) -> str:
+    return crypto.unseal(request.session.get(KEPT_AS, ""), KEPT_AS)
+
+
 def _accept(request: HttpRequest, form: "UserCreationForm[User]") -> HttpResponse:
     user = form.save(commit=False)
-    invitations.accept(user, request.session[KEPT_AS])
+    invitations.accept(user, _kept(request))
     del request.session[KEPT_AS]
     login(request, user, backend=BACKEND)
     confirmation.note(request)

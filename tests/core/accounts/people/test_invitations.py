@@ -275,3 +275,12 @@ def test_a_login_of_the_mail_server_that_smtp_can_not_carry_is_not_repeated(
     form = {"team": team.pk, "role": "viewer", "lifetime_days": 7, "email": "new@example.org"}
     page = browser_of(ann).post("/invitations/new/", form).content.decode()
     assert ("letters beyond ASCII" in page, "canäry" in page, "/invitation/?token=" in page) == (True, False, True)
+
+
+def test_an_open_link_stands_in_no_session_as_it_is(team: Team, ann: User) -> None:
+    address, client = made(browser_of(ann), team), Client()
+    client.get(address)
+    token = address.partition("token=")[2]
+    assert len(token) > 40
+    assert token not in str(dict(client.session.items()))
+    assert client.get("/invitation/").status_code == 200
