@@ -6,7 +6,7 @@ from uuid import UUID
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -40,7 +40,7 @@ class LinkForm(forms.Form):
 @needs("link.manage")
 def run_links(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the links of a run; POST makes one and shows its address, never again."""
-    return _links(request, Run.objects.all(), pk)
+    return _links(request, find(request, Run.objects.all(), pk=pk))
 
 
 @never_cache
@@ -48,11 +48,10 @@ def run_links(request: HttpRequest, pk: UUID) -> HttpResponse:
 @needs("link.manage")
 def experiment_links(request: HttpRequest, pk: UUID) -> HttpResponse:
     """List the links of an experiment; POST makes one and shows its address, never again."""
-    return _links(request, Experiment.objects.all(), pk)
+    return _links(request, find(request, Experiment.objects.all(), pk=pk))
 
 
-def _links(request: HttpRequest, rows: "QuerySet[Run] | QuerySet[Experiment]", pk: UUID) -> HttpResponse:
-    shown: Run | Experiment = find(request, rows, pk=pk)  # type: ignore[type-var]  # either of both
+def _links(request: HttpRequest, shown: Run | Experiment) -> HttpResponse:
     form = LinkForm(request.POST if request.method == "POST" else None)
     made = ""
     if form.is_valid():

@@ -38,7 +38,7 @@ class TokenViewSet(
     @extend_schema(request=TokenSerializer, responses={201: NewTokenSerializer})
     def create(self, request: Request) -> Response:
         """Create a token, for yourself or for a team; `token` is in this response only."""
-        serializer = self.get_serializer(data=request.data)
+        serializer = TokenSerializer(data=request.data, context=self.get_serializer_context())
         serializer.is_valid(raise_exception=True)
         text = serializer.new_token(serializer.validated_data).issue()
         token = self.queryset.get(digest=digest(text))
