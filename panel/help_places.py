@@ -29,6 +29,8 @@ PLACES = {
     "cluster-": "reference/panel.md#clusters",
     "cluster-auth-query": "reference/panel.md#pools",
     "cluster-insights": "reference/panel.md#live-figures-comparing-and-run-limits",
+    "approval-": "how-to/second-person.md",
+    "cluster-approvals": "how-to/second-person.md",
     "shelf-": "reference/managed-api.md#clusters-that-a-command-of-yours-creates",
     "creation-": "reference/managed-api.md#clusters-that-a-command-of-yours-creates",
     "pooler-": "reference/panel.md#poolers",

@@ -66,6 +66,7 @@ MIDDLEWARE = [
     "core.accounts.sign_on.proxy_header.SessionOfHeader",
     "core.accounts.middleware.BrowserSessions",
     "core.accounts.second_factor.requirement.SecondFactorRequired",
+    "pools.views.approvals.HeldBackPages",
     "panel.private_texts.private_texts",  # innermost: a body has its length and its reader's reading at once
 ]
 
@@ -238,6 +239,7 @@ SPECTACULAR_SETTINGS = {
         "benchmarks.api.run_schemas.describe_options",
         "benchmarks.api.description.describe_events",
         "pools.api.description.describe_live",
+        "pools.api.description.describe_held",
         "core.rest.examples.add_examples",
         "core.rest.schema.document_errors",
     ],

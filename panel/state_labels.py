@@ -65,6 +65,16 @@ STATES = {
     "suspect": StateWords("orange", _("suspect"), _("A check of the figures failed: do not compare them")),
     "gate_passed": StateWords("green", _("passed"), _("Its figures are valid and meet all its thresholds")),
     "gate_failed": StateWords("red", _("failed"), _("A threshold was not met, or the figures are not valid")),
+    "approval_pending": StateWords("orange", "", _("Waits for a second person")),
+    "approval_approved": StateWords(
+        "azure", "", _("A second person approved it; it runs, or was cut short"), moving=True
+    ),
+    "approval_done": StateWords("green", "", _("A second person approved it, and it was done")),
+    "approval_failed": StateWords("red", "", _("A second person approved it, and it failed")),
+    "approval_rejected": StateWords("secondary", "", _("A second person rejected it; nothing was done")),
+    "approval_withdrawn": StateWords("secondary", "", _("Who asked for it withdrew it; nothing was done")),
+    "approval_stale": StateWords("secondary", "", _("What it is about changed meanwhile; nothing was done")),
+    "approval_expired": StateWords("secondary", "", _("Nobody decided in time; nothing was done")),
     "incomplete": StateWords("secondary", _("incomplete"), _("It ended early: the figures are partial")),
 }
 

@@ -2,6 +2,8 @@
 
 from core.audit.tracking import track
 from pools.models import (
+    ApprovalRequest,
+    ApprovalRules,
     Cluster,
     ClusterCreation,
     ClusterNode,
@@ -33,6 +35,24 @@ TAKE_OVER_ACTIONS = {
 }
 
 track(Cluster, "cluster", also=["maintenance_window"], secrets=["sealed_admin_password"], cluster="pk")
+track(
+    ApprovalRules,
+    "cluster",
+    only=["acts", "pool_size"],
+    path="cluster",
+    cluster="cluster_id",
+    actions=dict.fromkeys(("create", "change", "delete"), "cluster.change_approval_rules"),
+)
+track(
+    ApprovalRequest,
+    "approval",
+    only=["text", "state", "decided_by", "outcome", "reason"],
+    name="text",
+    cluster="cluster_id",
+    author="requester__username",
+    outcome=("state", "outcome"),
+    actions={"create": "approval.ask", "change": "approval.decide"},
+)
 track(ClusterNode, "cluster", only=["host", "port"], path="cluster", cluster="cluster_id", actions=NODE_ACTIONS)
 track(
     RolePassword,

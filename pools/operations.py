@@ -29,6 +29,8 @@ OPERATIONS = (
     Operation(
         "role.change", _("Create, change and drop roles of a cluster"), Role.OWNER, Scope.ADMIN, limits=OF_CLUSTER
     ),
+    Operation("approval.view", _("See acts that wait for a second person"), Role.VIEWER, Scope.READ),
+    Operation("approval.decide", _("Approve or reject what another person asked for"), Role.OPERATOR, Scope.APPLY),
     Operation("shelf.view", _("See the shelf"), Role.VIEWER, Scope.READ),
     Operation("shelf.change", _("Put clusters on the shelf and take them off"), Role.OWNER, Scope.ADMIN),
     Operation("pooler.view", _("See poolers, their settings, revisions and console tables"), Role.VIEWER, Scope.READ),

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 from pools.views import (
+    approvals,
     auth_query,
     client_advice,
     clusters,
@@ -45,6 +46,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/check/", clusters.cluster_check, name="cluster-check"),
     path("clusters/<uuid:pk>/connection/", clusters.cluster_connection, name="cluster-connection"),
     path("clusters/<uuid:pk>/inbound-users/", auth_query.cluster_auth_query, name="cluster-auth-query"),
+    path("clusters/<uuid:pk>/approvals/", approvals.cluster_approvals, name="cluster-approvals"),
     path("clusters/<uuid:pk>/databases/", databases.database_list, name="cluster-databases"),
     path("clusters/<uuid:pk>/databases/new/", databases.database_create, name="cluster-database-create"),
     path("clusters/<uuid:pk>/databases/edit/", databases.database_edit, name="cluster-database-edit"),
@@ -59,6 +61,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/<uuid:pk>/nodes/new/", node_add, name="cluster-node-add"),
     path("clusters/<uuid:pk>/nodes/check/", nodes_check, name="cluster-nodes-check"),
     path("clusters/<uuid:pk>/nodes/<int:node>/remove/", node_remove, name="cluster-node-remove"),
+    path("approvals/", approvals.approval_list, name="approval-list"),
+    path("approvals/<uuid:pk>/", approvals.approval_detail, name="approval-detail"),
+    path("approvals/<uuid:pk>/approve/", approvals.approval_approve, name="approval-approve"),
+    path("approvals/<uuid:pk>/reject/", approvals.approval_reject, name="approval-reject"),
     path("shelf/", shelf.shelf_list, name="shelf-list"),
     path("shelf/creations/<uuid:pk>/dismiss/", shelf.creation_dismiss, name="creation-dismiss"),
     path("shelf/new/", shelf.shelf_create, name="shelf-create"),

@@ -29,6 +29,7 @@ class Origin:
     source: str = ""
     reason: str = ""
     recorded: int = 0  # how many entries were made
+    asked_by: str = ""  # who asked for what a second person lets happen
 
     def who(self) -> Actor:
         """Return who acts now."""
@@ -53,6 +54,17 @@ def acting(origin: Origin) -> Iterator[Origin]:
         yield origin
     finally:
         _origin.reset(token)
+
+
+@contextmanager
+def for_another(name: str) -> Iterator[None]:
+    """Let what runs inside be recorded for the one who acts now and for the one who asked for it."""
+    origin = current()
+    before, origin.asked_by = origin.asked_by, name
+    try:
+        yield
+    finally:
+        origin.asked_by = before
 
 
 def set_of_process(origin: Origin) -> None:

@@ -55,7 +55,7 @@ def record(
         actor_kind=actor.kind,
         actor_id=actor.id,
         actor_name=_cut(actor.name, NAME_CHARACTERS),
-        asked_by="" if asked_by == actor.name else asked_by[:150],
+        asked_by=_other(asked_by or origin.asked_by, actor.name),
         source=_cut(origin.source, 255),
         action=action,
         object_kind=subject.kind,
@@ -98,6 +98,11 @@ def change_of(before: Mapping[str, object] | None, after: Mapping[str, object] |
     sides = {"before": before, "after": after}
     safe = {side: redaction.safe(values) for side, values in sides.items() if values}
     return json.dumps(safe, cls=DjangoJSONEncoder, ensure_ascii=True, sort_keys=True)
+
+
+def _other(asked_by: str, actor: str) -> str:
+    """Return who asked for it, empty where that is who acts."""
+    return "" if asked_by == actor else asked_by[:150]
 
 
 def _cut(text: str, characters: int) -> str:

@@ -24,6 +24,7 @@ from core.accounts.permissions import user_holds
 from core.lib import figures, private_text
 from panel import help_places
 from panel.state_labels import PROOFS, STATES, STEPS, UNKNOWN_STATE, StateWords
+from pools.approvals import requests
 from pools.inventory.budget import Budget
 
 register = template.Library()
@@ -38,6 +39,7 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("Poolers"), "pooler-list", "pooler", "pooler-"),
     (gettext_lazy("Hosts"), "host-list", "lock", "host-"),
     (gettext_lazy("Pools"), "pool-list", "pool", "pool-"),
+    (gettext_lazy("Approvals"), "approval-list", "check", "approval-"),
     (gettext_lazy("Events"), "event-list", "warning", "event-"),
     (gettext_lazy("Runs"), "run-list", "run", "run-"),
     (gettext_lazy("Experiments"), "experiment-list", "compare", ("experiment-", "playbook-")),
@@ -103,7 +105,13 @@ def navigation(context: dict[str, object]) -> dict[str, object]:
     request = context.get("request")
     access = Access.of(request) if isinstance(request, HttpRequest) and hasattr(request, "user") else None
     items = [
-        {"label": label, "url": reverse(name), "icon": drawing, "active": here.startswith(prefix)}
+        {
+            "label": label,
+            "url": reverse(name),
+            "icon": drawing,
+            "active": here.startswith(prefix),
+            "count": len(requests.waiting_for(access)) if access and name == "approval-list" else 0,
+        }
         for label, name, drawing, prefix in NAVIGATION
         if name not in SHOWN_FOR or (access and access.may(SHOWN_FOR[name]))
     ]

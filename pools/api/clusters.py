@@ -9,6 +9,7 @@ from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.people.ownership import team_of_new
 from core.accounts.permissions import person
+from pools.api.approvals import ApprovalRulesActions
 from pools.api.auth_query import AuthQueryActions
 from pools.api.cluster_connection import ConnectionActions
 from pools.api.cluster_serializers import ClusterSerializer
@@ -30,6 +31,7 @@ class ClusterViewSet(
     InsightActions,
     NodeActions,
     AuthQueryActions,
+    ApprovalRulesActions,
     ModelViewSet[Cluster],
 ):
     """PostgreSQL servers that the panel can log in to; saving one tries that, and `status` has the result."""
@@ -51,6 +53,8 @@ class ClusterViewSet(
         "auth_query": "cluster.view",
         "set_up_auth_query": "cluster.change",
         "take_auth_query_away": "cluster.change",
+        "approval_rules": "cluster.view",
+        "set_approval_rules": "cluster.change",
         "nodes": "cluster.view",
         "add_node": "cluster.change",
         "node": "cluster.view",

@@ -182,7 +182,7 @@ class TakeOverActions(Waits[Pooler]):
                 return Response(TakeOverPreviewSerializer(plan.preview()).data)
         place.record(pooler)
         with self.may_wait():
-            return self._answered(take_overs.steps_of(pooler).request(pooler, config_file, names, person(request.user)))
+            return self._answered(take_overs.request(pooler, config_file, names, person(request.user)))
 
     @extend_schema(request=None, parameters=[WAIT], responses={202: AskedSerializer})
     @action(detail=True, methods=["post"], url_path="let-go")

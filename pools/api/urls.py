@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 from rest_framework.routers import SimpleRouter
 
 from pools.api import live
+from pools.api.approvals import ApprovalViewSet
 from pools.api.clusters import ClusterViewSet
 from pools.api.entries import EntryViewSet
 from pools.api.events import EventViewSet
@@ -16,6 +17,7 @@ from pools.api.thresholds import ThresholdViewSet
 
 router = SimpleRouter(use_regex_path=False)
 router.register("clusters", ClusterViewSet, basename="api-cluster")
+router.register("approvals", ApprovalViewSet, basename="api-approval")
 router.register("poolers", PoolerViewSet, basename="api-pooler")
 router.register("hosts", HostViewSet, basename="api-host")
 router.register("pools", PoolViewSet, basename="api-pool")

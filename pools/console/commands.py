@@ -20,6 +20,8 @@ from django.utils.translation import gettext_lazy, ngettext
 from core.audit.acts import recorded, subject_of
 from core.audit.recording import DONE, record
 from core.installation import pausing
+from pools.approvals.acts import KILL
+from pools.approvals.holding import held_back
 from pools.clusters import connect, literals
 from pools.errors import ClusterUnreachable, ConsoleRefused, IllegalTransition, InvalidValues, NotLive, PoolsError
 from pools.models import Entry, Pool, Pooler
@@ -135,7 +137,6 @@ def resume(pool: Target, author: models.Model | None = None) -> Outcome:
     return _by_each(controls, Outcome(condition, None, detail % {"pool": pool}))
 
 
-@recorded("pool.kill", "hold_s")
 def kill(pool: Target, confirm: str, hold_s: int = 0, author: models.Model | None = None) -> Outcome:
     """Drop all clients and server connections of a pool; `confirm` must be its name.
 
@@ -146,6 +147,12 @@ def kill(pool: Target, confirm: str, hold_s: int = 0, author: models.Model | Non
     if confirm != pool.name:
         message = _("%(typed)r is not its name: type %(name)r to kill it")
         raise InvalidValues({"confirm": [message % {"typed": confirm, "name": pool.name}]})
+    return _kill(pool, hold_s, author)
+
+
+@held_back(KILL)
+@recorded("pool.kill", "hold_s")
+def _kill(pool: Target, hold_s: int, author: models.Model | None) -> Outcome:
     _refuse_while_applied(pool)
     with controls_of(pool.pooler) as controls:
         before, dropped = controls.condition(pool.name), controls.connections(pool.name)

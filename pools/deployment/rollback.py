@@ -13,6 +13,8 @@ from django.utils.translation import ngettext
 
 from core.audit.acts import recorded
 from pools import task_queue
+from pools.approvals.acts import ROLL_BACK
+from pools.approvals.holding import held_back
 from pools.deployment import snapshots
 from pools.errors import InvalidValues
 from pools.inventory import budget, pool_validation, pooler_settings_validation, pooler_validation
@@ -60,6 +62,7 @@ class Plan:
     leaving: Collection[Pool]
 
 
+@held_back(ROLL_BACK)
 @recorded("pooler.roll_back", "revision")
 def roll_back(pooler: Pooler, revision: Revision, author: models.Model | None = None) -> None:
     """Restore the spec of `revision` as the pooler's desired state, and queue its apply.

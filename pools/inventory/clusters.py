@@ -16,6 +16,8 @@ from django.utils.translation import ngettext
 from core.accounts.models import FIRST_TEAM, Team
 from core.lib import addresses
 from pools import task_queue
+from pools.approvals.acts import REMOVE_CLUSTER
+from pools.approvals.holding import held_back
 from pools.clusters import ca_files, connect, health_check
 from pools.clusters.replication import Finding
 from pools.errors import ClusterUnreachable, IllegalTransition, InvalidValues
@@ -145,6 +147,7 @@ def _refuse_unreachable(cluster: Cluster, found: Finding, must_log_in: bool) -> 
         raise ClusterUnreachable(found["error"])
 
 
+@held_back(REMOVE_CLUSTER)
 def remove(cluster: Cluster, *, author: Model | None = None) -> None:
     """Delete the cluster's record; nothing on the server changes. Raises `IllegalTransition` while it has pools."""
     with transaction.atomic():

@@ -15,6 +15,8 @@ from django.utils.translation import ngettext
 
 from core.accounts.models import FIRST_TEAM, Team
 from pools import task_queue
+from pools.approvals.acts import REMOVE_POOLER
+from pools.approvals.holding import held_back
 from pools.clusters.cluster_index import ClusterIndex
 from pools.config_files import deliveries, folder_owner
 from pools.errors import IllegalTransition, InvalidValues, PoolerUnreachable, PoolsError
@@ -194,6 +196,7 @@ def checked_place(pooler: Pooler, delivery: str | None, host: Host | None, gener
     return place
 
 
+@held_back(REMOVE_POOLER)
 def remove(pooler: Pooler) -> None:
     """Delete a pooler's record; its files stay as they are. Raises `IllegalTransition` while it has pools."""
     if count := pooler.pools.count():

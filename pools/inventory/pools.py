@@ -14,6 +14,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from pools import task_queue
+from pools.approvals.acts import CHANGE_POOL, CREATE_POOL, REMOVE_POOL
+from pools.approvals.holding import held_back
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import budget, pool_validation, sql_settings
 from pools.inventory.sql_settings import SqlRight
@@ -76,6 +78,28 @@ class PoolValues(TypedDict, total=False):
     over_budget_confirm: str | None  # the cluster's name, where the pool may exceed the budget
 
 
+def _checked(values: PoolValues, right: SqlRight) -> tuple[Pool, str]:
+    """Return an unsaved pool of valid values, and the password given for its user. Raises as `create`."""
+    pool = _unsaved(values)
+    password = _typed_password(pool, values)
+    InvalidPool.refuse(pool_validation.problems(pool))
+    sql_settings.refuse_for_pool(pool, None, right)
+    # These checks need no server, so they come first.
+    confirmed = values.get("over_budget_confirm") or ""
+    InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))
+    InvalidPool.refuse(_entry_conflicts(pool))
+    InvalidPool.refuse(pool_validation.server_problems(pool, password))
+    sql_settings.refuse_powerful(pool, None, right)
+    return pool, password
+
+
+def _refuse_before_asking(values: PoolValues, right: SqlRight, **_others: object) -> dict[str, object]:
+    """Refuse what a second person could not let happen either."""
+    _checked(values, right)
+    return {}
+
+
+@held_back(CREATE_POOL, _refuse_before_asking)
 def create(
     values: PoolValues,
     author: models.Model | None = None,
@@ -88,15 +112,8 @@ def create(
     `right`: which SQL and which roles the author may set. `made_for`: the experiment that makes it for itself, and
     `auth_method` that of its clients (`AuthMethod`). Raises `InvalidPool` and `NotAllowed`, with nothing changed.
     """
-    pool, confirmed = _unsaved(values), values.get("over_budget_confirm") or ""
-    password = _typed_password(pool, values)
-    InvalidPool.refuse(pool_validation.problems(pool))
-    sql_settings.refuse_for_pool(pool, None, right)
-    # These checks need no server, so they come first.
-    InvalidPool.refuse(chain(_clashes(pool), budget.problems(pool, confirmed)))
-    InvalidPool.refuse(_entry_conflicts(pool))
-    InvalidPool.refuse(pool_validation.server_problems(pool, password))
-    sql_settings.refuse_powerful(pool, None, right)
+    pool, password = _checked(values, right)
+    confirmed = values.get("over_budget_confirm") or ""
     with transaction.atomic():
         _lock(pool)
         checks = (_clashes(pool), budget.problems(pool, confirmed), other_passwords(pool, password))
@@ -112,6 +129,7 @@ def create(
     return pool
 
 
+@held_back(CHANGE_POOL)
 def change(
     pool: Pool,
     values: PoolValues,
@@ -152,6 +170,7 @@ def change(
     return pool
 
 
+@held_back(REMOVE_POOL)
 def remove(pool: Pool, author: models.Model | None = None) -> None:
     """Request that the pool be removed from its pooler; its record is deleted once that is verified.
 

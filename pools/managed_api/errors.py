@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 from rest_framework.exceptions import ValidationError
 from rest_framework.response import Response
 
+from pools.approvals.errors import HeldBack
 from pools.errors import PoolsError
 
 logger = logging.getLogger(__name__)
@@ -43,6 +44,8 @@ def answer(error: Exception, own: Response | None, request_id: str) -> Response:
         logger.error("request %s to /v2/ failed", request_id, exc_info=error)
         message = _("internal error: see the log of the panel's web process for request %(request_id)s")
         return Response(body(500, message % {"request_id": request_id}, request_id), status=500)
+    if isinstance(error, HeldBack):  # the provider has no such answer, and its clients would take a 202 for done
+        return Response(body(403, str(error), request_id), status=403)
     is_invalid = own.status_code == 400 and isinstance(error, ValidationError | PoolsError)
     status = 422 if is_invalid else own.status_code
     headers = {name: own[name] for name in ("WWW-Authenticate", "Retry-After") if own.has_header(name)}

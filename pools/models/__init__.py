@@ -1,5 +1,6 @@
 """The models of this app, one module for each noun."""
 
+from pools.models.approvals import Act, ApprovalRequest, ApprovalRules, ApprovalState
 from pools.models.clusters import Cluster, ClusterNode, ClusterStatus, RolePassword, SslMode
 from pools.models.creations import ClusterCreation, CreationState
 from pools.models.entries import Entry, LineSource
@@ -52,6 +53,10 @@ __all__ = [
     "KIND_ANSWERS",
     "LIVE_STATES",
     "REFUSED_STATES",
+    "Act",
+    "ApprovalRequest",
+    "ApprovalRules",
+    "ApprovalState",
     "AuthMethod",
     "Channel",
     "Cluster",

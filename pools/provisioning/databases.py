@@ -15,6 +15,8 @@ from psycopg import errors, sql
 from psycopg.rows import class_row
 
 from core.audit.acts import recorded
+from pools.approvals.acts import DROP_DATABASE
+from pools.approvals.holding import held_back
 from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import connection_limits
@@ -184,6 +186,16 @@ def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
         return [*blockers.of_leading_pools(pools), *blockers.in_database(cluster, connection, name)]
 
 
+def _to_drop(cluster: Cluster, name: str, author: Model | None = None) -> dict[str, object]:
+    """Return which database has the name now. Raises as `drop`, so that nobody is asked for what can't be done."""
+    with session(cluster) as connection:
+        _refuse_guarded(cluster, _find(cluster, connection, name), _UNDROPPABLE)
+        _refuse_held(cluster, name)
+        found = connection.execute("SELECT oid FROM pg_database WHERE datname = %s", [name]).fetchone()
+    return {"oid": found[0] if found else None}
+
+
+@held_back(DROP_DATABASE, _to_drop)
 @recorded("database.drop", "name")
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     """Drop a database for good.

@@ -19,6 +19,8 @@ from psycopg.rows import class_row
 
 from core.audit.acts import recorded
 from pools import task_queue
+from pools.approvals.acts import DROP_ROLE
+from pools.approvals.holding import held_back
 from pools.clusters import connect, duplicates, health_check
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import connection_limits
@@ -200,6 +202,17 @@ def blocking(cluster: Cluster, name: str) -> list[Obstacle]:
     return [*blockers.of_pools_of_role(pools), *obstacles, *ownership.obstacles(cluster, name, owned)]
 
 
+def _to_drop(cluster: Cluster, name: str, author: Model | None = None) -> dict[str, object]:
+    """Return which role has the name now. Raises as `drop`, so that nobody is asked for what can't be done."""
+    with session(cluster) as connection:
+        refuse_guarded(cluster, _find(cluster, connection, name), _UNDROPPABLE)
+        if obstacles := blocking(cluster, name):
+            raise DropBlocked.role(name, obstacles)
+        found = connection.execute("SELECT oid FROM pg_roles WHERE rolname = %s", [name]).fetchone()
+    return {"oid": found[0] if found else None}
+
+
+@held_back(DROP_ROLE, _to_drop)
 @recorded("role.drop", "name")
 def drop(cluster: Cluster, name: str, author: Model | None = None) -> None:
     """Drop a role and the privileges that it has; nothing else is dropped.

@@ -7,6 +7,8 @@ from django.db.models import Model
 from django.utils.translation import gettext as _
 
 from core.audit.acts import recorded
+from pools.approvals.acts import GIVE_BACK_CLUSTER
+from pools.approvals.holding import held_back
 from pools.errors import IllegalTransition
 from pools.inventory import creations, pools, settlement, shelf
 from pools.models import Cluster, ShelfEntry
@@ -17,6 +19,7 @@ logger = logging.getLogger(__name__)
 REMOVED_WITHIN_S = 20.0
 
 
+@held_back(GIVE_BACK_CLUSTER)
 @recorded("shelf_entry.return")
 def give_back(cluster: Cluster, author: Model | None = None) -> None:
     """Return the cluster to the shelf, without its pools; or delete it, where the operator has a command for that.

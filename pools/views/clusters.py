@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.access import Access, find, needs
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
+from pools.approvals import rules
 from pools.clusters import duplicates, health_check
 from pools.connection_strings import box
 from pools.connection_strings.box import BoxChoices
@@ -76,6 +77,7 @@ def _detail(request: HttpRequest, cluster: Cluster, shown: BoxChoices) -> HttpRe
         "standbys_budget": budget.of_cluster(cluster, target=NodeRole.STANDBY) if cluster.nodes.exists() else None,
         "box": box.of_cluster(cluster, shown),
         "pools": cluster.pools.wanted().select_related("pooler"),
+        "rules": rules.of_cluster(cluster),
         "twins": Access.of(request).visible(duplicates.of_cluster(cluster)),
         "runs": cluster.runs.filter(parent=None).select_related("pool")[:RUNS_SHOWN],
     }

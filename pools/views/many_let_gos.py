@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
 from core.lib.crypto import SealBroken
+from pools.approvals.errors import HeldBack
 from pools.deployment import take_overs
 from pools.errors import PoolsError
 from pools.models import Pooler, TakeOver
@@ -90,6 +91,8 @@ def _ask_each(request: HttpRequest, poolers: list[Pooler]) -> None:
     for pooler in poolers:
         try:
             take_overs.request_release(pooler, person(request.user))
+        except HeldBack as held:
+            messages.info(request, f"{pooler}: {held}")
         except (PoolsError, SealBroken, OSError) as error:
             messages.error(request, f"{pooler}: {error}")
         else:

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_safe
 
 from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
+from pools.approvals.errors import HeldBack
 from pools.deployment import take_overs
 from pools.errors import PoolsError
 from pools.models import Pooler
@@ -90,8 +91,9 @@ def _asked(request: HttpRequest) -> HttpResponse:
     for pooler in poolers:
         names = request.POST.getlist(f"entries-{pooler.pk}")
         try:
-            steps = take_overs.steps_of(pooler)
-            steps.queue(pooler, request.POST.get(f"file-{pooler.pk}", ""), names, person(request.user))
+            take_overs.queue(pooler, request.POST.get(f"file-{pooler.pk}", ""), names, person(request.user))
+        except HeldBack as held:
+            messages.info(request, f"{pooler}: {held}")
         except PoolsError as error:
             messages.error(request, f"{pooler}: {error}")
         else:

@@ -79,7 +79,7 @@ def _take_over(request: HttpRequest, pooler: Pooler) -> HttpResponse:
     config_file, names = request.POST.get("config_file", ""), request.POST.getlist("entries")
     try:
         _place_of(request, pooler, request.POST).record(pooler)
-        take_overs.steps_of(pooler).request(pooler, config_file, names, person(request.user))
+        take_overs.request(pooler, config_file, names, person(request.user))
     except PoolsError as error:
         context = {**progress(request, pooler), "config_file": config_file, "refused": str(error)}
         return render(request, "pools/pooler_take_over.html", context, status=error.status)

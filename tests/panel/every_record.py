@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
+from django.contrib.auth.models import User
 from django.utils import timezone
 
 from benchmarks.experiments import library as playbooks
@@ -29,8 +30,20 @@ from benchmarks.models import (
 from core.accounts.models import FIRST_TEAM, ApiToken, Membership, Role, Team
 from core.accounts.people import invitations
 from core.installation.models import Installation
+from pools.approvals.arguments import encoded
 from pools.deployment import snapshots
-from pools.models import ClusterCreation, CreationState, Host, HostState, PoolState, Revision, RevisionState, ShelfEntry
+from pools.models import (
+    ApprovalRequest,
+    ApprovalState,
+    ClusterCreation,
+    CreationState,
+    Host,
+    HostState,
+    PoolState,
+    Revision,
+    RevisionState,
+    ShelfEntry,
+)
 from tests.benchmarks.experiments.records import a_measured_experiment, an_experiment
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool
 from tests.pools.monitoring.records import a_minute, an_event
@@ -92,6 +105,7 @@ def records(user: Any) -> dict[str, Any]:
         "profile": SettingsProfile.objects.create(name="zqprofile", values={"work_mem": "16MB"}).pk,
         "ceiling": Ceiling.objects.create(holder=Holder.STAFF, clients=100).pk,
         "external": external.pk,
+        "approval": _approval(pool).pk,
         "token": user.api_tokens.get().pk,
         "linked": SocialAccount.objects.create(user=user, provider="https://zqissuer", uid="zqsubject").pk,
         "account": user.browser_sessions.create(session_key="zqkey", browser="zqbrowser").pk,
@@ -111,6 +125,21 @@ def _team(user: Any) -> Team:
     Team.objects.create(name="zqfurther")
     Membership.objects.update_or_create(team_id=FIRST_TEAM, user=user, defaults={"role": Role.OWNER})
     return Team.objects.get(pk=FIRST_TEAM)
+
+
+def _approval(pool: Any) -> ApprovalRequest:
+    """Make a request of somebody else that waits, and a closed one."""
+    user = User.objects.create_user("zqasker")
+    fields = {"cluster": pool.cluster, "cluster_name": "zqcluster", "verb": "pool.remove", "operation": "pool.remove"}
+    fields |= {"reason": "zqreason", "requester": user, "requester_name": "zqperson", "fingerprint": "{}"}
+    closed = {"state": ApprovalState.REJECTED, "decided_by": "zqperson", "outcome": "zqoutcome"}
+    ApprovalRequest.objects.create(**fields, **closed, text="zqclosed", digest="zqclosed", decided_at=timezone.now())
+    later = timezone.now() + timedelta(days=1)  # accounts that are made after it may decide on it too
+    times = {"created_at": later, "expires_at": later}
+    waiting = ApprovalRequest(**fields, **times, text="zqwaiting", digest="zqwaiting")
+    waiting.arguments = encoded({"pool": pool, "author": user})
+    waiting.save()
+    return waiting
 
 
 def _host() -> Host:

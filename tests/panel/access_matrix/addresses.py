@@ -22,6 +22,7 @@ RECORDS = {
     "scripts": "script",
     "settings-profiles": "profile",
     "ceilings": "ceiling",
+    "approvals": "approval",
     "tokens": "token",
     "links": "link",
     "teams": "team",
