@@ -72,6 +72,7 @@ class Journey:
             self.begin_an_experiment,
             self.change_the_account,
             self.make_tokens,
+            self.invite,
             self.kill_the_worker_in_an_apply,
             self.crash_with_a_core,
             self.kill_the_web_in_a_request,
@@ -237,8 +238,25 @@ class Journey:
         """By API."""
         made = self.api.post("tokens/", {"name": "ci", "scopes": ["read"]})
         self.secrets.add("token", made["token"], is_stored_hashed=True)
+        (team,) = self.api.get("teams/")["results"]
+        made = self.api.post("tokens/", {"name": "of team", "scopes": ["read"], "team": team["id"], "role": "viewer"})
+        self.secrets.add("token of a team", made["token"], is_stored_hashed=True)
         wrong = self.secrets.choose("wrong token", is_plain=True)
         self.note(Reader(self.installation, f"pd_{wrong}").ask("/api/v1/pools/"))
+
+    def invite(self) -> None:
+        """By a link in a letter, which is opened and used up."""
+        (team,) = self.api.get("teams/")["results"]
+        asked = {"team": team["id"], "role": "viewer", "email": "ann@example.org"}
+        link = self.api.post("invitations/", asked)["link"]
+        self.secrets.add("invitation", link.partition("token=")[2], is_stored_hashed=True)
+        path = link.removeprefix(self.installation.url)
+        password = self.secrets.choose("password of the invited")
+        stranger = Reader(self.installation)
+        _, _, page = stranger.ask(path)
+        stranger.send_form(path, page, username="ann", password1=password, password2=password)
+        assert stranger.ask("/account/")[1].endswith("/account/"), "the invited person is not signed in"
+        self.note(stranger.ask(path))
 
     def kill_the_worker_in_an_apply(self) -> None:
         """And its children; the supervisor starts it again, and the apply is finished or taken back."""

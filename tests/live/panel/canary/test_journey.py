@@ -172,10 +172,12 @@ def test_error_pages_and_refusals(walked: Walked) -> None:
 
 def test_e_mails(walked: Walked) -> None:
     mail = walked.journey.mail
-    assert leaks(walked, places.letters(mail)) == {}
+    invited = [letter for letter in places.letters(mail) if b"To: ann@example.org" in letter[1]]
+    assert list(leaks(walked, invited).values()) == [{"invitation"}]  # whom it is for
+    assert leaks(walked, (letter for letter in places.letters(mail) if letter not in invited)) == {}
     with smtplib.SMTP("127.0.0.1", mail.server_address[1]) as client:
         client.sendmail("a@example.org", "b@example.org", f"Subject: x\n\n{walked.planted}".encode())
-    assert is_seen(leaks(walked, places.letters(mail)))
+    assert is_seen(leaks(walked, places.letters(mail), {"invitation"}))
 
 
 def test_webhooks(walked: Walked) -> None:
