@@ -14,10 +14,11 @@ from benchmarks.models import (
     SettingsProfile,
     SharedLink,
 )
-from core.audit.tracking import track
+from core.audit.tracking import Options, track
 
 RUN = ("name", "purpose", "engine", "target_label", "database", "note", "is_baseline", "cancel_requested_at")
 EXPERIMENT = ("playbook", "cluster_name", "quick", "repeats", "minutes", "wanted_blocks", "cancel_requested_at")
+OF_CLUSTER: Options = {"cluster": "cluster_id", "team": ("cluster__team_id",)}
 
 track(
     Run,
@@ -25,6 +26,7 @@ track(
     only=RUN,
     name="number",
     cluster="cluster_id",
+    team=("external__team_id", "cluster__team_id", "team_id"),
     author="author__username",
     actions={"create": "run.start", "cancel_requested_at": "run.cancel"},
 )
@@ -34,37 +36,51 @@ track(
     only=EXPERIMENT,
     name="number",
     cluster="cluster_id",
+    team=("cluster__team_id", "team_id"),
     author="author__username",
     actions={"create": "experiment.start", "cancel_requested_at": "experiment.cancel"},
 )
-track(Playbook, "playbook", never=["author"])
-track(Script, "script")
+track(Playbook, "playbook", never=["author"], team=("team_id",))
+track(Script, "script", team=("team_id",))
 track(
     ScriptVersion,
     "script",
     only=["number", "text"],
     path="script",
+    team=("script__team_id",),
     author="author__username",
     actions={"create": "script.change", "delete": ""},
 )
-track(SettingsProfile, "profile", never=["author"])
+track(SettingsProfile, "profile", never=["author"], team=("team_id",))
 track(
     AppliedProfile,
     "cluster",
     only=["values", "restored_at", "error"],
     path="cluster",
-    cluster="cluster_id",
     actions={"create": "cluster.apply_profile", "change": "cluster.restore_settings", "delete": ""},
+    **OF_CLUSTER,
 )
-track(Ceiling, "ceiling", name="holder", cluster="cluster_id")
+track(Ceiling, "ceiling", name="holder", **OF_CLUSTER)
 track(Generator, "generator", only=["name", "ssh_host_id"])
-track(ExternalEndpoint, "external_endpoint", secrets=["sealed_password", "sealed_console_password"])
-track(Dataset, "dataset", only=["database", "engine", "scale"], name="database", cluster="cluster_id")
+track(
+    ExternalEndpoint,
+    "external_endpoint",
+    secrets=["sealed_password", "sealed_console_password"],
+    team=("team_id",),
+)
+track(Dataset, "dataset", only=["database", "engine", "scale"], name="database", **OF_CLUSTER)
 track(
     SharedLink,
     "shared_link",
     only=["run_id", "experiment_id", "expires_at", "revoked_at"],
     name="pk",
+    team=(
+        "run__external__team_id",
+        "run__cluster__team_id",
+        "run__team_id",
+        "experiment__cluster__team_id",
+        "experiment__team_id",
+    ),
     author="author__username",
     actions={"revoked_at": "shared_link.revoke"},
 )

@@ -1,6 +1,6 @@
 """What the audit trail follows of clusters, poolers and pools."""
 
-from core.audit.tracking import track
+from core.audit.tracking import Options, track
 from pools.models import (
     ApprovalRequest,
     ApprovalRules,
@@ -27,20 +27,25 @@ PASSWORD_ACTIONS = {
     "delete": "cluster.forget_password",
 }
 FILE_ACTIONS = {"create": "pooler.set_file", "change": "pooler.set_file", "delete": "pooler.remove_file"}
+HOST_ACTIONS = {"host_key": "host.confirm_key"}
 TAKE_OVER_ACTIONS = {
     "create": "pooler.take_over",
     "change": "pooler.take_over",
     "let_go_at": "pooler.let_go",
     "delete": "",
 }
+OF_CLUSTER: Options = {"cluster": "cluster_id", "team": ("cluster__team_id",)}
 
-track(Cluster, "cluster", also=["maintenance_window"], secrets=["sealed_admin_password"], cluster="pk")
+track(
+    Cluster, "cluster", also=["maintenance_window"], secrets=["sealed_admin_password"], cluster="pk", team=("team_id",)
+)
 track(
     ApprovalRules,
     "cluster",
     only=["acts", "pool_size"],
     path="cluster",
     cluster="cluster_id",
+    team=("cluster__team_id",),
     actions=dict.fromkeys(("create", "change", "delete"), "cluster.change_approval_rules"),
 )
 track(
@@ -49,45 +54,56 @@ track(
     only=["text", "state", "decided_by", "outcome", "reason"],
     name="text",
     cluster="cluster_id",
+    team=("cluster__team_id",),
     author="requester__username",
     outcome=("state", "outcome"),
     actions={"create": "approval.ask", "change": "approval.decide"},
 )
-track(ClusterNode, "cluster", only=["host", "port"], path="cluster", cluster="cluster_id", actions=NODE_ACTIONS)
+track(ClusterNode, "cluster", only=["host", "port"], path="cluster", actions=NODE_ACTIONS, **OF_CLUSTER)
 track(
     RolePassword,
     "cluster",
     only=["role"],
     secrets=["sealed_password"],
     path="cluster",
-    cluster="cluster_id",
     actions=PASSWORD_ACTIONS,
+    **OF_CLUSTER,
 )
 track(
     ClusterCreation,
     "cluster",
     only=ORDERED,
     cluster="pk",
+    team=("cluster__team_id",),
     author="author__username",
     outcome=("state", "reason"),
     actions={"create": "cluster.order", "change": "cluster.order", "delete": "cluster.forget_order"},
 )
-track(ShelfEntry, "shelf_entry", also=["claimed_at", "claimed_by_id"], cluster="cluster_id")
-track(Host, "host", also=["host_key"], secrets=["sealed_private_key"], actions={"host_key": "host.confirm_key"})
-track(Pooler, "pooler", secrets=["sealed_admin_password"])
-track(PoolerFile, "pooler", only=["setting"], secrets=["sealed_content"], path="pooler", actions=FILE_ACTIONS)
+track(ShelfEntry, "shelf_entry", also=["claimed_at", "claimed_by_id"], **OF_CLUSTER)
+track(Host, "host", also=["host_key"], secrets=["sealed_private_key"], team=("team_id",), actions=HOST_ACTIONS)
+track(Pooler, "pooler", secrets=["sealed_admin_password"], team=("team_id",))
+track(
+    PoolerFile,
+    "pooler",
+    only=["setting"],
+    secrets=["sealed_content"],
+    path="pooler",
+    team=("pooler__team_id",),
+    actions=FILE_ACTIONS,
+)
 track(
     Pool,
     "pool",
     also=["over_budget_by", "removal_requested_at"],
-    cluster="cluster_id",
     actions={"removal_requested_at": "pool.remove"},
+    **OF_CLUSTER,
 )
 track(
     Revision,
     "pooler",
     only=["state", "reason", "summary"],
     path="pooler",
+    team=("pooler__team_id",),
     author="author__username",
     outcome=("state", "reason", "summary"),
     actions={"create": "", "change": "pooler.apply", "delete": ""},
@@ -97,6 +113,7 @@ track(
     "pooler",
     only=["state", "reason", "config_file", "names", "let_go_at"],
     path="pooler",
+    team=("pooler__team_id",),
     author="author__username",
     outcome=("state", "reason"),
     actions=TAKE_OVER_ACTIONS,

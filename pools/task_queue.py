@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
-from core.audit.recording import Subject, record
+from core.audit.recording import record
 from core.installation import pausing
 from core.lib import queues
 from pools.config_files import folder_owner
@@ -57,7 +57,7 @@ def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> Non
     """
     if pausing.is_paused():
         raise IllegalTransition(pausing.PAUSED)
-    record("pooler.overwrite", Subject("pooler", str(pooler_id)))
+    record("pooler.overwrite", subject_with("pooler", pooler_id))
     try:
         send(OVERWRITE, str(pooler_id), _id_of(author))
     except OperationalError as error:

@@ -24,6 +24,13 @@ track(
     name="username",
     actions={"create": "person.link_sign_on", "change": "person.link_sign_on", "delete": "person.unlink_sign_on"},
 )
-track(Team, "team")
-track(Membership, "team", only=["user_id", "role", "source"], path="team", actions=MEMBER_ACTIONS)
-track(Invitation, "invitation", only=INVITATION, name="team__name", actions=INVITATION_ACTIONS)
+track(Team, "team", team=("pk",))
+track(
+    Membership,
+    "team",
+    only=["user_id", "role", "source"],
+    path="team",
+    team=("team_id",),
+    actions=MEMBER_ACTIONS,
+)
+track(Invitation, "invitation", only=INVITATION, name="team__name", team=("team_id",), actions=INVITATION_ACTIONS)

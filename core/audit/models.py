@@ -56,6 +56,7 @@ class Entry(models.Model):
         indexes = [
             models.Index(fields=["object_kind", "object_id", "-number"], name="audit_by_object"),
             models.Index(fields=["cluster_id", "-number"], name="audit_by_cluster"),
+            models.Index(fields=["team_id", "-number"], name="audit_by_team"),
             models.Index(fields=["actor_name", "-number"], name="audit_by_actor"),
             models.Index(fields=["action", "-number"], name="audit_by_action"),
             models.Index(fields=["at"], name="audit_by_time"),

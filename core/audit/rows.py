@@ -65,8 +65,9 @@ def _read(tracked: TrackedModel, rows: QuerySet[Model]) -> Rows:
 def _row(tracked: TrackedModel, values: dict[str, object], further: list[Any]) -> Row:
     pk, name, *others = further
     cluster: UUID | None = others.pop(0) if tracked.cluster else None
+    team: UUID | None = next(filter(None, [others.pop(0) for _lookup in tracked.team]), None)
     author = str(others.pop(0) or "") if tracked.author else ""
-    subject = Subject(tracked.kind, "" if pk is None else str(pk), "" if name is None else str(name), cluster)
+    subject = Subject(tracked.kind, "" if pk is None else str(pk), "" if name is None else str(name), cluster, team)
     return Row(values, subject, author)
 
 

@@ -2,10 +2,23 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TypedDict, Unpack
 
 from django.db.models import Field, Model
 
 CHANGED = "changed"  # stands for a secret's value
+
+
+class Options(TypedDict, total=False):
+    """What a model may declare; see `TrackedModel`."""
+
+    path: str
+    name: str
+    cluster: str
+    team: tuple[str, ...]
+    author: str
+    outcome: tuple[str, ...]
+    actions: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -13,7 +26,8 @@ class TrackedModel:
     """How rows of one model are recorded.
 
     `path` leads from a row to the object that the entry is about: empty for the row itself. `cluster`, `team` and
-    `author` lead to those, by lookups; empty where there is none.
+    `author` lead to those, by lookups; empty where there is none. Of several for the team, the first
+    that leads to one counts.
     """
 
     model: type[Model]
@@ -23,6 +37,7 @@ class TrackedModel:
     path: str = ""
     name: str = "name"
     cluster: str = ""
+    team: tuple[str, ...] = ()
     author: str = ""
     outcome: tuple[str, ...] = ()
     actions: Mapping[str, str] = field(default_factory=dict)
@@ -41,9 +56,9 @@ class TrackedModel:
 
     @property
     def lookups(self) -> list[str]:
-        """What is read of a row besides its fields, in the order of `row_of`: the object's id and name, and so on."""
+        """What is read of a row besides its fields, in order: the object's id and name, and so on."""
         before = f"{self.path}__" if self.path else ""
-        return [f"{before}pk", f"{before}{self.name}", *filter(None, (self.cluster, self.author))]
+        return [f"{before}pk", f"{before}{self.name}", *filter(None, (self.cluster, *self.team, self.author))]
 
 
 TRACKED: dict[type[Model], TrackedModel] = {}
@@ -57,7 +72,7 @@ def track(
     also: Iterable[str] = (),
     never: Iterable[str] = (),
     secrets: Iterable[str] = (),
-    **options: object,
+    **options: Unpack[Options],
 ) -> None:
     """Follow a model: its editable columns and `also`, without `never`; or `only` those. Secrets are shown as changed.
 
@@ -66,7 +81,7 @@ def track(
     hidden = frozenset(secrets)
     names = tuple(only) or tuple(one.attname for one in model._meta.concrete_fields if _is_set_by_people(one, never))
     fields = (*names, *also, *sorted(hidden.difference(names, also)))
-    TRACKED[model] = TrackedModel(model, kind, tuple(dict.fromkeys(fields)), hidden, **options)  # type: ignore[arg-type]
+    TRACKED[model] = TrackedModel(model, kind, tuple(dict.fromkeys(fields)), hidden, **options)
 
 
 def _is_set_by_people(one: "Field[object, object]", never: Iterable[str]) -> bool:

@@ -11,8 +11,9 @@ from django.utils.decorators import sync_and_async_middleware
 
 from core.accounts.models import ApiToken
 from core.audit.actors import Actor, Origin, acting
+from core.audit.acts import subject_with
 from core.audit.models import ActorKind
-from core.audit.recording import Subject, record
+from core.audit.recording import record
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 REASON_FIELD, REASON_HEADER = "audit_reason", "X-Reason"
@@ -124,4 +125,4 @@ def record_request(request: HttpRequest) -> None:
     kind, _dash, verb = name.strip("-").rpartition("-")
     verb = BY_METHOD.get(request.method or "", verb) if verb in ("list", "detail") else verb
     kind = kind.replace("-", "_")
-    record(f"{kind}.{verb}", Subject(kind, str(pk or "")), after={"path": request.path})
+    record(f"{kind}.{verb}", subject_with(kind, pk), after={"path": request.path})
