@@ -2,6 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
+from benchmarks.models import Experiment, Playbook, Run, Script, SettingsProfile
 from benchmarks.views import (
     advice,
     annotations,
@@ -19,7 +20,13 @@ from benchmarks.views import (
     scripts,
     shared_links,
 )
+from core.accounts.audit.pages import history
 
+run_history = history(Run.objects.all(), "run")
+experiment_history = history(Experiment.objects.all(), "experiment")
+script_history = history(Script.objects.all(), "script")
+profile_history = history(SettingsProfile.objects.all(), "profile")
+playbook_history = history(Playbook.objects.all(), "playbook", template="benchmarks/playbook_history.html", key="name")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("entries/<uuid:pk>/run/", entries.entry_run, name="entry-run"),
     path("entries/<uuid:pk>/size/", entries.entry_size, name="entry-size"),
@@ -29,6 +36,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/compare/", compare.run_compare, name="run-compare"),
     path("runs/import/", importing.run_import, name="run-import"),
     path("runs/<uuid:pk>/", run_detail.run_detail, name="run-detail"),
+    path("runs/<uuid:pk>/history/", run_history, name="run-history"),
     path("runs/<uuid:pk>/output/", run_detail.run_output, name="run-output"),
     path("runs/<uuid:pk>/note/", annotations.run_annotate, name="run-annotate"),
     path("runs/<uuid:pk>/baseline/", annotations.run_baseline, name="run-baseline"),
@@ -41,6 +49,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("shared/<str:token>/", shared_links.shared, name="shared"),
     path("experiments/", experiments.experiment_list, name="experiment-list"),
     path("experiments/<uuid:pk>/", experiments.experiment_detail, name="experiment-detail"),
+    path("experiments/<uuid:pk>/history/", experiment_history, name="experiment-history"),
     path("experiments/<uuid:pk>/more/", experiments.experiment_more, name="experiment-more"),
     path("experiments/<uuid:pk>/without/", experiments.experiment_without, name="experiment-without"),
     path("experiments/<uuid:pk>/cancel/", experiments.experiment_cancel, name="experiment-cancel"),
@@ -50,6 +59,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("experiments/<uuid:pk>/apply/", advice.advice_apply, name="advice-apply"),
     path("playbooks/new/", experiments.playbook_create, name="playbook-create"),
     path("playbooks/<slug:name>/", experiments.playbook_detail, name="playbook-detail"),
+    path("playbooks/<slug:name>/history/", playbook_history, name="playbook-history"),
     path("playbooks/<slug:name>/delete/", experiments.playbook_delete, name="playbook-delete"),
     path("external-endpoints/", external.external_list, name="external-list"),
     path("external-endpoints/new/", external.external_create, name="external-create"),
@@ -59,6 +69,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("scripts/new/", scripts.script_create, name="script-create"),
     path("scripts/tried/<uuid:pk>/", scripts.script_tried, name="script-tried"),
     path("scripts/<uuid:pk>/", scripts.script_detail, name="script-detail"),
+    path("scripts/<uuid:pk>/history/", script_history, name="script-history"),
     path("scripts/<uuid:pk>/edit/", scripts.script_edit, name="script-edit"),
     path("scripts/<uuid:pk>/delete/", scripts.script_delete, name="script-delete"),
     path("scripts/<uuid:pk>/<int:number>/dry-run/", scripts.script_try, name="script-try"),
@@ -66,6 +77,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("settings-profiles/new/", profiles.profile_create, name="profile-create"),
     path("settings-profiles/propose/", profiles.profile_propose, name="profile-propose"),
     path("settings-profiles/<uuid:pk>/", profiles.profile_detail, name="profile-detail"),
+    path("settings-profiles/<uuid:pk>/history/", profile_history, name="profile-history"),
     path("settings-profiles/<uuid:pk>/edit/", profiles.profile_edit, name="profile-edit"),
     path("settings-profiles/<uuid:pk>/delete/", profiles.profile_delete, name="profile-delete"),
     path("ceilings/", ceilings.ceiling_list, name="ceiling-list"),

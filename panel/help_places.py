@@ -1,6 +1,10 @@
 """Where the documentation explains each page: a map from URL names to pages of docs/ and their headings."""
 
 START = "index.md"
+HISTORIES = [
+    f"{kind}-history"
+    for kind in ("cluster", "pooler", "pool", "host", "run", "experiment", "script", "profile", "playbook")
+]
 PLACES = {
     # a URL name, or the beginning of several with a hyphen at its end; the longest that fits counts
     "account_login": "reference/demo.md",
@@ -24,6 +28,7 @@ PLACES = {
     "invitation-": "how-to/sign-on.md#invite-somebody-by-a-link",
     "team-token-list": "reference/api.md#conventions",
     "person-": "how-to/sign-on.md#people",
+    "audit-": "reference/audit.md",
     "token-": "reference/api.md#conventions",
     "tool-": "reference/managed-api.md",
     "cluster-": "reference/panel.md#clusters",
@@ -70,6 +75,7 @@ PLACES = {
     "experiment-": "reference/experiments.md",
     "experiment-list": "explanation/what-a-pool-is-worth.md#five-published-experiments-read-critically",
     "playbook-": "reference/experiments.md",
+    **dict.fromkeys(HISTORIES, "reference/audit.md"),
     "advice-": "explanation/sizing.md",
     "generator-": "reference/processes.md",
     "dataset-": "reference/panel.md#datasets-runs-and-scripts",

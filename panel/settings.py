@@ -303,6 +303,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
     "forget-old-runs": {"task": "benchmarks.tasks.forget_old_runs", "schedule": 3600.0, "options": {"expires": 3600}},
+    "prune-audit-trail": {"task": "pools.tasks.prune_audit_trail", "schedule": 600.0, "options": {"expires": 600}},
     "record-figures": {"task": "pools.tasks.record_figures", "schedule": 10.0, "options": {"expires": 10}},
     "tell-of-events": {"task": "pools.tasks.send_notifications", "schedule": 10.0, "options": {"expires": 10}},
 }
@@ -317,6 +318,7 @@ STREAMS = env.number("POOLDECK_STREAMS", 400, least=1)
 STREAMS_PER_TOKEN = env.number("POOLDECK_STREAMS_PER_TOKEN", 200, least=1)
 WAITS = env.number("POOLDECK_WAITS", 64, least=1)
 RUN_DAYS = env.number("POOLDECK_RUN_DAYS", 0)
+AUDIT_KEEP_DAYS = env.number("POOLDECK_AUDIT_KEEP_DAYS", 0)
 HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)
 METRICS_ALLOW = env.read("POOLDECK_METRICS_ALLOW", env.NOWHERE, env.networks)
 RESTART_FILE = env.text("POOLDECK_RESTART_FILE")

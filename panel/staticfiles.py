@@ -49,6 +49,7 @@ BUNDLES = {
             "page_tabs",
             "table_cards",
             "diff",
+            "audit",
             "monitoring",
         )
     ),

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
+from core.audit.acts import subject_with
 from core.audit.recording import record
 from core.installation import pausing
 from core.lib import queues

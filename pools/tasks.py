@@ -5,6 +5,7 @@ from uuid import UUID
 from celery import Task, shared_task
 from django.contrib.auth.models import User
 
+from core.audit import retention
 from pools import deployment, task_queue
 from pools.clusters import health_check
 from pools.config_files import folder_owner
@@ -155,3 +156,9 @@ def record_figures() -> None:
 def send_notifications() -> None:
     """Send notifications that are due, to every configured channel."""
     notifications.send_due()
+
+
+@shared_task
+def prune_audit_trail() -> None:
+    """Remove the entries of the audit trail that are older than their retention."""
+    retention.prune()

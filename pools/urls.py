@@ -2,6 +2,8 @@
 
 from django.urls import URLPattern, URLResolver, path
 
+from core.accounts.audit.pages import history
+from pools.models import Cluster, Host, Pool, Pooler
 from pools.views import (
     approvals,
     auth_query,
@@ -37,10 +39,15 @@ from pools.views import (
 from pools.views.insights import cluster_insights
 from pools.views.nodes import node_add, node_list, node_remove, nodes_check
 
+cluster_history = history(Cluster.objects.all(), "cluster", template="pools/cluster_history.html")
+pooler_history = history(Pooler.objects.all(), "pooler", template="pools/pooler_history.html")
+pool_history = history(Pool.objects.select_related("pooler", "cluster"), "pool", template="pools/pool_history.html")
+host_history = history(Host.objects.all(), "host")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("clusters/", clusters.cluster_list, name="cluster-list"),
     path("clusters/new/", clusters.cluster_create, name="cluster-create"),
     path("clusters/<uuid:pk>/", clusters.cluster_detail, name="cluster-detail"),
+    path("clusters/<uuid:pk>/history/", cluster_history, name="cluster-history"),
     path("clusters/<uuid:pk>/edit/", clusters.cluster_edit, name="cluster-edit"),
     path("clusters/<uuid:pk>/delete/", clusters.cluster_delete, name="cluster-delete"),
     path("clusters/<uuid:pk>/check/", clusters.cluster_check, name="cluster-check"),
@@ -81,6 +88,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("poolers/<uuid:pk>/let-go/row/", many_let_gos.pooler_let_go_row, name="pooler-let-go-row"),
     path("poolers/<uuid:pk>/take-over/row/", many_take_overs.pooler_take_over_row, name="pooler-take-over-row"),
     path("poolers/<uuid:pk>/", poolers.pooler_detail, name="pooler-detail"),
+    path("poolers/<uuid:pk>/history/", pooler_history, name="pooler-history"),
     path("poolers/<uuid:pk>/edit/", poolers.pooler_edit, name="pooler-edit"),
     path("poolers/<uuid:pk>/delete/", poolers.pooler_delete, name="pooler-delete"),
     path("poolers/<uuid:pk>/check/", poolers.pooler_check, name="pooler-check"),
@@ -131,6 +139,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/new/", hosts.host_create, name="host-create"),
     path("hosts/<uuid:pk>/", hosts.host_detail, name="host-detail"),
+    path("hosts/<uuid:pk>/history/", host_history, name="host-history"),
     path("hosts/<uuid:pk>/edit/", hosts.host_edit, name="host-edit"),
     path("hosts/<uuid:pk>/delete/", hosts.host_delete, name="host-delete"),
     path("hosts/<uuid:pk>/check/", hosts.host_check, name="host-check"),
@@ -142,6 +151,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/mode-check/", mode_check.unsaved_mode_check, name="wish-mode-check"),
     path("pools/further/", pools.pool_further, name="pool-further"),
     path("pools/<uuid:pk>/", pools.pool_detail, name="pool-detail"),
+    path("pools/<uuid:pk>/history/", pool_history, name="pool-history"),
     path("pools/<uuid:pk>/edit/", pools.pool_edit, name="pool-edit"),
     path("pools/<uuid:pk>/delete/", pools.pool_delete, name="pool-delete"),
     path("pools/<uuid:pk>/retry/", pools.pool_retry, name="pool-retry"),

@@ -67,6 +67,11 @@ class Access:
         """The user's role in each of their teams, by the team's id."""
         return {team: role for team, role, _alone in self._memberships}
 
+    @property
+    def owned_teams(self) -> list[UUID]:
+        """The teams that the user is an owner of."""
+        return [team for team, role in self.roles.items() if role.includes(Role.OWNER)]
+
     @cached_property
     def sees_all(self) -> bool:
         """True for administrators, and for members of the only team."""

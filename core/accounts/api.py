@@ -1,4 +1,4 @@
-"""The REST API of tokens: list, create, read, revoke; and the addresses of that of teams and people."""
+"""The REST API of tokens: list, create, read, revoke; and the addresses of that of teams, people and the trail."""
 
 from django.db.models import QuerySet
 from django.urls import URLPattern, URLResolver
@@ -10,6 +10,7 @@ from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import GenericViewSet
 
 from core.accounts.access import Access
+from core.accounts.audit.api import AuditEntryViewSet
 from core.accounts.models import ApiToken, digest
 from core.accounts.people import api as people_api
 from core.accounts.serializers import NewTokenSerializer, TokenSerializer
@@ -51,5 +52,6 @@ class TokenViewSet(
 
 
 router = SimpleRouter(use_regex_path=False)
+router.register("audit", AuditEntryViewSet, basename="api-audit")
 router.register("tokens", TokenViewSet, basename="api-token")
 urlpatterns: list[URLPattern | URLResolver] = [*router.urls, *people_api.router.urls]

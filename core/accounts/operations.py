@@ -97,6 +97,7 @@ OPERATIONS = (
     Operation("team.view", _("See a team and its members"), Role.VIEWER, Scope.READ),
     Operation("team.members", _("Add and remove members of a team, and change their roles"), Role.OWNER, Scope.ADMIN),
     Operation("team.manage", _("Create, rename and remove teams"), Audience.ADMINS, Scope.ADMIN),
+    Operation("audit.view", _("See the audit trail of what belongs to a team"), Role.OWNER, Scope.READ),
     Operation("installation.view", _("See the state of the installation"), Audience.USERS, Scope.READ),
     Operation("installation.change", _("Resume a restored installation"), Audience.ADMINS, Scope.ADMIN),
 )

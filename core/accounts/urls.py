@@ -1,10 +1,11 @@
-"""Addresses of the login, logout, one's own account, tokens, teams and people."""
+"""Addresses of the login, logout, one's own account, tokens, teams, people and the audit trail."""
 
 from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 
 from core.accounts import account_pages, first_admin_page, views
 from core.accounts.access import needs
+from core.accounts.audit import pages as audit_pages
 from core.accounts.people.urls import urlpatterns as people_urls
 from core.accounts.second_factor.pages import urlpatterns as second_factor_urls
 from core.accounts.sign_on.pages import urlpatterns as sign_on_urls
@@ -23,6 +24,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     *second_factor_urls,
     *sign_on_urls,
     *people_urls,
+    path("audit/", audit_pages.audit_list, name="audit-list"),
+    path("audit/export/", audit_pages.audit_export, name="audit-export"),
     path("tokens/", views.token_list, name="token-list"),
     path("teams/<uuid:pk>/tokens/", views.team_token_list, name="team-token-list"),
     path("tokens/<uuid:pk>/revoke/", views.token_revoke, name="token-revoke"),

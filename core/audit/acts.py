@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Model
 
 from core.audit.recording import Subject, attempt, record
-from core.audit.tracking import TRACKED
+from core.audit.tracking import ANNOUNCED, TRACKED
 
 P = ParamSpec("P")
 Result = TypeVar("Result")
@@ -53,6 +53,7 @@ def recorded(action: str, *shown: str) -> Callable[[Callable[P, Result]], Callab
 
     def decorate(act: Callable[P, Result]) -> Callable[P, Result]:
         signature = inspect.signature(act)
+        ANNOUNCED.add(action)
 
         @wraps(act)
         def recording(*words: P.args, **named: P.kwargs) -> Result:

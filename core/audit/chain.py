@@ -59,14 +59,19 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, UUID) else value
 
 
+def lock(connection: BaseDatabaseWrapper) -> None:
+    """Let nobody else append until the end of the running transaction; once more is no harm."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+
+
 def append(connection: BaseDatabaseWrapper, entries: list[Entry]) -> None:
     """Insert the entries, numbered and chained; the connection is in the transaction that they belong to.
 
     Those who append wait for each other until they have committed. SQLite lets one transaction write at a time anyway.
     """
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+    lock(connection)
     head = head_of_chain(connection.alias)
     for entry in entries:
         entry.number, entry.previous = head.number + 1, head.hash
@@ -106,12 +111,25 @@ def _in_order() -> Iterator[Entry]:
 def _verified(entries: Iterator[Entry], saved: Head | None) -> Head:
     head = None
     for entry in entries:
-        head = head or _before_first(entry)
+        if head is None:
+            head = _before_first(entry)
+            _check_saved(head, saved)
         _check(entry, head)
         head = Head(entry.number, entry.hash)
         if saved and saved.number == head.number and saved != head:
             raise Broken(_("entry %(number)d is not the one whose hash was saved") % {"number": head.number})
     return head or Head(0, START)
+
+
+def _check_saved(anchor: Head, saved: Head | None) -> None:
+    """Refuse a head whose entry the retention removed: nothing could tell this chain from one that was written anew."""
+    if saved and saved.number < anchor.number:
+        raise Broken(
+            _("entry %(number)d is gone, since the retention removed all up to %(last)d: give a head that is newer")
+            % {"number": saved.number, "last": anchor.number}
+        )
+    if saved and saved.number == anchor.number and saved != anchor:
+        raise Broken(_("entry %(number)d is not the one whose hash was saved") % {"number": anchor.number})
 
 
 def _before_first(entry: Entry) -> Head:

@@ -1,9 +1,12 @@
 """The rows of the audit trail; they are only ever appended."""
 
 import json
-from typing import TypedDict
+from collections.abc import Sequence
+from typing import Protocol, TypedDict
+from uuid import UUID
 
 from django.db import models
+from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -24,6 +27,14 @@ class Change(TypedDict, total=False):
 
     before: dict[str, object]
     after: dict[str, object]
+
+
+class OwnerOfTeams(Protocol):
+    """A caller, as the trail sees them."""
+
+    @property
+    def owned_teams(self) -> Sequence[UUID]:
+        """The teams that they own."""
 
 
 class Entry(models.Model):
@@ -64,6 +75,11 @@ class Entry(models.Model):
 
     def __str__(self) -> str:
         return f"{self.number} {self.action} {self.object_name}".rstrip()
+
+    @classmethod
+    def visible_to(cls, access: OwnerOfTeams) -> Q:
+        """Return the condition for entries that a caller may see who is no administrator."""
+        return Q(team_id__in=access.owned_teams)
 
     @property
     def fields(self) -> Change:

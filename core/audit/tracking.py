@@ -62,6 +62,7 @@ class TrackedModel:
 
 
 TRACKED: dict[type[Model], TrackedModel] = {}
+ANNOUNCED = {"secret.reveal", "person.sign_in", "person.sign_out"}  # acts that are no writes to these
 
 
 def track(
@@ -82,6 +83,13 @@ def track(
     names = tuple(only) or tuple(one.attname for one in model._meta.concrete_fields if _is_set_by_people(one, never))
     fields = (*names, *also, *sorted(hidden.difference(names, also)))
     TRACKED[model] = TrackedModel(model, kind, tuple(dict.fromkeys(fields)), hidden, **options)
+
+
+def known_actions() -> list[str]:
+    """Return the acts on tracked models, and the others that are known."""
+    found = {one.action(verb) for one in TRACKED.values() for verb in ("create", "change", "delete")}
+    named = {action for one in TRACKED.values() for action in one.actions.values()}
+    return sorted((found | named | ANNOUNCED) - {""})
 
 
 def _is_set_by_people(one: "Field[object, object]", never: Iterable[str]) -> bool:

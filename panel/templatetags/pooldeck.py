@@ -49,12 +49,18 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("Settings profiles"), "profile-list", "scale", "profile-"),
     (gettext_lazy("Teams"), "team-list", "team", ("team-", "invitation-")),
     (gettext_lazy("People"), "person-list", "user", "person-"),
+    (gettext_lazy("Audit trail"), "audit-list", "history", "audit-"),
     (gettext_lazy("API tokens"), "token-list", "key", "token-"),
     (gettext_lazy("Tools"), "tool-list", "copy", "tool-"),
     (gettext_lazy("API docs"), "api-docs", "code", "api-docs"),
 ]
 
-SHOWN_FOR = {"host-list": "host.view", "team-list": "team.members", "person-list": "person.manage"}  # to who may do it
+SHOWN_FOR = {  # to who may do it
+    "host-list": "host.view",
+    "team-list": "team.members",
+    "person-list": "person.manage",
+    "audit-list": "audit.view",
+}
 RECORD = ""  # the label of a page that has the name of its record
 ABOVE: dict[str, tuple[str, Promise | str]] = {
     # URL name: that of the page above it, and its label in breadcrumbs; the sidebar's pages have none above them

@@ -25,6 +25,7 @@ OTHER_WORDS = {
     "entry-verb": {"word": "pause"},
     "playbook-detail": {"name": "zqplaybook"},
     "playbook-delete": {"name": "zqplaybook"},
+    "playbook-history": {"name": "zqplaybook"},
     "pooler-fetch-example": {"name": "ansible.yml"},
 }
 OTHER_KEYS = {"pooler-nodes": "pgpool", "advice-apply": "experiment", "script-tried": "dry_run"}

@@ -1,16 +1,15 @@
 """The export formats of a run as HTTP responses."""
 
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import partial
 
-from asgiref.sync import sync_to_async
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 
 from benchmarks.models import Run, RunOutput
 from benchmarks.results.export import csv, html, run_document
+from core.lib.streams import one_by_one
 
 
 @dataclass(frozen=True)
@@ -55,14 +54,8 @@ def answer(run: Run, kind: str, request: HttpRequest) -> HttpResponseBase:
 
 
 def stream(run: Run, kind: str, request: HttpRequest) -> StreamingHttpResponse:
-    """Stream the text while it is made; under ASGI from an async iterator: Django would buffer a synchronous one."""
+    """Stream the text while it is made."""
     make = MAKERS[kind]
     text = iter(make.make(run))
-    pieces = _one_by_one(text) if isinstance(request, ASGIRequest) else text
+    pieces = one_by_one(text) if isinstance(request, ASGIRequest) else text
     return StreamingHttpResponse(pieces, content_type=make.media_type)
-
-
-async def _one_by_one(text: Iterator[str]) -> AsyncIterator[str]:
-    """Yield each piece, made in the thread that owns the request's database connection."""
-    while (piece := await sync_to_async(partial(next, text, None))()) is not None:
-        yield piece

@@ -1,0 +1,73 @@
+"""The pages of the audit trail: all of it, the history of one object, and the download."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django.core.handlers.asgi import ASGIRequest
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from core.accounts.access import Access, find, needs
+from core.accounts.audit.entries import EntryFilter, actions, as_lines, page_of, visible
+from core.accounts.audit.shown import shown
+from core.audit.models import Entry
+from core.lib.streams import one_by_one
+
+NDJSON = "application/x-ndjson"
+
+
+@require_safe
+@needs("audit.view")
+def audit_list(request: HttpRequest) -> HttpResponse:
+    """List the entries that the filters choose, newest first; 422 for a filter that can't be read."""
+    found = EntryFilter(request.GET, queryset=visible(Access.of(request)))
+    is_valid = found.is_valid()
+    context = {
+        "form": found.form,
+        "actions": actions(),
+        "is_filtered": any(request.GET.get(name) for name in found.filters),
+        **_page(request, found.qs if is_valid else Entry.objects.none()),
+    }
+    return render(request, "accounts/audit_list.html", context, status=200 if is_valid else 422)
+
+
+@require_safe
+@needs("audit.view")
+def audit_export(request: HttpRequest) -> HttpResponseBase:
+    """Download the entries that the filters choose, a line of JSON for each, oldest first."""
+    found = EntryFilter(request.GET, queryset=visible(Access.of(request)))
+    if not found.is_valid():
+        return audit_list(request)
+    return download(request, found.qs)
+
+
+def download(request: HttpRequest, rows: QuerySet[Entry]) -> StreamingHttpResponse:
+    """Stream entries while they are read."""
+    lines = as_lines(rows)
+    pieces: Any = one_by_one(lines) if isinstance(request, ASGIRequest) else lines
+    headers = {"Content-Disposition": 'attachment; filename="pooldeck-audit.ndjson"'}
+    return StreamingHttpResponse(pieces, content_type=NDJSON, headers=headers)
+
+
+def history(
+    rows: QuerySet[Any], kind: str, *, template: str = "accounts/history.html", key: str = "pk"
+) -> Callable[..., HttpResponseBase]:
+    """Return the view of one object's entries; its template calls the object `record` and by its kind."""
+
+    @require_safe
+    @needs("audit.view")
+    def object_history(request: HttpRequest, **kwargs: object) -> HttpResponse:
+        record: Model = find(request, rows.all(), **{key: kwargs[key]})
+        context = {kind: record, "record": record, "page_above": f"{kind}-detail"}
+        entries = Entry.objects.filter(object_kind=kind, object_id=str(record.pk))
+        return render(request, template, {**context, **_page(request, entries)})
+
+    return object_history
+
+
+def _page(request: HttpRequest, rows: QuerySet[Entry]) -> dict[str, object]:
+    page = page_of(rows, request.GET.get("before", ""), request.GET.get("after", ""))
+    return {"page": page, "rows": shown(page.entries)}
