@@ -97,7 +97,7 @@ def _cluster_named(given: Arguments) -> Cluster | None:
         return None
 
 
-def _over(cluster_id: object, size: object, before: int = 0) -> list[ApprovalRules]:
+def _over(cluster_id: UUID, size: object, before: int = 0) -> list[ApprovalRules]:
     """Return the rules whose limit this size is beyond; one that does not grow needs nobody."""
     if not isinstance(size, int) or size <= before:
         return []
@@ -122,7 +122,7 @@ def _of_roll_back(given: Arguments) -> Iterator[ApprovalRules]:
             yield from _for(Act.REMOVE, Q(cluster=pool.cluster_id))
     sizes = {str(pool.pk): pool.size for pool in given["pooler"].pools.wanted()}
     for key, record in wanted.items():
-        yield from _over(record["cluster_id"], record["size"], sizes.get(key, 0))
+        yield from _over(UUID(record["cluster_id"]), record["size"], sizes.get(key, 0))
 
 
 def _loosened(given: Arguments) -> list[ApprovalRules]:

@@ -124,7 +124,7 @@ def refusal(request: ApprovalRequest, access: Access, given: Arguments | None) -
     if not isinstance(user, User) or request.requester_id in (None, user.pk):
         return NotYours(_("a second person has to decide: you asked for it yourself, or with a token of yours"))
     if access.token is not None and access.token.team_id is not None:
-        return NotYours(_("a token of a team is no second person: decide as a person, or with a token of your own"))
+        return NotYours(_("a token of a team can't be the second person: use one of your own"))
     if user.date_joined > request.created_at:
         return NotYours(_("your account is younger than this request: somebody else has to decide"))
     record = _record(request, given)

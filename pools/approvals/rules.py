@@ -1,7 +1,6 @@
 """Changing which acts on a cluster need a second person; asking for less is such an act itself."""
 
 from collections.abc import Collection
-from typing import cast
 
 from django.db.models import Model
 from django.utils.translation import gettext as _
@@ -37,4 +36,4 @@ def change(
 @held_back(CHANGE_RULES)
 def _change(cluster: Cluster, acts: list[str], pool_size: int | None, author: Model | None = None) -> ApprovalRules:
     values = {"acts": acts, "pool_size": pool_size}
-    return cast(ApprovalRules, ApprovalRules.objects.update_or_create(cluster=cluster, defaults=values)[0])
+    return ApprovalRules.objects.update_or_create(cluster=cluster, defaults=values)[0]
