@@ -116,7 +116,8 @@ def _of_changed_pool(given: Arguments) -> list[ApprovalRules]:
 
 def _of_roll_back(given: Arguments) -> Iterator[ApprovalRules]:
     """Yield the rules of what a rollback removes, and of pools that it makes larger than their limit."""
-    wanted = {record["id"]: record for record in given["revision"].specs["pools"]}
+    specs = given["revision"].specs or {}  # a revision that never was live may have none; the verb refuses it
+    wanted = {record["id"]: record for record in specs.get("pools", [])}
     for pool in given["pooler"].pools.wanted():
         if str(pool.pk) not in wanted:
             yield from _for(Act.REMOVE, Q(cluster=pool.cluster_id))
