@@ -14,11 +14,11 @@ from benchmarks.models import (
     SettingsProfile,
     SharedLink,
 )
-from core.audit.tracking import Options, track
+from core.audit.tracking import OptionsOfOwner, track
 
 RUN = ("name", "purpose", "engine", "target_label", "database", "note", "is_baseline", "cancel_requested_at")
 EXPERIMENT = ("playbook", "cluster_name", "quick", "repeats", "minutes", "wanted_blocks", "cancel_requested_at")
-OF_CLUSTER: Options = {"cluster": "cluster_id", "team": ("cluster__team_id",)}
+OF_CLUSTER: OptionsOfOwner = {"cluster": "cluster_id", "team": ("cluster__team_id",)}
 
 track(
     Run,

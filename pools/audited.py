@@ -1,6 +1,6 @@
 """What the audit trail follows of clusters, poolers and pools."""
 
-from core.audit.tracking import Options, track
+from core.audit.tracking import OptionsOfOwner, track
 from pools.models import (
     ApprovalRequest,
     ApprovalRules,
@@ -34,7 +34,7 @@ TAKE_OVER_ACTIONS = {
     "let_go_at": "pooler.let_go",
     "delete": "",
 }
-OF_CLUSTER: Options = {"cluster": "cluster_id", "team": ("cluster__team_id",)}
+OF_CLUSTER: OptionsOfOwner = {"cluster": "cluster_id", "team": ("cluster__team_id",)}
 
 track(
     Cluster, "cluster", also=["maintenance_window"], secrets=["sealed_admin_password"], cluster="pk", team=("team_id",)

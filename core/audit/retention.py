@@ -18,7 +18,7 @@ class Removal(NamedTuple):
     """The last entry that was removed, and how many were."""
 
     through: int
-    count: int
+    entries: int
 
 
 def prune() -> Removal | None:

@@ -9,13 +9,18 @@ from django.db.models import Field, Model
 CHANGED = "changed"  # stands for a secret's value
 
 
-class Options(TypedDict, total=False):
+class OptionsOfOwner(TypedDict, total=False):
+    """What a model may declare of whom its rows belong to; see `TrackedModel`."""
+
+    cluster: str
+    team: tuple[str, ...]
+
+
+class Options(OptionsOfOwner, total=False):
     """What a model may declare; see `TrackedModel`."""
 
     path: str
     name: str
-    cluster: str
-    team: tuple[str, ...]
     author: str
     outcome: tuple[str, ...]
     actions: Mapping[str, str]

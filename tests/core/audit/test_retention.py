@@ -39,7 +39,7 @@ def test_without_the_setting_all_is_kept(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_old_entries_go_and_an_entry_says_so(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.AUDIT_KEEP_DAYS = 30
     heads = entries_of_days_ago(monkeypatch, 90, 60, 29, 1)
-    assert retention.prune() == Removal(through=2, count=2)
+    assert retention.prune() == Removal(through=2, entries=2)
     assert numbers() == [3, 4, 5]
     pruned = Entry.objects.get(number=5)
     after = pruned.fields["after"]
@@ -53,7 +53,7 @@ def test_a_pruned_trail_is_pruned_again(settings: Any, monkeypatch: pytest.Monke
     entries_of_days_ago(monkeypatch, 90, 50, 40, 1)
     retention.prune()
     settings.AUDIT_KEEP_DAYS = 30
-    assert retention.prune() == Removal(through=3, count=2)
+    assert retention.prune() == Removal(through=3, entries=2)
     assert chain.verify().number == 6
     record("pool.change", Subject("pool", "1", "shop"))
     assert chain.verify().number == 7
@@ -62,7 +62,7 @@ def test_a_pruned_trail_is_pruned_again(settings: Any, monkeypatch: pytest.Monke
 def test_the_newest_entry_stays_so_that_the_chain_goes_on(settings: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.AUDIT_KEEP_DAYS = 30
     entries_of_days_ago(monkeypatch, 90, 80, 70)
-    assert retention.prune() == Removal(through=2, count=2)
+    assert retention.prune() == Removal(through=2, entries=2)
     assert numbers() == [3, 4]
     chain.verify()
 
