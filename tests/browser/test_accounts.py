@@ -1,5 +1,6 @@
 """Logging in, tokens and the API's documentation in a real Chromium, some of it without JavaScript."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -32,6 +33,18 @@ def log_in(page: Page, password: str = PASSWORD) -> None:
     page.get_by_role("button", name="Log in").click()
 
 
+def show_clusters(page: Page) -> None:
+    """Scroll to the operations on clusters: a part outside of the viewport is not drawn yet."""
+    page.locator("[id^=operations-tag-]").first.wait_for()
+    page.mouse.move(700, 500)
+    until = time.monotonic() + WAIT_MS / 1000
+    while not page.locator("#operations-tag-clusters").count():
+        assert time.monotonic() < until, "the operations on clusters are not drawn"
+        page.mouse.wheel(0, 600)
+        page.wait_for_timeout(100)
+    page.locator("#operations-tag-clusters").scroll_into_view_if_needed()
+
+
 def test_login_tokens_and_logout_work_without_javascript(plain: Page, web: Web) -> None:
     plain.goto("/tokens/")
     log_in(plain, "not it")
@@ -61,8 +74,7 @@ def test_the_documentation_draws_itself_under_the_panels_policy(scripted: Page, 
     scripted.emulate_media(color_scheme=scheme)
     scripted.goto("/api/docs/")
     log_in(scripted)
-    # A part outside of the viewport is not drawn yet.
-    scripted.locator("#operations-tag-clusters").scroll_into_view_if_needed()
+    show_clusters(scripted)
     scripted.locator("#operations-clusters-clusters_list .opblock-summary-control").click()
     scripted.get_by_role("button", name="Try it out").click()
     scripted.get_by_role("button", name="Execute").click()
@@ -76,7 +88,7 @@ def test_the_documentation_shows_the_examples_of_a_request(scripted: Page) -> No
     scripted.goto("/api/docs/")
     log_in(scripted)
     operation = scripted.locator("#operations-clusters-clusters_create")
-    scripted.locator("#operations-tag-clusters").scroll_into_view_if_needed()
+    show_clusters(scripted)
     operation.locator(".opblock-summary-control").click()
     request = operation.locator(".opblock-section-request-body")
     request.locator("code", has_text="db1.example.org").wait_for()

@@ -31,6 +31,7 @@ from benchmarks.models import (
 from core.accounts.models import FIRST_TEAM, ApiToken, Membership, Role, Team
 from core.accounts.people import invitations
 from core.audit.connections import RecordingConnection
+from core.audit.models import Entry
 from core.installation.models import Installation
 from pools.approvals.arguments import encoded
 from pools.deployment import snapshots
@@ -120,7 +121,7 @@ def records(user: Any) -> dict[str, Any]:
         "number": revision.number,
     }
     cast("RecordingConnection", transaction.get_connection()).write_kept()  # the trail of all this, without a commit
-    return found
+    return found | {"audit": Entry.objects.filter(action="cluster.create").latest("number").number}
 
 
 def _team(user: Any) -> Team:

@@ -17,7 +17,7 @@ from core.lib import crypto
 from core.lib.crypto import fingerprint
 from core.lib.sealed_field import SealedField
 from panel import checks, diagnosis
-from pools.models import Host, PoolerFile, Revision, RevisionState, TakeOver
+from pools.models import ApprovalRequest, Host, PoolerFile, Revision, RevisionState, TakeOver
 from pools.models.take_overs import Original
 from tests.benchmarks.records import a_run
 from tests.pools.records import a_cluster, a_pooler
@@ -54,6 +54,9 @@ def secrets(settings: Any) -> dict[str, Any]:
     take_over = TakeOver(pooler=pooler, config_file="/etc/pgbouncer.ini")
     take_over.originals = {"/etc/pgbouncer.ini": Original(role="main", content=b"before")}
     take_over.save()
+    request = ApprovalRequest(cluster=cluster, text="drop database shop")
+    request.arguments = "{}"
+    request.save()
     text = f"{ENCRYPTED}{crypto.seal('ada@example.org', 'values')}\nSELECT $1;"  # as earlier releases stored them
     script = library.create(name="recorded", text=text)
     run = a_run(cluster=cluster, database="shop", options={"scripts": [{"text": text, "weight": 1}]})
@@ -171,11 +174,11 @@ def test_the_command_rotates_and_tells_what_is_left(secrets, settings, capsys) -
     settings.POOLDECK_KEYS = [NEW, OLD]
     with pytest.raises(SystemExit):
         call_command("rotate_keys", status=True)
-    assert f"key 2 ({fingerprint(OLD)}): 12 secrets; keep it: run rotate_keys" in capsys.readouterr().out
+    assert f"key 2 ({fingerprint(OLD)}): 13 secrets; keep it: run rotate_keys" in capsys.readouterr().out
     call_command("rotate_keys")
     assert capsys.readouterr().out.splitlines() == [
-        "encrypted again: 12 secrets",
-        f"key 1 ({fingerprint(NEW)}): 12 secrets; it encrypts",
+        "encrypted again: 13 secrets",
+        f"key 1 ({fingerprint(NEW)}): 13 secrets; it encrypts",
         f"key 2 ({fingerprint(OLD)}): 0 secrets; it can be removed, here and on every other host",
     ]
     call_command("rotate_keys", status=True)
@@ -186,7 +189,7 @@ def test_a_lost_key_is_given_up_only_where_told(secrets, settings, capsys) -> No
     settings.POOLDECK_KEYS = [NEW]
     with pytest.raises(SystemExit):
         call_command("rotate_keys", status=True)
-    assert "no key: 10 secrets" in capsys.readouterr().out
+    assert "no key: 11 secrets" in capsys.readouterr().out
     call_command("rotate_keys", forget_lost=True)
     known_keys.check_at_start()
     assert [one.fingerprint for one in KnownKey.objects.all()] == [fingerprint(NEW)]
