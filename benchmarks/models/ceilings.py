@@ -13,7 +13,7 @@ class Holder(models.TextChoices):
     """Whom a ceiling applies to."""
 
     EVERYONE = "everyone", _("everyone")
-    STAFF = "staff", _("staff who are not superusers")
+    STAFF = "staff", _("everyone but administrators")
 
 
 class Ceiling(models.Model):

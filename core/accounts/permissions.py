@@ -28,7 +28,7 @@ def person(user: object) -> User:
 
 
 def user_holds(user: object, scope: str) -> bool:
-    """Tell whether the user holds the scope: staff hold every scope, other logged-in users hold `read`."""
+    """Tell whether the user holds the scope: administrators hold every scope, other logged-in users hold `read`."""
     return isinstance(user, User) and (scope == Scope.READ or user.is_staff)
 
 

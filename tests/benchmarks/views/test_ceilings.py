@@ -24,7 +24,7 @@ def test_an_administrator_sets_changes_and_removes_one(staff: Client):
     assert (made.cluster, made.holder, made.clients, made.threads, made.duration) == (None, "staff", 100, None, 600)
     page = page_of(staff.get("/ceilings/"))
     assert "every cluster" in page
-    assert "staff who are not superusers" in page
+    assert "everyone but administrators" in page
     staff.post(f"/ceilings/{made.pk}/", NEW | {"clients": "50"})
     assert Ceiling.objects.get().clients == 50
     assert staff.post(f"/ceilings/{made.pk}/delete/").headers["Location"] == "/ceilings/"
@@ -67,7 +67,7 @@ def test_what_can_not_be_a_ceiling_is_told_and_stays_typed(staff: Client, change
 def test_a_second_one_of_the_same_cluster_and_holder_is_refused(staff: Client):
     a_ceiling()
     page = page_of(staff.post("/ceilings/new/", NEW))
-    assert "there is a run limit for every cluster, staff who are not superusers already: change that one" in page
+    assert "there is a run limit for every cluster, everyone but administrators already: change that one" in page
 
 
 def test_wrong_methods_and_ids_and_strangers(staff: Client):

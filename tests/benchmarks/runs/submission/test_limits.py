@@ -20,12 +20,12 @@ def cluster() -> Cluster:
     return a_cluster()
 
 
-def staff() -> User:
-    return User.objects.create(username="staff", is_staff=True)
+def member() -> User:
+    return User.objects.create(username="ann")
 
 
-def superuser() -> User:
-    return User.objects.create(username="super", is_staff=True, is_superuser=True)
+def administrator() -> User:
+    return User.objects.create(username="boss", is_staff=True)
 
 
 def refused(author: User | None, cluster: Cluster, **options: Any) -> dict[str, list[str]]:
@@ -37,34 +37,34 @@ def refused(author: User | None, cluster: Cluster, **options: Any) -> dict[str, 
 
 
 def test_without_a_ceiling_nothing_is_refused(cluster: Cluster):
-    assert refused(staff(), cluster, **the_options(clients=10_000)) == {}
+    assert refused(member(), cluster, **the_options(clients=10_000)) == {}
 
 
 def test_what_is_above_names_the_figure_the_ceiling_and_whose_it_is(cluster: Cluster):
     Ceiling.objects.create(cluster=cluster, holder=Holder.STAFF, clients=100, duration=60)
-    author = staff()
+    author = member()
     assert refused(author, cluster, clients=100, duration=60) == {}
     assert refused(author, cluster, clients=1_200, duration=61) == {
         "clients": [
-            f"1,200 is above the run limit of 100 (clients) for {cluster}, staff who are not superusers: use at most "
+            f"1,200 is above the run limit of 100 (clients) for {cluster}, everyone but administrators: use at most "
             "100, or ask an admin to raise it"
         ],
         "duration": [
-            f"61 s is above the run limit of 60 s (duration) for {cluster}, staff who are not superusers: use at most "
+            f"61 s is above the run limit of 60 s (duration) for {cluster}, everyone but administrators: use at most "
             "60 s, or ask an admin to raise it"
         ],
     }
 
 
-def test_what_holds_for_staff_does_not_hold_for_superusers_nor_for_the_installation(cluster: Cluster):
+def test_what_holds_for_everyone_but_administrators_holds_neither_for_them_nor_for_the_installation(cluster: Cluster):
     Ceiling.objects.create(holder=Holder.STAFF, clients=5)
-    assert refused(superuser(), cluster, clients=6) == {}
+    assert refused(administrator(), cluster, clients=6) == {}
     assert refused(None, cluster, clients=6) == {}
 
 
 def test_what_holds_for_everyone_holds_for_all(cluster: Cluster):
     Ceiling.objects.create(holder=Holder.EVERYONE, scale=50)
-    for author in (staff(), superuser(), None):
+    for author in (member(), administrator(), None):
         assert refused(author, cluster, scale=51)["scale"][0].startswith(
             "51 is above the run limit of 50 (scale) for every cluster, everyone"
         )
@@ -75,7 +75,7 @@ def test_the_lowest_of_several_holds_and_other_clusters_count_not(cluster: Clust
     Ceiling.objects.create(cluster=cluster, holder=Holder.EVERYONE, clients=30)
     Ceiling.objects.create(cluster=cluster, holder=Holder.STAFF, clients=40, threads=2)
     Ceiling.objects.create(cluster=a_cluster(name="other"), holder=Holder.EVERYONE, clients=1)
-    author = staff()
+    author = member()
     assert refused(author, cluster, clients=30, threads=2) == {}
     assert "run limit of 30" in refused(author, cluster, clients=31)["clients"][0]
     assert "run limit of 2 (threads)" in refused(author, cluster, threads=3)["threads"][0]
@@ -122,7 +122,7 @@ def test_a_run_above_is_refused_before_anything_is_asked_or_saved(
 
     monkeypatch.setattr("pools.clusters.connect.connect", touched)
     Ceiling.objects.create(holder=Holder.EVERYONE, clients=3)
-    asked = {"target": {"cluster": str(cluster.pk), "database": "shop"}, "options": {"clients": 4}, "author": staff()}
+    asked = {"target": {"cluster": str(cluster.pk), "database": "shop"}, "options": {"clients": 4}, "author": member()}
     with pytest.raises(InvalidOptions, match="4 is above the run limit of 3"):
         submit.submit(submit.RunRequest(**asked, repeat=repeat))
     assert not Run.objects.exists()
