@@ -46,6 +46,10 @@ def of_other_programs() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
 
 
+def _of_key_command() -> dict[str, str]:
+    return key_command.environment(os.environ, words("POOLDECK_KEY_COMMAND_ENV", []))
+
+
 def text(name: str, default: str = "") -> str:
     """Read a variable as text."""
     return read(name, default, str)
@@ -214,7 +218,7 @@ def encryption_keys() -> list[str]:
         raise ImproperlyConfigured(f"POOLDECK_KEYS and {key_command.VARIABLE} are both set: unset one of them")
     if command:
         try:
-            return key_command.printed_keys(command)
+            return key_command.printed_keys(command, _of_key_command())
         except key_command.KeyCommandFailed as error:
             raise ImproperlyConfigured(str(error)) from None
     if found := [key.strip() for key in secret("POOLDECK_KEYS", "keys").split(",") if key.strip()]:

@@ -1,5 +1,6 @@
 """POOLDECK_KEY_COMMAND: keys from a command, with errors that never have what it printed."""
 
+import os
 import shlex
 import subprocess
 import sys
@@ -21,7 +22,7 @@ def shell(script: str) -> str:
 
 @pytest.mark.parametrize("between", [",", "\n", " ,\n"])
 def test_the_command_prints_the_keys_in_their_order(between: str) -> None:
-    assert key_command.printed_keys(shell(f"printf '%s' '{FIRST}{between}{SECOND}'")) == [FIRST, SECOND]
+    assert key_command.printed_keys(shell(f"printf '%s' '{FIRST}{between}{SECOND}'"), os.environ) == [FIRST, SECOND]
 
 
 @pytest.mark.parametrize(
@@ -38,15 +39,59 @@ def test_the_command_prints_the_keys_in_their_order(between: str) -> None:
 )
 def test_a_failure_says_why_and_never_what_was_printed(command: str, said: str) -> None:
     with pytest.raises(KeyCommandFailed) as error:
-        key_command.printed_keys(command)
+        key_command.printed_keys(command, os.environ)
     assert said in str(error.value)
     assert not any(secret in str(error.value) for secret in (FIRST, SECOND, "not-a-key"))
+
+
+def test_the_command_gets_a_small_environment_and_what_the_operator_names(monkeypatch, tmp_path) -> None:
+    given = {
+        "DATABASE_URL": "postgresql://panel:of-database@h/p",
+        "POOLDECK_EMAIL_PASSWORD": "of-mail",
+        "POOLDECK_KEY_COMMAND_ENV": "HSM_SLOT",
+        "HSM_SLOT": "7",
+        "HSM_PIN": "not-named",
+        "VAULT_ADDR": "https://vault",
+        "AWS_PROFILE": "pooldeck",
+        "LANG": "C.UTF-8",
+    }
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv("POOLDECK_KEYS")
+    seen = tmp_path / "seen"
+    monkeypatch.setenv("POOLDECK_KEY_COMMAND", shell(f"env > {seen}; echo {FIRST}"))
+    assert env.encryption_keys() == [FIRST]
+    found = dict(line.split("=", 1) for line in seen.read_text().splitlines() if "=" in line)
+    assert {name: found.get(name) for name in given} == {
+        "DATABASE_URL": None,
+        "POOLDECK_EMAIL_PASSWORD": None,
+        "POOLDECK_KEY_COMMAND_ENV": None,
+        "HSM_SLOT": "7",
+        "HSM_PIN": None,
+        "VAULT_ADDR": "https://vault",
+        "AWS_PROFILE": "pooldeck",
+        "LANG": "C.UTF-8",
+    }
+    assert found["PATH"] == os.environ["PATH"]
+    assert not [name for name in found if name.startswith(("POOLDECK_", "DJANGO_", "PYTEST"))]
+
+
+def test_an_error_shows_neither_the_variables_of_the_command_nor_pieces_that_it_printed() -> None:
+    script = "echo piece-of-key; echo token $VAULT_TOKEN may not read piece-of-key >&2; exit 1"
+    with pytest.raises(KeyCommandFailed) as error:
+        key_command.printed_keys(shell(script), os.environ | {"VAULT_TOKEN": "hvs.short1"})
+    assert str(error.value).endswith("ended with exit code 1: token (not shown) may not read (not shown)")
+
+
+def test_blanks_name_no_command() -> None:
+    with pytest.raises(KeyCommandFailed, match="POOLDECK_KEY_COMMAND names no command"):
+        key_command.printed_keys("  ", {})
 
 
 def test_a_command_that_hangs_is_ended_with_its_children() -> None:
     began = time.monotonic()
     with pytest.raises(KeyCommandFailed, match=r"printed no keys within 0\.5 s"):
-        key_command.printed_keys(shell("sleep 60 | cat"), within_s=0.5)
+        key_command.printed_keys(shell("sleep 60 | cat"), os.environ, within_s=0.5)
     assert time.monotonic() - began < 10
 
 
