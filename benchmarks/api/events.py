@@ -11,21 +11,20 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
 from rest_framework.generics import get_object_or_404
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from benchmarks.models import Run
 from benchmarks.runs.live import events as live_events
 from benchmarks.runs.live import follower
 from core.accounts import event_streams
 from core.accounts.access import Access
+from core.accounts.event_streams import Authorization, StreamView
 
 HEARTBEAT_S = 15.0
 
 
-class StreamAuthorization(APIView):
+class RunStreamView(StreamView):
     """Decides who may follow a run's events, by the same rules as the rest of the API."""
 
     operations: ClassVar = {"get": "run.view"}
@@ -36,30 +35,27 @@ class StreamAuthorization(APIView):
         get_object_or_404(Access.of(request).visible(Run.objects.only("pk")), pk=pk)
         return Response()
 
-    def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
-        """Answer refusals as JSON, also to an EventSource, which accepts only an event stream."""
-        return super().perform_content_negotiation(request, force=True)
+
+_view = RunStreamView.as_view()
 
 
-_authorization = StreamAuthorization.as_view()
-
-
-@login_not_required  # StreamAuthorization checks the token or session, and answers as the API does
+@login_not_required  # RunStreamView checks the token or session, and answers as the API does
 async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream the events after `Last-Event-ID` or `?after=`, each with its id; a client occupies no thread."""
-    answer = await event_streams.authorize(_authorization, request, pk=pk)
+    authorization = Authorization(_view, request, pk=pk)
+    answer = await authorization.ask()
     if answer.status_code != 200:
         return answer
     after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live_events.BEGINNING
     if live_events.position(after)[1] == live_events.END_SEQ:
         return HttpResponse(status=204)  # the client has the last event: 204 tells an EventSource not to reconnect
-    return event_streams.serve(answer, _stream(request, pk, after), instead="samples/")
+    return event_streams.serve(authorization, _stream(authorization, pk, after), instead="samples/")
 
 
 run_events.operations = {"get": "run.view"}  # type: ignore[attr-defined]  # for `core.accounts.routes`
 
 
-async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:
+async def _stream(authorization: Authorization, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:
     """Yield the stream's bytes until the run ends or the client loses its permission."""
     await event_streams.give_up_thread()
     published_state = b""
@@ -70,7 +66,7 @@ async def _stream(request: HttpRequest, pk: UUID, after: str) -> AsyncGenerator[
     ):
         async for event in coming:
             if event is None:
-                if (await event_streams.authorize(_authorization, request, pk=pk)).status_code != 200:
+                if not await authorization.still_holds():
                     return
                 yield b": still here\n\n" + published_state  # scripts in browsers get events only, no comments
                 continue

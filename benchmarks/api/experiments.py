@@ -95,7 +95,7 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[
         """Return the experiment, whose answer waits for its end as long as the caller asks for."""
         ended = Experiment.objects.filter(pk=experiment.pk, state__in=ENDED)
         found = Experiment.objects.select_related("cluster", "pooler").filter(pk=experiment.pk)
-        self.until(ended.exists, lambda: self.get_serializer(found.get()).data)
+        self.until(experiment, ended.exists, lambda: self.get_serializer(found.get()).data)
         return experiment
 
     @extend_schema(request=AskedExperimentSerializer, parameters=[WAIT], responses={201: ExperimentSerializer})

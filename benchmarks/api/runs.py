@@ -205,7 +205,7 @@ class RunViewSet(
         """Return the run, whose answer waits for its end as long as the caller asks for."""
         ended, found = Run.objects.filter(pk=run.pk, status__in=FINAL), self.queryset.filter(pk=run.pk)
         if not run.is_final:
-            self.until(ended.exists, lambda: self.get_serializer(found.get()).data)
+            self.until(run, ended.exists, lambda: self.get_serializer(found.get()).data)
         return run
 
     def _created(self, run: Run) -> Response:

@@ -1,35 +1,70 @@
-"""Server-Sent Events: authorization, the end of the credential, and the HTTP response."""
+"""Server-Sent Events: authorization, the end of the caller's access, and the HTTP response."""
 
 import asyncio
-import logging
 import weakref
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
 from asgiref.sync import SyncToAsync, sync_to_async
-from django.db import Error, close_old_connections, connections
+from django.db import close_old_connections, connections
 from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
+from rest_framework.renderers import BaseRenderer
+from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.views import APIView
 
-from core.accounts import credentials, held_requests
-from core.accounts.credentials import Credential
+from core.accounts import held_requests, stream_reviews
+from core.accounts.credentials import Credential, Standing, as_if_new
 from core.accounts.held_requests import COME_BACK_S, OpenRequest, TooManyHeld
+from core.accounts.stream_reviews import OpenStream
 from core.lib import draining
 
-logger = logging.getLogger(__name__)
 T = TypeVar("T")
-REVIEW_EVERY_S = 0.9
 
-_open: dict[object, Credential] = {}  # key of a stream → the credential that opened it
-_ended: set[Credential] = set()  # those of _open that are no longer valid
-_reviews: set[asyncio.Task[None]] = set()  # the task that reviews credentials while streams are open
+
+class StreamView(APIView):
+    """The view that authorizes a stream by the same rules as the rest of the API."""
+
+    def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
+        """Answer refusals as JSON, also to an EventSource, which accepts only an event stream."""
+        return super().perform_content_negotiation(request, force=True)
+
+
+class Authorization:
+    """Whether a request may open a stream, and follow it on, by the answer of an API view: 200 where it may."""
+
+    credential: Credential
+    standing: Standing
+
+    def __init__(self, view: Callable[..., Any], request: HttpRequest, **words: Any) -> None:
+        self._view, self._request, self._words = view, request, words
+
+    async def ask(self) -> Response:
+        """Return the view's response; where it is 200, `credential` and `standing` are known."""
+        return await sync_to_async(_in_own_connection, thread_sensitive=False)(self._ask)
+
+    async def still_holds(self) -> bool:
+        """Tell whether the caller may go on, by the session, the user and the roles that the database has now."""
+
+        def ask_again() -> bool:
+            answer: Response = self._view(as_if_new(self._request), **self._words)
+            return answer.status_code == 200
+
+        return await sync_to_async(_in_own_connection, thread_sensitive=False)(ask_again)
+
+    def _ask(self) -> Response:
+        answer: Response = self._view(self._request, **self._words).render()
+        if answer.status_code == 200:
+            request = answer.renderer_context["request"]  # type: ignore[attr-defined]
+            self.credential, self.standing = Credential.of(request), Standing.of(request)
+        return answer
 
 
 def _close(key: object) -> None:
-    _open.pop(key, None)
+    stream_reviews.remove(key)
     held_requests.leave(key)
 
 
@@ -38,50 +73,28 @@ class Stream:
 
     Making one raises `TooManyHeld` where no more fits.
 
-    It ends when its credential does, and when the process was asked to end: its viewer then opens it again, at another
-    process or at this one's successor. Django closes it in a thread while the event loop counts open streams; each of
-    both is one atomic operation on a dictionary.
+    It ends when its caller's access does, and when the process was asked to end: its viewer then opens it again, at
+    another process or at this one's successor. Django closes it in a thread while the event loop counts open streams;
+    each of both is one atomic operation on a dictionary.
     """
 
-    def __init__(self, credential: Credential, text: AsyncGenerator[bytes, None]) -> None:
-        self._credential, self._text = credential, text
-        key = held_requests.enter(OpenRequest(credential))
-        _open[key] = credential
+    def __init__(self, opened: OpenStream, text: AsyncGenerator[bytes, None]) -> None:
+        self._opened, self._text = opened, text
+        key = held_requests.enter(OpenRequest(opened.credential))
+        stream_reviews.add(key, opened)
         self._leave = weakref.finalize(self, _close, key)
 
     async def __aiter__(self) -> AsyncGenerator[bytes, None]:
-        _begin_review()
-        async with aclosing(self._text), aclosing(with_pauses(self._text, REVIEW_EVERY_S)) as chunks:
+        over = self._opened.begin()
+        async with aclosing(self._text), aclosing(_until(over, self._text)) as chunks:
             async for chunk in chunks:
-                if self._credential in _ended or draining.has_begun():
+                if self._opened.is_over or draining.has_begun():
                     return
-                if chunk is not None:
-                    yield chunk
+                yield chunk
 
     def close(self) -> None:
         """Count the stream as closed; idempotent."""
         self._leave()
-
-
-def _begin_review() -> None:
-    if not any(review.get_loop() is asyncio.get_running_loop() for review in _reviews):
-        review = asyncio.create_task(_review())
-        _reviews.add(review)
-        review.add_done_callback(_reviews.discard)
-
-
-async def _review() -> None:
-    """Look up which credentials have ended, for all streams at once, until none is open."""
-    while _open:
-        await asyncio.sleep(REVIEW_EVERY_S)
-        streams = set(_open.values())
-        try:
-            found = await sync_to_async(_in_own_connection, thread_sensitive=False)(credentials.ended, streams)
-        except Error as error:
-            logger.warning("can't check the credentials of event streams: %s", error)
-            continue
-        _ended.intersection_update(streams)
-        _ended.update(found)
 
 
 def _in_own_connection(ask: Callable[..., T], *words: Any, **named: Any) -> T:
@@ -93,26 +106,16 @@ def _in_own_connection(ask: Callable[..., T], *words: Any, **named: Any) -> T:
         connections.close_all()
 
 
-async def authorize(authorization: Callable[..., Any], request: HttpRequest, **words: Any) -> Response:
-    """Return the response of an API view to this request: 200 where the caller may open the stream."""
-
-    def ask() -> Response:
-        answer: Response = authorization(request, **words).render()
-        return answer
-
-    return await sync_to_async(_in_own_connection, thread_sensitive=False)(ask)
-
-
-def serve(answer: Response, text: AsyncGenerator[bytes, None], instead: str) -> HttpResponseBase:
-    """Return the stream of `text` for an authorized request (`answer`), or 503 with `Retry-After` where no more fits.
+def serve(authorization: Authorization, text: AsyncGenerator[bytes, None], instead: str) -> HttpResponseBase:
+    """Return the stream of `text` for an authorized request, or 503 with `Retry-After` where no more fits.
 
     `instead` is the path that the refusal recommends for polling.
     """
-    credential = Credential.of(answer.renderer_context["request"])  # type: ignore[attr-defined]
     if draining.has_begun():
         return _come_back(_("this process ends: open it again in %(seconds)d s") % {"seconds": COME_BACK_S})
+    opened = OpenStream(authorization.credential, authorization.standing, authorization.still_holds)
     try:
-        stream = Stream(credential, text)
+        stream = Stream(opened, text)
     except TooManyHeld as refused:
         detail = _("%(reason)s (here: %(instead)s)") % {"reason": refused.detail, "instead": instead}
         return _come_back(detail)
@@ -126,6 +129,20 @@ def _come_back(detail: str) -> JsonResponse:
     return JsonResponse({"detail": detail}, status=503, headers={"Retry-After": str(COME_BACK_S)})
 
 
+async def _until(over: "asyncio.Future[None]", events: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
+    """Yield the events until `over` is done."""
+    coming = asyncio.ensure_future(anext(events, None))
+    try:
+        while True:
+            await asyncio.wait({coming, over}, return_when=asyncio.FIRST_COMPLETED)
+            if over.done() or (event := coming.result()) is None:
+                return
+            yield event
+            coming = asyncio.ensure_future(anext(events, None))
+    finally:
+        await _cancelled(coming)
+
+
 async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncGenerator[T | None, None]:
     """Yield the events, and None after each `pause_s` seconds without one."""
     coming = asyncio.ensure_future(anext(events, None))
@@ -137,9 +154,13 @@ async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncG
             yield event if done else None
             coming = asyncio.ensure_future(anext(events, None)) if done else coming
     finally:
-        coming.cancel()
-        with suppress(asyncio.CancelledError):
-            await coming
+        await _cancelled(coming)
+
+
+async def _cancelled(task: "asyncio.Future[Any]") -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
 
 
 async def give_up_thread() -> None:

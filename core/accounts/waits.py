@@ -14,9 +14,12 @@ from functools import partial
 
 from asgiref.sync import SyncToAsync, sync_to_async
 from django.db import Error, connections
+from django.utils.translation import gettext as _
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
 
 from core.accounts import credentials, event_streams, held_requests
-from core.accounts.credentials import Credential
+from core.accounts.credentials import Credential, Standing
 from core.lib import draining
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 0.5
@@ -27,21 +30,23 @@ logger = logging.getLogger(__name__)
 
 
 class _Review:
-    """Which of the credentials of all waits have ended, looked up for all of them at once.
+    """How the callers of all waits stand, looked up for all of them at once.
 
     A look-up for each wait took three queries of the thread that they share: the last of 80 waits of a busy machine
     then ended seconds after its token.
     """
 
     def __init__(self) -> None:
-        self._at, self._ended = -REVIEW_EVERY_S, set[Credential]()
+        self._at, self._asked = -REVIEW_EVERY_S, set[Credential]()
+        self._found: dict[Credential, Standing] = {}
 
-    def has_ended(self, credential: Credential) -> bool:
-        """Tell whether it had ended at the last review, which is made here if it is due."""
-        if time.monotonic() - self._at >= REVIEW_EVERY_S:
-            self._ended = credentials.ended(held_requests.credentials_of_waits())
+    def standing_of(self, credential: Credential) -> Standing | None:
+        """Return how its holder stood at the last review, which is made here if it is due; None: it had ended."""
+        if time.monotonic() - self._at >= REVIEW_EVERY_S or credential not in self._asked:
+            self._asked = held_requests.credentials_of_waits() | {credential}
+            self._found = credentials.standings(self._asked)
             self._at = time.monotonic()
-        return credential in self._ended
+        return self._found.get(credential)
 
 
 _review = _Review()
@@ -53,21 +58,32 @@ class Wait:
     """A request that wants to wait for `seconds`, from when the view knows what for."""
 
     credential: Credential
+    standing: Standing
     seconds: float
     key: object
     is_settled: Callable[[], bool] | None = None
     answer: Callable[[], object] | None = None
+    refusal_now: Callable[[], Exception | None] | None = None
+    refusal: Exception | None = None  # what the caller is answered with, once the access ended
 
     @classmethod
-    def begin(cls, credential: Credential, seconds: float) -> "Wait":
+    def begin(cls, request: Request, seconds: float) -> "Wait":
         """Count the request as open. Raises `TooManyHeld`; call it before anything is saved."""
-        counts_until = time.monotonic() + STARTS_WITHIN_S + seconds
-        request = held_requests.OpenRequest(credential, is_wait=True, counts_until=counts_until)
-        return cls(credential, seconds, held_requests.enter(request))
+        credential, counts_until = Credential.of(request), time.monotonic() + STARTS_WITHIN_S + seconds
+        held = held_requests.OpenRequest(credential, is_wait=True, counts_until=counts_until)
+        return cls(credential, Standing.of(request), seconds, held_requests.enter(held))
 
-    def until(self, is_settled: Callable[[], bool], answer: Callable[[], object]) -> None:
-        """Hold the answer back until the record is settled; what `answer` returns is then the body."""
-        self.is_settled, self.answer = is_settled, answer
+    def until(
+        self,
+        is_settled: Callable[[], bool],
+        answer: Callable[[], object],
+        refusal_now: Callable[[], Exception | None],
+    ) -> None:
+        """Hold the answer back until the record is settled; what `answer` returns is then the body.
+
+        `refusal_now` is asked whenever the caller stands otherwise than before.
+        """
+        self.is_settled, self.answer, self.refusal_now = is_settled, answer, refusal_now
 
     def leave(self) -> None:
         """Count the request as closed; idempotent."""
@@ -76,19 +92,18 @@ class Wait:
             _checks.submit(connections.close_all)
 
 
-async def settled(wait: Wait) -> bool:
-    """Return once the record is settled, its time is over, or this process ends; False where the caller's access ended.
+async def settled(wait: Wait) -> None:
+    """Return once the record is settled, its time is over, this process ends, or the caller's access has ended.
 
-    A token that is revoked, or a session that is logged out, ends the wait within a second.
+    A token that is revoked, a session that is logged out and a role that is taken end the wait within a second, with
+    the `refusal` of the wait.
     """
     await event_streams.give_up_thread()
     deadline, pause = time.monotonic() + wait.seconds, FIRST_PAUSE_S
     while True:
-        is_over, has_ended = await _ask(partial(_check, wait))
-        if has_ended:
-            return False
+        is_over = await _ask(partial(_is_over, wait))
         if is_over or draining.has_begun() or (seconds_left := deadline - time.monotonic()) <= 0:
-            return True
+            return
         await _pause(min(pause, seconds_left))
         pause = min(pause * 1.2, LONGEST_PAUSE_S)
 
@@ -97,23 +112,30 @@ async def _pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def _ask(check: Callable[[], tuple[bool, bool]]) -> tuple[bool, bool]:
+async def _ask(check: Callable[[], bool]) -> bool:
     """Call it in the thread of all waits; a server without an event loop waits in its own thread, as it always does."""
     if SyncToAsync.thread_sensitive_context.get(None) is None:
         return await sync_to_async(check)()
     return await sync_to_async(check, thread_sensitive=False, executor=_checks)()
 
 
-def _check(wait: Wait) -> tuple[bool, bool]:
-    """Tell whether the record is settled, and whether the caller's access has ended.
-
-    Neither is known while the database is away.
-    """
+def _is_over(wait: Wait) -> bool:
+    """Tell whether the record is settled or the caller's access has ended; neither is known without the database."""
     try:
-        if _review.has_ended(wait.credential):
-            return False, True
-        return wait.is_settled is None or wait.is_settled(), False
+        wait.refusal = _refusal(wait)
+        return wait.refusal is not None or wait.is_settled is None or wait.is_settled()
     except Error as error:
         logger.warning("can't look what a request waits for: %s", error)
         connections.close_all()
-        return False, False
+        return False
+
+
+def _refusal(wait: Wait) -> Exception | None:
+    standing = _review.standing_of(wait.credential)
+    if standing is None:
+        return AuthenticationFailed(_("the token is unknown, expired or revoked"))
+    if standing == wait.standing or wait.refusal_now is None:
+        return None
+    refusal = wait.refusal_now()
+    wait.standing = standing
+    return refusal

@@ -2,20 +2,21 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
+from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils.translation import gettext as _
-from rest_framework.exceptions import APIException, AuthenticationFailed
+from rest_framework.exceptions import APIException
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
 from core.accounts import waits
-from core.accounts.credentials import Credential
+from core.accounts.access import find
+from core.accounts.credentials import as_if_new
 from core.accounts.waits import Wait
 from core.lib import wait_param
 from core.lib.errors import DomainError
@@ -42,20 +43,31 @@ class Waits(GenericViewSet[Row]):
         """
         seconds = wait_param.seconds_of(self.request)
         if seconds:
-            self._wait = Wait.begin(Credential.of(self.request), seconds)
+            self._wait = Wait.begin(self.request, seconds)
         try:
             yield
         except BaseException:
             self._leave()
             raise
 
-    def until(self, is_settled: Callable[[], bool], answer: Callable[[], object]) -> None:
+    def until(self, record: Model, is_settled: Callable[[], bool], answer: Callable[[], object]) -> None:
         """Hold the answer back until the record is settled, and send the body that `answer` returns then.
 
         Without `wait` it does nothing.
         """
         if self._wait:
-            self._wait.until(is_settled, answer)
+            self._wait.until(is_settled, answer, partial(self._refusal_now, record))
+
+    def _refusal_now(self, record: Model) -> Exception | None:
+        """Return what this request would be refused with if it came now; the answer is made for its caller of now."""
+        try:
+            self.request = self.initialize_request(as_if_new(self.request._request), *self.args, **self.kwargs)
+            self.perform_authentication(self.request)
+            self.check_permissions(self.request)
+            find(self.request, type(record)._default_manager.all(), pk=record.pk)
+        except (APIException, PermissionDenied, Http404) as refusal:
+            return refusal
+        return None
 
     def _leave(self) -> None:
         if self._wait:
@@ -66,20 +78,21 @@ class Waits(GenericViewSet[Row]):
         if (wait := self._wait) is None:
             return response
         try:
-            may_know = wait.answer is None or await waits.settled(wait)
-            return await sync_to_async(self._as_it_is_now)(response, may_know)
+            if wait.answer is not None:
+                await waits.settled(wait)
+            return await sync_to_async(self._as_it_is_now)(response, wait)
         finally:
             wait.leave()
 
-    def _as_it_is_now(self, response: Response, may_know: bool) -> Response:
+    def _as_it_is_now(self, response: Response, wait: Wait) -> Response:
         """Return the response with the body as it is now; a refusal where the caller's access ended, or it is gone."""
         try:
-            if not may_know:
-                raise AuthenticationFailed(_("the token is unknown, expired or revoked"))
-            if self._wait and self._wait.answer:
-                response.data = self._wait.answer()
+            if wait.refusal:
+                raise wait.refusal
+            if wait.answer:
+                response.data = wait.answer()
             return response
-        except (APIException, DomainError, Http404) as error:
+        except (APIException, DomainError, PermissionDenied, Http404) as error:
             refusal = self.handle_exception(error)
             return self.finalize_response(self.request, refusal)
 

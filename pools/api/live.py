@@ -10,13 +10,12 @@ from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from drf_spectacular.utils import extend_schema
-from rest_framework.renderers import BaseRenderer
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from core.accounts import event_streams
 from core.accounts.access import find
+from core.accounts.event_streams import Authorization, StreamView
 from pools.models import Entry, Pool, Pooler
 from pools.monitoring import live_feed, rates
 from pools.monitoring.rates import Reading
@@ -26,15 +25,7 @@ from pools.poolers import KINDS
 HEARTBEAT_S = 15.0
 
 
-class StreamAuthorization(APIView):
-    """Authorizes a stream by the same rules as the rest of the API."""
-
-    def perform_content_negotiation(self, request: Request, force: bool = True) -> tuple[BaseRenderer, str]:
-        """Return refusals as JSON, even to an EventSource, which accepts only an event stream."""
-        return super().perform_content_negotiation(request, force=True)
-
-
-class PoolStreamAuthorization(StreamAuthorization):
+class PoolStreamView(StreamView):
     """Authorizes the stream of a pool."""
 
     operations = {"get": "pool.view"}
@@ -46,7 +37,7 @@ class PoolStreamAuthorization(StreamAuthorization):
         return Response((pool.pooler_id, pool.pooler.kind, pool.name))
 
 
-class EntryStreamAuthorization(StreamAuthorization):
+class EntryStreamView(StreamView):
     """Authorizes the stream of an entry."""
 
     operations = {"get": "entry.view"}
@@ -58,7 +49,7 @@ class EntryStreamAuthorization(StreamAuthorization):
         return Response((entry.pooler_id, entry.pooler.kind, entry.name))
 
 
-class PoolerStreamAuthorization(StreamAuthorization):
+class PoolerStreamView(StreamView):
     """Authorizes the stream of a pooler."""
 
     operations = {"get": "pooler.view"}
@@ -70,49 +61,46 @@ class PoolerStreamAuthorization(StreamAuthorization):
         return Response((pk, pooler.kind, None))
 
 
-_authorizations = {
-    "pool": PoolStreamAuthorization.as_view(),
-    "entry": EntryStreamAuthorization.as_view(),
-    "pooler": PoolerStreamAuthorization.as_view(),
+_views = {
+    "pool": PoolStreamView.as_view(),
+    "entry": EntryStreamView.as_view(),
+    "pooler": PoolerStreamView.as_view(),
 }
 
 
 @login_not_required  # the authorization view requires a token or a session, and answers as an API does
 async def pool_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream a pool's figures each second, as `event: figures` (GET)."""
-    return await _answer(request, pk, _authorizations["pool"])
+    return await _answer(request, pk, _views["pool"])
 
 
 @login_not_required
 async def entry_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream an entry's figures each second (GET)."""
-    return await _answer(request, pk, _authorizations["entry"])
+    return await _answer(request, pk, _views["entry"])
 
 
 @login_not_required
 async def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream the figures of all pools of a pooler together each second (GET)."""
-    return await _answer(request, pk, _authorizations["pooler"])
+    return await _answer(request, pk, _views["pooler"])
 
 
 for _noun, _stream_view in (("pool", pool_figures), ("entry", entry_figures), ("pooler", pooler_figures)):
     _stream_view.operations = {"get": f"{_noun}.view"}  # type: ignore[attr-defined]  # that of its authorization
 
 
-async def _answer(request: HttpRequest, pk: UUID, authorization: Callable[..., Any]) -> HttpResponseBase:
-    answer = await event_streams.authorize(authorization, request, pk=pk)
+async def _answer(request: HttpRequest, pk: UUID, view: Callable[..., Any]) -> HttpResponseBase:
+    authorization = Authorization(view, request, pk=pk)
+    answer = await authorization.ask()
     if answer.status_code != 200:
         return answer
     pooler_id, kind, name = answer.data
-
-    async def may_stay() -> bool:
-        return (await event_streams.authorize(authorization, request, pk=pk)).status_code == 200
-
-    return event_streams.serve(answer, _stream(pooler_id, kind, name, may_stay), instead="history/")
+    return event_streams.serve(authorization, _stream(authorization, pooler_id, kind, name), instead="history/")
 
 
 async def _stream(
-    pooler_id: UUID, kind: str, name: str | None, may_stay: Callable[[], Any]
+    authorization: Authorization, pooler_id: UUID, kind: str, name: str | None
 ) -> AsyncGenerator[bytes, None]:
     """Yield the text of the stream until the pooler is removed or the follower's access ends."""
     await event_streams.give_up_thread()
@@ -121,7 +109,7 @@ async def _stream(
     async with aclosing(live_feed.follow(pooler_id)) as snapshots:
         async for snapshot in snapshots:
             sent += 1
-            if sent % int(HEARTBEAT_S) == 0 and not await may_stay():
+            if sent % int(HEARTBEAT_S) == 0 and not await authorization.still_holds():
                 return
             text = json.dumps(payload(snapshot, kind, name), allow_nan=False, separators=(",", ":"))
             yield f"event: figures\ndata: {text}\n\n".encode()

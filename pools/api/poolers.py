@@ -147,6 +147,7 @@ class PoolerViewSet(
         pooler.refresh_from_db()
         detail = "" if drift else deployment.why_nothing_to_apply(pooler)
         self.until(
+            pooler,
             lambda: settlement.is_pooler_settled(pooler.pk),
             lambda: self.get_serializer(self.get_object()).data | {"detail": detail},
         )

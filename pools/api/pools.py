@@ -112,7 +112,7 @@ class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
                 raise NotThere(gettext("pool %(pool)s was removed in the meantime") % {"pool": pool})
             return self.get_serializer(found).data
 
-        self.until(lambda: settlement.is_pool_settled(pool.pk), answer)
+        self.until(pool, lambda: settlement.is_pool_settled(pool.pk), answer)
         return pool
 
     @extend_schema(parameters=[FORMAT, REVEAL, ROLE], responses=ConnectionSerializer, filters=False)

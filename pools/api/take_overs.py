@@ -196,7 +196,7 @@ class TakeOverActions(Waits[Pooler]):
             taken.refresh_from_db()
             return self.get_serializer(self.get_object()).data | {"detail": taken.reason}
 
-        self.until(lambda: settlement.is_take_over_settled(taken.pk), answer)
+        self.until(taken.pooler, lambda: settlement.is_take_over_settled(taken.pk), answer)
         return Response(answer(), status=status.HTTP_202_ACCEPTED)
 
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 from rest_framework.test import APIRequestFactory, force_authenticate
 
-from benchmarks.api.events import StreamAuthorization
+from benchmarks.api.events import RunStreamView
 from benchmarks.errors import InvalidOptions, InvalidTarget
 from benchmarks.library.scripts import library
 from benchmarks.models import Experiment, ExternalEndpoint, Playbook, Purpose, Run, Script, SettingsProfile
@@ -105,7 +105,7 @@ def test_no_stream_of_anothers_run_is_followed(ours: Team, theirs: Team) -> None
     for team, status in ((ours, 404), (theirs, 200)):
         request = APIRequestFactory().get("/")
         force_authenticate(request, user=member(team, Role.VIEWER))
-        assert StreamAuthorization.as_view()(request, pk=run.pk).status_code == status
+        assert RunStreamView.as_view()(request, pk=run.pk).status_code == status
 
 
 def test_runs_are_compared_where_all_of_them_are_seen(ours: Team, theirs: Team) -> None:

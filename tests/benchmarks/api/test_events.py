@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from benchmarks.api import events
 from benchmarks.models import PoolSample, Run, Sample, Status, Validity
-from core.accounts import event_streams
+from core.accounts import stream_reviews
 from core.accounts.models import ApiToken
 from core.lib import draining
 from panel.quickstart.ports import free_port
@@ -203,7 +203,7 @@ def test_beyond_the_cap_a_watcher_is_told_when_to_come_back_and_finds_room_later
     assert ([answer.status_code for answer in answers], again) == ([200, 200, 503, 200, 200, 503], 200)
     assert refused["Retry-After"] == "5"
     assert "try again in 5 s" in refused.json()["detail"]
-    assert event_streams._open == {}
+    assert stream_reviews._open == {}
 
 
 def test_a_process_that_was_asked_to_end_opens_no_stream(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,15 +11,17 @@ from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import path
 
-from core.accounts import credentials, event_streams
-from core.accounts.credentials import Credential
+from core.accounts import credentials, stream_reviews
+from core.accounts.credentials import Credential, Standing
 from core.accounts.event_streams import Stream
+from core.accounts.stream_reviews import OpenStream
 from panel.quickstart.ports import LOOPBACK, free_port
 
 EVENT = b"data: " + b"x" * 65536 + b"\n\n"
 READ = 48 * 1024 * 1024  # by the quick reader; several times what the buffers of a connection hold
 HELD = READ // 2
 produced = {"slow": 0, "quick": 0}
+STANDING = Standing(is_admin=False, roles=frozenset())
 opened_by = {"slow": Credential(1, session_key="slow"), "quick": Credential(2, session_key="quick")}
 
 
@@ -30,8 +32,13 @@ async def endless(reader: str) -> AsyncGenerator[bytes, None]:
         await asyncio.sleep(0)
 
 
+async def is_allowed() -> bool:
+    return True
+
+
 async def stream(_: HttpRequest, reader: str) -> StreamingHttpResponse:
-    return StreamingHttpResponse(Stream(opened_by[reader], endless(reader)), content_type="text/event-stream")
+    opened = OpenStream(opened_by[reader], STANDING, is_allowed)
+    return StreamingHttpResponse(Stream(opened, endless(reader)), content_type="text/event-stream")
 
 
 urlpatterns = [path("<str:reader>/", stream)]
@@ -64,6 +71,10 @@ async def until(condition: Any) -> None:
             await asyncio.sleep(0.01)
 
 
+def streams_of(reader: str) -> list[OpenStream]:
+    return [one for one in stream_reviews._open.values() if one.credential == opened_by[reader]]
+
+
 async def read(stream_reader: asyncio.StreamReader, count: int) -> None:
     left = count
     while left > 0:
@@ -76,9 +87,8 @@ def ended(settings: Any, monkeypatch: pytest.MonkeyPatch) -> set[Credential]:
     settings.ROOT_URLCONF, settings.MIDDLEWARE = __name__, []
     produced.update(slow=0, quick=0)
     gone: set[Credential] = set()
-    monkeypatch.setattr(event_streams, "REVIEW_EVERY_S", 0.05)
-    monkeypatch.setattr(event_streams, "_in_own_connection", lambda ask, *words: ask(*words))
-    monkeypatch.setattr(credentials, "ended", lambda held: gone & set(held))
+    monkeypatch.setattr(stream_reviews, "REVIEW_EVERY_S", 0.05)
+    monkeypatch.setattr(credentials, "standings", lambda held: dict.fromkeys(set(held) - gone, STANDING))
     return gone
 
 
@@ -92,7 +102,7 @@ def test_a_slow_reader_holds_back_its_own_stream_alone_and_gives_its_place_back(
             assert 0 < produced["slow"] < HELD
             for writer in (slow, quick):
                 writer.close()
-            await until(lambda: not event_streams._open)
+            await until(lambda: not stream_reviews._open)
 
     asyncio.run(talk())
 
@@ -105,14 +115,14 @@ def test_a_slow_reader_whose_token_was_revoked_gets_no_more_than_was_under_way(e
             await read(quick_reader, READ)
             before = produced["slow"]
             ended.add(opened_by["slow"])
-            await until(lambda: opened_by["slow"] in event_streams._ended)
+            await until(lambda: [one.is_over for one in streams_of("slow")] == [True])
             async with asyncio.timeout(60):
                 while await slow_reader.read(65536):
                     pass
             assert produced["slow"] <= before + 2 * len(EVENT)
-            await until(lambda: opened_by["slow"] not in event_streams._open.values())
+            await until(lambda: not streams_of("slow"))
             for writer in (slow, quick):
                 writer.close()
-            await until(lambda: not event_streams._open)
+            await until(lambda: not stream_reviews._open)
 
     asyncio.run(talk())

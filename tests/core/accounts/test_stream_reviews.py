@@ -1,0 +1,130 @@
+"""The review of open streams: one look for all of them, and a second authorization only where something changed."""
+
+import asyncio
+from collections.abc import Iterator
+
+import pytest
+from django.db import OperationalError
+from django.db.backends.utils import CursorWrapper
+from rest_framework.request import Request
+from rest_framework.test import APIRequestFactory
+
+from core.accounts import credentials, stream_reviews
+from core.accounts.credentials import Credential, Standing
+from core.accounts.models import ApiToken, Membership, Role
+from core.accounts.stream_reviews import OpenStream
+from tests.callers import person
+
+pytestmark = pytest.mark.django_db(transaction=True)
+STREAMS = 30
+
+
+@pytest.fixture(autouse=True)
+def none_open() -> Iterator[None]:
+    """Each test begins and ends without streams, and gives the session of the review back."""
+    stream_reviews._open.clear()
+    yield
+    stream_reviews._open.clear()
+    stream_reviews._thread.submit(stream_reviews.connections.close_all).result()
+
+
+@pytest.fixture
+def executed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The statements that are sent to the database, by whatever thread."""
+    found: list[str] = []
+    execute = CursorWrapper.execute
+
+    def noted(self: CursorWrapper, sql: str, params: object = None) -> object:
+        found.append(sql)
+        return execute(self, sql, params)
+
+    monkeypatch.setattr(CursorWrapper, "execute", noted)
+    return found
+
+
+class Watched:
+    """Streams of one caller each, that were authorized again so often."""
+
+    def __init__(self, count: int, *, staff: bool = False) -> None:
+        self.asked, self.may, self.streams = 0, True, list[OpenStream]()
+        for number in range(count):
+            user = person(f"watcher-{number}", staff=staff)
+            ApiToken.objects.issue(user, "watch", ["read"])
+            credential = Credential(user.pk, token_id=user.api_tokens.get().pk)
+            standing = credentials.standings([credential])[credential]
+            self.streams.append(OpenStream(credential, standing, self.is_still_allowed))
+        for stream in self.streams:
+            stream_reviews.add(object(), stream)
+
+    async def is_still_allowed(self) -> bool:
+        self.asked += 1
+        return self.may
+
+    @property
+    def over(self) -> int:
+        return sum(stream.is_over for stream in self.streams)
+
+
+def look() -> None:
+    """Review once, and wait for what is authorized again."""
+
+    async def once() -> None:
+        await stream_reviews._look()
+        await asyncio.gather(*stream_reviews._again)
+
+    asyncio.run(once())
+
+
+@pytest.mark.parametrize("count", [1, STREAMS])
+def test_a_look_takes_three_queries_however_many_are_open(executed: list[str], count: int) -> None:
+    watched = Watched(count)
+    executed.clear()
+    look()
+    asked = [sql for sql in executed if sql.startswith("SELECT")]
+    assert (len(asked), watched.asked, watched.over) == (3, 0, 0)  # the fourth is for sessions, of which none is open
+
+
+def test_only_those_whose_callers_changed_are_authorized_again_and_only_once() -> None:
+    watched = Watched(3)
+    Membership.objects.filter(user__username="watcher-1").update(role=Role.OWNER)
+    look()
+    look()
+    assert (watched.asked, watched.over) == (1, 0)
+
+
+def test_who_is_refused_the_second_time_is_sent_away() -> None:
+    watched = Watched(2)
+    watched.may = False
+    Membership.objects.filter(user__username="watcher-0").delete()
+    look()
+    assert [stream.is_over for stream in watched.streams] == [True, False]
+
+
+def test_an_ended_credential_is_not_asked_again() -> None:
+    watched = Watched(2)
+    ApiToken.objects.get(user__username="watcher-1").revoke()
+    look()
+    assert ([stream.is_over for stream in watched.streams], watched.asked) == ([False, True], 0)
+
+
+def test_while_the_database_is_away_streams_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched = Watched(1)
+
+    def refuse(_held: object) -> dict[Credential, Standing]:
+        raise OperationalError("no connection")
+
+    monkeypatch.setattr(credentials, "standings", refuse)
+    look()
+    assert watched.over == 0
+
+
+@pytest.mark.parametrize("staff", [True, False])
+def test_the_standing_by_which_a_request_was_answered_is_that_of_the_review(staff: bool) -> None:
+
+    user = person(staff=staff)
+    text = ApiToken.objects.issue(user, "watch", ["read", "run"])
+    request = Request(APIRequestFactory().get("/"), authenticators=[])
+    request.user, request.auth = user, ApiToken.objects.get(user=user)
+    credential = Credential.of(request)
+    assert text
+    assert credentials.standings([credential]) == {credential: Standing.of(request)}
