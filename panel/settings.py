@@ -343,6 +343,7 @@ EMAIL_USE_SSL = env.read("POOLDECK_EMAIL_SECURITY", "starttls", env.mail_securit
 DEFAULT_FROM_EMAIL = env.text("POOLDECK_EMAIL_FROM", "pooldeck@localhost")
 EMAIL_TO = env.words("POOLDECK_EMAIL_TO", [])
 
+DEFAULT_EXCEPTION_REPORTER = "core.lib.secret_addresses.RedactedReporter"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,

@@ -13,10 +13,12 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from benchmarks.experiments.report import shared_links
 from benchmarks.models import Experiment, Run, SharedLink
+from core.accounts import lockout
 from core.accounts.access import find, needs
 from core.accounts.permissions import person
 
@@ -79,12 +81,21 @@ def address_of_links(shown: Model) -> str:
 
 
 @login_not_required
+@sensitive_variables("token")
 @require_safe
 @needs("public.read")
 def shared(request: HttpRequest, token: str) -> HttpResponse:
-    """Show the figures that a link leads to; 410 where it has ended, 404 for one that never was."""
+    """Show the figures that a link leads to; 410 where it has ended, 404 for one that never was.
+
+    429 where one address asked for more than `WRONG_TOKENS` that never were within a minute.
+    """
     link = shared_links.find(token)
     if link is None:
+        if wait_s := lockout.wrong_token_wait_s(request):
+            text = _("Too many wrong links came from your address: try again in %(seconds)d s.") % {"seconds": wait_s}
+            return HttpResponse(
+                text, status=429, content_type="text/plain", headers={**UNTRACED, "Retry-After": wait_s}
+            )
         raise Http404(_("there is no such link"))
     if link.works and request.method == "GET":
         link.note_opened()

@@ -16,9 +16,14 @@ class AccountsConfig(AppConfig):
     label = "accounts"
 
     def ready(self) -> None:
-        """Register the operations, and keep up the first team: as long as it is the only one, all users are in it."""
-        from core.accounts import first_team, operations
+        """Register the operations, keep secrets of addresses out of logs, and keep up the first team.
 
+        As long as it is the only one, all users are in it.
+        """
+        from core.accounts import first_team, operations
+        from core.lib import secret_addresses
+
+        secret_addresses.redact_logs()
         operations.register(*operations.OPERATIONS)
         post_migrate.connect(_keep_first_team, sender=self, dispatch_uid="first team")
         post_save.connect(first_team.join, sender=get_user_model(), dispatch_uid="first team")

@@ -14,6 +14,8 @@ from django.core.cache import cache
 from django.db.models import Model, QuerySet, Sum
 from django.http import HttpRequest, HttpResponse, QueryDict
 
+from core.lib import redis_client
+
 UNKNOWN = "unknown"  # a request through a Unix socket has no address
 
 
@@ -83,12 +85,12 @@ def wrong_token_wait_s(request: HttpRequest) -> int | None:
     """Count a wrong token of this address; return None while it may try again, else the seconds it has to wait.
 
     Valid tokens are never refused. Nobody can guess 256 random bits, so the limit only protects the database and the
-    log, and an address that many users share keeps working.
+    log, and an address that many users share keeps working. Nothing is counted while Redis is away.
     """
     key = f"wrong-tokens:{request.META.get('REMOTE_ADDR') or UNKNOWN}"
-    cache.add(key, 0, settings.WRONG_TOKENS_WINDOW_S)
     try:
+        cache.add(key, 0, settings.WRONG_TOKENS_WINDOW_S)
         count = cache.incr(key)
-    except ValueError:  # its window ended between both calls
+    except (ValueError, *redis_client.ERRORS):  # ValueError: its window ended between both calls
         return None
     return settings.WRONG_TOKENS_WINDOW_S if count > settings.WRONG_TOKENS else None

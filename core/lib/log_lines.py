@@ -2,12 +2,12 @@
 
 import logging
 
-from core.lib import private_text
+from core.lib import private_text, secret_addresses
 
 
 class Lines(logging.Formatter):
-    """Writes private texts as the operator reads them."""
+    """Writes private texts as the operator reads them, and no secret of an address, in a traceback either."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line, and the traceback where there is one."""
-        return private_text.for_admins(super().format(record))
+        return secret_addresses.redacted(private_text.for_admins(super().format(record)))

@@ -116,7 +116,7 @@ def test_the_panel_is_told_the_client_and_https_whatever_the_client_claims(
     port = free_port()
     process = subprocess.Popen(proxy(certificate, panel, port), stderr=subprocess.PIPE, text=True)
     try:
-        for path in ("/", "/first-admin/?token=one", "/invitation/?token=one"):
+        for path in ("/", "/first-admin/?token=one", "/invitation/?token=one", "/shared/one/"):
             security, told = asked(certificate, port, path, process)
             assert security == "max-age=31536000"
             assert (told["x-forwarded-for"], told["x-forwarded-proto"]) == ("127.0.0.1", "https")
