@@ -15,7 +15,9 @@ from benchmarks.models.thresholds import Threshold
 from benchmarks.results import annotations
 from benchmarks.runs.submission.submit import MOST_REPEATS
 from benchmarks.targets.resolve import RequestedTarget
+from core.accounts.models import Team
 from core.lib.known_fields import KnownFields
+from core.rest.teams import OF_TEAM, TeamField
 
 
 @extend_schema_field(ThresholdSerializer(many=True))
@@ -145,6 +147,7 @@ class AskedImport(TypedDict, total=False):
     text: str
     file: "UploadedFile[bytes]"
     name: str
+    team: Team
 
 
 class ImportSerializer(KnownFields):
@@ -153,6 +156,7 @@ class ImportSerializer(KnownFields):
     text = serializers.CharField(trim_whitespace=False, required=False)
     file = serializers.FileField(required=False, write_only=True)
     name = serializers.CharField(default="", allow_blank=True, max_length=200)
+    team = TeamField(queryset=Team.objects.all(), required=False, help_text=OF_TEAM)
 
     def validate(self, attrs: AskedImport) -> AskedImport:
         if len({"text", "file"} & set(attrs)) != 1:

@@ -1,7 +1,9 @@
 """The REST API of experiments: start a playbook, watch its arms fill in, take the report away."""
 
 from typing import ClassVar
+from uuid import UUID
 
+import django_filters
 from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
@@ -29,11 +31,12 @@ from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.report import files
 from benchmarks.experiments.start import ExperimentRequest, InvalidExperiment
 from benchmarks.models import FINAL, Experiment, ExperimentState, Purpose
-from benchmarks.models.experiments import ENDED
+from benchmarks.models.experiments import ENDED, ExperimentQuerySet
 from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds, person
 from core.lib.wait_param import WAIT
+from core.rest.teams import TeamFilter
 from core.rest.waits import Waits
 
 
@@ -58,6 +61,20 @@ class PoolSizeView(APIView):
         return Response(ExperimentSerializer(experiment).data, status=status.HTTP_201_CREATED)
 
 
+class ExperimentFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """Experiments by what they are; `team` is the cluster's."""
+
+    team = TeamFilter(method="of_team")
+
+    class Meta:
+        model = Experiment
+        fields = ["state", "playbook", "cluster", "quick", "team"]
+
+    def of_team(self, experiments: ExperimentQuerySet, name: str, team: UUID) -> ExperimentQuerySet:
+        """Filter by team: experiments on what belongs to it."""
+        return experiments.of_team(team)
+
+
 class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[Experiment]):
     """Playbooks carried out: interleaved arms, compared with their baselines and with what was published."""
 
@@ -69,7 +86,7 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[
         **dict.fromkeys(("list", "retrieve", "report"), "experiment.view"),
         **dict.fromkeys(("create", "cancel", "measure_more"), "experiment.start"),
     }
-    filterset_fields = ["state", "playbook", "cluster", "quick"]
+    filterset_class = ExperimentFilter
     search_fields = ["playbook", "cluster_name"]
     ordering_fields = ["number", "state", "created_at", "finished_at"]
 

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+import django_filters
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
@@ -14,9 +15,8 @@ from benchmarks.errors import InvalidTarget
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
 from benchmarks.targets.external import EndpointValues
-from core.accounts.access import Access
-from core.accounts.models import FIRST_TEAM
-from core.lib.known_fields import KnownFields
+from core.accounts.people.placement import Placement
+from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer, TeamFilter
 from core.rest.visible import VisibleField
 from pools.api.example_values import CLUSTER
 from pools.models import Cluster
@@ -24,7 +24,7 @@ from pools.models import Cluster
 DATABASE_OF_CLUSTER = _("Name of the database there; empty: as in the URI")
 
 
-class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[ExternalEndpoint]):
+class ExternalEndpointSerializer(OwnedSerializer, serializers.ModelSerializer[ExternalEndpoint]):
     """An endpoint that a load logs in to, by its URI; passwords are write-only."""
 
     name = serializers.CharField(max_length=100)
@@ -67,6 +67,7 @@ class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[Extern
             "cluster_database",
             "console_user",
             "console_password",
+            *OWNED,
             "created_at",
         ]
         read_only_fields = ["id", "created_at"]
@@ -78,6 +79,7 @@ class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[Extern
         "pooled_by": "RDS Proxy",
         "cluster": CLUSTER,
         "cluster_database": "orders",
+        **EXAMPLE,
     }
 
     def to_representation(self, instance: ExternalEndpoint) -> dict[str, object]:
@@ -85,36 +87,50 @@ class ExternalEndpointSerializer(KnownFields, serializers.ModelSerializer[Extern
         return super().to_representation(instance)
 
 
+class ExternalEndpointFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """Endpoints by name, cluster and team."""
+
+    team = TeamFilter()
+
+    class Meta:
+        model = ExternalEndpoint
+        fields = ["name", "cluster", "team"]
+
+
 class ExternalEndpointViewSet(ModelViewSet[ExternalEndpoint]):
     """Poolers and servers outside the panel that runs may load; never configured, and in no budget."""
 
-    queryset = ExternalEndpoint.objects.select_related("cluster")
+    queryset = ExternalEndpoint.objects.select_related("cluster").prefetch_related("shared_with")
     serializer_class = ExternalEndpointSerializer
     lookup_value_converter = "uuid"
     operations: ClassVar = {
         **dict.fromkeys(("list", "retrieve"), "external.view"),
         **dict.fromkeys(("create", "update", "partial_update", "destroy"), "external.change"),
     }
+    filterset_class = ExternalEndpointFilter
     search_fields = ["name", "pooled_by", "host", "database"]
     ordering_fields = ["name", "created_at"]
 
     def perform_create(self, serializer: BaseSerializer[ExternalEndpoint]) -> None:
         """Create an endpoint after a successful login."""
-        serializer.instance = _saved(_new(Access.of(self.request)), serializer.validated_data)
+        values = serializer.validated_data
+        placement = Placement.out_of(values)
+        team = placement.team_of_new(self.request, "external.change")
+        endpoint = _saved(ExternalEndpoint(team=team), values)
+        placement.put(self.request, endpoint)
+        serializer.instance = endpoint
 
     def perform_update(self, serializer: BaseSerializer[ExternalEndpoint]) -> None:
         """Change an endpoint; a URI without a password keeps that of the same login."""
-        current = self.get_object()
+        current, values = self.get_object(), serializer.validated_data
+        placement = Placement.out_of(values)
+        placement.check(self.request, current)
         kept = {name: getattr(current, name) for name in KEPT} | {"uri": external.uri_of(current)}
-        serializer.instance = _saved(current, kept | serializer.validated_data)
+        serializer.instance = _saved(current, kept | values)
+        placement.put(self.request, current)
 
 
 KEPT = ("name", "pooled_by", "sslrootcert", "cluster", "cluster_database", "console_user")
-
-
-def _new(access: Access) -> ExternalEndpoint:
-    team = access.teams("external.change").first()
-    return ExternalEndpoint(team_id=team.pk if team else FIRST_TEAM)
 
 
 def _saved(endpoint: ExternalEndpoint, values: EndpointValues) -> ExternalEndpoint:

@@ -1,8 +1,10 @@
 """The REST API of playbooks: those that come with the panel, and those that users add as TOML."""
 
 from typing import Any, ClassVar
+from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from django.utils.translation import gettext_lazy as _
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import serializers, status
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -12,10 +14,14 @@ from benchmarks.api.example_values import OPTIONS, PLAYBOOK_TEXT
 from benchmarks.experiments import library
 from benchmarks.experiments.playbook import InvalidPlaybook, PlaybookSpec
 from core.accounts.access import Access
-from core.accounts.models import Scope
+from core.accounts.models import FIRST_TEAM, Scope, Team
+from core.accounts.people.ownership import team_of_new
 from core.accounts.permissions import holds, person
 from core.lib.known_fields import KnownFields
 from core.rest.pagination import Pages
+from core.rest.teams import OF_TEAM, TeamField
+
+OF_ONE_TEAM = _("Only those that belong to this team")
 
 
 class PlaybookArmSerializer(serializers.Serializer[Any]):
@@ -55,6 +61,7 @@ class PlaybookSerializer(serializers.Serializer[Any]):
     published_scale = serializers.DictField()
     needs = serializers.ListField(child=serializers.CharField())
     built_in = serializers.BooleanField()
+    team = serializers.UUIDField(allow_null=True, help_text=_("The id of its team; null for a built-in one"))
     toml = serializers.CharField()
 
     example: dict[str, object] = {
@@ -70,6 +77,7 @@ class PlaybookSerializer(serializers.Serializer[Any]):
         "quick": {"repeats": 3, "dataset": {"scale": 10}, "options": {"duration": 10}, "axes": {}},
         "published_scale": {"repeats": 3, "dataset": {"scale": 10}, "options": {}, "axes": {}},
         "needs": ["a PgBouncer with a configuration folder"],
+        "team": str(FIRST_TEAM),
         "toml": PLAYBOOK_TEXT,
     }
 
@@ -78,10 +86,11 @@ class AskedPlaybookSerializer(KnownFields):
     """A playbook to add: its text, which names it."""
 
     toml = serializers.CharField(trim_whitespace=False, max_length=library.MOST_CHARACTERS)
+    team = TeamField(queryset=Team.objects.all(), required=False, help_text=OF_TEAM)
 
 
-def shown(spec: PlaybookSpec) -> dict[str, object]:
-    """Return the API's JSON of a playbook."""
+def shown(spec: PlaybookSpec, team: UUID | None) -> dict[str, object]:
+    """Return the API's JSON of a playbook; the team is that of a user's one."""
     quick = {arm.key for arm in spec.arms(quick=True)}
     whole = {arm.key: arm for quick_form in (False, True) for arm in spec.arms(quick=quick_form)}
     return {
@@ -113,6 +122,7 @@ def shown(spec: PlaybookSpec) -> dict[str, object]:
         "published_scale": _scale(spec, quick=False),
         "needs": library.needs_in_words(spec),
         "built_in": spec.name in library.BUILT_IN,
+        "team": team,
         "toml": spec.text,
     }
 
@@ -141,30 +151,36 @@ class PlaybookViewSet(ViewSet):
     serializer_class = PlaybookSerializer
     pagination_class = Pages  # The API's description needs it; `list` pages by itself.
 
-    @extend_schema(responses=PlaybookSerializer(many=True))
+    @extend_schema(
+        responses=PlaybookSerializer(many=True), parameters=[OpenApiParameter("team", UUID, description=OF_ONE_TEAM)]
+    )
     def list(self, request: Request) -> Response:
-        """All playbooks, the built-in ones first."""
-        pages = Pages()
-        rows = pages.paginate_queryset([shown(one) for one in library.listed(Access.of(request))], request)
+        """All playbooks, the built-in ones first; with `team` those of a team."""
+        pages, access, only = Pages(), Access.of(request), request.query_params.get("team")
+        teams, asked = library.team_ids(access), serializers.UUIDField().run_validation(only) if only else None
+        listed = (one for one in library.listed(access) if asked is None or teams.get(one.name) == asked)
+        rows = pages.paginate_queryset([shown(one, teams.get(one.name)) for one in listed], request)
         return pages.get_paginated_response(rows or [])
 
     @extend_schema(responses=PlaybookSerializer)
     def retrieve(self, request: Request, name: str) -> Response:
         """Return one playbook with its arms."""
-        return Response(shown(library.find(name, Access.of(request))))
+        access = Access.of(request)
+        spec = library.find(name, access)
+        return Response(shown(spec, None if spec.name in library.BUILT_IN else library.added(name, access).team_id))
 
     @extend_schema(request=AskedPlaybookSerializer, responses={201: PlaybookSerializer})
     def create(self, request: Request) -> Response:
         """Add a playbook; each fault of its text names the key and the line."""
-        serializer = AskedPlaybookSerializer(data=request.data)
+        serializer = AskedPlaybookSerializer(data=request.data, context={"request": request})
         serializer.is_valid(raise_exception=True)
+        team = team_of_new(request, serializer.validated_data.get("team"), "playbook.change")
         try:
             is_admin = holds(request.user, request.auth, Scope.ADMIN)
-            team = Access.of(request).teams("playbook.change").first()
             spec = library.add(serializer.validated_data["toml"], person(request.user), is_admin=is_admin, team=team)
         except InvalidPlaybook as error:
             raise serializers.ValidationError(error.errors) from error
-        return Response(shown(spec), status=status.HTTP_201_CREATED)
+        return Response(shown(spec, team.pk), status=status.HTTP_201_CREATED)
 
     @extend_schema(responses={204: None})
     def destroy(self, request: Request, name: str) -> Response:

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+import django_filters
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -18,12 +19,13 @@ from benchmarks.library.settings_profiles import restart, store, validation
 from benchmarks.models import SettingsProfile
 from core.accounts.access import Access
 from core.accounts.models import Scope
+from core.accounts.people.placement import Placement
 from core.accounts.permissions import holds, person
-from core.lib.known_fields import KnownFields
+from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer, TeamFilter
 from pools.models import Cluster
 
 
-class ProfileSerializer(KnownFields, serializers.ModelSerializer[SettingsProfile]):
+class ProfileSerializer(OwnedSerializer, serializers.ModelSerializer[SettingsProfile]):
     """A set of server settings: `values` is name → value as postgresql.conf takes it (`"4GB"`, `"off"`)."""
 
     values = serializers.DictField(child=serializers.CharField(allow_blank=True, trim_whitespace=False))
@@ -31,7 +33,7 @@ class ProfileSerializer(KnownFields, serializers.ModelSerializer[SettingsProfile
 
     class Meta:
         model = SettingsProfile
-        fields = ["id", "name", "description", "values", "created_at"]
+        fields = ["id", "name", "description", "values", *OWNED, "created_at"]
         read_only_fields = ["id", "created_at"]
 
     example: dict[str, object] = {
@@ -39,6 +41,7 @@ class ProfileSerializer(KnownFields, serializers.ModelSerializer[SettingsProfile
         "name": "larger-memory",
         "description": "For the playbook tuning",
         "values": {"shared_buffers": "4GB", "work_mem": "32MB"},
+        **EXAMPLE,
     }
 
 
@@ -80,10 +83,20 @@ class ProfileVerdictSerializer(serializers.Serializer[Any]):
     }
 
 
+class ProfileFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """Profiles by name and team."""
+
+    team = TeamFilter()
+
+    class Meta:
+        model = SettingsProfile
+        fields = ["name", "team"]
+
+
 class ProfileViewSet(ModelViewSet[SettingsProfile]):
     """Named sets of server settings; a run's option `settings_profile` names one."""
 
-    queryset = SettingsProfile.objects.all()
+    queryset = SettingsProfile.objects.prefetch_related("shared_with")
     serializer_class = ProfileSerializer
     lookup_value_converter = "uuid"
     write_scope = "run"  # a token needs it for methods that are missing here, before it gets 405
@@ -91,21 +104,28 @@ class ProfileViewSet(ModelViewSet[SettingsProfile]):
         **dict.fromkeys(("list", "retrieve", "check"), "profile.view"),
         **dict.fromkeys(("create", "update", "partial_update", "destroy"), "profile.change"),
     }
+    filterset_class = ProfileFilter
     search_fields = ["name", "description"]
     ordering_fields = ["name", "created_at"]
 
     def perform_create(self, serializer: BaseSerializer[SettingsProfile]) -> None:
         """Create a profile; invalid settings are refused by name, settings beyond tuning need the scope `admin`."""
-        author, team = person(self.request.user), Access.of(self.request).teams("profile.change").first()
-        serializer.instance = store.create(
-            **serializer.validated_data, author=author, is_admin=self._is_admin(), team=team
-        )
+        author, values = person(self.request.user), serializer.validated_data
+        placement = Placement.out_of(values)
+        team = placement.team_of_new(self.request, "profile.change")
+        profile = store.create(**values, author=author, is_admin=self._is_admin(), team=team)
+        placement.put(self.request, profile)
+        serializer.instance = profile
 
     def perform_update(self, serializer: BaseSerializer[SettingsProfile]) -> None:
         """Change the name, description or values; this affects later runs only."""
-        profile = self.get_object()
+        profile, values = self.get_object(), serializer.validated_data
+        placement = Placement.out_of(values)
+        placement.check(self.request, profile)
         current = {"name": profile.name, "values": profile.values, "description": profile.description}
-        serializer.instance = store.change(profile, **(current | serializer.validated_data), is_admin=self._is_admin())
+        store.change(profile, **(current | values), is_admin=self._is_admin())
+        placement.put(self.request, profile)
+        serializer.instance = profile
 
     def _is_admin(self) -> bool:
         return holds(self.request.user, self.request.auth, Scope.ADMIN)

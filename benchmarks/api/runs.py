@@ -36,6 +36,7 @@ from benchmarks.runs.submission import submit as submission
 from benchmarks.runs.submission.submit import Placement, RunRequest
 from core.accounts.access import Access
 from core.accounts.models import Scope
+from core.accounts.people.ownership import team_of_new
 from core.accounts.permissions import holds, person
 from core.lib.wait_param import WAIT
 from core.rest.parsers import StorableJSONParser
@@ -160,10 +161,10 @@ class RunViewSet(
 
         JSON is limited to 2.5 MB as everywhere; a `file` in multipart/form-data to POOLDECK_OUTPUT_CAP_BYTES.
         """
-        serializer = ImportSerializer(data=request.data)
+        serializer = ImportSerializer(data=request.data, context=self.get_serializer_context())
         serializer.is_valid(raise_exception=True)
         values, author = serializer.validated_data, person(request.user)
-        team = Access.of(request).teams("run.import").first()
+        team = team_of_new(request, values.pop("team", None), "run.import")
         make = import_output.import_file if "file" in values else import_output.import_output
         with field_errors():
             return self._created(make(**values, author=author, team=team))

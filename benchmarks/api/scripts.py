@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, cast
 
+import django_filters
 from django.utils.translation import gettext as _
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status
@@ -24,11 +25,13 @@ from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Script, ScriptVersion
 from benchmarks.runs.submission import submit
 from core.accounts.access import Access
+from core.accounts.people.placement import Placement
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
+from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer, TeamFilter
 
 
-class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):
+class ScriptSerializer(OwnedSerializer, serializers.ModelSerializer[Script]):
     """A script with the text and number (`version`) of its newest version."""
 
     text = serializers.CharField(trim_whitespace=False)
@@ -37,7 +40,7 @@ class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):
 
     class Meta:
         model = Script
-        fields = ["id", "name", "description", "text", "version", "created_at", "changed_at"]
+        fields = ["id", "name", "description", "text", "version", *OWNED, "created_at", "changed_at"]
         read_only_fields = ["id", "created_at"]
         # the library checks whether a name is free
         extra_kwargs: ClassVar[dict[str, Any]] = {"name": {"validators": []}, "description": {"validators": []}}
@@ -48,6 +51,7 @@ class ScriptSerializer(KnownFields, serializers.ModelSerializer[Script]):
         "description": "One order by its id",
         "text": SCRIPT_TEXT,
         "version": 2,
+        **EXAMPLE,
         "changed_at": "2026-03-05T15:40:11Z",
     }
 
@@ -75,6 +79,16 @@ class DryRunSerializer(KnownFields):
     confirm = serializers.CharField(default="", allow_blank=True)
 
 
+class ScriptFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """Scripts by name and team."""
+
+    team = TeamFilter()
+
+    class Meta:
+        model = Script
+        fields = ["name", "team"]
+
+
 @contextmanager
 def script_errors() -> Iterator[None]:
     """Report errors of a script under its field."""
@@ -94,7 +108,7 @@ class ScriptViewSet(
 ):
     """pgbench scripts by name, with all their versions."""
 
-    queryset = library.with_newest(Script.objects.all())
+    queryset = library.with_newest(Script.objects.prefetch_related("shared_with"))
     serializer_class = ScriptSerializer
     lookup_value_converter = "uuid"
     write_scope = "run"  # a token needs it for methods that are missing here, before it gets 405
@@ -103,21 +117,28 @@ class ScriptViewSet(
         **dict.fromkeys(("create", "update", "partial_update", "destroy"), "script.change"),
         "dry_run": "run.start",
     }
+    filterset_class = ScriptFilter
     search_fields = ["name", "description", "text"]
     ordering_fields = ["name", "created_at", "changed_at"]
 
     def perform_create(self, serializer: BaseSerializer[Script]) -> None:
         """Store a new script; a text that pgbench must not execute is refused with its line."""
+        author, values = person(self.request.user), serializer.validated_data
+        placement = Placement.out_of(values)
+        team = placement.team_of_new(self.request, "script.change")
         with script_errors():
-            author, team = person(self.request.user), Access.of(self.request).teams("script.change").first()
-            version = library.create(**serializer.validated_data, author=author, team=team)
-        serializer.instance = self.get_queryset().get(pk=version.pk)
+            script = library.create(**values, author=author, team=team)
+        placement.put(self.request, script)
+        serializer.instance = self.get_queryset().get(pk=script.pk)
 
     def perform_update(self, serializer: BaseSerializer[Script]) -> None:
         """Change a script; a changed text becomes its next version."""
-        script = cast("Script", serializer.instance)
+        script, values = cast("Script", serializer.instance), serializer.validated_data
+        placement = Placement.out_of(values)
+        placement.check(self.request, script)
         with script_errors():
-            library.change(script, **serializer.validated_data, author=person(self.request.user))
+            library.change(script, **values, author=person(self.request.user))
+        placement.put(self.request, script)
         serializer.instance = self.get_queryset().get(pk=script.pk)
 
     def perform_destroy(self, instance: Script) -> None:

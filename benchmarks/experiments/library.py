@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
@@ -61,6 +62,11 @@ def added(name: str, access: Access | None = None) -> Playbook:
     if own is None:
         raise UnknownPlaybook(_("there is no playbook %(name)s") % {"name": repr(name[:60])})
     return own
+
+
+def team_ids(access: Access | None = None) -> dict[str, UUID]:
+    """Return the teams of users' playbooks by name, with `access` of those that its holder may see."""
+    return dict(_visible(access).values_list("name", "team_id"))
 
 
 def _visible(access: Access | None) -> QuerySet[Playbook]:

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from benchmarks.engines import ENGINES
 from benchmarks.models import Run, Status
 from benchmarks.models.runs import RunQuerySet
+from core.rest.teams import TeamFilter
 
 NAME_ONES_OWN = ("experiments", "experiment", "group", "parent", "number")  # whoever asks for these means those
 
@@ -27,6 +28,7 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
 
     parent = django_filters.UUIDFilter(label=_("The id of a run over several generators, for its parts"))
 
+    team = TeamFilter(method="of_team")
     tag = django_filters.CharFilter(field_name="tags__name", label=_("A whole tag"))
 
     class Meta:
@@ -42,7 +44,12 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
             "validity",
             "gate",
             "is_baseline",
+            "team",
         ]
+
+    def of_team(self, runs: RunQuerySet, name: str, team: UUID) -> RunQuerySet:
+        """Filter by team: runs on what belongs to it, and those imported for it."""
+        return runs.of_team(team)
 
     def aimed_at(self, runs: RunQuerySet, name: str, target: UUID) -> RunQuerySet:
         """Filter by target: runs against the cluster, directly or through one of its pools, or through the pool."""

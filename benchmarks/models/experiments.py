@@ -72,6 +72,10 @@ class ExperimentQuerySet(NumberedQuerySet["Experiment"]):
         unremoved = Q(resources__removed_at=None, resources__isnull=False)
         return self.filter(~Q(state__in=ENDED) | unremoved).distinct().order_by("number")
 
+    def of_team(self, team: uuid.UUID) -> "ExperimentQuerySet":
+        """Return those that belong to a team, by `owner`."""
+        return self.filter(Q(cluster__team=team) | Q(cluster=None, team=team))
+
     def measuring(self) -> "ExperimentQuerySet":
         """Those that submit runs: neither set up yet, nor at their end."""
         return self.filter(state=ExperimentState.RUNNING, phase=Phase.MEASURE, cancel_requested_at=None)

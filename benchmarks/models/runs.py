@@ -68,6 +68,11 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         """Leave out those that an experiment started, which are listed on its page."""
         return self.filter(experiment=None)
 
+    def of_team(self, team: uuid.UUID) -> "RunQuerySet":
+        """Return those that belong to a team, by `owner`."""
+        cluster, none = Q(external=None, cluster__team=team), Q(external=None, cluster=None)
+        return self.filter(Q(external__team=team) | cluster | none & Q(team=team))
+
     def with_settings_in_force(self) -> "RunQuerySet":
         """Return the runs whose settings stay in force for the next run of their experiment."""
         measuring = {"experiment__state": ExperimentState.RUNNING, "experiment__phase": Phase.MEASURE}

@@ -105,7 +105,12 @@ class Access:
     def require(self, name: str, record: Model) -> None:
         """Raise `PermissionDenied`, with the role that it takes, where the caller may not do this to the record."""
         if not self.may(name, record):
-            raise PermissionDenied(self.refusal(operations.named(name), record))
+            raise PermissionDenied(self._why_not(operations.named(name), record))
+
+    def _why_not(self, operation: Operation, record: Model) -> str:
+        if self.token is not None and not self.token.allows(operation.scope) and self.has_role(operation, record):
+            return token_lacks(operation.scope)
+        return self.refusal(operation, record)
 
     def has_role(self, operation: Operation, record: Model | None = None) -> bool:
         """Tell whether the user may do this, whatever the token allows."""
@@ -272,6 +277,11 @@ class LimitedAccess(Access):
 
     def _has(self, record: Model) -> bool:
         return self.visible(type(record)._default_manager.filter(pk=record.pk)).exists()
+
+
+def token_lacks(scope: str) -> str:
+    """Return the sentence that names the scope which a token lacks."""
+    return _("this needs the scope %(scope)s, which the token lacks: create one with it at /tokens/") % {"scope": scope}
 
 
 def limited_model(kind: str) -> type[Model] | None:

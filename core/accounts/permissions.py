@@ -9,7 +9,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from core.accounts import confirmation, operations
-from core.accounts.access import Access, LimitedAccess
+from core.accounts.access import Access, LimitedAccess, token_lacks
 from core.accounts.models import ApiToken, Role, Scope
 from core.accounts.operations import Operation
 from core.lib.query_params import is_set
@@ -77,7 +77,7 @@ class HasScope(BasePermission):
             if not access.needed and not user_holds(request.user, scope):
                 return self._refuse(_user_lacks(request, scope))
             if isinstance(request.auth, ApiToken) and not request.auth.allows(scope):
-                return self._refuse(_token_lacks(scope))
+                return self._refuse(token_lacks(scope))
         self.message = _("you entered your password more than 15 minutes ago: log in again, or use a token")
         shows_secrets = reveals(request) or _is_one_of(view, "revealing_actions")
         return not shows_secrets or request.auth is not None or confirmation.is_recent(request._request)
@@ -136,10 +136,6 @@ def _has(view: "APIView", name: str) -> bool:
 def _user_lacks(request: Request, scope: str) -> str:
     text = _("this needs the scope %(scope)s, which %(user)s does not hold: ask an admin")
     return text % {"scope": scope, "user": request.user}
-
-
-def _token_lacks(scope: str) -> str:
-    return _("this needs the scope %(scope)s, which the token lacks: create one with it at /tokens/") % {"scope": scope}
 
 
 def _is_one_of(view: "APIView", names: str) -> bool:

@@ -7,7 +7,7 @@ from typing import IO
 
 import click
 
-from .client import Api, ApiError, Login
+from .client import Api, ApiError, Login, team_named
 from .output import print_json
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
@@ -47,16 +47,24 @@ def login(url: str, cacert: str | None, token_stdin: bool) -> None:
     "-d", "--data", metavar="JSON", help="The request's body. Other users can see it in the list of processes."
 )
 @click.option("-f", "--file", type=click.File("rb"), help="A file with the request's body; - is standard input.")
-def api(method: str, path: str, data: str | None, file: IO[bytes] | None) -> None:
+@click.option(
+    "--team", default="", help="The team (name or id) that what is made belongs to, or whose rows are listed."
+)
+def api(method: str, path: str, data: str | None, file: IO[bytes] | None, team: str) -> None:
     """Send a request to PATH below /api/v1/, and print the answer.
+
+    With --team the body's field `team` is the id of that team; in a GET it filters the list.
 
     A PATH that begins with / is one of the panel, such as /healthz/ready. The exit code is 0 for an answer with a
     status of 2xx, 2 for wrong usage or no answer, 4 where the panel refuses (4xx), and 5 where it fails or is too busy
     (5xx); the reason is printed to standard error.
     """
     body = _body(data, file)
+    panel = Api(Login.read())
     try:
-        answer = Api(Login.read()).send(method, path, body)
+        if team:
+            path, body = _of_team(method, path, body, team_named(panel, team)["id"])
+        answer = panel.send(method, path, body)
     except ApiError as error:
         raise BY_STATUS.get(error.status // 100, ApiError)(error.message) from None
     _print(answer)
@@ -74,6 +82,16 @@ def _body(data: str | None, file: IO[bytes] | None) -> bytes | None:
     except ValueError as error:
         raise click.UsageError(f"the body is not JSON: {error}") from None
     return body
+
+
+def _of_team(method: str, path: str, body: bytes | None, team: str) -> tuple[str, bytes | None]:
+    """Return the path with the filter, or the body with the field."""
+    if method == "GET":
+        return f"{path}{'&' if '?' in path else '?'}team={team}", body
+    fields = json.loads(body or b"{}")
+    if not isinstance(fields, dict):
+        raise click.UsageError("--team needs a body that is a JSON object")
+    return path, json.dumps({**fields, "team": team}).encode()
 
 
 def _print(answer: bytes) -> None:

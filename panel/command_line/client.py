@@ -16,7 +16,7 @@ from typing import IO, Any
 
 import click
 
-from .records import AnyRecord, Pool
+from .records import AnyRecord, Pool, Team
 
 WAIT_S = 30
 TIMEOUT_S = 60 + 30  # the longest `?wait=` of the API, and what an answer takes
@@ -170,6 +170,12 @@ def pool_named(api: Api, name: str) -> Pool:
     """Return the pool of that name or id."""
     pools: Iterator[Pool] = api.listed("pools/")
     return only("pool", name, pools, "; `pooldeck pools --json` lists them")
+
+
+def team_named(api: Api, name: str) -> Team:
+    """Return the team of that name or id."""
+    teams: Iterator[Team] = api.listed("teams/")
+    return only("team", name, teams, "; `pooldeck api GET teams/` lists them")
 
 
 def only(kind: str, asked: str, listed: Iterable[AnyRecord], hint: str = "") -> AnyRecord:

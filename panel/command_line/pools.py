@@ -4,19 +4,21 @@ from collections.abc import Iterator
 
 import click
 
-from .client import Api, Login, only, pool_named
+from .client import Api, Login, only, pool_named, team_named
 from .output import as_json, print_json, print_table
 from .records import Pool, Record
 
 
 @click.command()
 @click.option("--cluster", default="", help="Only the pools of this cluster (name).")
+@click.option("--team", default="", help="Only the pools of this team (name or id).")
 @as_json
-def pools(cluster: str, as_json: bool) -> None:
+def pools(cluster: str, team: str, as_json: bool) -> None:
     """List the pools with database, user, mode, size and state."""
     api = Api(Login.read())
     clusters: Iterator[Record] = api.listed("clusters/")
     query = {"cluster": only("cluster", cluster, clusters)["id"]} if cluster else {}
+    query |= {"team": team_named(api, team)["id"]} if team else {}
     found: list[Pool] = list(api.listed("pools/", **query))
     if as_json:
         return print_json(found)

@@ -23,6 +23,12 @@ class Pool(Record):
     state: str
 
 
+class Team(Record):
+    """A team."""
+
+    name: str
+
+
 class Limit(TypedDict, total=False):
     """A limit of a metric, one of both bounds."""
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from core.lib.known_fields import KnownFields
+from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer
 from pools.api.example_values import CLUSTER, SERVER
 from pools.api.fields import password_field
 from pools.clusters import topology
@@ -152,7 +152,7 @@ def status_of(cluster: Cluster, given: budget.Budget) -> ShownStatus:
     }
 
 
-class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
+class ClusterSerializer(OwnedSerializer, serializers.ModelSerializer[Cluster]):
     """A cluster; an edit may send the `version` that it was made from, so that no other edit is lost."""
 
     version = serializers.IntegerField(required=False, min_value=1)
@@ -177,6 +177,7 @@ class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
             "disk_gb",
             "set_aside_connections",
             "protected",
+            *OWNED,
             "status",
             "created_at",
             "updated_at",
@@ -200,6 +201,7 @@ class ClusterSerializer(KnownFields, serializers.ModelSerializer[Cluster]):
         "disk_gb": 200,
         "set_aside_connections": 3,
         "protected": True,
+        **EXAMPLE,
     }
 
     @cached_property

@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
-from core.accounts.people.ownership import team_of_new
+from core.accounts.people.placement import Placement
 from core.accounts.permissions import person
 from pools.api.approvals import ApprovalRulesActions
 from pools.api.auth_query import AuthQueryActions
@@ -36,7 +36,7 @@ class ClusterViewSet(
 ):
     """PostgreSQL servers that the panel can log in to; saving one tries that, and `status` has the result."""
 
-    queryset = Cluster.objects.select_related("status").prefetch_related("nodes")
+    queryset = Cluster.objects.select_related("status").prefetch_related("nodes", "shared_with")
     serializer_class = ClusterSerializer
     lookup_value_converter = "uuid"
     operations = {
@@ -78,16 +78,28 @@ class ClusterViewSet(
 
     def perform_create(self, serializer: BaseSerializer[Cluster]) -> None:
         """Register a cluster; an unreachable one is saved too."""
-        team = team_of_new(self.request, None, "cluster.create")
-        serializer.instance, _ = clusters.register(
-            serializer.validated_data, team=team, author=person(self.request.user)
-        )
+        values = serializer.validated_data
+        placement = Placement.out_of(values)
+        team = placement.team_of_new(self.request, "cluster.create")
+        cluster, _ = clusters.register(values, team=team, author=person(self.request.user))
+        placement.put(self.request, cluster)
+        serializer.instance = cluster
 
     def perform_update(self, serializer: BaseSerializer[Cluster]) -> None:
-        """Change a cluster unless it was edited since `version`; without `admin_password` the stored one stays."""
-        values = serializer.validated_data
+        """Change a cluster unless it was edited since `version`; without `admin_password` the stored one stays.
+
+        A body of nothing but `team` and `shared_with` moves or shares it, without a login to its server.
+        """
+        cluster, values = self.get_object(), serializer.validated_data
+        placement = Placement.out_of(values)
+        placement.check(self.request, cluster)
         version, author = expected_version(self.request, values), person(self.request.user)
-        serializer.instance, _ = clusters.change(self.get_object(), values, version, author=author)
+        if placement.is_asked and values.keys() <= {"version"}:
+            cluster.edit(version)
+        else:
+            cluster, _ = clusters.change(cluster, values, version, author=author)
+        placement.put(self.request, cluster)
+        serializer.instance = cluster
 
     def perform_destroy(self, instance: Cluster) -> None:
         """Remove a cluster's record; 409 while it has pools."""

@@ -1,11 +1,12 @@
-"""The filters of the lists of clusters and pools, and the flag that shows what experiments made for themselves."""
+"""The filters of lists, and the flag that shows what experiments made for themselves."""
 
 import django_filters
 from django.utils.translation import gettext_lazy as _
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 
-from pools.models import Cluster, ClusterState, Entry, Management, Pool, Pooler
+from core.rest.teams import TeamFilter
+from pools.models import Cluster, ClusterState, Entry, Host, Management, Pool, Pooler
 from pools.models.poolers import PoolerQuerySet
 from pools.models.pools import PoolQuerySet
 
@@ -17,20 +18,32 @@ class ClusterFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-f
     """`state` is the result of the last check."""
 
     state = django_filters.ChoiceFilter(field_name="status__state", choices=ClusterState.choices)
+    team = TeamFilter()
 
     class Meta:
         model = Cluster
-        fields = ["name", "host", "protected", "state"]
+        fields = ["name", "host", "protected", "state", "team"]
+
+
+class HostFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
+    """`state` is the result of the last check."""
+
+    team = TeamFilter()
+
+    class Meta:
+        model = Host
+        fields = ["name", "address", "state", "team"]
 
 
 class PoolerFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
     """`management` is whether the panel writes its files."""
 
     management = django_filters.ChoiceFilter(method="managed", choices=Management.choices)
+    team = TeamFilter()
 
     class Meta:
         model = Pooler
-        fields = ["name", "kind", "host", "state", "generator", "management"]
+        fields = ["name", "kind", "host", "state", "generator", "management", "team"]
 
     def managed(self, poolers: PoolerQuerySet, name: str, value: str) -> PoolerQuerySet:
         """Keep the poolers of one management: watched, or managed."""
@@ -48,13 +61,14 @@ class EntryFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-fil
 
 
 class PoolFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filter carries no types
-    """Pools that experiments made for themselves are left out unless `experiments` is true."""
+    """Pools that experiments made for themselves are left out unless `experiments` is true; `team` is the cluster's."""
 
     experiments = django_filters.BooleanFilter(method="shown", label=EXPERIMENTS_HELP)
+    team = TeamFilter("cluster__team")
 
     class Meta:
         model = Pool
-        fields = ["name", "pooler", "cluster", "database", "user", "mode", "state"]
+        fields = ["name", "pooler", "cluster", "database", "user", "mode", "state", "team"]
 
     def filter_queryset(self, queryset: PoolQuerySet) -> PoolQuerySet:
         """Leave out what nobody asked for."""

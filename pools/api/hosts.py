@@ -11,9 +11,11 @@ from rest_framework.response import Response
 from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.access import allow
-from core.accounts.people.ownership import team_of_new
+from core.accounts.people.placement import Placement
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
+from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer
+from pools.api.filters import HostFilter
 from pools.api.versions import expected_version
 from pools.hosts import keys
 from pools.inventory import hosts
@@ -105,7 +107,7 @@ class ConfirmedKeySerializer(KnownFields):
     example: dict[str, object] = {"fingerprint": HostKeySerializer.example["fingerprint"]}
 
 
-class HostSerializer(KnownFields, serializers.ModelSerializer[Host]):
+class HostSerializer(OwnedSerializer, serializers.ModelSerializer[Host]):
     """A host with the account that the panel logs in to; `host_key` is null until a person has confirmed it."""
 
     version = serializers.IntegerField(required=False, min_value=1)
@@ -125,6 +127,7 @@ class HostSerializer(KnownFields, serializers.ModelSerializer[Host]):
             "port",
             "user",
             "jump",
+            *OWNED,
             "public_key",
             "authorized_keys_line",
             "host_key",
@@ -149,6 +152,7 @@ class HostSerializer(KnownFields, serializers.ModelSerializer[Host]):
         "port": 22,
         "user": "postgres",
         "jump": None,
+        **EXAMPLE,
         "public_key": "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKl0…",
         "authorized_keys_line": (
             'restrict,port-forwarding,permitopen="localhost:6432",permitopen="127.0.0.1:6432",permitopen="[::1]:6432",'
@@ -185,7 +189,7 @@ def _host_key(key: str) -> ShownKey | None:
 class HostViewSet(ModelViewSet[Host]):
     """Hosts that the panel reaches by SSH, each with a key of its own."""
 
-    queryset = Host.objects.prefetch_related("led_to", "poolers")
+    queryset = Host.objects.prefetch_related("led_to", "poolers", "shared_with")
     serializer_class = HostSerializer
     lookup_value_converter = "uuid"
     operations = {
@@ -199,22 +203,29 @@ class HostViewSet(ModelViewSet[Host]):
         "confirm_key": "host.change",
         "discover": "host.change",
     }
-    filterset_fields = ["name", "address", "state"]
+    filterset_class = HostFilter
     search_fields = ["name", "address"]
     ordering_fields = ["name", "address", "state", "created_at", "updated_at"]
 
     def perform_create(self, serializer: serializers.BaseSerializer[Host]) -> None:
         """Register a host, make its key, and ask which key it has; an unreachable one is saved too."""
-        allow(self.request, serializer.validated_data.get("jump"), to="host.use")
-        team = team_of_new(self.request, None, "host.create")
-        serializer.instance = hosts.register(serializer.validated_data, person(self.request.user), team=team)
+        values = serializer.validated_data
+        allow(self.request, values.get("jump"), to="host.use")
+        placement = Placement.out_of(values)
+        team = placement.team_of_new(self.request, "host.create")
+        host = hosts.register(values, person(self.request.user), team=team)
+        placement.put(self.request, host)
+        serializer.instance = host
 
     def perform_update(self, serializer: serializers.BaseSerializer[Host]) -> None:
         """Change a host unless it was edited since `version`; its confirmed key stays the only one accepted."""
         values = serializer.validated_data
         allow(self.request, values.get("jump"), to="host.use")
-        version = expected_version(self.request, values)
-        serializer.instance = hosts.change(self.get_object(), values, version, person(self.request.user))
+        host, placement, version = self.get_object(), Placement.out_of(values), expected_version(self.request, values)
+        placement.check(self.request, host)
+        host = hosts.change(host, values, version, person(self.request.user))
+        placement.put(self.request, host)
+        serializer.instance = host
 
     def perform_destroy(self, instance: Host) -> None:
         """Remove a host's record, and the panel's key with it; 409 while something needs it."""

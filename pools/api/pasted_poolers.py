@@ -8,8 +8,11 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from core.accounts.models import Team
+from core.accounts.people.placement import Placement
 from core.accounts.permissions import person
 from core.lib.known_fields import KnownFields
+from core.rest.teams import OF_TEAM, TeamField
 from pools.api.example_values import POOLER
 from pools.api.fields import password_field
 from pools.inventory import pasted_poolers
@@ -30,6 +33,7 @@ class WatchSerializer(KnownFields):
     )
     admin_user = serializers.CharField(max_length=63, default="pooldeck")
     admin_password = password_field()
+    team = TeamField(queryset=Team.objects.all(), required=False, help_text=OF_TEAM)
 
 
 class WatchedLineSerializer(serializers.Serializer[Outcome]):
@@ -70,9 +74,10 @@ class WatchActions(GenericViewSet[Pooler]):
     @action(detail=False, methods=["post"])
     def watch(self, request: Request) -> Response:
         """Ask the consoles of a list at once; those that answer are registered and watched, the others are not."""
-        serializer = WatchSerializer(data=request.data)
+        serializer = WatchSerializer(data=request.data, context=self.get_serializer_context())
         serializer.is_valid(raise_exception=True)
         login = dict(serializer.validated_data)
+        team = Placement.out_of(login).team_of_new(request, "pooler.create")
         lines = pasted_poolers.read(login.pop("lines"))
-        found = list(pasted_poolers.watch(lines, login, person(request.user)))
+        found = list(pasted_poolers.watch(lines, login, person(request.user), team=team))
         return Response(WatchedSerializer({"results": found}).data)

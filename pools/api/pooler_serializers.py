@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from core.lib.known_fields import KnownFields
+from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer
 from pools.api.example_values import POOLER
 from pools.api.fields import password_field
 from pools.inventory import settlement
@@ -81,7 +82,7 @@ class ProcessSerializer(serializers.Serializer[ProcessRow]):
     }
 
 
-class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
+class PoolerSerializer(OwnedSerializer, serializers.ModelSerializer[Pooler]):
     """A pooler with the result of its last check."""
 
     version = serializers.IntegerField(required=False, min_value=1)
@@ -124,6 +125,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
             "commands_refused",
             "settings",
             "user_settings",
+            *OWNED,
             "pending",
             "settings_state",
             "settings_reason",
@@ -174,6 +176,7 @@ class PoolerSerializer(KnownFields, serializers.ModelSerializer[Pooler]):
         "generator": "local",
         "settings": {"max_client_conn": 500},
         "user_settings": {"reports": {"pool_mode": "session"}},
+        **EXAMPLE,
         "settings_state": "applied",
         "settings_reason": "",
         "needs_restart": [],

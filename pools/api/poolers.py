@@ -14,7 +14,7 @@ from rest_framework.serializers import BaseSerializer
 from rest_framework.viewsets import ModelViewSet
 
 from core.accounts.access import allow
-from core.accounts.people.ownership import team_of_new
+from core.accounts.people.placement import Placement
 from core.accounts.permissions import person
 from core.lib.wait_param import WAIT
 from pools import deployment, task_queue
@@ -53,7 +53,7 @@ class PoolerViewSet(
 ):
     """Running PgBouncers and Pgpool-IIs."""
 
-    queryset = Pooler.objects.all()
+    queryset = Pooler.objects.prefetch_related("shared_with")
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
     operations = {
@@ -93,26 +93,37 @@ class PoolerViewSet(
 
     def perform_create(self, serializer: BaseSerializer[Pooler]) -> None:
         """Register a pooler; an unreachable one is saved too, with the reason in `error`."""
-        specs = pooler_settings.specs_of(serializer.validated_data)
+        values = serializer.validated_data
+        placement, specs = Placement.out_of(values), pooler_settings.specs_of(values)
         if any(specs.values()):
             raise InvalidValues({name: [str(pooler_settings.TOO_EARLY)] for name in specs})
-        allow(self.request, serializer.validated_data.get("ssh_host"), to="host.use")
-        team = team_of_new(self.request, None, "pooler.create")
-        serializer.instance, _ = poolers.register(serializer.validated_data, person(self.request.user), team=team)
+        allow(self.request, values.get("ssh_host"), to="host.use")
+        team = placement.team_of_new(self.request, "pooler.create")
+        pooler, _ = poolers.register(values, person(self.request.user), team=team)
+        placement.put(self.request, pooler)
+        serializer.instance = pooler
 
     def perform_update(self, serializer: BaseSerializer[Pooler]) -> None:
-        """Change a pooler unless it was edited since `version`; without `admin_password` the stored one stays."""
+        """Change a pooler unless it was edited since `version`; without `admin_password` the stored one stays.
+
+        A body of nothing but `team` and `shared_with` moves or shares it, without a check.
+        """
         values = serializer.validated_data
         allow(self.request, values.get("ssh_host"), to="host.use")
         version = expected_version(self.request, values)
         pooler, author = self.get_object(), person(self.request.user)
+        placement = Placement.out_of(values)
+        placement.check(self.request, pooler)
         if specs := pooler_settings.specs_of(values):
             pooler_settings.refuse_unsound(pooler, specs)
         if values.keys() - {"version", *specs}:
             pooler, _ = poolers.change(pooler, values, version, author)
             version = None
+        elif placement.is_asked and not specs:
+            pooler.edit(version)
         if specs:
             pooler_settings.change(pooler, specs, self.request.method == "PUT", version, self.request)
+        placement.put(self.request, pooler)
         serializer.instance = pooler
 
     def perform_destroy(self, instance: Pooler) -> None:

@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from django.db.models import Model
 from django.utils.translation import gettext as _
 
+from core.accounts.models import Team
 from pools.clusters.cluster_index import ClusterIndex
 from pools.errors import InvalidValues
 from pools.inventory import poolers
@@ -73,12 +74,16 @@ def read(text: str) -> list[Line]:
     return lines
 
 
-def watch(lines: list[Line], login: Mapping[str, Any], author: Model | None = None) -> Iterator[Outcome]:
-    """Check the consoles of the lines in parallel and register those that answer; the others are not saved.
+def watch(
+    lines: list[Line], login: Mapping[str, Any], author: Model | None = None, *, team: Team | None = None
+) -> Iterator[Outcome]:
+    """Check the consoles of the lines in parallel and register those that answer, for `team` or the first one.
+
+    The others are not saved.
 
     `login` has `admin_user`, `admin_password` and perhaps the `kind`; a URI's own login counts for its line.
     """
-    drafts = [_draft(line, login) for line in lines]
+    drafts = [_draft(line, login, team) for line in lines]
     unchecked = [one for one in drafts if isinstance(one, Pooler)]
     found = dict(zip((pooler.pk for pooler in unchecked), poolers.inspect_all(unchecked), strict=True))
     index = ClusterIndex.read()
@@ -128,7 +133,7 @@ def _masked(text: str) -> str:
     return re.sub(r"(://[^:/@\s]*):[^@/\s]*@", r"\1:••••@", text)
 
 
-def _draft(line: Line, login: Mapping[str, Any]) -> Pooler | Outcome:
+def _draft(line: Line, login: Mapping[str, Any], team: Team | None) -> Pooler | Outcome:
     """Return an unsaved pooler, or why there is nothing to check."""
     if line.problem:
         return Outcome(line, error=line.problem)
@@ -141,7 +146,7 @@ def _draft(line: Line, login: Mapping[str, Any]) -> Pooler | Outcome:
     if line.password:
         values["admin_password"] = line.password
     try:
-        return poolers.new(values)
+        return poolers.new(values, team)
     except InvalidPooler as error:
         return Outcome(line, error=str(error))
 

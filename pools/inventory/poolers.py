@@ -87,19 +87,18 @@ class PoolerValues(TypedDict, total=False):
 
 def register(values: PoolerValues, author: Model | None = None, *, team: Team | None = None) -> tuple[Pooler, str]:
     """Save a new pooler and return it with the reason it can't be reached, or an empty text. Raises `InvalidPooler`."""
-    pooler = new(values)
-    pooler.team_id = team.pk if team else FIRST_TEAM
+    pooler = new(values, team)
     admit(pooler, _check(pooler, folder_owner.FolderOwner(pooler.generator)), ClusterIndex.read(), author)
     return pooler, pooler.error
 
 
-def new(values: PoolerValues) -> Pooler:
-    """Return an unsaved pooler of valid values, with its console's password. Raises `InvalidPooler`."""
+def new(values: PoolerValues, team: Team | None = None) -> Pooler:
+    """Return an unsaved pooler of `team`, or of the first one, with its console's password. Raises `InvalidPooler`."""
     fields = _validated(Pooler(), values)
     password = str(values.get("admin_password") or "")
     if not password and KINDS[fields["kind"]].has_console_login:
         raise InvalidPooler({"admin_password": [_("the console's password is needed")]})
-    pooler = Pooler(**fields)
+    pooler = Pooler(**fields, team_id=team.pk if team else FIRST_TEAM)
     pooler.admin_password = password
     if pooler.desired_processes > 1:
         pooler.settings_state = PoolState.PENDING

@@ -1,6 +1,7 @@
 """The client as a folder, its `api`, and the gate of `run --pair`; with a panel: tests/live/benchmarks."""
 
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -96,3 +97,43 @@ def test_a_panel_that_fails_is_told_from_one_that_refuses(monkeypatch, error, co
     login = {"POOLDECK_URL": "http://panel", "POOLDECK_TOKEN": "of-a-test"}
     done = CliRunner(env=login).invoke(pooldeck, ["api", "GET", "pools/"])
     assert (done.exit_code, done.output) == (code, f"Error: {reason}\n")
+
+
+TEAMS = {"results": [{"id": "7a", "name": "Payments"}, {"id": "7b", "name": "Fraud"}], "next": None}
+
+
+@pytest.mark.parametrize(
+    ("words", "sent"),
+    [
+        (("GET", "clusters/"), ("GET", "/api/v1/clusters/?team=7a", None)),
+        (("GET", "clusters/?search=x"), ("GET", "/api/v1/clusters/?search=x&team=7a", None)),
+        (("POST", "scripts/", "-d", '{"name": "a"}'), ("POST", "/api/v1/scripts/", {"name": "a", "team": "7a"})),
+        (("PATCH", "clusters/1/"), ("PATCH", "/api/v1/clusters/1/", {"team": "7a"})),
+    ],
+)
+@pytest.mark.parametrize("team", ["Payments", "7a"])
+def test_a_team_is_named_by_its_name_or_id(monkeypatch, words, sent, team):
+    requests = []
+
+    def answer(_opener, request, **_):
+        requests.append(request)
+        return io.BytesIO(json.dumps(TEAMS if "/teams/" in request.full_url else {}).encode())
+
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", answer)
+    login = {"POOLDECK_URL": "http://panel", "POOLDECK_TOKEN": "of-a-test"}
+    done = CliRunner(env=login).invoke(pooldeck, ["api", *words, "--team", team])
+    last = requests[-1]
+    body = json.loads(last.data) if last.data else None
+    assert (done.exit_code, last.method, last.full_url.removeprefix("http://panel"), body) == (0, *sent), done.output
+
+
+def test_an_unknown_team_and_a_body_that_has_no_fields_are_refused(monkeypatch):
+    monkeypatch.setattr(urllib.request.OpenerDirector, "open", lambda *_, **__: io.BytesIO(json.dumps(TEAMS).encode()))
+    runner = CliRunner(env={"POOLDECK_URL": "http://panel", "POOLDECK_TOKEN": "of-a-test"})
+    unknown = runner.invoke(pooldeck, ["api", "GET", "clusters/", "--team", "Sales"])
+    assert (unknown.exit_code, unknown.output) == (
+        2,
+        "Error: There is no team Sales; `pooldeck api GET teams/` lists them.\n",
+    )
+    listed = runner.invoke(pooldeck, ["api", "POST", "scripts/", "-d", "[1]", "--team", "Fraud"])
+    assert (listed.exit_code, "--team needs a body that is a JSON object" in listed.output) == (2, True)

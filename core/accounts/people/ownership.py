@@ -7,6 +7,7 @@ from uuid import UUID
 from django import forms
 from django.apps import apps
 from django.db import transaction
+from django.db.models import UniqueConstraint
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rest_framework.request import Request
 
 Form = TypeVar("Form", bound=forms.BaseForm)
+CHOICES_NAMED = 20  # teams that a refusal names
 WITH_PAGE = ("cluster", "pooler", "host", "script", "profile")  # kinds whose page has their team
 
 
@@ -55,24 +57,49 @@ def chosen_team(request: HttpRequest, form: forms.BaseForm, operation: str) -> T
 def team_of_new(request: "Request", chosen: Team | None, operation: str) -> Team:
     """Return the team of something new that the API makes: the chosen one, or the caller's only fitting one.
 
-    An administrator's is the first team. Raises `InvalidValues` where others have several, and name none.
+    An administrator's is the first team, as it was before there were several. Raises `InvalidValues` where others have
+    several and name none, and for a team in which the caller may not make it.
     """
     access = Access.of(request)
     if chosen is None and access.is_admin:
         return Team.objects.get(pk=FIRST_TEAM)
-    fitting = list(access.teams(operation)[:2])
-    if chosen is None and len(fitting) > 1:
-        raise InvalidValues({"team": [_("you may make this in several teams: give the id of one")]})
-    return chosen or fitting[0]
+    fitting = list(access.teams(operation))
+    if chosen is None and len(fitting) == 1:
+        return fitting[0]
+    if chosen in fitting:
+        return chosen
+    choices = ", ".join(f"{team.pk} ({team})" for team in fitting[:CHOICES_NAMED]) or _("none")
+    text = (
+        _("you may make this in several teams: give the id of one as team: %(choices)s")
+        if chosen is None
+        else _("you may not make this in the team %(team)s: give the id of one of yours: %(choices)s")
+    )
+    raise InvalidValues({"team": [text % {"team": chosen, "choices": choices}]})
+
+
+def refuse_namesake(owned: OwnedByTeam, team: Team) -> None:
+    """Raise `InvalidValues` where the team has a record of this name already, and names are unique within a team."""
+    model = type(owned)
+    is_by_team = any(
+        isinstance(one, UniqueConstraint) and set(one.fields) == {"team", "name"} for one in model._meta.constraints
+    )
+    name = getattr(owned, "name", "")
+    if is_by_team and model._default_manager.filter(team=team, name=name).exclude(pk=owned.pk).exists():
+        text = _("%(team)s has a %(kind)s named %(name)s already: rename one of them first")
+        raise InvalidValues({"team": [text % {"team": team, "kind": model._meta.verbose_name, "name": name}]})
 
 
 def place(owned: OwnedByTeam, team: Team, shared_with: Iterable[Team]) -> None:
-    """Let a record belong to a team, and share it with exactly these others."""
+    """Let a record belong to a team, and share it with exactly these others.
+
+    Raises `InvalidValues` where the team has a record of its name, and these are unique within a team.
+    """
+    refuse_namesake(owned, team)
     others = {one.pk: one for one in shared_with if one != team}
     before: dict[UUID, Team] = {one.pk: one for one in owned.shared_with.all()}
     with transaction.atomic():
         if owned.team_id != team.pk:
-            owned.team_id = team.pk
+            owned.team = team
             owned.save(update_fields=["team"])
         if before.keys() != others.keys():
             owned.shared_with.set(others.values())

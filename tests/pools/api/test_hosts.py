@@ -27,6 +27,8 @@ def test_a_host_gets_a_key_and_shows_its_own(admin, answers):
         "version": 1,
         **ASKED,
         "jump": None,
+        "team": str(host.team_id),
+        "shared_with": [],
         "public_key": host.public_key,
         "authorized_keys_line": keys.authorized_keys_line(host),
         "host_key": None,
