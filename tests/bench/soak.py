@@ -1,0 +1,132 @@
+"""Half an hour of ordinary work: do memory, open files, the metadata database and the logs stay as they are?
+
+    python -m tests.bench.soak [--minutes 30] [--json FILE]
+
+Runs follow each other through the demo's pool, a viewer watches each of them, a pool changes its size, and pages and
+lists are read. Every 30 seconds each program's memory (PSS, with the processes below it), open files and threads are
+noted, and the sizes of the metadata database, its WAL and the logs. The first fifth is left out: programs load modules
+and fill their pools then. What is printed is the growth from the second fifth to the last, per hour.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import threading
+import time
+import urllib.request
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+
+from panel.quickstart.ports import free_port
+from tests.bench.processes import end_all_on_sigterm
+from tests.installation import Installation
+from tests.programs import below, heads
+
+EVERY_S = 30.0
+MEGABYTE = 1024 * 1024
+ENDED = {"succeeded", "failed", "lost", "cancelled", "timed_out"}
+PAGES = ("", "pools/", "clusters/", "runs/", "poolers/", "audit/", "experiments/")
+Figures = dict[str, float]  # "web MB", "web files" → value
+
+
+def noted(installation: Installation) -> Figures:
+    """Return the figures of now."""
+    figures: Figures = {}
+    for name, head in heads(installation).items():
+        found = [one for pid in (head, *below(head)) if (one := _of_process(pid))]
+        for unit, values in zip(("MB", "files", "threads"), zip(*found, strict=True), strict=False):
+            figures[f"{name} {unit}"] = sum(values)
+    home = installation.home
+    figures["database MB"] = sum(path.stat().st_size for path in home.glob("pooldeck.sqlite3")) / MEGABYTE
+    figures["WAL MB"] = sum(path.stat().st_size for path in home.glob("*-wal")) / MEGABYTE
+    figures["logs MB"] = sum(path.stat().st_size for path in (home / "log").iterdir()) / MEGABYTE
+    return figures
+
+
+def _of_process(pid: int) -> tuple[float, float, float] | None:
+    try:
+        process = psutil.Process(pid)
+        return process.memory_full_info().pss / MEGABYTE, process.num_fds(), process.num_threads()
+    except psutil.Error:
+        return None
+
+
+def work(installation: Installation, stop: threading.Event) -> None:
+    """Run, watch, apply and read until told to stop."""
+    api = installation.api
+    (pool,) = [one for one in api.get("pools/")["results"] if one["name"] == "app"]
+    asked = {"target": {"pool": pool["id"]}, "options": {"duration": 10, "clients": 4, "rate": 200}}
+    number = 0
+    while not stop.is_set():
+        number += 1
+        run = api.post("runs/", asked)
+        _watch(installation, f"runs/{run['id']}/events/")
+        api.wait(f"runs/{run['id']}/", "status", ENDED, 60)
+        api.call("PATCH", f"pools/{pool['id']}/", {"size": 5 + number % 5})
+        api.wait(f"pools/{pool['id']}/", "state", {"applied"}, 30)
+        for path in PAGES[1:]:
+            api.get(f"{path}?page_size=50")
+        with urllib.request.urlopen(f"{installation.url}/healthz/ready", timeout=10) as answer:
+            answer.read()
+
+
+def _watch(installation: Installation, path: str) -> None:
+    headers = {"Authorization": f"Bearer {installation.api.token}"}
+    request = urllib.request.Request(f"{installation.url}/api/v1/{path}", headers=headers)
+    with suppress(OSError), urllib.request.urlopen(request, timeout=30) as answer:
+        while answer.readline():
+            pass
+
+
+def growth(samples: Sequence[Figures]) -> Mapping[str, tuple[float, float, float]]:
+    """Return name → (median of the second fifth, of the last, growth per hour in the figure's unit)."""
+    fifth = max(1, len(samples) // 5)
+    parts = samples[fifth : 2 * fifth] or samples[:1], samples[-fifth:]
+    hours = (len(samples) - 2 * fifth) * EVERY_S / 3600
+    found = {}
+    for name in samples[-1]:
+        first, last = (statistics.median(one.get(name, 0.0) for one in part) for part in parts)
+        found[name] = (first, last, (last - first) / hours if hours else 0.0)
+    return found
+
+
+def table(samples: Sequence[Figures]) -> str:
+    """Return the growth of every figure as a table in Markdown."""
+    lines = ["| figure | after the start | at the end | per hour |", "|---|---|---|---|"]
+    for name, (first, last, hourly) in sorted(growth(samples).items()):
+        lines.append(f"| {name} | {first:.1f} | {last:.1f} | {hourly:+.1f} |")
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Print the table; return 1 where the work broke off."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=30)
+    parser.add_argument("--json", type=Path)
+    options = parser.parse_args()
+    end_all_on_sigterm()
+    samples: list[Figures] = []
+    with tempfile.TemporaryDirectory() as home, Installation(Path(home), "--port", str(free_port())) as started:
+        stop = threading.Event()
+        worker = threading.Thread(target=work, args=(started, stop))
+        worker.start()
+        end = time.monotonic() + options.minutes * 60
+        while time.monotonic() < end and worker.is_alive():
+            samples.append(noted(started))
+            time.sleep(EVERY_S)
+        ended_early = not worker.is_alive()
+        stop.set()
+        worker.join(120)
+    if options.json:
+        options.json.write_text(json.dumps(samples, indent=1) + "\n")
+    print(table(samples))
+    return 1 if ended_early else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
