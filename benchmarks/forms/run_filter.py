@@ -20,7 +20,7 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
     Runs of experiments are left out unless `experiments` is true, or a filter names theirs.
     """
 
-    status = django_filters.MultipleChoiceFilter(choices=Status.choices)
+    status = django_filters.MultipleChoiceFilter(choices=Status.choices, distinct=False)
     engine = django_filters.ChoiceFilter(choices=[(name, name) for name in ENGINES])
     target = django_filters.UUIDFilter(method="aimed_at", label=_("A pool's or a cluster's id"))
     experiment = django_filters.UUIDFilter(field_name="experiment_id", label=_("An experiment's id"))

@@ -246,6 +246,17 @@ class Run(models.Model):
             models.Index(fields=["status", "lease_until"]),
             models.Index(fields=["parent", "number"], name="runs_in_order"),  # top-level ones, newest first
             models.Index(fields=["parent", "status", "number"], name="runs_of_a_status"),
+            # Lists leave out the runs of experiments. These have all columns that are counted, searched, or asked by
+            # teams, so that lists read the wide rows of one page only.
+            models.Index(
+                fields=["parent", "experiment", "number", "cluster", "external", "team"], name="runs_of_people"
+            ),
+            models.Index(
+                fields=["parent", "experiment", "status", "number", "purpose"], name="runs_of_people_by_status"
+            ),
+            models.Index(
+                fields=["parent", "experiment", "number", "name", "target_label", "database"], name="runs_searched"
+            ),
         ]
         constraints = [
             models.UniqueConstraint(

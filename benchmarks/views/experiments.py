@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -22,6 +21,7 @@ from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.permissions import person, user_holds
 from core.lib.errors import DomainError
+from core.lib.long_lists import LongList
 from pools.models import Cluster
 
 PAGE_SIZE = 25
@@ -34,7 +34,7 @@ def experiment_list(request: HttpRequest) -> HttpResponse:
     """Show the playbooks to start, and the experiments so far, the latest first."""
     access = Access.of(request)
     found = access.visible(Experiment.objects.select_related("cluster"))
-    page = Paginator(found, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(found, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "benchmarks/experiment_list.html", {"page": page, "playbooks": library.listed(access)})
 
 

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.models import User
-from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -33,6 +32,7 @@ from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.permissions import person, user_holds
 from core.lib.errors import DomainError
+from core.lib.long_lists import LongList
 from core.lib.query_params import id_of, is_set
 from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
@@ -65,7 +65,7 @@ def run_list(request: HttpRequest) -> HttpResponse:
     run_filter = RunFilter(request.GET, queryset=_found(query, Access.of(request)))
     found = run_filter.qs
     runs = found.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
-    page = Paginator(runs, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(runs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "sparks": sparklines.of_runs(page),

@@ -120,6 +120,7 @@ class Pool(VersionedModel):
             ),
             models.CheckConstraint(condition=Q(size__gte=1), name="pool_has_a_size"),
         ]
+        indexes = [models.Index(fields=["name", "id"], name="pools_by_name")]
 
     def __str__(self) -> str:
         return self.name

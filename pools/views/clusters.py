@@ -1,10 +1,10 @@
 """Pages of clusters."""
 
+from collections.abc import Iterable
 from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.access import Access, find, needs
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
+from core.lib.long_lists import LongList
 from pools.approvals import rules
 from pools.clusters import duplicates, health_check
 from pools.connection_strings import box
@@ -23,7 +24,7 @@ from pools.connection_strings.box import BoxChoices
 from pools.errors import IllegalTransition
 from pools.forms.records import ClusterForm
 from pools.inventory import budget, clusters
-from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole
+from pools.models import Cluster, ClusterState, ClusterStatus, NodeRole, Pool
 from pools.views.connections import connection_answer
 from pools.views.form_submit import attempt
 
@@ -36,26 +37,27 @@ RUNS_SHOWN = 6
 def cluster_list(request: HttpRequest) -> HttpResponse:
     """List the clusters with their budgets, filtered by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
-    rows = (
-        Access.of(request)
-        .visible(Cluster.objects.select_related("status", "team"))
-        .annotate(pool_count=Count("pools", filter=Q(pools__removal_requested_at=None)))
-        .order_by("name")
-    )
+    rows = Access.of(request).visible(Cluster.objects.select_related("status", "team")).order_by("name")
     if query:
         rows = rows.filter(Q(name__icontains=query) | Q(host__icontains=query))
     if state in ClusterState.values:
         rows = rows.filter(status__state=state)
-    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
-    budgets = budget.of_clusters(page.object_list)
+    page = LongList(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    budgets, counts = budget.of_clusters(page), _pool_counts(page)
     context = {
         "page": page,
-        "rows": [{"cluster": cluster, "budget": budgets[cluster.pk]} for cluster in page],
+        "rows": [{"cluster": one, "budget": budgets[one.pk], "pool_count": counts.get(one.pk, 0)} for one in page],
         "query": query,
         "state": state,
         "states": ClusterState.choices,
     }
     return render(request, "pools/cluster_list.html", context)
+
+
+def _pool_counts(clusters: Iterable[Cluster]) -> dict[UUID, int]:
+    """Return the number of each cluster's pools, of those on a page only: a join would count those of all clusters."""
+    pools = Pool.objects.wanted().filter(cluster__in=list(clusters)).order_by()
+    return dict(pools.values_list("cluster").annotate(Count("pk")))
 
 
 @require_safe

@@ -3,7 +3,6 @@
 from urllib.parse import urlencode
 from uuid import UUID
 
-from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -12,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from core.accounts.access import Access, allow, find, needs
+from core.lib.long_lists import LongList
 from pools.advice import client_advice, client_limits, mode_linter, modes
 from pools.advice.client_advice import Situation
 from pools.connection_strings import box
@@ -37,7 +37,7 @@ PAGE_SIZE, CARD_SIZE = 50, 20
 def entry_list(request: HttpRequest) -> HttpResponse:
     """List the entries that are not managed here, filtered as the pools are; htmx polls the rows."""
     size = CARD_SIZE if "first" in request.GET else PAGE_SIZE
-    page = Paginator(found(request), size).get_page(request.GET.get("page"))
+    page = LongList(found(request), size).get_page(request.GET.get("page"))
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         on_pooler = request.GET.get("pooler")
         return render(request, "pools/includes/entry_rows.html", {"entries": entry_rows(page), "on_pooler": on_pooler})

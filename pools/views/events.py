@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -14,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.permissions import person, user_holds
+from core.lib.long_lists import LongList
 from pools.errors import InvalidValues
 from pools.forms.thresholds import ThresholdsForm
 from pools.models import Channel, Event, EventKind
@@ -27,7 +27,7 @@ STATES = [("open", gettext_lazy("open")), ("closed", gettext_lazy("closed"))]
 @needs("event.view")
 def event_list(request: HttpRequest) -> HttpResponse:
     """List the events, filtered by subject or message (`q`), `state` and `kind`."""
-    page = Paginator(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(_found(request), PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,
         "chosen": request.GET,

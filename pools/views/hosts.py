@@ -7,7 +7,6 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import F, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -21,6 +20,7 @@ from core.accounts.access import Access, find, needs
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
 from core.lib.addresses import is_local
+from core.lib.long_lists import LongList
 from pools.config_files import deliveries
 from pools.errors import HostUnreachable, IllegalTransition, InvalidValues
 from pools.forms.hosts import HostForm
@@ -42,7 +42,7 @@ LOOPBACK = "127.0.0.1"
 def host_list(request: HttpRequest) -> HttpResponse:
     """List the hosts that the panel reaches by SSH."""
     rows = Access.of(request).choices(Host.objects.select_related("jump", "team"), "host.view")
-    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "pools/host_list.html", {"page": page})
 
 

@@ -1,14 +1,12 @@
 """Pages of poolers."""
 
+from collections.abc import Iterable, Iterator
 from functools import partial
 from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
-from django.db.models import Count, OuterRef, Q, Subquery, Sum
-from django.db.models.expressions import Combinable
-from django.db.models.functions import Coalesce
+from django.db.models import Count, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -19,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.access import Access, find, needs
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
+from core.lib.long_lists import LongList
 from pools import deployment, task_queue
 from pools.clusters import duplicates
 from pools.config_files import deliveries, folder_owner
@@ -28,7 +27,7 @@ from pools.forms.fetches import FilesTokenForm
 from pools.forms.records import PoolerForm
 from pools.inventory import pool_access, poolers
 from pools.inventory.fetches import issue_token
-from pools.models import Entry, Pooler, PoolerState, PoolState, TakeOver
+from pools.models import Entry, Pool, Pooler, PoolerState, PoolState, TakeOver
 from pools.poolers import KINDS, kinds_that
 from pools.views import entries, fetches
 from pools.views.form_submit import attempt
@@ -51,28 +50,39 @@ PREFILLED = (
 def pooler_list(request: HttpRequest) -> HttpResponse:
     """List the poolers, filtered by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
-    without_removal = Q(pools__removal_requested_at=None)
     access = Access.of(request)
-    rows = access.visible(Pooler.objects.select_related("team")).annotate(
-        pool_count=Count("pools", filter=without_removal), pool_size=Sum("pools__size", filter=without_removal)
-    )
-    rows = rows.annotate(entry_count=_entry_count()).order_by("name")
+    rows = access.visible(Pooler.objects.select_related("team")).order_by("name")
     if query:
         rows = rows.filter(Q(name__icontains=query) | Q(host__icontains=query))
     if state in PoolerState.values:
         rows = rows.filter(state=state)
-    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, object] = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
+    context["rows"] = list(_with_counts(page))
     context["has_taken_over"] = access.visible(TakeOver.objects.holding()).exists()
     watched = Pooler.objects.filter(config_dir="", kind__in=kinds_that("can_be_taken_over"))
     context["has_watched"] = access.visible(watched).exists()
     return render(request, "pools/pooler_list.html", context)
 
 
-def _entry_count() -> Combinable:
-    """Return the number of a pooler's entries that are not managed here, as a subquery: two joins would multiply."""
-    own = Entry.objects.unmanaged().filter(pooler=OuterRef("pk")).order_by().values("pooler")
-    return Coalesce(Subquery(own.annotate(count=Count("pk")).values("count")), 0)
+def _with_counts(page: Iterable[Pooler]) -> Iterator[dict[str, object]]:
+    """Yield each pooler of a page with its pools, their size, and its entries that are not managed here.
+
+    Only those of the page are counted: a join would count those of all poolers.
+    """
+    poolers = list(page)
+    pools = Pool.objects.wanted().filter(pooler__in=poolers).order_by().values("pooler")
+    own = {row["pooler"]: row for row in pools.annotate(pool_count=Count("pk"), pool_size=Sum("size"))}
+    others = Entry.objects.unmanaged().filter(pooler__in=poolers).order_by().values_list("pooler")
+    entries_of = dict(others.annotate(Count("pk")))
+    for pooler in poolers:
+        yield {
+            "pool_count": 0,
+            "pool_size": None,
+            **own.get(pooler.pk, {}),
+            "pooler": pooler,
+            "entry_count": entries_of.get(pooler.pk, 0),
+        }
 
 
 @require_safe

@@ -4,7 +4,6 @@ from functools import partial
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models import Q
 from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
@@ -15,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
+from core.lib.long_lists import LongList
 from core.lib.query_params import is_set
 from pools import deployment, task_queue
 from pools.advice import login_cost, modes
@@ -45,7 +45,7 @@ def pool_list(request: HttpRequest) -> HttpResponse:
     """List the pools, filtered by `q` (name, database, user), state, pooler and cluster; htmx polls the rows."""
     found, shows_experiments = _found(request), is_set(request.GET.get("experiments"))
     listed = found if shows_experiments else found.of_people()
-    page = Paginator(listed, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(listed, PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, object] = {"page": page, "chosen": request.GET, "states": PoolState.choices}
     if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
         return render(request, "pools/includes/pool_rows.html", context | {"rows": pool_rows(page)})

@@ -3,7 +3,6 @@
 from uuid import UUID
 
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -11,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from core.accounts.access import find, needs
 from core.accounts.permissions import person
+from core.lib.long_lists import LongList
 from pools.deployment import diff, rollback
 from pools.deployment import rollback as rollback_preview
 from pools.deployment.rollback import CannotRollBack
@@ -30,7 +30,7 @@ def revision_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     state = request.GET.get("state", "")
     if state in RevisionState.values:
         rows = rows.filter(state=state)
-    page = Paginator(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "pooler": pooler,
         "page": page,

@@ -26,10 +26,18 @@ def test_a_long_run_is_averaged_to_few_points():
     assert points == sorted(points)
 
 
-def test_two_queries_however_many_runs(django_assert_num_queries):
+def test_three_queries_however_many_runs(django_assert_num_queries):
     runs = [run_with(2) for _ in range(3)]
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         assert sparklines.of_runs(runs).keys() == {run.pk for run in runs}
+
+
+def test_a_run_of_hours_is_read_about_each_point_only():
+    run = run_with(sparklines.READ_WHOLE * 2)
+    points = sparklines.of_runs([run])[run.pk]
+    step = sparklines.READ_WHOLE * 2 / (sparklines.POINTS - 1)
+    assert len(points) == sparklines.POINTS
+    assert all(abs(value - 10 * at * step) < 10 * step for at, value in enumerate(points))
 
 
 def test_a_run_without_samples_is_absent():

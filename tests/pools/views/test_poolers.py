@@ -32,7 +32,7 @@ def test_the_list_sums_the_pools_of_each(staff):
     a_pooler(name="alpha", port=1)
     a_pool(pooler=first, size=3), a_pool(pooler=first, size=4)
     answer = staff.get("/poolers/")
-    found = [(pooler.name, pooler.pool_count, pooler.pool_size) for pooler in answer.context["page"]]
+    found = [(row["pooler"].name, row["pool_count"], row["pool_size"]) for row in answer.context["rows"]]
     assert found == [("alpha", 0, None), ("beta", 2, 7)]
 
 

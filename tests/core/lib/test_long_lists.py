@@ -1,0 +1,65 @@
+"""Pages of long lists: the same rows as a plain paginator's, in a whole order, and the last as cheap as the first."""
+
+import pytest
+from django.core.paginator import Paginator
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from core.lib.long_lists import LongList
+from pools.models import Pool
+from tests.pools.records import a_cluster, a_pool, a_pooler
+
+pytestmark = pytest.mark.django_db
+SIZE = 3
+
+
+@pytest.fixture
+def pools():
+    """Eleven pools, some of which share a name."""
+    cluster, poolers = a_cluster(), [a_pooler() for _ in range(3)]
+    return [a_pool(name=f"shop_{at % 4}", pooler=poolers[at // 4], cluster=cluster) for at in range(11)]
+
+
+def keys(page):
+    return [one.pk for one in page]
+
+
+@pytest.mark.parametrize("order", [("name", "pk"), ("-name", "-pk"), ("-name", "pk"), ("size", "-name", "pk")])
+def test_every_page_has_the_rows_of_a_plain_paginator(pools, order):
+    rows = Pool.objects.select_related("pooler").order_by(*order)
+    plain, long = Paginator(rows, SIZE), LongList(rows, SIZE)
+    assert [keys(long.page(at)) for at in long.page_range] == [keys(plain.page(at)) for at in plain.page_range]
+
+
+def test_no_row_is_on_two_pages_where_the_order_has_ties(pools):
+    long = LongList(Pool.objects.order_by("name"), SIZE)
+    seen = [key for at in long.page_range for key in keys(long.page(at))]
+    assert sorted(seen) == sorted(one.pk for one in pools)
+
+
+def test_the_last_page_passes_over_no_rows(pools):
+    long = LongList(Pool.objects.select_related("pooler").order_by("name"), SIZE)
+    assert long.count == 11
+    with CaptureQueriesContext(connection) as queries:
+        page = long.page(4)
+    assert len(page.object_list) == 2
+    assert [one["sql"].partition("LIMIT ")[2] for one in queries] == ["2", ""]
+    assert "JOIN" not in queries[0]["sql"]
+
+
+def test_a_page_beyond_the_last_is_the_last(pools):
+    long = LongList(Pool.objects.order_by("name"), SIZE)
+    assert keys(long.get_page(99)) == keys(long.page(4))
+
+
+def test_filters_hold_where_a_row_changes_between_the_two_queries(pools):
+    rows = Pool.objects.filter(name="shop_0")
+    assert {one.name for one in LongList(rows, 2).page(2)} == {"shop_0"}
+
+
+def test_a_list_in_memory_is_cut_as_usual():
+    assert list(LongList(["a", "b", "c"], 2).page(2)) == ["c"]
+
+
+def test_an_empty_list_has_one_page():
+    assert list(LongList(Pool.objects.all(), SIZE).get_page("x")) == []
