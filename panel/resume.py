@@ -7,6 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import URLPattern, path
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 from drf_spectacular.utils import extend_schema
 from kombu.exceptions import OperationalError
@@ -48,7 +49,7 @@ def installation(request: HttpRequest) -> HttpResponse:
     return render(request, "panel/installation.html", context)
 
 
-@needs("installation.change")
+@needs("installation.change", destroys=gettext_lazy("Resume the panel"))
 @require_http_methods(["POST"])
 def resume_page(request: HttpRequest) -> HttpResponse:
     """Resume the panel by the button of the page; the box must be checked."""
@@ -84,6 +85,7 @@ class InstallationView(APIView):
 class ResumeView(APIView):
     """Resumes a paused panel."""
 
+    destructive = frozenset({"post"})
     operations = {"post": "installation.change"}
 
     @extend_schema(request=None, responses=InstallationSerializer, operation_id="installation_resume")

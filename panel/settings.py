@@ -199,7 +199,7 @@ REST_FRAMEWORK = {
         "core.accounts.authentication.TokenAuthentication",
         "rest_framework.authentication.SessionAuthentication",
     ],
-    "DEFAULT_PERMISSION_CLASSES": ["core.accounts.permissions.HasScope"],
+    "DEFAULT_PERMISSION_CLASSES": ["core.accounts.permissions.HasScope", "core.accounts.reasons.GivesReason"],
     "DEFAULT_PAGINATION_CLASS": "core.rest.pagination.Pages",
     "DEFAULT_FILTER_BACKENDS": [
         "core.rest.filters.OnlyVisible",
@@ -319,6 +319,7 @@ STREAMS_PER_TOKEN = env.number("POOLDECK_STREAMS_PER_TOKEN", 200, least=1)
 WAITS = env.number("POOLDECK_WAITS", 64, least=1)
 RUN_DAYS = env.number("POOLDECK_RUN_DAYS", 0)
 AUDIT_KEEP_DAYS = env.number("POOLDECK_AUDIT_KEEP_DAYS", 0)
+REQUIRE_REASON = env.flag("POOLDECK_REQUIRE_REASON")
 HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)
 METRICS_ALLOW = env.read("POOLDECK_METRICS_ALLOW", env.NOWHERE, env.networks)
 RESTART_FILE = env.text("POOLDECK_RESTART_FILE")

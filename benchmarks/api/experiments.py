@@ -82,6 +82,7 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[
     serializer_class = ExperimentSerializer
     lookup_value_converter = "uuid"
     write_scope = "apply"  # a token needs it for methods that are missing here, before it gets 405
+    destructive = frozenset({"cancel"})
     operations: ClassVar = {
         **dict.fromkeys(("list", "retrieve", "report"), "experiment.view"),
         **dict.fromkeys(("create", "cancel", "measure_more"), "experiment.start"),
@@ -133,6 +134,10 @@ class ExperimentViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, Waits[
                 raise serializers.ValidationError(error.errors) from error
             experiment = self._until_ended(experiment)
         return Response(self.get_serializer(experiment).data, status=status.HTTP_201_CREATED)
+
+    def needs_no_reason(self, request: Request) -> bool:
+        """Tell whether the caller started the experiment that they cancel; see `core.accounts.reasons`."""
+        return Experiment.objects.filter(pk=self.kwargs["pk"], author=person(request.user)).exists()
 
     @extend_schema(request=None, responses=ExperimentSerializer)
     @action(detail=True, methods=["post"])

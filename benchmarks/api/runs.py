@@ -113,6 +113,8 @@ class RunViewSet(
     serializer_class = RunSerializer
     lookup_value_converter = "uuid"
     write_scope = "run"  # a token needs it for methods that are missing here, before it gets 405
+    destructive = frozenset({"cancel"})
+    harmless = frozenset({"baseline"})
     operations: ClassVar = {
         **dict.fromkeys(("list", "retrieve", "waiting", "samples", "log", "latencies", "looks"), "run.view"),
         **dict.fromkeys(("observations", "evidence", "export"), "run.view"),
@@ -168,6 +170,10 @@ class RunViewSet(
         make = import_output.import_file if "file" in values else import_output.import_output
         with field_errors():
             return self._created(make(**values, author=author, team=team))
+
+    def needs_no_reason(self, request: Request) -> bool:
+        """Tell whether the caller started the run that they cancel; see `core.accounts.reasons`."""
+        return Run.objects.filter(pk=self.kwargs["pk"], author=person(request.user)).exists()
 
     @extend_schema(request=None, responses=RunSerializer)
     @action(detail=True, methods=["post"])

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.forms.ceilings import CeilingForm
@@ -32,7 +33,7 @@ def ceiling_edit(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-@needs("ceiling.change")
+@needs("ceiling.change", destroys=gettext_lazy("Remove the run limits"))
 def ceiling_delete(request: HttpRequest, pk: int) -> HttpResponse:
     """Delete a ceiling: it no longer limits new runs."""
     ceiling = get_object_or_404(Ceiling, pk=pk)

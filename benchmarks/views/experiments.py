@@ -7,6 +7,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import BenchmarksError
@@ -116,8 +117,13 @@ def experiment_report(request: HttpRequest, pk: UUID, kind: str) -> HttpResponse
     return response
 
 
+def _stops_another_s(request: HttpRequest, pk: UUID) -> str:
+    is_own = Experiment.objects.filter(pk=pk, author=person(request.user)).exists()
+    return "" if is_own else _("Cancel the experiment")
+
+
 @require_POST
-@needs("experiment.start")
+@needs("experiment.start", destroys=_stops_another_s)
 def experiment_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     """End an experiment; what was measured stays, what was made is removed."""
     experiment = find(request, Experiment.objects.all(), pk=pk)
@@ -208,7 +214,7 @@ def _like(request: HttpRequest) -> str:
 
 
 @require_POST
-@needs("playbook.change")
+@needs("playbook.change", destroys=gettext_lazy("Remove the playbook"))
 def playbook_delete(request: HttpRequest, name: str) -> HttpResponse:
     """Forget a user's playbook; its experiments stay."""
     try:

@@ -7,6 +7,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_safe
 
 from benchmarks.errors import InvalidTarget
@@ -44,7 +45,7 @@ def external_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("external.change")
+@needs("external.change", destroys=gettext_lazy("Remove the endpoint"))
 def external_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete an endpoint after a confirmation; its runs stay."""
     endpoint = find(request, ExternalEndpoint.objects.all(), pk=pk)

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.engines import ENGINES
@@ -66,7 +67,7 @@ def generator_add_host(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@needs("generator.change")
+@needs("generator.change", destroys=gettext_lazy("Unregister the generator"))
 def generator_forget(request: HttpRequest, name: str) -> HttpResponse:
     """Remove a generator that is gone; refuse it for a live one."""
     try:

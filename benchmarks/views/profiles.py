@@ -7,6 +7,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from benchmarks.errors import IllegalTransition
@@ -84,7 +85,7 @@ def profile_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "benchmarks/profile_form.html", {"form": form, "profile": profile})
 
 
-@needs("profile.change")
+@needs("profile.change", destroys=gettext_lazy("Delete the settings profile"))
 def profile_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete a profile after a confirmation; runs that used it keep their values."""
     profile = find(request, SettingsProfile.objects.all(), pk=pk)

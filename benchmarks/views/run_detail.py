@@ -25,6 +25,7 @@ from benchmarks.runs.submission import cancel, queue_status
 from benchmarks.targets import datasets
 from benchmarks.views import run_charts
 from core.accounts.access import Access, find, needs
+from core.accounts.permissions import person
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away
 ROWS_WITHOUT_SCRIPT = 120  # rows of samples in the table for browsers without JavaScript
@@ -61,8 +62,13 @@ def run_output(request: HttpRequest, pk: UUID) -> HttpResponse:
     return HttpResponse(printed, content_type="text/plain; charset=utf-8")
 
 
+def _stops_another_s(request: HttpRequest, pk: UUID) -> str:
+    is_own = Run.objects.filter(pk=pk, author=person(request.user)).exists()
+    return "" if is_own else _("Stop the run")
+
+
 @require_POST
-@needs("run.cancel")
+@needs("run.cancel", destroys=_stops_another_s)
 def run_cancel(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Cancel the run; one that has ended in the meantime stays unchanged."""
     run = find(request, Run.objects.all(), pk=pk)

@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.errors import InvalidOptions, InvalidTarget, QueueDown
@@ -121,7 +122,7 @@ def script_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
     return render(request, "benchmarks/script_form.html", {"form": form, "script": script, "last": last})
 
 
-@needs("script.change")
+@needs("script.change", destroys=gettext_lazy("Delete the script"))
 def script_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete a script once its name is typed; runs keep the text that they executed."""
     script = find(request, Script.objects.all(), pk=pk)

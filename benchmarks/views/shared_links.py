@@ -66,7 +66,7 @@ def _links(request: HttpRequest, shown: Run | Experiment) -> HttpResponse:
 
 
 @require_POST
-@needs("link.manage")
+@needs("link.manage", destroys=gettext_lazy("Revoke the link"))
 def link_revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
     """End a link."""
     link = find(request, SharedLink.objects.select_related("run", "experiment"), pk=pk)

@@ -15,7 +15,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
-from core.accounts import operations
+from core.accounts import operations, reasons
 from core.accounts.models import ApiToken, Membership, OwnedByTeam, Role, Team
 from core.accounts.operations import Audience, Operation
 
@@ -360,19 +360,24 @@ def allow(request: "HttpRequest | Request", *records: Model | None, to: str = ""
             access.refuse(found, (operations.named(to),) if to else access.needed)
 
 
-def needs(name: str, *, post: str = "") -> Callable[[View], View]:
+def needs(name: str, *, post: str = "", destroys: "reasons.Destroys" = "") -> Callable[[View], View]:
     """Let only those in who may do this; what takes a POST may be another operation than what shows the page.
 
-    The view looks its records up with `find`, which holds the operation against each of them.
+    The view looks its records up with `find`, which holds the operation against each of them. `destroys` says what a
+    POST destroys, in the words of its button; a function is asked with the request and the arguments of the view, and
+    returns an empty text where this POST destroys nothing. See `core.accounts.reasons`.
     """
 
     def decorate(view: View) -> View:
         @wraps(view)
         def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-            require(request, name if request.method in SAFE else post or name)
-            return view(request, *args, **kwargs)
+            is_read = request.method in SAFE
+            require(request, name if is_read else post or name)
+            asking = None if is_read or not destroys else reasons.page(request, destroys, kwargs)
+            return asking or view(request, *args, **kwargs)
 
         guarded.operations = {"get": name, "post": post or name}  # type: ignore[attr-defined]  # for `routes`
+        guarded.destroys = destroys  # type: ignore[attr-defined]  # for `routes`
         return guarded
 
     return decorate

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.urls import URLPattern, URLResolver, get_resolver
 
-from core.accounts import operations
+from core.accounts import operations, reasons
 from core.accounts.operations import Operation
 
 
@@ -18,6 +18,7 @@ class Route:
     method: str  # lower case; `get` stands for `head` too
     view: Callable[..., Any]
     operation: Operation | None  # None: the view names none
+    is_destructive: bool = False  # it takes a reason, or may take one; see `core.accounts.reasons`
 
 
 def all_routes(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[Route]:
@@ -32,7 +33,16 @@ def all_routes(resolver: URLResolver | None = None, prefix: str = "") -> Iterato
 
 def _routes_of(entry: URLPattern, path: str) -> Iterator[Route]:
     for method, name in operations_of(entry.callback).items():
-        yield Route(path, method, entry.callback, operations.named(name) if name else None)
+        operation = operations.named(name) if name else None
+        yield Route(path, method, entry.callback, operation, _is_destructive(entry.callback, method))
+
+
+def _is_destructive(view: Callable[..., Any], method: str) -> bool:
+    api_class = getattr(view, "cls", None)
+    if api_class is None:
+        return method == "post" and bool(getattr(view, "destroys", ""))
+    actions: dict[str, str] = getattr(view, "actions", None) or {}
+    return reasons.destroys(api_class, actions.get(method, method), method)
 
 
 def operations_of(view: Callable[..., Any]) -> dict[str, str]:

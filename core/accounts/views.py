@@ -14,6 +14,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
@@ -99,7 +100,7 @@ def team_token_list(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("token.own")
+@needs("token.own", destroys=gettext_lazy("Revoke the token"))
 def token_revoke(request: HttpRequest, pk: uuid.UUID) -> HttpResponse:
     """Confirm, then revoke one of the user's own tokens, or one of a team whose tokens they manage."""
     access = Access.of(request)

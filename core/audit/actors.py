@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,14 +57,22 @@ def acting(origin: Origin) -> Iterator[Origin]:
 
 
 @contextmanager
-def for_another(name: str) -> Iterator[None]:
-    """Let what runs inside be recorded for the one who acts now and for the one who asked for it."""
+def for_another(name: str, reason: str = "") -> Iterator[None]:
+    """Let what runs inside be recorded for the one who acts now and for the one who asked for it, with their reason."""
     origin = current()
-    before, origin.asked_by = origin.asked_by, name
+    before = origin.asked_by, origin.reason
+    origin.asked_by, origin.reason = name, reason or origin.reason
     try:
         yield
     finally:
-        origin.asked_by = before
+        origin.asked_by, origin.reason = before
+
+
+@contextmanager
+def because(reason: str) -> Iterator[None]:
+    """Let what runs inside be recorded with this reason."""
+    with acting(replace(current(), reason=reason)):
+        yield
 
 
 def set_of_process(origin: Origin) -> None:

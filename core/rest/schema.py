@@ -6,12 +6,23 @@ from typing import Any
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter
+
+from core.accounts import reasons
 
 ERRORS = (
     "400 `{field: [messages]}` or `{detail}`; 401 without a valid login; 403 without the scope; 404 for an unknown id; "
     "409 for an illegal transition or a stale version; 502 and 503 when a server or the queue can't be reached"
 )
 ERROR = {"schema": {"type": "object", "properties": {"detail": {"type": "string"}}, "additionalProperties": True}}
+REASON = OpenApiParameter(
+    reasons.HEADER,
+    location=OpenApiParameter.HEADER,
+    description=(
+        f"Why, in one sentence of at most {reasons.LONGEST} characters in UTF-8, for the audit trail and the second "
+        "person where one has to approve. Required, else 400, where `POOLDECK_REQUIRE_REASON` is set"
+    ),
+)
 
 
 class Schema(AutoSchema):
@@ -24,6 +35,11 @@ class Schema(AutoSchema):
         action = getattr(self.view, "action", "")
         written = getattr(type(self.view), self.WRITES.get(action, f"perform_{action}"), None)
         return (inspect.getdoc(written) if written else None) or str(super().get_description())
+
+    def get_override_parameters(self) -> list[OpenApiParameter]:  # type: ignore[override]  # its base says nothing
+        """Add the header for the reason of a destructive act."""
+        action = getattr(self.view, "action", None) or self.method.lower()
+        return [REASON] if reasons.destroys(self.view, action, self.method) else []
 
     def get_summary(self) -> str | None:
         """Return the description up to its first full stop, semicolon or colon."""

@@ -50,7 +50,8 @@ def login(url: str, cacert: str | None, token_stdin: bool) -> None:
 @click.option(
     "--team", default="", help="The team (name or id) that what is made belongs to, or whose rows are listed."
 )
-def api(method: str, path: str, data: str | None, file: IO[bytes] | None, team: str) -> None:
+@click.option("--reason", default="", help="Why, in one sentence for the audit trail, as for a DELETE.")
+def api(method: str, path: str, data: str | None, file: IO[bytes] | None, team: str, reason: str) -> None:
     """Send a request to PATH below /api/v1/, and print the answer.
 
     With --team the body's field `team` is the id of that team; in a GET it filters the list.
@@ -64,7 +65,7 @@ def api(method: str, path: str, data: str | None, file: IO[bytes] | None, team: 
     try:
         if team:
             path, body = _of_team(method, path, body, team_named(panel, team)["id"])
-        answer = panel.send(method, path, body)
+        answer = panel.send(method, path, body, reason)
     except ApiError as error:
         raise BY_STATUS.get(error.status // 100, ApiError)(error.message) from None
     _print(answer)

@@ -115,12 +115,15 @@ class Api:
                 return
             page += 1
 
-    def send(self, method: str, path: str, body: bytes | None = None) -> bytes:
+    def send(self, method: str, path: str, body: bytes | None = None, reason: str = "") -> bytes:
         """Send a request with a body of JSON, and return the body of the answer.
 
-        A path that begins with / is one of the panel, such as /metrics; any other is one of /api/v1/.
+        A path that begins with / is one of the panel, such as /metrics; any other is one of /api/v1/. The reason is for
+        the audit trail.
         """
         headers = {"Authorization": f"Bearer {self.login.token}", "Content-Type": "application/json"}
+        if reason:
+            headers["X-Reason"] = " ".join(reason.split()).encode().decode("latin-1")  # the panel reads UTF-8
         request = urllib.request.Request(self._url(path), body, headers, method=method)  # noqa: S310 (the reader's own panel)
         try:
             with self.opener.open(request, timeout=TIMEOUT_S) as answer:

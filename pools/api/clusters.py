@@ -39,6 +39,7 @@ class ClusterViewSet(
     queryset = Cluster.objects.select_related("status").prefetch_related("nodes", "shared_with")
     serializer_class = ClusterSerializer
     lookup_value_converter = "uuid"
+    destructive = frozenset({"reset_password"})
     operations = {
         "list": "cluster.view",
         "retrieve": "cluster.view",

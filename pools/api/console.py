@@ -63,6 +63,8 @@ VERBS = ("pause", "resume", "kill", "reconnect", "disable", "enable")
 class ConsoleVerbs(GenericViewSet[Any]):
     """Console commands as actions of a pool or an entry; 409 with the console's message if it refuses."""
 
+    destructive = frozenset({"kill", "disable"})
+
     @extend_schema(request=PauseSerializer, responses=OutcomeSerializer)
     @action(detail=True, methods=["post"])
     def pause(self, request: Request, pk: str) -> Response:

@@ -1,5 +1,6 @@
 """The REST API of poolers: their configuration, its revisions, and their console."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.utils.translation import gettext
@@ -56,6 +57,7 @@ class PoolerViewSet(
     queryset = Pooler.objects.prefetch_related("shared_with")
     serializer_class = PoolerSerializer
     lookup_value_converter = "uuid"
+    destructive = frozenset({"apply", "take_over", "let_go", "rollback", "detach_node"})
     operations = {
         "list": "pooler.view",
         "retrieve": "pooler.view",
@@ -90,6 +92,13 @@ class PoolerViewSet(
     filterset_class = PoolerFilter
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]
+
+    def needs_no_reason(self, request: Request) -> bool:
+        """Tell whether it previews a take-over, or applies what overwrites no edits; see `core.accounts.reasons`."""
+        if self.action not in ("take_over", "apply") or not isinstance(request.data, Mapping):
+            return False
+        is_preview = request.data.get("dry_run") is True
+        return is_preview if self.action == "take_over" else request.data.get("drift") != "overwrite"
 
     def perform_create(self, serializer: BaseSerializer[Pooler]) -> None:
         """Register a pooler; an unreachable one is saved too, with the reason in `error`."""

@@ -54,6 +54,7 @@ class ShelfViewSet(ModelViewSet[ShelfEntry]):
     queryset = ShelfEntry.objects.select_related("cluster", "claimed_by")
     serializer_class = ShelfEntrySerializer
     lookup_value_converter = "uuid"
+    destructive = frozenset({"give_back"})
     operations = {
         "list": "shelf.view",
         "retrieve": "shelf.view",

@@ -153,7 +153,7 @@ def _given(request: ApprovalRequest) -> Arguments | None:
 def _carry_out(request: ApprovalRequest, verb: Verb, given: Arguments) -> None:
     token = _approved.set(True)
     try:
-        with actors.for_another(request.requester_name):
+        with actors.for_another(request.requester_name, request.reason):
             result = verb.carry_out(**given)
     except DomainError as error:
         request.finish(ApprovalState.FAILED, str(error))

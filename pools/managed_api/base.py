@@ -15,6 +15,7 @@ from rest_framework.views import APIView
 from core.accounts.access import Access
 from core.accounts.authentication import TokenAuthentication
 from core.accounts.models import ApiToken
+from core.accounts.reasons import GivesReason
 from core.audit.acts import record_reveal
 from pools.errors import IllegalTransition
 from pools.managed_api import errors, rate_limit, scopes
@@ -31,7 +32,7 @@ class ManagedView(APIView):
     """A view of the managed-database API; `operations` has the panel's operation of each method."""
 
     authentication_classes = [TokenAuthentication]
-    permission_classes = [scopes.HasPermission]
+    permission_classes = [scopes.HasPermission, GivesReason]
     schema = None  # /api/schema/ describes the panel's own API
     operations: dict[str, str] = {}
     permissions: dict[str, str] = {}  # method → permission, where it differs from `scopes.BY_METHOD`

@@ -66,6 +66,7 @@ class UserView(ClusterView):
 class ResetAuthView(ClusterView):
     """The password of a user."""
 
+    destructive = frozenset({"post"})
     operations = {"post": "role.change"}
 
     permissions = {"POST": scopes.UPDATE}

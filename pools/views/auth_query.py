@@ -20,7 +20,11 @@ from pools.views.provisioning import cluster_of
 PAGE = "cluster-auth-query"
 
 
-@needs("cluster.view", post="cluster.change")
+def _removes(request: HttpRequest, **_kwargs: object) -> str:
+    return _("Remove the look-up of inbound users") if request.POST.get("do") == "remove" else ""
+
+
+@needs("cluster.view", post="cluster.change", destroys=_removes)
 @require_http_methods(["GET", "HEAD", "POST"])
 def cluster_auth_query(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Check the look-up in every database; a POST sets it up, repairs it, or removes it (`do=remove`)."""

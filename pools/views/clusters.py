@@ -10,6 +10,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -166,7 +167,7 @@ def cluster_check(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("cluster-detail", pk)
 
 
-@needs("cluster.remove")
+@needs("cluster.remove", destroys=gettext_lazy("Unregister the cluster"))
 def cluster_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a cluster after its name was typed."""
     cluster = _get(request, pk)

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -70,7 +71,7 @@ def database_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@needs("database.change")
+@needs("database.change", destroys=gettext_lazy("Drop the database"))
 @asks_server("cluster-databases")
 def database_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a database after its name was typed; show its blockers instead if there are any."""

@@ -20,8 +20,12 @@ from pools.models import Pooler, Revision
 from pools.views.managed import managed_only
 
 
+def _overwrites(request: HttpRequest, **_kwargs: object) -> str:
+    return "" if request.POST.get("drift") == "adopt" else _("Overwrite the manual changes")
+
+
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("pooler.view", post="pooler.apply")
+@needs("pooler.view", post="pooler.apply", destroys=_overwrites)
 @managed_only
 def pooler_drift(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show how files and live settings differ from the live revision; a POST adopts or overwrites (`drift`)."""

@@ -12,7 +12,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -141,7 +141,7 @@ def host_discover(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("host-detail", pk)
 
 
-@needs("host.remove")
+@needs("host.remove", destroys=gettext_lazy("Unregister the host"))
 def host_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a host after its name was typed."""
     host = _get(request, pk)

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -25,7 +25,7 @@ from pools.views.take_overs import progress
 
 
 @never_cache
-@needs("pooler.take_over")
+@needs("pooler.take_over", destroys=gettext_lazy("Let the poolers go"))
 def poolers_let_go(request: HttpRequest) -> HttpResponse:
     """Choose poolers that were taken over, then show which bytes come back on each; on POST let the chosen ones go.
 

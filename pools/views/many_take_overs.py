@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -26,7 +26,7 @@ MOST = 200  # A pasted list has the same limit.
 
 
 @never_cache
-@needs("pooler.take_over")
+@needs("pooler.take_over", destroys=gettext_lazy("Take the poolers over"))
 def poolers_take_over(request: HttpRequest) -> HttpResponse:
     """Choose watched poolers, then show what would become of each (`pooler`, repeated); on POST take these over.
 

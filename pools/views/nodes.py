@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -72,7 +73,7 @@ def nodes_check(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@needs("cluster.change")
+@needs("cluster.change", destroys=gettext_lazy("Unregister the node"))
 def node_remove(request: HttpRequest, pk: UUID, node: int) -> HttpResponse:
     """Delete the record of a node, unless the cluster's pools need it."""
     found = find(request, ClusterNode.objects.select_related("cluster"), pk=node, cluster=pk)

@@ -94,9 +94,15 @@ POOL_PAGES = {"list": "pool-list", "detail": "pool-detail", "verb": "pool-verb",
 ENTRY_PAGES = {name: page.replace("pool-", "entry-") for name, page in POOL_PAGES.items()}
 
 
+def _hurting(_request: HttpRequest, word: str, **_kwargs: object) -> str:
+    """Return the label of a verb that disturbs clients, which takes a reason."""
+    verb = VERBS.get(word)
+    return str(verb.label) if verb and verb.hurts else ""
+
+
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("pool.console")
+@needs("pool.console", destroys=_hurting)
 def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
     """Render the page of one verb and run it on POST; a refusal is shown with the console's own message."""
     pool = find(request, Pool.objects.select_related("pooler", "cluster"), pk=pk)
@@ -105,7 +111,7 @@ def pool_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
-@needs("entry.console")
+@needs("entry.console", destroys=_hurting)
 def entry_verb(request: HttpRequest, pk: UUID, word: str) -> HttpResponse:
     """Do the same with an entry that is not managed here; one that is a pool has the pages of that."""
     entry = find(request, Entry.objects.select_related("pooler", "cluster"), pk=pk)

@@ -26,8 +26,12 @@ def node_list(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _page(request, pooler, "nodes.html", {"pooler": pooler, **_backends(pooler)})
 
 
+def _detaches(_request: HttpRequest, verb: str, **_kwargs: object) -> str:
+    return _("Detach the node") if verb == "detach" else ""
+
+
 @never_cache
-@needs("pooler.attach")
+@needs("pooler.attach", destroys=_detaches)
 def node_change(request: HttpRequest, pk: UUID, number: int, verb: str) -> HttpResponse:
     """Explain the effects of attaching or detaching a backend; on POST, do it."""
     pooler = _with_backends(request, pk)

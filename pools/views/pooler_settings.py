@@ -75,7 +75,7 @@ def pooler_user_settings(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@needs("pooler.change")
+@needs("pooler.change", destroys=gettext_lazy("Remove the limits"))
 @managed_only
 def pooler_user_settings_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Remove a user's entry of [users]; the user then has the program's limits."""
@@ -115,7 +115,7 @@ def pooler_files(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@needs("pooler.change")
+@needs("pooler.change", destroys=gettext_lazy("Remove the file"))
 @managed_only
 def pooler_file_remove(request: HttpRequest, pk: UUID, setting: str) -> HttpResponse:
     """Remove a stored file, unless a setting needs it."""

@@ -11,6 +11,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -233,7 +234,7 @@ def pooler_apply(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("pooler-detail", pk)
 
 
-@needs("pooler.remove")
+@needs("pooler.remove", destroys=gettext_lazy("Unregister the pooler"))
 def pooler_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Delete the record of a pooler after its name was typed."""
     pooler = find(request, Pooler.objects.all(), pk=pk)

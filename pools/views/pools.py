@@ -9,6 +9,7 @@ from django.forms.boundfield import BoundWidget
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -237,7 +238,7 @@ def pool_retry(request: HttpRequest, pk: UUID) -> HttpResponse:
     return redirect("pool-detail", pk)
 
 
-@needs("pool.remove")
+@needs("pool.remove", destroys=gettext_lazy("Remove the pool"))
 def pool_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Request that a pool is removed from its pooler; the record is deleted once the removal is verified.
 

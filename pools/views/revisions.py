@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from core.accounts.access import find, needs
@@ -62,7 +63,7 @@ def revision_detail(request: HttpRequest, pk: UUID, number: int) -> HttpResponse
     return render(request, "pools/revision_detail.html", context)
 
 
-@needs("pooler.apply")
+@needs("pooler.apply", destroys=gettext_lazy("Roll the pooler back"))
 @managed_only
 def pooler_rollback(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """Preview what a rollback to a revision would change; on POST, request the rollback."""

@@ -7,6 +7,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -82,7 +83,7 @@ def role_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@needs("role.change")
+@needs("role.change", destroys=gettext_lazy("Make a new password"))
 @asks_server("cluster-roles")
 def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Explain the effects of a new password; on POST, make one and show it once."""
@@ -104,7 +105,7 @@ def role_reset(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@needs("role.change")
+@needs("role.change", destroys=gettext_lazy("Drop the role"))
 @asks_server("cluster-roles")
 def role_drop(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Drop a role after its name was typed; show its blockers instead if there are any."""

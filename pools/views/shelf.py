@@ -8,6 +8,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
@@ -73,7 +74,7 @@ def shelf_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_POST
-@needs("shelf.change")
+@needs("shelf.change", destroys=gettext_lazy("Take the cluster off the shelf"))
 def shelf_remove(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Take a free cluster off the shelf; it stays registered."""
     entry = _get(request, pk)
@@ -99,7 +100,7 @@ def creation_dismiss(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@needs("shelf.change")
+@needs("shelf.change", destroys=gettext_lazy("Give the cluster back"))
 def shelf_return(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Give a claimed cluster back in its client's place, after the cluster's name was typed."""
     entry = _get(request, pk)

@@ -10,6 +10,7 @@ from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
@@ -28,7 +29,7 @@ from pools.poolers import KINDS
 
 
 @never_cache
-@needs("pooler.take_over")
+@needs("pooler.take_over", destroys=gettext_lazy("Take the pooler over"))
 def pooler_take_over(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Ask for the main file, show what would become of it, and take the pooler over once that was agreed to."""
     pooler = find(request, Pooler.objects.all(), pk=pk)
@@ -41,7 +42,7 @@ def pooler_take_over(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @never_cache
-@needs("pooler.take_over")
+@needs("pooler.take_over", destroys=gettext_lazy("Let the pooler go"))
 def pooler_let_go(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show which bytes come back, and let the pooler go once that was agreed to."""
     pooler = find(request, Pooler.objects.all(), pk=pk)

@@ -5,10 +5,10 @@ from typing import Any
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.http import HttpRequest
-from django.http.request import RawPostDataException, UnreadablePostError
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
 
+from core.accounts import reasons
 from core.accounts.models import ApiToken
 from core.audit.actors import Actor, Origin, acting
 from core.audit.acts import subject_with
@@ -16,7 +16,6 @@ from core.audit.models import ActorKind
 from core.audit.recording import record
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-REASON_FIELD, REASON_HEADER = "audit_reason", "X-Reason"
 NOBODY = Actor(ActorKind.NOBODY, "nobody")
 BY_METHOD = {"POST": "create", "PUT": "change", "PATCH": "change", "DELETE": "delete"}
 # Addresses that take POST and change nothing: they look, preview or choose, or are recorded by what they reveal.
@@ -66,22 +65,13 @@ class RequestOrigin(Origin):
 
     @property
     def reason(self) -> str:
-        """The sentence that came with a form, or in the header."""
-        return reason_of(self._request)
+        """The sentence that was set, as for what was approved, else that of the form or of the header."""
+        return self._reason or reasons.given(self._request)
 
     @reason.setter
-    def reason(self, _text: str) -> None:
-        """Ignore what `Origin` sets: the request has it."""
-
-
-def reason_of(request: HttpRequest) -> str:
-    """Return the reason that the request gives; empty where it gives none."""
-    if header := request.headers.get(REASON_HEADER, ""):
-        return header.strip()
-    try:
-        return request.POST.get(REASON_FIELD, "").strip()
-    except (RawPostDataException, UnreadablePostError):  # its body was read as something else
-        return ""
+    def reason(self, text: str) -> None:
+        """Let acts be recorded with this reason; an empty one is that of the request."""
+        self._reason = text
 
 
 @sync_and_async_middleware
@@ -109,7 +99,8 @@ def audit_origin(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRe
 
 
 def _is_unrecorded(request: HttpRequest, response: HttpResponseBase, origin: Origin) -> bool:
-    if request.method in SAFE or response.status_code >= 400 or origin.recorded:
+    is_question = getattr(response, reasons.IS_QUESTION, False)
+    if request.method in SAFE or response.status_code >= 400 or is_question or origin.recorded:
         return False
     return request.resolver_match is not None and request.resolver_match.view_name not in UNRECORDED
 

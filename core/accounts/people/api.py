@@ -122,6 +122,7 @@ class PersonViewSet(mixins.ListModelMixin, mixins.RetrieveModelMixin, mixins.Upd
     queryset = persons.people().order_by("username")
     serializer_class = PersonSerializer
     lookup_value_converter = "int"
+    destructive = frozenset({"update", "partial_update"})  # takes rights away, or lets nobody in
     operations = dict.fromkeys(("list", "retrieve", "update", "partial_update"), "person.manage")
     filterset_fields = {"username": ["exact"], "is_active": ["exact"], "is_staff": ["exact"]}
     search_fields = ["username", "email"]

@@ -12,6 +12,7 @@ from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -66,7 +67,7 @@ def invitation_create(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@needs("team.members")
+@needs("team.members", destroys=gettext_lazy("Revoke the invitation"))
 def invitation_revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
     """End an invitation, whose link then says that it was revoked."""
     invitation = find(request, Invitation.objects.select_related("team"), pk=pk)

@@ -9,6 +9,7 @@ from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from core.accounts.access import needs
@@ -57,14 +58,14 @@ def person_promote(request: HttpRequest, pk: int) -> HttpResponse:
 
 
 @require_POST
-@needs("person.manage")
+@needs("person.manage", destroys=gettext_lazy("Take the right of administrators away"))
 def person_demote(request: HttpRequest, pk: int) -> HttpResponse:
     """Let a person be no administrator any more."""
     return _change(request, pk, persons.unmake_admin, _("%(name)s is not an administrator any more."))
 
 
 @require_POST
-@needs("person.manage")
+@needs("person.manage", destroys=gettext_lazy("Deactivate the account"))
 def person_deactivate(request: HttpRequest, pk: int) -> HttpResponse:
     """End a person's sessions, and refuse their logins and tokens."""
     text = _("%(name)s is deactivated: their sessions have ended, and their tokens are refused.")

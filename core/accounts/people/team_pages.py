@@ -10,6 +10,7 @@ from django.db.models import Count, Prefetch
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.accounts.access import Access, find, needs
@@ -67,7 +68,7 @@ def team_edit(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_http_methods(METHODS)
-@needs("team.manage")
+@needs("team.manage", destroys=gettext_lazy("Remove the team"))
 def team_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Remove a team after its name was typed; what still belongs to it is named, and then it stays."""
     team = _get(request, pk)
@@ -117,7 +118,7 @@ def team_member_edit(request: HttpRequest, pk: UUID, member: int) -> HttpRespons
 
 
 @require_http_methods(METHODS)
-@needs("team.members")
+@needs("team.members", destroys=gettext_lazy("Remove the member"))
 def team_member_remove(request: HttpRequest, pk: UUID, member: int) -> HttpResponse:
     """End a membership after a confirmation."""
     found = _member(request, pk, member)

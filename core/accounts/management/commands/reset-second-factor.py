@@ -6,7 +6,9 @@ from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 from django.core.management import BaseCommand, CommandError, CommandParser
 
+from core.accounts import reasons
 from core.accounts.models import BrowserSession
+from core.audit import actors
 
 
 class Command(BaseCommand):
@@ -16,9 +18,16 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("name", help="the user's name")
+        parser.add_argument("--reason", default="", help="why, in one sentence for the audit trail")
 
-    def handle(self, *args: Any, name: str, **options: Any) -> None:
+    def handle(self, *args: Any, name: str, reason: str, **options: Any) -> None:
         """Remove the factors and end the sessions, whose browser may be the one that was lost."""
+        if error := reasons.fault(reason):
+            raise CommandError(f"{error}: add --reason")
+        with actors.because(reason):
+            self._reset(name)
+
+    def _reset(self, name: str) -> None:
         user = User.objects.filter(username=name).first()
         if user is None:
             raise CommandError(f"there is no user {name}: give the name that they log in with")
