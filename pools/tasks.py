@@ -14,7 +14,7 @@ from pools.deployment import drift, proofs, retries, take_overs
 from pools.hosts import ssh_client
 from pools.inventory import hosts, poolers
 from pools.models import Pooler, PoolerState, TakeOver
-from pools.monitoring import notifications, pool_checks, pool_logins, recorder, redis_store
+from pools.monitoring import approval_notices, notifications, pool_checks, pool_logins, recorder, redis_store
 from pools.provisioning import cluster_commands
 
 # beat's periods: a message that no worker took by then expires, and beat sends it again
@@ -156,6 +156,7 @@ def record_figures() -> None:
 def send_notifications() -> None:
     """Send notifications that are due, to every configured channel."""
     notifications.send_due()
+    approval_notices.send_due()
 
 
 @shared_task

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from functools import cache
-from typing import Literal, TypeGuard
+from typing import Any, Literal, TypeGuard
 
 from django import template
 from django.db.models import Model
@@ -24,7 +24,7 @@ from core.accounts.permissions import user_holds
 from core.lib import figures, private_text
 from panel import help_places
 from panel.state_labels import PROOFS, STATES, STEPS, UNKNOWN_STATE, StateWords
-from pools.approvals import requests
+from pools.approvals import outlook, requests
 from pools.inventory.budget import Budget
 
 register = template.Library()
@@ -175,6 +175,13 @@ def form_end(
     back = back or (reverse(page, args=[of.pk]) if of else reverse(page))
     keep = keep or (_("Keep it") if level == "danger" else _("Cancel"))
     return {"verb": verb, "back": back, "keep": keep, "level": level, "drawing": drawing, "note": note}
+
+
+@register.inclusion_tag("includes/second_person.html", takes_context=True)
+def second_person(context: template.Context, verb: str, **given: Any) -> dict[str, object]:
+    """Render that an act will wait for a second person, and who may approve it; nothing where it is done at once."""
+    request = context.get("request")
+    return {"outlook": outlook.of(verb, given, getattr(request, "user", None))}
 
 
 @register.inclusion_tag("includes/table_head.html")

@@ -22,7 +22,7 @@ from pools.approvals import arguments
 from pools.approvals.acts import HeldAct
 from pools.approvals.arguments import Arguments
 from pools.approvals.errors import AlreadyDecided, NoLongerFits, NotYours
-from pools.models import ApprovalRequest, ApprovalState, Cluster
+from pools.models import ApprovalMoment, ApprovalNotice, ApprovalRequest, ApprovalState, Cluster
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,7 @@ def ask(act: HeldAct, given: Arguments, cluster: Cluster) -> ApprovalRequest:
             if known := ApprovalRequest.objects.pending().filter(digest=digest).first():
                 return known
             request.save(force_insert=True)
+            ApprovalNotice.of(request, ApprovalMoment.ASKED)
     except IntegrityError:  # the same was asked for at the same time
         return ApprovalRequest.objects.pending().get(digest=digest)
     return request
@@ -83,10 +84,14 @@ def approve(request: ApprovalRequest, access: Access) -> ApprovalRequest:
     if given is None or _fingerprint(verb.act, given) != request.fingerprint:
         text = _("what it is about has changed since it was asked for: ask for it again")
         request.close(ApprovalState.STALE, outcome=text)
+        ApprovalNotice.of(request, ApprovalMoment.DECIDED)
         raise NoLongerFits(text)
     if not request.close(ApprovalState.APPROVED, by=_name()):
         raise _decided(request)
-    _carry_out(request, verb, given)
+    try:
+        _carry_out(request, verb, given)
+    finally:
+        ApprovalNotice.of(request, ApprovalMoment.DECIDED)
     return request
 
 
@@ -97,6 +102,8 @@ def reject(request: ApprovalRequest, access: Access) -> ApprovalRequest:
         raise refused
     if not request.close(ApprovalState.WITHDRAWN if is_own else ApprovalState.REJECTED, by=_name()):
         raise _decided(request)
+    if not is_own:
+        ApprovalNotice.of(request, ApprovalMoment.DECIDED)
     return request
 
 

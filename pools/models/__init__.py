@@ -1,6 +1,6 @@
 """The models of this app, one module for each noun."""
 
-from pools.models.approvals import Act, ApprovalRequest, ApprovalRules, ApprovalState
+from pools.models.approvals import Act, ApprovalMoment, ApprovalNotice, ApprovalRequest, ApprovalRules, ApprovalState
 from pools.models.clusters import Cluster, ClusterNode, ClusterStatus, RolePassword, SslMode
 from pools.models.creations import ClusterCreation, CreationState
 from pools.models.entries import Entry, LineSource
@@ -54,6 +54,8 @@ __all__ = [
     "LIVE_STATES",
     "REFUSED_STATES",
     "Act",
+    "ApprovalMoment",
+    "ApprovalNotice",
     "ApprovalRequest",
     "ApprovalRules",
     "ApprovalState",

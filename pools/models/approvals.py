@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
-from django.db import models
+from django.db import models, transaction
 from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from core.lib import crypto
 from core.lib.sealed_field import SealedField
 from pools.models.clusters import Cluster
+from pools.models.events import Channel, Delivery
 
 LASTS = timedelta(hours=24)
 
@@ -70,10 +71,12 @@ class ApprovalRequestQuerySet(models.QuerySet["ApprovalRequest"]):
         return self.filter(state=ApprovalState.PENDING, expires_at__gt=timezone.now())
 
     def expire(self) -> None:
-        """Close those whose time is over."""
+        """Close those whose time is over, and have who asked told."""
         late = self.filter(state=ApprovalState.PENDING, expires_at__lte=timezone.now())
-        if late.exists():
-            late.update(state=ApprovalState.EXPIRED)
+        for request in late:
+            with transaction.atomic():
+                if late.filter(pk=request.pk).update(state=ApprovalState.EXPIRED):
+                    ApprovalNotice.of(request, ApprovalMoment.DECIDED)
 
 
 def _expiry() -> Any:  # noqa: ANN401 (the stubs of Django want no narrower type of a default)
@@ -153,3 +156,32 @@ class ApprovalRequest(models.Model):
         """Record how carrying it out ended."""
         ApprovalRequest.objects.filter(pk=self.pk).update(state=state, outcome=outcome)
         self.refresh_from_db()
+
+
+class ApprovalMoment(models.TextChoices):
+    """What is told of a request: that it waits, to those who can approve it; how it ended, to who asked."""
+
+    ASKED = "asked", _("a second person is needed")
+    DECIDED = "decided", _("decided")
+
+
+class ApprovalNotice(Delivery):
+    """A notice of one moment of a request over one channel, which a worker sends."""
+
+    approval = models.ForeignKey(ApprovalRequest, on_delete=models.CASCADE, related_name="notices")
+    moment = models.CharField(max_length=7, choices=ApprovalMoment.choices)
+
+    class Meta:
+        ordering = ["due_at", "pk"]
+        constraints = [models.UniqueConstraint(fields=["approval", "moment", "channel"], name="approval_told_once")]
+        indexes = [models.Index(fields=["due_at"], condition=Q(sent_at=None), name="approval_notices_to_send")]
+
+    def __str__(self) -> str:
+        return f"{self.approval_id} {self.moment} by {self.channel}"
+
+    @staticmethod
+    def of(request: ApprovalRequest, moment: ApprovalMoment) -> None:
+        """Queue the notice over each channel that the environment has."""
+        has = {Channel.WEBHOOK: settings.WEBHOOK_URL, Channel.EMAIL: settings.EMAIL_HOST}
+        rows = [ApprovalNotice(approval=request, moment=moment, channel=one) for one, address in has.items() if address]
+        ApprovalNotice.objects.bulk_create(rows, ignore_conflicts=True)

@@ -163,17 +163,25 @@ class Moment(models.TextChoices):
     CLOSED = "closed", _("closed")
 
 
-class Notice(models.Model):
-    """A notification of one moment over one channel: saved with the event's change, then sent by a worker."""
+class Delivery(models.Model):
+    """What a worker sends over one channel, and how far that has come."""
 
-    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="notices")
-    moment = models.CharField(max_length=6, choices=Moment.choices)
     channel = models.CharField(max_length=7, choices=Channel.choices)
     due_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
     batch = models.UUIDField(null=True, help_text=_("The message that carries it"))
     sent_at = models.DateTimeField(null=True)
     error = models.TextField(default="")
+
+    class Meta:
+        abstract = True
+
+
+class Notice(Delivery):
+    """A notification of one moment over one channel: saved with the event's change, then sent by a worker."""
+
+    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="notices")
+    moment = models.CharField(max_length=6, choices=Moment.choices)
 
     class Meta:
         ordering = ["due_at", "pk"]

@@ -19,9 +19,10 @@ from django.core.mail import EmailMessage, get_connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from pools.models import Channel, Moment, Severity, SubjectType
+from pools.models import ApprovalMoment, Channel, Moment, Severity, SubjectType
 
 ANSWER_WITHIN_S = 5
+MOMENTS = dict(Moment.choices + ApprovalMoment.choices)
 LISTED_AT_MOST = 50  # events that an e-mail lists in full
 REQUEST_TYPE = "application/json"
 
@@ -61,6 +62,7 @@ class Letter:
     id: UUID
     events: list[EventMessage]
     is_test: bool = False
+    to: list[str] | None = None  # mailed to these; None: to whom the environment names
 
     @property
     def subject(self) -> str:
@@ -142,7 +144,7 @@ def _mail(letter: Letter) -> None:
         letter.subject,
         "\n\n".join(lines) or _("This is a test of Pooldeck's e-mail: it works."),
         settings.DEFAULT_FROM_EMAIL,
-        settings.EMAIL_TO,
+        settings.EMAIL_TO if letter.to is None else letter.to,
         headers={"Message-ID": f"<{letter.id}@pooldeck>"},
         connection=connection,
     )
@@ -164,8 +166,8 @@ def _line(one: EventMessage) -> str:
 def _params(one: EventMessage) -> dict[str, object]:
     """Return the placeholders of an event's sentences, its codes as their labels."""
     return {
-        "moment": Moment(one["moment"]).label,
-        "at": one["closed_at"] if one["moment"] == Moment.CLOSED else one["opened_at"],
+        "moment": MOMENTS[one["moment"]],
+        "at": one["closed_at"] or one["opened_at"],
         "severity": Severity(one["severity"]).label,
         "title": one["title"],
         "type": SubjectType(one["subject"]["type"]).label,

@@ -25,6 +25,7 @@ NOT_ACTS = {
     "audit.Entry": "the trail itself",
     "installation.CarriedOut": "ids of signed messages, which workers note",
     "installation.KnownKey": "fingerprints of keys, which each start notes",
+    "pools.ApprovalNotice": "notices of requests, which a worker sends",
     "pools.ClusterStatus": "findings of checks",
     "pools.Entry": "findings of checks",
     "pools.EntryMinute": "figures",
