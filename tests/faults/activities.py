@@ -109,7 +109,7 @@ class Preparation(Load):
     strikes_after_s = 0.7
 
     def target(self) -> dict[str, str]:
-        return {"cluster": self.cluster, "database": "app", "user": "app"}
+        return {"cluster": self.cluster, "database": self.pool_name, "user": "app"}
 
     def faults_after(self) -> list[str]:
         wrong = super().faults_after()
@@ -119,7 +119,7 @@ class Preparation(Load):
         return wrong
 
     def missing(self, run: dict[str, Any]) -> list[str]:
-        with self.ground.superuser() as session:
+        with self.ground.superuser(self.pool_name) as session:
             row = session.execute("SELECT count(*) FROM pgbench_accounts").fetchone()
         return [] if row == (SCALE * 100_000,) else [f"state: succeeded with {row} rows in pgbench_accounts"]
 

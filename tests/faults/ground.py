@@ -20,6 +20,7 @@ DISK_OF = {"postgres": "home/postgres", "metadata": "metadata"} | {
     name: f"home/{name}" for name in ("redis", "pgbouncer", "pgpool")
 }
 DATABASE = "pooldeck"
+DATABASES = {"demo": "app", "behind": "behind"}  # of the loads, by cluster
 
 
 class OwnInstallation(Installation):
@@ -69,6 +70,8 @@ class Ground:
         passwords = self.kept["passwords"]
         at_proxy = {"name": "behind", "host": "127.0.0.1", "port": self.proxies["postgres"].port, "protected": False}
         login = {"admin_user": "postgres", "admin_password": passwords["postgres"], "sslmode": "disable"}
+        with self.superuser() as session:
+            session.execute("CREATE DATABASE behind OWNER app")
         self.clusters = {"demo": demo["id"], "behind": self.api.post("clusters/", at_proxy | login)["id"]}
         self.poolers = {one["kind"]: one["id"] for one in self.api.get("poolers/")["results"]}
         uri = f"postgresql://app:{passwords['app']}@127.0.0.1:{self.proxies['pgbouncer'].port}/app?sslmode=disable"
@@ -79,9 +82,12 @@ class Ground:
             "pgpool": self._made("pgpool", "demo", name="app", mode="session", size=32),
             "behind": self._made("pgbouncer", "behind", name="behind", mode="transaction", size=8),
         }
+        tables = {"target": {"cluster": self.clusters["behind"], "database": "behind", "user": "app"}}
+        made = self.api.post("runs/", tables | {"purpose": "prepare", "options": {"scale": 1}})
+        self.api.wait(f"runs/{made['id']}/", "status", {"succeeded"}, 60)
 
     def _made(self, pooler: str, cluster: str, **pool: object) -> str:
-        of_app = {"database": "app", "user": "app", "user_password": self.kept["passwords"]["app"]}
+        of_app = {"database": DATABASES[cluster], "user": "app", "user_password": self.kept["passwords"]["app"]}
         place = {"pooler": self.poolers[pooler], "cluster": self.clusters[cluster]}
         made = self.api.post("pools/", of_app | place | pool)
         self.api.wait(f"pools/{made['id']}/", "state", {"applied"}, 60)
@@ -110,9 +116,9 @@ class Ground:
             host="127.0.0.1", port=self.ports["pgbouncer"], dbname="pgbouncer", autocommit=True, **login
         )
 
-    def superuser(self) -> "psycopg.Connection[Any]":
+    def superuser(self, database: str = "app") -> "psycopg.Connection[Any]":
         """Log in to the demo's server as its superuser, in the database of the load."""
-        login = {"user": "postgres", "password": self.kept["passwords"]["postgres"], "dbname": "app"}
+        login = {"user": "postgres", "password": self.kept["passwords"]["postgres"], "dbname": database}
         return psycopg.connect(host="127.0.0.1", port=self.ports["postgres"], autocommit=True, **login)
 
     def client(self, pooler: str, pool: str = "app") -> "psycopg.Connection[Any]":
