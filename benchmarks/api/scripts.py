@@ -43,6 +43,7 @@ class ScriptSerializer(OwnedSerializer, serializers.ModelSerializer[Script]):
         fields = ["id", "name", "description", "text", "version", *OWNED, "created_at", "changed_at"]
         read_only_fields = ["id", "created_at"]
         # the library checks whether a name is free
+        validators: ClassVar[list[Any]] = []
         extra_kwargs: ClassVar[dict[str, Any]] = {"name": {"validators": []}, "description": {"validators": []}}
 
     example: dict[str, object] = {

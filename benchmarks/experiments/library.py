@@ -81,7 +81,7 @@ def add(text: str, author: User | None = None, *, is_admin: bool, team: Team | N
     if len(text) > MOST_CHARACTERS:
         raise InvalidPlaybook([_("the text is too long: use at most %(most)s characters") % {"most": MOST_CHARACTERS}])
     spec = parse(text, is_new=True)
-    message = _("line 1, name: there is a playbook %(name)s already: choose another name") % {"name": spec.name}
+    message = _("line 1, name: %(name)s is taken: choose another name") % {"name": spec.name}
     if spec.name in built_in():
         raise InvalidPlaybook([message])
     refuse_settings([*spec.arms(quick=False), *spec.arms(quick=True)], is_admin=is_admin)

@@ -12,15 +12,16 @@ NAME_CHARACTERS = 100
 
 
 class Script(OwnedByTeam):
-    """A named script; its texts are in its versions."""
+    """A named script; its texts are in its versions. Names are unique within a team."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    name = models.CharField(max_length=NAME_CHARACTERS, unique=True)
+    name = models.CharField(max_length=NAME_CHARACTERS)
     description = models.CharField(max_length=500, default="", blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         ordering = ["name"]
+        constraints = [models.UniqueConstraint(fields=["team", "name"], name="one_script_of_a_name_in_a_team")]
 
     def __str__(self) -> str:
         return self.name

@@ -30,7 +30,8 @@ def tried(entry: Entry, user: str, password: str, database: str = "") -> Externa
         raise InvalidTarget({"database": [_("name the database: this entry leads to whatever its clients name")]})
     endpoint = endpoints.for_run(entry, user, password, database)
     login = {"host": endpoint.host, "port": endpoint.port, "database": endpoint.database, "user": user}
-    known = ExternalEndpoint.objects.filter(**login).first() or ExternalEndpoint(team_id=entry.pooler.team_id)
+    team = {"team_id": entry.pooler.team_id}  # another team may have one of the same login, which is not ours to change
+    known = ExternalEndpoint.objects.filter(**login, **team).first() or ExternalEndpoint(**team)
     values: EndpointValues = {
         "uri": connection_uri.render(endpoint),
         "name": known.name or _free_name(f"{entry.pooler}/{endpoint.database}", user),
@@ -49,7 +50,7 @@ def tried(entry: Entry, user: str, password: str, database: str = "") -> Externa
 
 def find(entry: Entry, user: str = "") -> ExternalEndpoint:
     """Return the endpoint that somebody made of an entry. Raises `InvalidTarget` where no login was given yet."""
-    own = {"host": entry.pooler.host, "port": entry.pooler.port, "database": entry.name}
+    own = {"host": entry.pooler.host, "port": entry.pooler.port, "database": entry.name, "team": entry.pooler.team_id}
     endpoints = ExternalEndpoint.objects.select_related("cluster").filter(**own, **({"user": user} if user else {}))
     if (found := endpoints.order_by("-created_at").first()) is None:
         text = _("the panel has no login through entry %(entry)s: give one at entries/%(id)s/endpoint/ first")

@@ -184,7 +184,7 @@ def keep(external: ExternalEndpoint) -> ExternalEndpoint:
             external.save()
     except IntegrityError:
         raise InvalidTarget(
-            {"name": [_("there is an endpoint %(name)s already: choose another name") % {"name": repr(external.name)}]}
+            {"name": [_("the name %(name)r is taken: choose another name") % {"name": external.name}]}
         ) from None
     return external
 

@@ -20,6 +20,7 @@ from benchmarks.forms.experiments import ExperimentForm, MoreBlocksForm, Playboo
 from benchmarks.models import Experiment
 from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
+from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person, user_holds
 from core.lib.errors import DomainError
 from core.lib.long_lists import LongList
@@ -194,10 +195,11 @@ def _chosen_cluster(form: ExperimentForm) -> Cluster | None:
 def playbook_create(request: HttpRequest) -> HttpResponse:
     """Add a playbook as text or as a file; `?like=` begins with another's text."""
     form = PlaybookForm(request.POST or None, request.FILES or None, initial={"toml": _like(request)})
+    offer_team(request, form, "playbook.change", is_preset=True)
     if request.method == "POST" and form.is_valid():
         try:
             is_admin = user_holds(request.user, Scope.ADMIN)
-            team = Access.of(request).teams("playbook.change").first()
+            team = chosen_team(request, form, "playbook.change")
             spec = library.add(form.text(), person(request.user), is_admin=is_admin, team=team)
             return redirect("playbook-detail", spec.name)
         except InvalidPlaybook as error:

@@ -15,6 +15,7 @@ from benchmarks.forms.external import ExternalEndpointForm
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
 from core.accounts.access import Access, find, needs
+from core.accounts.people.ownership import chosen_team, offer_team
 
 ENDPOINTS_A_PAGE = 50
 
@@ -59,7 +60,12 @@ def external_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _form(request: HttpRequest, endpoint: ExternalEndpoint, initial: dict[str, object]) -> HttpResponse:
     form = ExternalEndpointForm(request.POST or None, initial=initial, access=Access.of(request))
+    is_new = endpoint._state.adding
+    if is_new:
+        offer_team(request, form, "external.change")
     if request.method == "POST" and form.is_valid():
+        if is_new and (team := chosen_team(request, form, "external.change")):
+            endpoint.team = team
         try:
             saved = external.save(endpoint, **form.cleaned_data)
         except InvalidTarget as error:
@@ -68,5 +74,5 @@ def _form(request: HttpRequest, endpoint: ExternalEndpoint, initial: dict[str, o
             text = _("%(endpoint)s accepted a login as %(user)s.")
             messages.success(request, text % {"endpoint": saved, "user": saved.user})
             return redirect("external-list")
-    context = {"form": form, "endpoint": None if endpoint._state.adding else endpoint}
+    context = {"form": form, "endpoint": None if is_new else endpoint}
     return render(request, "benchmarks/external_form.html", context, status=422 if form.errors else 200)

@@ -20,6 +20,7 @@ from benchmarks.library.settings_profiles.suggestion import propose
 from benchmarks.models import AppliedProfile, SettingsProfile
 from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
+from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person, user_holds
 from core.lib.query_params import id_of
 from pools.errors import ClusterUnreachable
@@ -70,6 +71,7 @@ def _judged(cluster: Cluster, profile: SettingsProfile, is_admin: bool) -> dict[
 def profile_create(request: HttpRequest) -> HttpResponse:
     """Show and save the form of a new profile; a proposal prefills it."""
     form = ProfileForm(request.POST or None, initial=_proposed(request))
+    offer_team(request, form, "profile.change", is_preset=True)
     if request.method == "POST" and form.is_valid() and (profile := _saved(form, None, request)):
         return redirect("profile-detail", profile.pk)
     return render(request, "benchmarks/profile_form.html", {"form": form})
@@ -145,7 +147,7 @@ def _saved(form: ProfileForm, profile: SettingsProfile | None, request: HttpRequ
     try:
         if profile:
             return store.change(profile, **values, is_admin=is_admin)
-        team = Access.of(request).teams("profile.change").first()
+        team = chosen_team(request, form, "profile.change")
         return store.create(**values, author=author, is_admin=is_admin, team=team)
     except (InvalidProfile, NotAllowed) as error:
         form.add_errors(error.errors)

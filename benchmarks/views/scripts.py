@@ -20,6 +20,7 @@ from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Run, RunOutput, Script, ScriptVersion
 from benchmarks.runs.submission import submit
 from core.accounts.access import Access, find, needs
+from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
 from core.lib.errors import DomainError
 from core.lib.query_params import id_of
@@ -93,10 +94,10 @@ def _tried(run: Run | None) -> dict[str, object]:
 @needs("script.change")
 def script_create(request: HttpRequest) -> HttpResponse:
     """Show and save the editor of a new script."""
-    form = ScriptForm(request.POST or None)
+    form = offer_team(request, ScriptForm(request.POST or None), "script.change", is_preset=True)
     if request.method == "POST" and form.is_valid():
         try:
-            team = Access.of(request).teams("script.change").first()
+            team = chosen_team(request, form, "script.change")
             script = library.create(**form.cleaned_data, author=person(request.user), team=team)
         except InvalidScript as error:
             form.add_errors(error.errors)

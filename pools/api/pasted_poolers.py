@@ -8,6 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from core.accounts.access import Access
 from core.accounts.models import Team
 from core.accounts.people.placement import Placement
 from core.accounts.permissions import person
@@ -79,5 +80,6 @@ class WatchActions(GenericViewSet[Pooler]):
         login = dict(serializer.validated_data)
         team = Placement.out_of(login).team_of_new(request, "pooler.create")
         lines = pasted_poolers.read(login.pop("lines"))
-        found = list(pasted_poolers.watch(lines, login, person(request.user), team=team))
+        known = Access.of(request).visible(Pooler.objects.all())
+        found = list(pasted_poolers.watch(lines, login, person(request.user), team=team, known=known))
         return Response(WatchedSerializer({"results": found}).data)

@@ -77,17 +77,20 @@ def register(
     `ClusterUnreachable` and saves nothing. Raises `InvalidCluster`. The default of the connections set aside is
     POOLDECK_CONNECTION_RESERVE: pools that fill a server would lock out people and runs.
     """
-    cluster = new(values)
-    cluster.team_id = team.pk if team else FIRST_TEAM
+    cluster = new(values, team=team)
     found = health_check.inspect(cluster)
     _refuse_unreachable(cluster, found, must_log_in)
     return cluster, save_new(cluster, found, author)
 
 
-def new(values: ClusterValues, key: UUID | None = None) -> Cluster:
-    """Return an unsaved cluster of these values, with that id where one is given; raises `InvalidCluster`."""
+def new(values: ClusterValues, key: UUID | None = None, *, team: Team | None = None) -> Cluster:
+    """Return an unsaved cluster of `team`, or of the first one, with that id where one is given.
+
+    Raises `InvalidCluster`.
+    """
     fields: dict[str, object] = {name: value for name, value in values.items() if name in FIELDS}
     fields |= {"id": key} if key else {}
+    fields["team_id"] = team.pk if team else FIRST_TEAM
     cluster = Cluster(**({"set_aside_connections": settings.CONNECTION_RESERVE} | fields))
     InvalidCluster.refuse(_problems(cluster, values.get("admin_password") or ""))
     cluster.admin_password = values.get("admin_password") or ""
@@ -212,13 +215,16 @@ def _password_missing(before: Cluster, desired: Cluster, password: str) -> Itera
         yield "admin_password", text % {"old": old, "new": new}
 
 
+def name_taken(name: str) -> str:
+    """Return the sentence for a name that is taken, of which it says no more than that."""
+    return _("the name %(name)r is taken: choose another name") % {"name": name}
+
+
 def _name_taken(cluster: Cluster) -> Iterator[tuple[str, str]]:
-    if Cluster.objects.filter(name=cluster.name).exclude(pk=cluster.pk).exists():
-        text = _("there is already a cluster named %(name)r: choose another name")
-        yield "name", text % {"name": cluster.name}
-    elif ClusterCreation.objects.creating().filter(name=cluster.name).exclude(pk=cluster.pk).exists():
-        text = _("a cluster named %(name)r is being created: choose another name")
-        yield "name", text % {"name": cluster.name}
+    """Yield the same for a cluster and one that is being created, which may be of a team that nobody here sees."""
+    rows = (Cluster.objects.all(), ClusterCreation.objects.creating())
+    if any(one.filter(name=cluster.name).exclude(pk=cluster.pk).exists() for one in rows):
+        yield "name", name_taken(cluster.name)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from django.db.models import Model
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.accounts.models import Team
 from core.installation import pausing
 from pools import task_queue
 from pools.clusters import health_check
@@ -23,8 +24,10 @@ logger = logging.getLogger(__name__)
 MAJOR = re.compile("[1-9][0-9]?")
 
 
-def request(wanted: ClusterRequest, author: User | None = None) -> ClusterCreation | None:
-    """Queue the command that creates such a cluster; None where there is no POOLDECK_CREATE_FILE.
+def request(wanted: ClusterRequest, author: User | None = None, team: Team | None = None) -> ClusterCreation | None:
+    """Queue the command that creates such a cluster for `team`, or for the first one.
+
+    None where there is no POOLDECK_CREATE_FILE.
 
     Raises `NoneFits` where the file does not offer it, `NameTaken`, `InvalidCluster` for an impossible name,
     `InvalidCreateFile`, and `IllegalTransition` while the panel is paused.
@@ -39,7 +42,7 @@ def request(wanted: ClusterRequest, author: User | None = None) -> ClusterCreati
         raise IllegalTransition(pausing.PAUSED)
     if problem := identifiers.identifier_problem(wanted.name):
         raise clusters.InvalidCluster({"name": [problem]})
-    creation = ClusterCreation(name=wanted.name, author=author, tags=wanted.tags, nodes=wanted.nodes or 1)
+    creation = ClusterCreation(name=wanted.name, author=author, team=team, tags=wanted.tags, nodes=wanted.nodes or 1)
     creation.size, creation.region, creation.version = entry.size, entry.region, entry.version_for(wanted.version)
     _save_new(creation)
     task_queue.request_commands()
@@ -91,7 +94,7 @@ def complete(creation: ClusterCreation, entry: CreateEntry, values: ClusterValue
     `values` are those of `clusters.register` without the name. Raises `ClusterUnreachable` where the login fails, and
     `InvalidCluster`; then nothing is saved.
     """
-    cluster = clusters.new({**values, "name": _free_name(creation)}, creation.pk)
+    cluster = clusters.new({**values, "name": _free_name(creation)}, creation.pk, team=creation.team)
     found = health_check.inspect(cluster)
     if found["state"] != ClusterState.ONLINE:
         raise ClusterUnreachable(found["error"])
@@ -133,8 +136,7 @@ def _save_new(creation: ClusterCreation) -> None:
         with transaction.atomic():
             creation.save(force_insert=True)
     except IntegrityError:
-        text = _("a cluster named %(name)r is being created: choose another name")
-        raise NameTaken({"name": [text % {"name": creation.name}]}) from None
+        raise NameTaken({"name": [clusters.name_taken(creation.name)]}) from None
 
 
 def _free_name(creation: ClusterCreation) -> str:

@@ -190,7 +190,7 @@ def _unique_name(name: str) -> Iterator[None]:
 
 
 def _name_taken_message(name: str) -> str:
-    return _("a host named %(name)r is already registered: choose another name") % {"name": name}
+    return _("the name %(name)r is taken: choose another name") % {"name": name}
 
 
 def _validated(host: Host, values: HostValues) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pools.errors import InvalidValues
 from pools.inventory import poolers
 from pools.inventory.poolers import InvalidPooler, PoolerCheck, PoolerValues
 from pools.models import Entry, Pooler, usual_kind
+from pools.models.poolers import PoolerQuerySet
 
 logger = logging.getLogger(__name__)
 
@@ -75,20 +76,27 @@ def read(text: str) -> list[Line]:
 
 
 def watch(
-    lines: list[Line], login: Mapping[str, Any], author: Model | None = None, *, team: Team | None = None
+    lines: list[Line],
+    login: Mapping[str, Any],
+    author: Model | None = None,
+    *,
+    team: Team | None = None,
+    known: PoolerQuerySet | None = None,
 ) -> Iterator[Outcome]:
     """Check the consoles of the lines in parallel and register those that answer, for `team` or the first one.
 
     The others are not saved.
 
-    `login` has `admin_user`, `admin_password` and perhaps the `kind`; a URI's own login counts for its line.
+    `login` has `admin_user`, `admin_password` and perhaps the `kind`; a URI's own login counts for its line. `known`
+    are the poolers that the author sees, which are not registered twice; nothing is said of others at an address.
     """
-    drafts = [_draft(line, login, team) for line in lines]
+    known = Pooler.objects.all() if known is None else known
+    drafts = [_draft(line, login, team, known) for line in lines]
     unchecked = [one for one in drafts if isinstance(one, Pooler)]
     found = dict(zip((pooler.pk for pooler in unchecked), poolers.inspect_all(unchecked), strict=True))
     index = ClusterIndex.read()
     for line, draft in zip(lines, drafts, strict=True):
-        yield _admitted(line, draft, found[draft.pk], index, author) if isinstance(draft, Pooler) else draft
+        yield _admitted(line, draft, found[draft.pk], index, author, known) if isinstance(draft, Pooler) else draft
 
 
 def _line(number: int, text: str) -> Line:
@@ -133,12 +141,12 @@ def _masked(text: str) -> str:
     return re.sub(r"(://[^:/@\s]*):[^@/\s]*@", r"\1:••••@", text)
 
 
-def _draft(line: Line, login: Mapping[str, Any], team: Team | None) -> Pooler | Outcome:
+def _draft(line: Line, login: Mapping[str, Any], team: Team | None, known: PoolerQuerySet) -> Pooler | Outcome:
     """Return an unsaved pooler, or why there is nothing to check."""
     if line.problem:
         return Outcome(line, error=line.problem)
-    if known := Pooler.objects.filter(host=line.host, port=line.port).first():
-        return _with_counts(Outcome(line, known, is_known=True))
+    if registered := known.filter(host=line.host, port=line.port).first():
+        return _with_counts(Outcome(line, registered, is_known=True))
     own = {"host": line.host, "port": line.port, "name": _free_name(line)}
     values = cast(PoolerValues, {"kind": usual_kind(), **login, **own})
     if line.user:
@@ -151,11 +159,18 @@ def _draft(line: Line, login: Mapping[str, Any], team: Team | None) -> Pooler | 
         return Outcome(line, error=str(error))
 
 
-def _admitted(line: Line, pooler: Pooler, found: PoolerCheck, index: ClusterIndex, author: Model | None) -> Outcome:
+def _admitted(
+    line: Line,
+    pooler: Pooler,
+    found: PoolerCheck,
+    index: ClusterIndex,
+    author: Model | None,
+    known: PoolerQuerySet,
+) -> Outcome:
     if not found.version:
         return Outcome(line, error=found.reason or _("its console did not answer"))
-    if known := Pooler.objects.filter(host=line.host, port=line.port).first():  # the list has it twice
-        return _with_counts(Outcome(line, known, is_known=True))
+    if registered := known.filter(host=line.host, port=line.port).first():  # the list has it twice
+        return _with_counts(Outcome(line, registered, is_known=True))
     pooler.name = _free_name(line)  # another line may have taken the name
     try:
         poolers.admit(pooler, found, index, author)

@@ -15,7 +15,7 @@ from pools.poolers import KINDS
 
 def name_taken_message(name: str) -> str:
     """Return why a name can't be given once more."""
-    return _("a pooler named %(name)r is already registered: choose another name") % {"name": name}
+    return _("the name %(name)r is taken: choose another name") % {"name": name}
 
 
 def problems(pooler: Pooler, fields: Mapping[str, Any]) -> Iterable[tuple[str, str]]:

@@ -228,7 +228,8 @@ def _not_free(cluster: Cluster) -> Iterator[tuple[str, str]]:
 
 
 def _name_taken(name: str) -> Iterator[tuple[str, str]]:
-    if Cluster.objects.filter(name=name).exclude(shelf_entry__name=name, shelf_entry__claimed_at=None).exists():
-        yield "name", _("there is already a cluster named %(name)r: choose another name") % {"name": name}
-    elif ClusterCreation.objects.creating().filter(name=name).exists():
-        yield "name", _("a cluster named %(name)r is being created: choose another name") % {"name": name}
+    if (
+        Cluster.objects.filter(name=name).exclude(shelf_entry__name=name, shelf_entry__claimed_at=None).exists()
+        or ClusterCreation.objects.creating().filter(name=name).exists()
+    ):
+        yield "name", clusters.name_taken(name)

@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from core.accounts.access import Access
+from core.accounts.models import Team
 from core.accounts.permissions import person
 from pools.inventory import create_file, creations, shelf
 from pools.inventory.create_file import InvalidCreateFile
@@ -55,7 +56,7 @@ class ClustersView(ManagedView):
         try:
             entry = shelf.claim(cluster_request, author, _claimable(request))
         except NoneFits:
-            if (creation := creations.request(cluster_request, author)) is None:
+            if (creation := creations.request(cluster_request, author, _team_of_new(request))) is None:
                 raise
             return Response({"database": shapes.creation(creation)}, status=201)
         cluster = visible_clusters(request).get(pk=entry.pk)
@@ -160,6 +161,12 @@ def _claimable(request: Request) -> ShelfEntryQuerySet:
     access = Access.of(request)
     free = ShelfEntry.objects.free()
     return free if access.sees_all else free.filter(cluster__team__in=access.teams("cluster.create"))
+
+
+def _team_of_new(request: Request) -> Team | None:
+    """Return the team of a cluster that a command creates: the caller's first fitting one; the protocol names none."""
+    access = Access.of(request)
+    return None if access.is_admin else access.teams("cluster.create").first()
 
 
 def _free_offers(request: Request) -> Iterator[_Offer]:

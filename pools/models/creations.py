@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from core.accounts.access import Access
+from core.accounts.models import Team
 from pools.models.clusters import Cluster
 
 # Clients get the reason of a failed creation for this long; afterwards it is unknown.
@@ -76,6 +77,7 @@ class ClusterCreation(models.Model):
     version = models.CharField(max_length=3, default="", blank=True)
     nodes = models.PositiveIntegerField(default=1)
     tags = models.JSONField(default=list)
+    team = models.ForeignKey(Team, null=True, on_delete=models.SET_NULL, related_name="+")
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     state = models.CharField(max_length=12, choices=CreationState.choices, default=CreationState.CREATING)
     reason = models.TextField(default="", blank=True)

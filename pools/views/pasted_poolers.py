@@ -1,15 +1,20 @@
 """Page on which many poolers are registered at once from a pasted list, to be watched."""
 
+from collections.abc import Iterator
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from core.accounts.access import needs
+from core.accounts.access import Access, needs
+from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
 from pools.errors import InvalidValues
 from pools.forms.pasted_poolers import PastedPoolersForm
 from pools.inventory import pasted_poolers
+from pools.inventory.pasted_poolers import Line, Outcome
+from pools.models import Pooler
 
 
 @never_cache
@@ -19,7 +24,7 @@ def pooler_paste(request: HttpRequest) -> HttpResponse:
 
     A browser with JavaScript gets rows that each ask for their own line, so that they fill in as consoles answer.
     """
-    form = PastedPoolersForm(request.POST or None)
+    form = offer_team(request, PastedPoolersForm(request.POST or None), "pooler.create")
     context: dict[str, object] = {"form": form}
     if request.method == "POST" and form.is_valid():
         try:
@@ -30,7 +35,7 @@ def pooler_paste(request: HttpRequest) -> HttpResponse:
             if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
                 context["waiting"] = lines
             else:
-                context["outcomes"] = list(pasted_poolers.watch(lines, form.login(), person(request.user)))
+                context["outcomes"] = list(_watched(request, form, lines))
     is_part = bool(request.htmx)  # type: ignore[attr-defined]
     template = "pools/includes/pasted_poolers.html" if is_part else "pools/pooler_paste.html"
     return render(request, template, context)
@@ -41,7 +46,7 @@ def pooler_paste(request: HttpRequest) -> HttpResponse:
 @needs("pooler.create")
 def pooler_paste_line(request: HttpRequest) -> HttpResponse:
     """Check one line (`line`, counted from 1) of the list, register its pooler, and render its row."""
-    form = PastedPoolersForm(request.POST)
+    form = offer_team(request, PastedPoolersForm(request.POST), "pooler.create")
     number = request.POST.get("line", "")
     if not form.is_valid() or not number.isdecimal():
         return HttpResponse(status=400)
@@ -51,5 +56,10 @@ def pooler_paste_line(request: HttpRequest) -> HttpResponse:
         lines = []
     if not lines:
         return HttpResponse(status=400)
-    (outcome,) = pasted_poolers.watch(lines, form.login(), person(request.user))
+    (outcome,) = _watched(request, form, lines)
     return render(request, "pools/includes/pasted_row.html", {"outcome": outcome})
+
+
+def _watched(request: HttpRequest, form: PastedPoolersForm, lines: list[Line]) -> Iterator[Outcome]:
+    team, known = chosen_team(request, form, "pooler.create"), Access.of(request).visible(Pooler.objects.all())
+    return pasted_poolers.watch(lines, form.login(), person(request.user), team=team, known=known)

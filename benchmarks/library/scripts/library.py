@@ -80,7 +80,7 @@ def _check(script: Script, text: str) -> None:
     line = None
     if not script.name or len(script.name) > NAME_CHARACTERS or not script.name.isprintable():
         errors["name"] = [_("a name has 1 to %(most)s printable characters: enter it") % {"most": NAME_CHARACTERS}]
-    elif Script.objects.filter(name=script.name).exclude(pk=script.pk).exists():
+    elif Script.objects.filter(team=script.team_id, name=script.name).exclude(pk=script.pk).exists():
         errors["name"] = [_("there is a script %(name)s already: choose another name") % {"name": script.name}]
     if len(script.description) > DESCRIPTION_CHARACTERS or "\0" in script.description:
         errors["description"] = [
@@ -166,8 +166,8 @@ def _as_labeled(number: int, given: Mapping[str, object], visible: QuerySet[Scri
     """Return the script; raise where it claims to be a version of the library that has another text."""
     name, version = given.get("name"), given.get("version")
     if isinstance(name, str) and isinstance(version, int):
-        kept = visible.filter(script__name=name, number=version).first()
-        if kept is not None and kept.text != given["text"]:
+        texts = set(visible.filter(script__name=name, number=version).values_list("text", flat=True))
+        if texts and given["text"] not in texts:  # teams may have scripts of one name
             raise LookupError(
                 _("script %(number)s differs from version %(version)s of %(name)s: leave the version out")
                 % {"number": number, "version": version, "name": name}
@@ -183,7 +183,13 @@ def _version(number: int, given: Mapping[str, object], visible: QuerySet[ScriptV
         found = versions.filter(pk=version_id).first() if version_id is not None else None
     else:
         reference, key = given["script"], "script"
-        found = _of_number(versions.filter(**_named(reference)), given.get("version"))
+        named = versions.filter(**_named(reference))
+        if named.order_by().values("script").distinct().count() > 1:
+            raise LookupError(
+                _("script %(number)s: several teams have a script %(wanted)s: use its id")
+                % {"number": number, "wanted": repr(str(reference)[:NAME_CHARACTERS])}
+            )
+        found = _of_number(named, given.get("version"))
     if found is None:
         raise LookupError(
             _("script %(number)s: there is no %(key)s %(wanted)s in the library")

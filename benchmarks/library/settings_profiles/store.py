@@ -79,7 +79,7 @@ def _save(
             profile.save()
     except IntegrityError:
         raise InvalidProfile(
-            {"name": [_("there is a profile %(name)s already: choose another name") % {"name": repr(name)}]}
+            {"name": [_("the name %(name)r is taken: choose another name") % {"name": name}]}
         ) from None
     return profile
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from core.accounts.access import Access
-from core.accounts.models import FIRST_TEAM, OwnedByTeam, Team
+from core.accounts.models import FIRST_TEAM, Membership, OwnedByTeam, Team
 from core.accounts.people.errors import InvalidValues
 from core.audit.acts import subject_of
 from core.audit.recording import record
@@ -24,7 +24,11 @@ if TYPE_CHECKING:
 
 Form = TypeVar("Form", bound=forms.BaseForm)
 CHOICES_NAMED = 20  # teams that a refusal names
-WITH_PAGE = ("cluster", "pooler", "host", "script", "profile")  # kinds whose page has their team
+# kinds whose page has their team, and the names of these pages
+WITH_PAGE = {
+    **{kind: f"{kind}-detail" for kind in ("cluster", "pooler", "host", "script", "profile")},
+    "external_endpoint": "external-edit",
+}
 
 
 def model_of(kind: str) -> type[OwnedByTeam] | None:
@@ -33,24 +37,29 @@ def model_of(kind: str) -> type[OwnedByTeam] | None:
     return next((model for model in owned if TRACKED[model].kind == kind and kind in WITH_PAGE), None)
 
 
-def offer_team(request: HttpRequest, form: Form, operation: str) -> Form:
-    """Add the field `team` to the form of something new, where the installation has several."""
+def offer_team(request: HttpRequest, form: Form, operation: str, *, is_preset: bool = False) -> Form:
+    """Add the field `team` to the form of something new, where the installation has several.
+
+    It is hidden where only one fits, and begins with the first one where it `is_preset`.
+    """
     access = Access.of(request)
     if access.has_several_teams:
         teams = access.teams(operation)
-        only = teams[0] if teams.count() == 1 else None
+        first, has_choice = teams.first(), teams.count() > 1
         form.fields["team"] = forms.ModelChoiceField(
             teams,
             label=gettext_lazy("Team"),
-            empty_label=None if only else gettext_lazy("Choose a team"),
+            initial=first if is_preset or not has_choice else None,
+            widget=forms.Select if has_choice else forms.HiddenInput,
+            empty_label=None if is_preset else gettext_lazy("Choose a team"),
             help_text=gettext_lazy("The team that it belongs to"),
         )
     return form
 
 
 def chosen_team(request: HttpRequest, form: forms.BaseForm, operation: str) -> Team | None:
-    """Return the team that a valid form chose, else the only one in which its user may do this."""
-    chosen: Team | None = form.cleaned_data.get("team")
+    """Take the team that a valid form chose out of its values, else the only one in which its user may do this."""
+    chosen: Team | None = form.cleaned_data.pop("team", None)
     return chosen or Access.of(request).teams(operation).first()
 
 
@@ -87,6 +96,13 @@ def refuse_namesake(owned: OwnedByTeam, team: Team) -> None:
     if is_by_team and model._default_manager.filter(team=team, name=name).exclude(pk=owned.pk).exists():
         text = _("%(team)s has a %(kind)s named %(name)s already: rename one of them first")
         raise InvalidValues({"team": [text % {"team": team, "kind": model._meta.verbose_name, "name": name}]})
+
+
+def losing(owned: OwnedByTeam, team: Team, shared_with: Iterable[Team]) -> int:
+    """Return how many members of the record's team would see it no more, administrators left aside."""
+    seeing = Membership.objects.filter(team__in=[team, *shared_with]).values("user")
+    members = Membership.objects.filter(team=owned.team_id, user__is_active=True, user__is_staff=False)
+    return members.exclude(user__in=seeing).count()
 
 
 def place(owned: OwnedByTeam, team: Team, shared_with: Iterable[Team]) -> None:

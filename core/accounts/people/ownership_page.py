@@ -13,6 +13,7 @@ from django.views.decorators.http import require_http_methods
 from core.accounts.access import Access, find, needs
 from core.accounts.models import OwnedByTeam, Team
 from core.accounts.people import ownership
+from core.accounts.people.errors import InvalidValues
 
 
 class OwnershipForm(forms.Form):
@@ -43,16 +44,30 @@ class OwnershipForm(forms.Form):
 @require_http_methods(["GET", "HEAD", "POST"])
 @needs("team.members")
 def team_of(request: HttpRequest, kind: str, pk: UUID) -> HttpResponse:
-    """Render and accept the team of a record; moving it takes an owner in both teams."""
+    """Render and accept the team of a record; moving it takes an owner in both teams, and a confirmation."""
     model = ownership.model_of(kind)
     if model is None:
         raise Http404
     owned: OwnedByTeam = find(request, model._default_manager.select_related("team"), pk=pk)
     form = OwnershipForm(request.POST if request.method == "POST" else None, owned, Access.of(request))
+    context: dict[str, object] = {"form": form, "record": owned, "detail": ownership.WITH_PAGE[kind]}
     if form.is_valid():
-        ownership.place(owned, form.cleaned_data["team"], form.shared)
-        text = _("%(record)s belongs to %(team)s.")
-        messages.success(request, text % {"record": owned, "team": owned.team})
-        return redirect(f"{kind}-detail", pk)
-    context = {"form": form, "record": owned, "detail": f"{kind}-detail"}
+        team, shared = form.cleaned_data["team"], form.shared
+        if team == owned.team or "confirm" in request.POST:
+            if _is_placed(form, owned, team, shared):
+                text = _("%(record)s belongs to %(team)s.")
+                messages.success(request, text % {"record": owned, "team": owned.team})
+                return redirect(ownership.WITH_PAGE[kind], pk)
+        else:
+            context |= {"to": team, "losing": ownership.losing(owned, team, shared)}
     return render(request, "accounts/team_of.html", context, status=422 if form.is_bound else 200)
+
+
+def _is_placed(form: OwnershipForm, owned: OwnedByTeam, team: Team, shared: set[Team]) -> bool:
+    try:
+        ownership.place(owned, team, shared)
+    except InvalidValues as error:
+        for name, messages_of_field in error.errors.items():
+            form.add_error(name, messages_of_field)
+        return False
+    return True

@@ -9,6 +9,7 @@ from benchmarks.library.scripts import privileges
 from benchmarks.models import Experiment, ExternalEndpoint
 from benchmarks.runs.submission.submit import QueueDown
 from benchmarks.targets import external
+from core.accounts.models import Team
 from tests.pages import page_of
 from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry
 
@@ -47,6 +48,17 @@ def test_the_login_is_kept_with_the_sweep(staff, entry):
     assert experiment.pooler == entry.pooler
     endpoint.refresh_from_db()
     assert endpoint.password == "new-secret"
+
+
+def test_an_endpoint_of_another_team_at_the_same_address_stays_as_it_is(staff, entry):
+    theirs = known(entry)
+    ExternalEndpoint.objects.filter(pk=theirs.pk).update(team=Team.objects.create(name="Payments"))
+    kept = theirs.sealed_password
+    staff.post(f"/entries/{entry.pk}/size/", ASKED)
+    made = ExternalEndpoint.objects.exclude(pk=theirs.pk).get()
+    assert (made.team, made.user) == (entry.pooler.team, "app")
+    theirs.refresh_from_db()
+    assert (theirs.name, theirs.sealed_password) == ("mine", kept)
 
 
 @pytest.mark.parametrize("is_known", [True, False])

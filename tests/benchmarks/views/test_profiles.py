@@ -67,7 +67,7 @@ def test_bad_lines_are_named_and_stay_typed(staff):
 def test_two_of_one_name_are_refused(staff):
     a_profile()
     answer = staff.post(CREATE, {"name": "tuned", "values": "work_mem = 16MB"})
-    assert answer.context["form"].errors == {"name": ["there is a profile 'tuned' already: choose another name"]}
+    assert answer.context["form"].errors == {"name": ["the name 'tuned' is taken: choose another name"]}
 
 
 def test_a_profile_in_force_is_not_deleted(staff):

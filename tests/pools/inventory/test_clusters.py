@@ -100,7 +100,7 @@ def test_a_new_cluster_keeps_a_few_connections_for_people_and_runs(typed: dict[s
 
 def test_a_name_is_taken_once(typed: dict[str, Any]) -> None:
     a_cluster(name="demo")
-    assert errors(typed) == {"name": ["there is already a cluster named 'demo': choose another name"]}
+    assert errors(typed) == {"name": ["the name 'demo' is taken: choose another name"]}
 
 
 def test_a_name_that_is_taken_while_the_server_is_asked(typed: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -109,7 +109,7 @@ def test_a_name_that_is_taken_while_the_server_is_asked(typed: dict[str, Any], m
         return {"state": ClusterState.ONLINE}
 
     monkeypatch.setattr(health_check, "inspect", inspect_slowly)
-    assert errors(typed) == {"name": ["there is already a cluster named 'demo': choose another name"]}
+    assert errors(typed) == {"name": ["the name 'demo' is taken: choose another name"]}
 
 
 def test_a_certificate_authority_is_taken(typed: dict[str, Any]) -> None:

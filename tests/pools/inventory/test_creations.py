@@ -52,15 +52,15 @@ def test_without_a_file_nothing_is_requested(settings: Any) -> None:
 def test_a_name_is_requested_once(create_file: CreateFile) -> None:
     create_file.offer()
     a_creation(name="orders")
-    with pytest.raises(NameTaken, match="is being created"):
+    with pytest.raises(NameTaken, match="the name 'orders' is taken"):
         creations.request(ClusterRequest("orders"))
 
 
 def test_the_name_of_a_request_is_taken_for_the_shelf_and_for_registrations(create_file: CreateFile) -> None:
     a_creation(name="orders")
-    with pytest.raises(NameTaken, match="'orders' is being created"):
+    with pytest.raises(NameTaken, match="the name 'orders' is taken"):
         shelf.claim(ClusterRequest("orders"))
-    with pytest.raises(clusters.InvalidCluster, match="'orders' is being created"):
+    with pytest.raises(clusters.InvalidCluster, match="the name 'orders' is taken"):
         clusters.register({"name": "orders", "host": "127.0.0.1", "port": 1, "admin_user": "postgres"})
 
 

@@ -46,7 +46,7 @@ def test_an_unreachable_pooler_is_saved_and_the_reason_told() -> None:
     ("field", "value", "message"),
     [
         ("name", "", "a name is needed"),
-        ("name", "taken", "a pooler named 'taken' is already registered: choose another name"),
+        ("name", "taken", "the name 'taken' is taken: choose another name"),
         ("kind", "odyssey", "'odyssey' is not one of pgbouncer, pgpool, haproxy"),
         ("host", "", "a host name, an address or a socket directory is needed"),
         ("port", 0, "0 is not a port: enter a number from 1 to 65535"),

@@ -7,9 +7,11 @@ import pytest
 from django.utils import timezone
 from rest_framework.test import APIClient
 
+from core.accounts.models import Role
 from pools.models import Cluster, ClusterCreation, ClusterState, CreationState, ShelfEntry
 from pools.provisioning import cluster_commands
-from tests.callers import queries_of
+from tests.callers import bearer, queries_of
+from tests.core.accounts.people.records import a_member, a_team
 from tests.pools.create_files import REGION, SIZE, CreateFile, a_creation, create_file
 from tests.pools.managed_api.schema import check
 
@@ -48,6 +50,18 @@ def test_a_create_that_nothing_free_fits_is_answered_at_once(admin: APIClient, c
     creation = ClusterCreation.objects.get()
     assert admin.get(url_of(creation)).json()["database"] == made
     assert check("databases", admin.get("/v2/databases").json())["databases"] == [made]
+
+
+def test_it_belongs_to_the_team_in_which_the_caller_may_create_it(create_file: CreateFile) -> None:
+    """Its cluster went to the first team, where whoever asked for it saw it no more."""
+    create_file.offer()
+    team = a_team()
+    owner = bearer(user=a_member(team, "ann", Role.OWNER))
+    made = owner.post("/v2/databases", ASKED, format="json").json()["database"]
+    assert ClusterCreation.objects.get().team == team
+    cluster_commands.run_due()
+    assert Cluster.objects.get().team == team
+    assert owner.get(f"/v2/databases/{made['id']}").json()["database"]["status"] == "online"
 
 
 def test_the_id_stays_until_the_cluster_is_online(admin: APIClient, reader: APIClient, create_file: CreateFile) -> None:

@@ -108,7 +108,7 @@ def test_a_refused_value_stands_beside_its_field(staff):
         "port": ["99999 is not a port: enter a number from 1 to 65535"],
     }
     answer = staff.post("/clusters/new/", TYPED | {"save_anyway": "1"})
-    assert answer.context["form"].errors == {"name": ["there is already a cluster named 'orders': choose another name"]}
+    assert answer.context["form"].errors == {"name": ["the name 'orders' is taken: choose another name"]}
     assert 'aria-invalid="true"' in page_of(answer)
 
 

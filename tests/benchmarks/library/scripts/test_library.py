@@ -1,12 +1,16 @@
 """The library of scripts: names, versions that stay, the gate before each, and the texts that runs carry away."""
 
 import pytest
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
 
 from benchmarks.errors import InvalidOptions
 from benchmarks.library.scripts import library
 from benchmarks.library.scripts.library import InvalidScript
 from benchmarks.models import Script, ScriptVersion
 from benchmarks.runs.submission import options
+from core.accounts.access import Access
+from core.accounts.models import Role, Team
 from tests.callers import person
 
 pytestmark = pytest.mark.django_db
@@ -122,3 +126,30 @@ def test_the_newest_version_of_each_is_listed_by_name():
         library.change(script, text="SELECT 2;", author=None)
     assert [str(one) for one in library.newest_versions()] == ["a version 2", "b version 2"]
     assert ScriptVersion.objects.count() == 4
+
+
+def test_teams_have_scripts_of_one_name_and_a_team_has_one():
+    theirs = library.create(name="look", text="SELECT 1;", team=Team.objects.create(name="Payments"))
+    ours = library.create(name="look", text="SELECT 2;")
+    assert {script.pk for script in Script.objects.filter(name="look")} == {theirs.pk, ours.pk}
+    with pytest.raises(InvalidScript, match="there is a script look already"):
+        library.create(name="look", text="SELECT 3;")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Script.objects.create(name="look")
+
+
+def test_a_name_that_several_of_ones_teams_use_needs_the_id():
+    payments = Team.objects.create(name="Payments")
+    library.create(name="look", text="SELECT 1;", team=payments)
+    ours = library.create(name="look", text="SELECT 2;")
+    with pytest.raises(InvalidOptions, match="script 1: several teams have a script 'look': use its id"):
+        library.filled({"scripts": [{"script": "look"}]})
+    by_id = library.filled({"scripts": [{"script": str(ours.pk)}]})
+    assert by_id["scripts"][0]["text"] == "SELECT 2;"
+    user = User.objects.create(username="ann")
+    user.memberships.all().delete()
+    user.memberships.create(team=payments, role=Role.DEVELOPER)
+    seen = library.filled({"scripts": [{"script": "look"}]}, Access(user))
+    assert seen["scripts"][0]["text"] == "SELECT 1;"
+    kept = {"scripts": [{"text": "SELECT 2;", "name": "look", "version": 1}]}
+    assert library.filled(kept) == kept

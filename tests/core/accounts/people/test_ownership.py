@@ -6,11 +6,16 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
+from benchmarks.experiments import library
+from benchmarks.models import ExternalEndpoint, Playbook, Run, Script, SettingsProfile
 from core.accounts.access import Access
 from core.accounts.models import FIRST_TEAM, Role, Team
 from core.accounts.people import ownership
 from core.audit.models import Entry
+from pools.inventory import poolers
+from pools.inventory.poolers import PoolerCheck
 from pools.models import Cluster, Host, Pool, Pooler
+from tests.benchmarks.results.test_import_output import SUMMARY as PRINTED
 from tests.callers import bearer, person
 from tests.core.accounts.people.records import a_member, a_team, browser_of
 from tests.pools.records import a_cluster, a_pool
@@ -40,7 +45,8 @@ def test_with_one_team_no_page_names_it() -> None:
 def test_a_cluster_belongs_to_its_makers_only_team(team: Team) -> None:
     ann = browser_of(a_member(team, "ann", Role.OWNER))
     page = ann.get("/clusters/new/").content.decode()
-    assert ("Payments</option>" in page, "Default</option>" in page, "Choose a team" in page) == (True, False, False)
+    assert f'<input type="hidden" name="team" value="{team.pk}"' in page
+    assert ("Payments</option>" in page, "Default</option>" in page, "Choose a team" in page) == (False, False, False)
     assert ann.post("/clusters/new/", {**CLUSTER, "team": team.pk}).status_code == 302
     assert Cluster.objects.get().team == team
     assert ann.get("/clusters/").content.decode().count("Payments") == 1
@@ -69,6 +75,61 @@ def test_poolers_and_hosts_too(team: Team) -> None:
     assert (Pooler.objects.get().team, Host.objects.get().team) == (team, team)
 
 
+FORMS: dict[str, tuple[str, dict[str, object], Any]] = {
+    "script": ("/scripts/new/", {"name": "look", "text": "SELECT 1;"}, Script),
+    "profile": ("/settings-profiles/new/", {"name": "wide", "values": "work_mem = 16MB"}, SettingsProfile),
+    "playbook": ("/playbooks/new/", {}, Playbook),
+    "run": ("/runs/import/", {"name": "old"}, Run),
+}
+
+
+@pytest.mark.parametrize("kind", FORMS)
+def test_what_is_written_for_runs_begins_with_ones_first_team(kind: str, team: Team) -> None:
+    address, values, model = FORMS[kind]
+    if kind == "playbook":
+        values = {"toml": library.built_in()["burst"].text.replace('name = "burst"', 'name = "mine"', 1)}
+    if kind == "run":
+        values = {**values, "text": PRINTED}
+    user = a_member(team, "ann", Role.OWNER)
+    assert f'<input type="hidden" name="team" value="{team.pk}"' in browser_of(user).get(address).content.decode()
+    second = a_team("Second")
+    second.memberships.create(user=user, role=Role.OWNER)
+    ann = browser_of(user)
+    page = ann.get(address).content.decode()
+    assert re.findall(r'<option value="([^"]*)"( selected)?>(?:Payments|Second)<', page) == [
+        (str(team.pk), " selected"),
+        (str(second.pk), ""),
+    ]
+    assert ann.post(address, {**values, "team": second.pk}).status_code == 302
+    assert model.objects.get().team == second
+
+
+def test_pasted_poolers_belong_to_the_chosen_team(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = a_member(team, "ann", Role.OWNER)
+    second = a_team("Second")
+    second.memberships.create(user=user, role=Role.OWNER)
+    monkeypatch.setattr(poolers, "inspect_all", lambda drafts: [PoolerCheck("PgBouncer 1.24.1") for _ in drafts])
+    ann, values = browser_of(user), {"lines": "127.0.0.1:1", "kind": "pgbouncer", "admin_user": "a", "line": "1"}
+    assert "Choose a team" in ann.get("/poolers/paste/").content.decode()
+    assert "id_team" in ann.post("/poolers/paste/", {**values, "admin_password": "x"}).content.decode()
+    assert not Pooler.objects.exists()
+    ann.post("/poolers/paste/line/", {**values, "admin_password": "x", "team": second.pk})
+    assert Pooler.objects.get().team == second
+
+
+def test_an_external_endpoint_is_moved_on_its_page(team: Team) -> None:
+    endpoint = ExternalEndpoint.objects.create(name="proxy", host="127.0.0.1", database="a", user="b", team=team)
+    user = a_member(team, "ann", Role.OWNER)
+    second = a_team("Second")
+    second.memberships.create(user=user, role=Role.OWNER)
+    ann, address = browser_of(user), f"/teams/of/external_endpoint/{endpoint.pk}/"
+    page = f"/external-endpoints/{endpoint.pk}/edit/"
+    assert address in ann.get(page).content.decode()
+    assert ann.post(address, {"team": second.pk, "confirm": "1"}).headers["Location"] == page
+    endpoint.refresh_from_db()
+    assert endpoint.team == second
+
+
 def test_over_the_api_too(team: Team) -> None:
     ann = bearer(user=a_member(team, "ann", Role.OWNER))
     body = {name: value for name, value in CLUSTER.items() if name != "save_anyway"}
@@ -84,10 +145,16 @@ def test_an_owner_of_both_moves_and_shares_a_record() -> None:
     user = a_member(first, "ann", Role.OWNER)
     second.memberships.create(user=user, role=Role.OWNER)
     third.memberships.create(user=user, role=Role.VIEWER)
+    a_member(first, "bo", Role.VIEWER)
     cluster, ann = of_team(first, name="main"), browser_of(user)
     address = f"/teams/of/cluster/{cluster.pk}/"
     assert address in ann.get(f"/clusters/{cluster.pk}/").content.decode()
-    done = ann.post(address, {"team": second.pk, "shared_with": [first.pk, third.pk]})
+    asked = ann.post(address, {"team": second.pk, "shared_with": [third.pk]})
+    assert (asked.status_code, "1 person sees it no more" in asked.content.decode()) == (422, True)
+    assert "Move it to Second" in asked.content.decode()
+    cluster.refresh_from_db()
+    assert cluster.team == first
+    done = ann.post(address, {"team": second.pk, "shared_with": [first.pk, third.pk], "confirm": "1"})
     assert done.headers["Location"] == f"/clusters/{cluster.pk}/"
     cluster.refresh_from_db()
     assert (cluster.team, set(cluster.shared_with.all())) == (second, {first, third})

@@ -10,10 +10,12 @@ from benchmarks.models import ExternalEndpoint, Playbook, Run, Script, SettingsP
 from core.accounts.models import FIRST_TEAM, Role, Team
 from core.accounts.people import ownership
 from core.audit.models import Entry
+from pools.inventory import poolers
+from pools.inventory.poolers import PoolerCheck
 from pools.models import Cluster, Host, Pooler
 from tests.benchmarks.records import a_finished_run
 from tests.callers import bearer, person
-from tests.core.accounts.people.records import a_member, a_team
+from tests.core.accounts.people.records import a_member, a_team, browser_of
 from tests.pools.records import a_cluster, a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
@@ -246,3 +248,37 @@ def test_pasted_poolers_playbooks_and_imported_runs_name_a_team_too(second: Team
 def test_an_administrator_who_names_no_team_makes_it_for_the_first(second: Team) -> None:
     made = bearer(user=person("boss")).post("/api/v1/scripts/", MADE["scripts"], format="json")
     assert made.json()["team"] == str(FIRST_TEAM)
+
+
+def test_a_script_moves_to_no_team_that_has_one_of_its_name(first: Team, second: Team, ann: User) -> None:
+    script, _other = a_record("scripts", first), a_record("scripts", second)
+    refused = changed(bearer(user=ann), "scripts", script, team=str(second.pk))
+    message = "Second has a script named look already: rename one of them first"
+    assert (refused.status_code, refused.json()) == (400, {"team": [message]})
+    page = browser_of(ann).post(f"/teams/of/script/{script.pk}/", {"team": second.pk, "confirm": "1"})
+    assert (page.status_code, message in page.content.decode()) == (422, True)
+    script.refresh_from_db()
+    assert script.team == first
+
+
+@pytest.mark.parametrize("noun", ["clusters", "poolers", "hosts", "settings-profiles"])
+def test_a_name_that_another_team_has_is_refused_with_no_word_more(noun: str, first: Team, second: Team) -> None:
+    a_record(noun, first)
+    bo = bearer(user=a_member(second, "bo", Role.OWNER))
+    refused = bo.post(f"/api/v1/{noun}/", MADE[noun], format="json")
+    message = f"the name '{MADE[noun]['name']}' is taken: choose another name"
+    assert (refused.status_code, refused.json()) == (400, {"name": [message]})
+
+
+def test_a_pooler_of_another_team_at_a_pasted_address_is_not_named(
+    first: Team, second: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    theirs = a_record("poolers", first)
+    monkeypatch.setattr(poolers, "inspect_all", lambda drafts: [PoolerCheck("PgBouncer 1.24.1") for _ in drafts])
+    bo = bearer(user=a_member(second, "bo", Role.OWNER))
+    body = {"lines": f"{theirs.host}:{theirs.port}", "admin_password": "x"}
+    (line,) = bo.post("/api/v1/poolers/watch/", body, format="json").json()["results"]
+    assert (line["state"], line["name"] == theirs.name, line["pooler"] == str(theirs.pk)) == ("watched", False, False)
+    assert Pooler.objects.exclude(pk=theirs.pk).get().team == second
+    (again,) = bo.post("/api/v1/poolers/watch/", body, format="json").json()["results"]
+    assert (again["state"], again["pooler"]) == ("known", line["pooler"])
