@@ -1,8 +1,8 @@
 """The callers of the matrix, and the records that they ask for."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from django.db import transaction
 from django.test import Client
 from django.utils import timezone
 from drf_spectacular.generators import SchemaGenerator
+from pytest_django import DjangoDbBlocker
 
 from benchmarks.generators import heartbeats
 from core.accounts.models import FIRST_TEAM, ApiToken, Invitation, Membership, Role, Scope, Team
@@ -52,8 +53,21 @@ def outside(db: None, nothing_leaves: None, monkeypatch: pytest.MonkeyPatch, tmp
     (tmp_path / "index.html").write_text("<p>zqpage</p>")
 
 
-@pytest.fixture
-def people(db: None) -> dict[str, User]:
+@dataclass(frozen=True)
+class Everything:
+    """The callers by their names, and a record of each kind, all of the first team."""
+
+    people: dict[str, User]
+    records: dict[str, Any]
+
+
+def everything() -> Everything:
+    """Make the callers and the records."""
+    people = _people()
+    return Everything(people, _records(people))
+
+
+def _people() -> dict[str, User]:
     """Caller → user: of each role in the first team, the owner of another team, and an administrator."""
     team, other = Team.objects.get(), Team.objects.create(name="Payments")
     found = {role.value: _member(team, role) for role in Role}
@@ -66,9 +80,7 @@ def _member(team: Team, role: Role) -> User:
     return user
 
 
-@pytest.fixture
-def records(people: dict[str, User]) -> dict[str, Any]:
-    """A record of each kind, all of the first team."""
+def _records(people: dict[str, User]) -> dict[str, Any]:
     found = every_record.records(people["admin"])
     ClusterCreation.objects.filter(pk=found["creation"]).update(cluster=found["cluster"])
     for key in ("pooler", "pulled"):
@@ -78,26 +90,51 @@ def records(people: dict[str, User]) -> dict[str, Any]:
     return found | {"team": team.pk, "member": people["viewer"].pk}
 
 
+@pytest.fixture(scope="module")
+def in_a_transaction(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[None]:
+    """Takes back what fixtures of a module wrote, once its last test is over."""
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What cells ask for: the keys of records, and of each caller the browser and the token."""
+
+    records: dict[str, Any]
+    browsers: dict[str, Client]
+    tokens: dict[str, str]
+
+
+@pytest.fixture(scope="module")
+def prepared(in_a_transaction: None) -> Prepared:
+    """What all cells of a module ask for and with: each takes back what it changed, so that once is enough."""
+    made = everything()
+    return Prepared(
+        made.records, {name: _logged_in(user) for name, user in made.people.items()}, tokens_of(made.people)
+    )
+
+
 @pytest.fixture
-def ask(outside: None, people: dict[str, User], records: dict[str, Any]) -> Callable[[Cell], Any]:
+def ask(prepared: Prepared, outside: None) -> Callable[[Cell], Any]:
     """What asks for a cell and takes back what that changed."""
-    browsers = {name: _logged_in(user) for name, user in people.items()}
-    tokens = tokens_of(people)
 
     def answer(cell: Cell) -> Any:
         client = Client(raise_request_exception=False)
         words: dict[str, Any] = {}
         if is_for_machines(cell.route):
-            if cell.caller in tokens:
-                words["headers"] = {"Authorization": f"Bearer {tokens[cell.caller]}"}
+            if cell.caller in prepared.tokens:
+                words["headers"] = {"Authorization": f"Bearer {prepared.tokens[cell.caller]}"}
             if cell.route.method != "get":
                 # whoever is refused sends what would be accepted
                 data = {} if cell.expected == "allowed" else body_of(cell.route.path, cell.route.method)
                 words |= {"data": data, "content_type": "application/json"}
-        elif cell.caller in browsers:
-            client.cookies.update(browsers[cell.caller].cookies)
+        elif cell.caller in prepared.browsers:
+            client.cookies.update(prepared.browsers[cell.caller].cookies)
+        address = address_of(cell.route.path, prepared.records) + cell.query
         with transaction.atomic():
-            found = getattr(client, cell.route.method)(address_of(cell.route.path, records) + cell.query, **words)
+            found = getattr(client, cell.route.method)(address, **words)
             transaction.set_rollback(True)
         cache.clear()
         return found

@@ -1,16 +1,13 @@
 """Each stream of events, as each caller; a stream asks who follows it from a thread of its own."""
 
-from typing import Any
-
 import pytest
 from asgiref.sync import async_to_sync
-from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.test import AsyncClient
 
 from tests.panel.access_matrix.addresses import address_of
 from tests.panel.access_matrix.cells import ROUTES, Cell, cells_of, is_stream
-from tests.panel.access_matrix.conftest import tokens_of
+from tests.panel.access_matrix.conftest import everything, tokens_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 STREAMS = [route for route in ROUTES if is_stream(route)]
@@ -25,12 +22,13 @@ async def beginning_of(url: str, headers: dict[str, str]) -> HttpResponse:
     return HttpResponse(status=answer.status_code)
 
 
-def test_streams_are_for_whom_the_table_says(outside: None, people: dict[str, User], records: dict[str, Any]) -> None:
-    tokens = tokens_of(people)
+def test_streams_are_for_whom_the_table_says(outside: None) -> None:
+    made = everything()
+    tokens = tokens_of(made.people)
 
     def ask(cell: Cell) -> HttpResponse:
         headers = {"authorization": f"Bearer {tokens[cell.caller]}"} if cell.caller in tokens else {}
-        answer: HttpResponse = async_to_sync(beginning_of)(address_of(cell.route.path, records), headers)
+        answer: HttpResponse = async_to_sync(beginning_of)(address_of(cell.route.path, made.records), headers)
         return answer
 
     assert len(STREAMS) == 4
