@@ -12,6 +12,7 @@ from core.lib import env
 ADMINISTRATOR = "administrator"
 ROLES = ("viewer", "developer", "operator", "owner")
 DEFAULT_SCOPES = "openid profile email"
+TOKEN_AUTH_METHODS = ("client_secret_basic", "client_secret_post")
 
 
 class NotConfigured(LookupError):
@@ -78,6 +79,7 @@ class OpenIDConnect(Voucher):
     scopes: tuple[str, ...] = tuple(DEFAULT_SCOPES.split())
     username_claim: str = "preferred_username"
     groups_claim: str = "groups"
+    token_auth_method: str = ""  # one of TOKEN_AUTH_METHODS; empty leaves it to the provider's description
 
 
 def grants(raw: str) -> tuple[Grant, ...]:
@@ -118,6 +120,7 @@ def openid_connect() -> OpenIDConnect | None:
         scopes=tuple(env.text("POOLDECK_OIDC_SCOPES", DEFAULT_SCOPES).replace(",", " ").split()),
         username_claim=env.text("POOLDECK_OIDC_USERNAME_CLAIM", "preferred_username"),
         groups_claim=env.text("POOLDECK_OIDC_GROUPS_CLAIM", "groups"),
+        token_auth_method=env.read("POOLDECK_OIDC_TOKEN_AUTH_METHOD", "", _token_auth_method),
         rules=GroupRules(env.read("POOLDECK_OIDC_GROUPS", (), grants), env.flag("POOLDECK_OIDC_ALLOW_ALL")),
         link_by_name=env.flag("POOLDECK_OIDC_LINK_BY_NAME"),
         second_factor=env.flag("POOLDECK_OIDC_SECOND_FACTOR"),
@@ -149,6 +152,12 @@ def proxy_header(trusted: Sequence[object]) -> ProxyHeader | None:
 def _header_name(raw: str) -> str:
     if not re.fullmatch(r"[A-Za-z0-9-]+", raw):
         raise ValueError("use letters, digits and hyphens, such as X-Remote-User")
+    return raw
+
+
+def _token_auth_method(raw: str) -> str:
+    if raw not in TOKEN_AUTH_METHODS:
+        raise ValueError(f"use {' or '.join(TOKEN_AUTH_METHODS)}")
     return raw
 
 

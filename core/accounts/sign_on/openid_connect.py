@@ -39,6 +39,7 @@ def app() -> SocialApp:
     """Return the provider as allauth stores one. Accounts are known by the issuer too: another has other people."""
     oidc = configured()
     options = {"server_url": oidc.issuer, "oauth_pkce_enabled": True, "scope": list(oidc.scopes)}
+    options["token_auth_method"] = oidc.token_auth_method
     return SocialApp(
         provider="openid_connect",
         provider_id=oidc.issuer,
@@ -103,16 +104,29 @@ class ProviderAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # alla
         return claims
 
     def _key_of(self, id_token: str) -> jwt.PyJWK:
-        """Return the provider's key that signed the token; without a key id, its only one."""
+        """Return the provider's key that signed the token; without a key id, its only one.
+
+        A key need not say for which algorithm it is (RFC 7517, section 4.4): then the token says it.
+        """
+        header = jwt.get_unverified_header(id_token)
+        wanted, algorithm = header.get("kid"), header.get("alg")
+        if algorithm not in SIGNATURES:
+            raise jwt.InvalidAlgorithmError(f"it is signed by {algorithm}")
+        fitting = [key for key in self._keys() if wanted in (None, key.get("kid")) and key.get("use") != "enc"]
+        if len(fitting) != 1:
+            raise jwt.PyJWTError(f"the provider has {len(fitting)} keys that may have signed it")
+        return jwt.PyJWK(fitting[0], fitting[0].get("alg") or algorithm)
+
+    def _keys(self) -> list[dict[str, Any]]:
+        """Return the keys that the provider publishes now. Raises `OAuth2Error` where it publishes something else."""
         with get_adapter().get_requests_session() as session:
             answer = session.get(self.openid_config["jwks_uri"])
             answer.raise_for_status()
-        wanted = jwt.get_unverified_header(id_token).get("kid")
-        keys = jwt.PyJWKSet.from_dict(answer.json()).keys
-        fitting = [key for key in keys if wanted in (None, key.key_id)]
-        if len(fitting) != 1:
-            raise jwt.PyJWTError(f"the provider has {len(fitting)} keys that may have signed it")
-        return fitting[0]
+        found = answer.json()
+        keys = found.get("keys") if isinstance(found, dict) else None
+        if not isinstance(keys, list) or not all(isinstance(key, dict) for key in keys):
+            raise OAuth2Error("what it publishes as its keys is not a JSON Web Key Set")
+        return keys
 
     def _userinfo(self, access_token: str, subject: str) -> Claims:
         found: Claims = self._fetch_user_info(access_token)

@@ -61,6 +61,7 @@ def test_the_secret_may_be_a_file_and_is_not_shown(monkeypatch, tmp_path):
         ("POOLDECK_OIDC_CLIENT_ID", "", "POOLDECK_OIDC_ISSUER and POOLDECK_OIDC_CLIENT_ID belong together"),
         ("POOLDECK_OIDC_ISSUER", "sso.example.org", "POOLDECK_OIDC_ISSUER='sso.example.org': use http:// or https://"),
         ("POOLDECK_OIDC_CLIENT_SECRET_FILE", "/nowhere", "the file can't be read: No such file"),
+        ("POOLDECK_OIDC_TOKEN_AUTH_METHOD", "none", "use client_secret_basic or client_secret_post"),
         ("POOLDECK_OIDC_GROUPS", "dba", "POOLDECK_OIDC_GROUPS='dba': 'dba' is neither"),
     ],
 )

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from urllib.parse import parse_qs, quote, urlsplit
@@ -15,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.test import Client
+from jwt.algorithms import RSAAlgorithm
 
 from core.accounts.models import Membership, Role, Team
 from core.accounts.people import persons
@@ -236,6 +238,22 @@ def test_the_request_has_pkce_state_and_nonce_and_the_code_is_redeemed_with_the_
     assert digest == asked["code_challenge"]
 
 
+@pytest.mark.parametrize("method", ["", "client_secret_post", "client_secret_basic"])
+def test_the_client_proves_itself_as_it_is_registered(provider, teams, settings, oidc, monkeypatch, method):
+    settings.OIDC = replace(oidc, token_auth_method=method)
+    redeemed: list[tuple[bool, bool]] = []
+    real = requests.Session.request
+
+    def watched(self, verb, url, **words):
+        if words.get("data"):
+            redeemed.append(("client_secret" in words["data"], words.get("auth") is not None))
+        return real(self, verb, url, **words)
+
+    monkeypatch.setattr(requests.Session, "request", watched)
+    assert sign_on(provider, "u-40", preferred_username="uma", groups=["dev"]).status_code == 302
+    assert redeemed == [(method != "client_secret_basic", method == "client_secret_basic")]
+
+
 @pytest.mark.parametrize("lie", ["nonce", "state"])
 def test_a_wrong_nonce_and_a_wrong_state_are_refused(provider, teams, lie):
     client = Client()
@@ -391,6 +409,30 @@ def test_a_forged_id_token_is_refused(provider, teams, monkeypatch, forgery):
         monkeypatch.setattr(jwt, "decode", unsigned)
     assert sign_on(provider, "u-25", preferred_username="zoe", groups=["dev"]).status_code == 403
     assert not User.objects.filter(username="zoe").exists()
+
+
+@pytest.mark.parametrize(
+    ("published", "status"), [({}, 302), ({"use": "sig", "alg": "RS512"}, 302), ({"alg": "RS256"}, 403), (None, 403)]
+)
+def test_a_key_serves_for_its_algorithm_or_where_it_names_none_for_that_of_the_token(
+    provider, teams, monkeypatch, published, status
+):
+    real, key = requests.Session.request, rsa.generate_private_key(65537, 2048)
+    own = json.loads(RSAAlgorithm.to_jwk(key.public_key())) | {"kid": "new"}
+
+    def signing(self, method, url, **words):
+        answer = real(self, method, url, **words)
+        told = answer.json()
+        if "id_token" in told:
+            claims = jwt.decode(told["id_token"], options={"verify_signature": False})
+            told["id_token"] = jwt.encode(claims, key, "RS512", headers={"kid": "new"})
+        if "keys" in told:
+            told["keys"] = None if published is None else [*told["keys"], own | published]
+        answer.json = lambda: told
+        return answer
+
+    monkeypatch.setattr(requests.Session, "request", signing)
+    assert sign_on(provider, "u-26", preferred_username="yves", groups=["dev"]).status_code == status
 
 
 def test_failed_passwords_do_not_lock_the_provider_out(provider, teams):
