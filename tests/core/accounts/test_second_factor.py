@@ -7,9 +7,11 @@ import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from core.accounts import confirmation
+from core.accounts.models import Membership, Role, Team
 from tests.callers import bearer, person
 
 pytestmark = pytest.mark.django_db
@@ -215,3 +217,29 @@ def test_with_a_second_factor_everything_works_and_the_last_one_stays(ann, setti
     refused = client.post("/account/app/remove/")
     assert b"add another one before you remove this one" in refused.content
     assert Authenticator.objects.filter(type="totp").exists()
+
+
+@pytest.mark.parametrize(("role", "expected"), [("viewer", 200), ("developer", 200), ("operator", 302), ("owner", 302)])
+def test_a_raised_role_takes_a_second_factor_at_the_next_request(settings, role, expected):
+    settings.REQUIRE_MFA = "operators"
+    user = person("eli", staff=False, password=PASSWORD)
+    Membership.objects.update_or_create(user=user, team=Team.objects.get(), defaults={"role": Role.VIEWER})
+    client = Client()
+    client.post("/login/", LOGIN | {"username": "eli"})
+    assert client.get("/pools/").status_code == 200
+    Membership.objects.filter(user=user).update(role=role)
+    assert client.get("/pools/").status_code == expected
+    assert bearer("read", user=user).get("/api/v1/pools/").status_code == 200
+
+
+def test_a_reset_removes_every_factor_and_ends_the_sessions_but_no_token(ann, capsys):
+    client, _ = with_app(ann)
+    script = bearer("read", user=ann)
+    call_command("reset-second-factor", "ann")
+    assert "Removed 2 factors of ann" in capsys.readouterr().out  # the app and the recovery codes
+    assert not Authenticator.objects.filter(user=ann).exists()
+    assert client.get("/pools/").headers["Location"].startswith("/login/")
+    assert script.get("/api/v1/pools/").status_code == 200
+    assert Client().post("/login/", LOGIN).headers["Location"] == "/"
+    with pytest.raises(CommandError, match="there is no user bob"):
+        call_command("reset-second-factor", "bob")
