@@ -169,3 +169,13 @@ def test_what_is_approved_is_recorded_with_the_reason_of_who_asked(pool: Pool, d
         request.verb = "pool.remove"
         requests._carry_out(request, requests.VERBS["pool.remove"], {})
     assert (seen, origin.reason) == (["moved to the warehouse"], "")
+
+
+def test_the_form_of_a_pool_says_which_size_waits(pool: Pool, dana: User) -> None:
+    browser = Client()
+    browser.force_login(dana)
+    note, address = "waits until a second person approves it", f"/pools/{pool.pk}/edit/"
+    assert note not in browser.get(address).content.decode()
+    ApprovalRules.objects.update(pool_size=20)
+    page = " ".join(browser.get(address).content.decode().split())
+    assert f"A pool that grows beyond 20 {note}" in page
