@@ -37,6 +37,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/import/", importing.run_import, name="run-import"),
     path("runs/<uuid:pk>/", run_detail.run_detail, name="run-detail"),
     path("runs/<uuid:pk>/history/", run_history, name="run-history"),
+    path("runs/<uuid:pk>/course/", run_detail.run_course, name="run-course"),
     path("runs/<uuid:pk>/output/", run_detail.run_output, name="run-output"),
     path("runs/<uuid:pk>/note/", annotations.run_annotate, name="run-annotate"),
     path("runs/<uuid:pk>/baseline/", annotations.run_baseline, name="run-baseline"),

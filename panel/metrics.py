@@ -1,6 +1,8 @@
 """`/metrics` for Prometheus: the pools of every pooler, and the panel's own counts."""
 
+import time
 from collections.abc import Iterator
+from concurrent.futures import wait
 from ipaddress import ip_address
 from typing import Any, TypeVar
 
@@ -26,7 +28,8 @@ from pools.models import Event, Pool, Pooler, Revision
 from pools.monitoring import prometheus, sampler
 from pools.poolers import kinds_that
 
-WITHIN_S = 3.0  # a console that answers later counts as down: Prometheus gives up after 10 s
+FRESH_S = 15.0  # a worker polls each console every ten seconds; of one whose answer is older, the next scrape has news
+FIRST_S = 0.25  # how long a scrape waits for consoles of which nothing is known yet, as after a start
 
 
 class StreamAuthorization(APIView):
@@ -57,11 +60,19 @@ class PanelCollector(Collector):
     def _visible(self, rows: Rows) -> Rows:
         return rows if self._access is None else self._access.visible(rows)
 
-    def collect(self) -> Iterator[Metric]:
-        """Yield the metrics of poolers, polled in parallel within `WITHIN_S`, then the panel's own."""
+    def of_poolers(self) -> Iterator[str]:
+        """Yield the metrics of poolers, by the last known answer of each console: a scrape waits for none of them."""
         poolers = list(self._visible(Pooler.objects.filter(kind__in=kinds_that("exports_metrics"))))
-        snapshots = sampler.snapshots_of(poolers, WITHIN_S)
-        yield from prometheus.families(prometheus.by_pooler(poolers, snapshots))
+        answers, now = sampler.last_answers(poolers), time.time()
+        old = [one for one in poolers if one.pk not in answers or now - answers[one.pk].at > FRESH_S]
+        polled = sampler.poll_in_background(old)
+        if unknown := [one for one in old if one.pk not in answers]:
+            wait(polled, FIRST_S)
+            answers |= sampler.last_answers(unknown)
+        yield from prometheus.exposition(((one, answers.get(one.pk)) for one in poolers), now)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the panel's own metrics."""
         yield _counted("pooldeck_runs", "Runs by status", "status", self._visible(Run.objects.top_level().order_by()))
         yield _counted("pooldeck_applies", "Revisions by state", "state", self._visible(Revision.objects.order_by()))
         yield _counted("pooldeck_pools", "Pools by state", "state", self._visible(Pool.objects.wanted().order_by()))
@@ -83,7 +94,7 @@ def _counted(
 @never_cache
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponseBase:
-    """Answer all metrics in Prometheus's text format; poolers that are down delay it by `WITHIN_S` at most."""
+    """Answer all metrics in Prometheus's text format, of poolers by their last known answers, with the age of each."""
     access = None
     if not _is_allowed(request.META.get("REMOTE_ADDR", "")):
         answer = _authorization(request)
@@ -92,8 +103,10 @@ def metrics(request: HttpRequest) -> HttpResponseBase:
             return refusal
         access = Access.of(answer.renderer_context["request"])  # type: ignore[attr-defined]
     registry = CollectorRegistry(auto_describe=False)
-    registry.register(PanelCollector(access))
-    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+    collector = PanelCollector(access)
+    registry.register(collector)
+    text = "".join(collector.of_poolers()).encode() + generate_latest(registry)
+    return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
 
 
 def _is_allowed(address: str) -> bool:

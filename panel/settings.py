@@ -72,12 +72,13 @@ MIDDLEWARE = [
 
 ROOT_URLCONF = "panel.urls"
 ASGI_APPLICATION = "panel.asgi.application"
+TEMPLATE_LOADERS = ["django.template.loaders.filesystem.Loader", "django.template.loaders.app_directories.Loader"]
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [SHARE_DIR / "templates"],
-        "APP_DIRS": True,
         "OPTIONS": {
+            "loaders": [("template_partials.loader.Loader", [("panel.compact_templates.Loader", TEMPLATE_LOADERS)])],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

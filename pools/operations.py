@@ -10,6 +10,7 @@ OPERATIONS = (
     Operation(
         "metrics.read", _("Read the metrics, of what the teams have"), Audience.USERS, Scope.READ, limits=OF_POOL
     ),
+    Operation("record.find", _("Search for clusters, poolers and pools in forms"), Audience.USERS, Scope.READ),
     Operation("tool.view", _("See how tools connect to pools"), Audience.USERS, Scope.READ),
     Operation("cluster.view", _("See clusters, their databases, roles and insights"), Role.VIEWER, Scope.READ),
     Operation("cluster.check", _("Check clusters and their nodes"), Role.OPERATOR, Scope.ADMIN, limits=OF_CLUSTER),

@@ -38,6 +38,7 @@ from pools.views import (
 )
 from pools.views.insights import cluster_insights
 from pools.views.nodes import node_add, node_list, node_remove, nodes_check
+from pools.views.record_choices import record_choices
 
 cluster_history = history(Cluster.objects.all(), "cluster", template="pools/cluster_history.html")
 pooler_history = history(Pooler.objects.all(), "pooler", template="pools/pooler_history.html")
@@ -78,6 +79,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("shelf/<uuid:pk>/edit/", shelf.shelf_edit, name="shelf-edit"),
     path("shelf/<uuid:pk>/remove/", shelf.shelf_remove, name="shelf-remove"),
     path("shelf/<uuid:pk>/return/", shelf.shelf_return, name="shelf-return"),
+    path("choices/<slug:source>/", record_choices, name="record-choices"),
     path("tools/", tools.tool_list, name="tool-list"),
     path("poolers/", poolers.pooler_list, name="pooler-list"),
     path("poolers/new/", poolers.pooler_create, name="pooler-create"),

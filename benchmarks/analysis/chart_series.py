@@ -1,10 +1,11 @@
 """Series for a run's charts: samples and observations as compact rows, thinned where they are many."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, TypedDict
 
-from django.db.models import Avg, Count, F, Q, Sum
+from django.db.models import Avg, Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Floor, Mod
 
 from benchmarks.analysis.downsampling import Row, thinned
@@ -19,6 +20,7 @@ SAMPLE_COLUMNS = ("attempt", "seq", "t", *FIGURES)
 POOL_COLUMNS = ("attempt", "seq", "t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
 OBSERVATIONS_DRAWN_AT_MOST = 4_000  # rows of one kind sent to a browser: some for each pixel
+READ_FOR_EACH = 3  # rows read for each that is drawn
 OBSERVATIONS_READ_AT_MOST = 12_000  # rows of one kind read for a chart; beyond, only every nth second is read
 # The curve that decides which rows of each kind are kept by the thinning.
 FOLLOWED: dict[str, Callable[[Mapping[str, Any]], float | None]] = {
@@ -38,6 +40,33 @@ class Table(TypedDict):
 
     columns: Sequence[str]
     rows: Sequence[Row]
+
+
+@dataclass(frozen=True)
+class Detail:
+    """How many rows of each kind are given, and of which seconds of the run (None: of all)."""
+
+    rows: int = DRAWN_AT_MOST
+    observations: int | None = None  # the usual number
+    span: tuple[float, float] | None = None
+
+    @property
+    def most_observations(self) -> int:
+        """The most observations of a kind that are drawn."""
+        return self.observations or OBSERVATIONS_DRAWN_AT_MOST
+
+    @property
+    def most_read(self) -> int:
+        """The most observations of a kind that are read for these."""
+        return min(OBSERVATIONS_READ_AT_MOST, READ_FOR_EACH * self.most_observations)
+
+    def within(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return the rows of its span, with those about its edges, so that lines reach these."""
+        if self.span is None:
+            return rows
+        first, last = self.span
+        about = (last - first) / 20
+        return rows.filter(t__gte=first - about, t__lte=last + about)
 
 
 class ProgressSeries(TypedDict):
@@ -61,25 +90,34 @@ class Course(ProgressSeries):
     checkpoints: list[tuple[float, int, int]]
 
 
-def course(run: Run) -> Course:
+def course(run: Run, detail: Detail | None = None) -> Course:
     """Return what a run's charts show so far; `after` is the last event in it, from which the stream goes on."""
+    detail = detail or Detail()
     upto = max(_last_place(model, run) for model in (Sample, PoolSample, Observation))
-    pool = _rows(PoolSample, POOL_COLUMNS, run, upto)
-    uncounted = _uncounted(run, pool)
+    unknown = "cl_active" if run.pool and "cl_waiting" in KINDS[run.pool.pooler.kind].uncounted else "cl_waiting"
+    pool = _rows(PoolSample, POOL_COLUMNS, run, upto, unknown, detail)
     return {
-        **progress(run, upto),
+        **progress(run, upto, detail),
         "after": f"{upto[0]}-{upto[1]}",
-        "pool": _table(POOL_COLUMNS, pool, "cl_active" if "cl_waiting" in uncounted else "cl_waiting"),
-        "uncounted": uncounted,
-        "observations": tables(run, upto),
+        "pool": {"columns": POOL_COLUMNS, "rows": pool},
+        "uncounted": _uncounted(run, pool),
+        "observations": tables(run, upto, detail),
         "checkpoints": checkpoints(run, upto),
     }
 
 
-def progress(run: Run, upto: Place = WITHOUT_END) -> ProgressSeries:
+def progress(run: Run, upto: Place = WITHOUT_END, detail: Detail | None = None) -> ProgressSeries:
     """Return the `samples` of a run up to a place in its events, and the planned `span` in seconds."""
-    rows = _rows(Sample, SAMPLE_COLUMNS, run, upto)
-    return {"span": planned_seconds(run), "samples": _table(SAMPLE_COLUMNS, rows, "tps")}
+    rows = _rows(Sample, SAMPLE_COLUMNS, run, upto, "tps", detail or Detail())
+    return {"span": planned_seconds(run), "samples": {"columns": SAMPLE_COLUMNS, "rows": rows}}
+
+
+def is_thinned(course: Course, detail: Detail) -> bool:
+    """Tell whether a part of the run has more to show than this."""
+    several = (course["samples"], course["pool"])
+    if any(len(table["rows"]) >= detail.rows for table in several):
+        return True
+    return any(len(table["rows"]) >= detail.observations for table in course["observations"].values())
 
 
 def planned_seconds(run: Run) -> float | None:
@@ -123,28 +161,39 @@ def _last_place(model: type[Sample] | type[PoolSample] | type[Observation], run:
     return places.first() or BEGINNING
 
 
-def _rows(model: type[Sample] | type[PoolSample], columns: tuple[str, ...], run: Run, upto: Place) -> list[Row]:
-    """Return the rows up to a place; rows written between two queries arrive once, as events of the run."""
-    return [row for row in model.objects.filter(run=run).values_list(*columns) if row[:2] <= upto]
+def _rows(
+    model: type[Sample] | type[PoolSample],
+    columns: tuple[str, ...],
+    run: Run,
+    upto: Place,
+    followed: str,
+    detail: Detail,
+) -> Sequence[Row]:
+    """Return the rows up to a place; rows written between two queries arrive once, as events of the run.
+
+    Many are thinned by the column whose shape the eye follows, and only those that stay are read whole.
+    """
+    rows = detail.within(model.objects.filter(run=run))
+    if rows.count() > detail.rows:
+        points = list(rows.values_list("attempt", "seq", "t", followed, "pk"))
+        kept = thinned(points, detail.rows, t=itemgetter(2), value=itemgetter(3))
+        rows = model.objects.filter(pk__in=[point[4] for point in kept])
+    return [row for row in rows.values_list(*columns) if row[:2] <= upto]
 
 
-def _uncounted(run: Run, pool: list[Row]) -> list[str]:
+def _uncounted(run: Run, pool: Sequence[Row]) -> list[str]:
     """Return the pool's columns without a value; before its first observation, those that its kind does not count."""
     if pool:
         return [name for at, name in enumerate(POOL_COLUMNS) if all(row[at] is None for row in pool)]
     return sorted(KINDS[run.pool.pooler.kind].uncounted & set(POOL_COLUMNS)) if run.pool else []
 
 
-def _table(columns: tuple[str, ...], rows: list[Row], followed: str) -> Table:
-    """Thin the rows by the column whose shape the eye follows."""
-    return {"columns": columns, "rows": few({"columns": columns, "rows": rows}, DRAWN_AT_MOST, followed)}
-
-
-def tables(run: Run, upto: Place) -> dict[str, Table]:
+def tables(run: Run, upto: Place, detail: Detail | None = None) -> dict[str, Table]:
     """Return the observations up to a place in the run's events as `{columns, rows}` by kind, without empty kinds."""
-    counts = dict(run.observations.order_by().values_list("kind").annotate(count=Count("pk")))
+    detail = detail or Detail()
+    counts = dict(detail.within(run.observations.order_by()).values_list("kind").annotate(count=Count("pk")))
     return {
-        kind: _observation_table(kind, _observation_rows(run, kind, count, upto))
+        kind: _observation_table(kind, _observation_rows(run, kind, count, upto, detail), detail.most_observations)
         for kind, count in sorted(counts.items())
     }
 
@@ -160,18 +209,19 @@ def checkpoints(run: Run, upto: Place) -> list[tuple[float, int, int]]:
     ]
 
 
-def _observation_rows(run: Run, kind: str, count: int, upto: Place) -> list[Row]:
-    """Return `(t, figures)` in order of time."""
-    observations = Observation.objects.filter(run=run, kind=kind)
-    if (step := -(-count // OBSERVATIONS_READ_AT_MOST)) > 1:
+def _observation_rows(run: Run, kind: str, count: int, upto: Place, detail: Detail | None = None) -> list[Row]:
+    """Return `(t, figures)` in order of time, where there are many those of every so many seconds."""
+    detail = detail or Detail()
+    observations = detail.within(Observation.objects.filter(run=run, kind=kind))
+    if (step := -(-count // detail.most_read)) > 1:
         observations = observations.annotate(left_out=Mod(Floor("t"), step)).filter(left_out__lt=1)
     listed = observations.values_list("attempt", "seq", "t", "figures")
     return [(t, figures) for attempt, seq, t, figures in listed if (attempt, seq) <= upto]
 
 
-def _observation_table(kind: str, rows: list[Row]) -> Table:
+def _observation_table(kind: str, rows: list[Row], at_most: int) -> Table:
     followed = FOLLOWED[kind]
-    drawn = thinned(rows, OBSERVATIONS_DRAWN_AT_MOST, t=itemgetter(0), value=lambda row: followed(row[1]))
+    drawn = thinned(rows, at_most, t=itemgetter(0), value=lambda row: followed(row[1]))
     names = _names(row[1] for row in drawn)
     return {"columns": ("t", *names), "rows": [(t, *(figures.get(name) for name in names)) for t, figures in drawn]}
 

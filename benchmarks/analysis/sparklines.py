@@ -24,7 +24,9 @@ def of_runs(runs: Iterable[Run], points: int = POINTS) -> dict[UUID, list[float]
     if not last:
         return {}
     ends = {sample.run_id: sample.t for sample in last}
-    samples = Sample.objects.filter(reduce(or_, (_read_of(sample, points) for sample in last))).order_by()
+    whole = Q(run__in=[sample.run_id for sample in last if sample.seq <= READ_WHOLE])
+    long = (_about_points(sample, points) for sample in last if sample.seq > READ_WHOLE)
+    samples = Sample.objects.filter(reduce(or_, long, whole)).order_by()
     found: dict[UUID, list[float]] = {}
     means = samples.annotate(bucket=_bucket(ends, points)).values("run", "bucket").annotate(mean=Avg("tps"))
     for run_id, _, mean in means.order_by("run", "bucket").values_list("run", "bucket", "mean"):
@@ -47,13 +49,11 @@ def _last_samples(runs: Iterable[Run]) -> Iterable[Sample]:
     return Sample.objects.filter(pk__in=[key for key in keys if key is not None]).order_by()
 
 
-def _read_of(last: Sample, points: int) -> Q:
-    """Return the condition for the samples to read of a run: all, or those about each point of its last attempt."""
-    if last.seq <= READ_WHOLE:
-        return Q(run=last.run_id)
+def _about_points(last: Sample, points: int) -> Q:
+    """Return the condition for the samples about each point of a run's last attempt."""
     starts = (int(last.seq * point / (points - 1)) for point in range(points))
-    windows = (Q(seq__range=(start, start + ABOUT_A_POINT)) for start in starts)
-    return Q(run=last.run_id, attempt=last.attempt) & reduce(or_, windows)
+    read = [seq for start in starts for seq in range(start, start + ABOUT_A_POINT)]
+    return Q(run=last.run_id, attempt=last.attempt, seq__in=read)  # ranges of seq would not be sought in the index
 
 
 def _bucket(ends: dict[UUID, float], points: int) -> Cast:

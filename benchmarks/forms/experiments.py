@@ -9,8 +9,8 @@ from benchmarks.experiments.start import MOST_MINUTES, MOST_REPEATS, ExperimentR
 from benchmarks.forms.visible import VisibleChoices
 from benchmarks.generators import registry
 from core.accounts.access import Access
-from pools.models import Cluster, Pooler
-from pools.poolers import kinds_that
+from pools.forms.record_choice import RecordChoiceField
+from pools.models import Cluster
 
 USUAL_MORE = 3  # blocks that one more look costs
 QUICK, PUBLISHED = "quick", "published"
@@ -26,9 +26,9 @@ class MoreBlocksForm(forms.Form):
 class ExperimentForm(VisibleChoices):
     """Form that asks for the cluster, the poolers and the scale of a playbook."""
 
-    cluster = forms.ModelChoiceField(Cluster.objects.all(), label=_("Cluster"), empty_label=None)
-    pooler = forms.ModelChoiceField(
-        Pooler.objects.filter(kind__in=kinds_that("takes_experiments")),
+    cluster = RecordChoiceField("cluster", label=_("Cluster"), empty_label=None)
+    pooler = RecordChoiceField(
+        "pooler-for-experiments",
         label=_("Pooler"),
         required=False,
         empty_label=_("the first that fits"),

@@ -8,7 +8,7 @@ from benchmarks.forms.visible import VisibleChoices
 from benchmarks.models import ExternalEndpoint
 from benchmarks.targets import external
 from pools.forms.base import PanelForm
-from pools.models import Cluster
+from pools.forms.record_choice import RecordChoiceField
 
 POOLERS = ("RDS Proxy", "Odyssey", "pgcat", "PgBouncer", "Pgpool-II", "Supavisor", "PgDog")
 
@@ -41,8 +41,8 @@ class ExternalEndpointForm(VisibleChoices, PanelForm):
         help_text=_("PEM text; needed by verify-ca and verify-full"),
         widget=forms.Textarea(attrs={"rows": 4, "spellcheck": "false", "class": "pd-mono"}),
     )
-    cluster = forms.ModelChoiceField(
-        Cluster.objects.all(),
+    cluster = RecordChoiceField(
+        "cluster",
         label=_("Routes to cluster"),
         required=False,
         empty_label=_("One that is not registered"),

@@ -4,7 +4,6 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.script_text import PROTOCOLS
-from benchmarks.forms.runs import offer
 from benchmarks.forms.script_fields import lines_field, read, script_text_field
 from benchmarks.forms.visible import VisibleChoices
 from benchmarks.library.scripts.library import DESCRIPTION_CHARACTERS
@@ -12,7 +11,8 @@ from benchmarks.models.scripts import NAME_CHARACTERS
 from benchmarks.targets.resolve import RequestedTarget
 from core.accounts.access import Access
 from pools.forms.base import PanelForm
-from pools.models import Cluster, Pool, PoolState
+from pools.forms.record_choice import RecordChoiceField
+from pools.models import Pool, PoolState
 
 
 class ScriptForm(PanelForm):
@@ -34,8 +34,8 @@ class ScriptForm(PanelForm):
 class DryRunForm(VisibleChoices, PanelForm):
     """The target of a dry run: a pool, or a database of a cluster; with a role and the script's variables."""
 
-    pool = forms.ModelChoiceField(Pool.objects.none(), label=_("Pool"), required=False)
-    cluster = forms.ModelChoiceField(Cluster.objects.none(), label=_("Cluster, without a pool"), required=False)
+    pool = RecordChoiceField("pool", label=_("Pool"), required=False, empty_label=_("Choose…"))
+    cluster = RecordChoiceField("cluster", label=_("Cluster, without a pool"), required=False, empty_label=_("Choose…"))
     database = forms.CharField(label=_("Database of the cluster"), max_length=63, required=False)
     user = forms.CharField(
         label=_("Role"),
@@ -60,10 +60,8 @@ class DryRunForm(VisibleChoices, PanelForm):
 
     def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
         super().__init__(*args, access=access, **kwargs)
-        pools = access.visible(Pool.objects.wanted().of_people().select_related("cluster", "pooler"))
+        pools = access.visible(Pool.objects.wanted().of_people())
         self.initial.setdefault("pool", pools.filter(state=PoolState.APPLIED).values_list("pk", flat=True).first())
-        offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
-        offer(self, "cluster", access.visible(Cluster.objects.all()), str)
 
     def clean_variables(self) -> dict[str, int | float | str]:
         try:

@@ -11,7 +11,7 @@ from benchmarks.library.settings_profiles.suggestion import DISKS
 from benchmarks.models import SettingsProfile
 from core.accounts.access import Access
 from pools.forms.base import PanelForm
-from pools.models import Cluster
+from pools.forms.record_choice import RecordChoiceField
 
 CONNECTIONS = 100  # PostgreSQL's own default
 
@@ -40,8 +40,8 @@ class ProfileForm(PanelForm):
 class ProposalForm(VisibleChoices, PanelForm):
     """The machine that a profile is proposed for; a chosen cluster fills in what the panel knows of its machine."""
 
-    cluster = forms.ModelChoiceField(
-        Cluster.objects.all(),
+    cluster = RecordChoiceField(
+        "cluster",
         label=_("Cluster"),
         required=False,
         empty_label=_("any machine"),

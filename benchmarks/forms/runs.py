@@ -28,12 +28,13 @@ from benchmarks.runs.submission import idempotency, options, submit
 from benchmarks.targets.resolve import RequestedTarget
 from core.accounts.access import Access
 from pools.forms.base import PanelForm
-from pools.models import Cluster, Pool
+from pools.forms.record_choice import RecordChoiceField
+from pools.models import Cluster
 
 if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
-CHOICES_SHOWN = 500  # pools or clusters per list; others have a "Run" button on their own page
+CHOICES_SHOWN = 500  # external endpoints per list
 BASIC_GROUP = "Load"
 Record = TypeVar("Record", bound=Model)
 
@@ -150,8 +151,8 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
     use_required_attribute = False
 
     route = forms.ChoiceField(label=_("What to load"), choices=Route.choices, widget=forms.RadioSelect)
-    pool = forms.ModelChoiceField(Pool.objects.none(), label=_("Pool"))
-    cluster = forms.ModelChoiceField(Cluster.objects.none(), label=_("Cluster"))
+    pool = RecordChoiceField("pool", label=_("Pool"), empty_label=_("Choose…"))
+    cluster = RecordChoiceField("cluster", label=_("Cluster"), empty_label=_("Choose…"))
     database = _database_field()
     external = forms.ModelChoiceField(ExternalEndpoint.objects.none(), label=_("External endpoint"))
     and_direct = forms.BooleanField(
@@ -194,9 +195,6 @@ class RunForm(WithScripts, WithThresholds, WithHostFile, WithGenerators, Options
         route = self["route"].value()
         for name in ("pool", "cluster", "database", "external"):
             self.fields[name].required = name in NEEDED.get(route, ("pool",))
-        pools = access.visible(Pool.objects.wanted().of_people().select_related("cluster", "pooler"))
-        offer(self, "pool", pools, lambda pool: f"{pool.name} → {pool.cluster}/{pool.database} ({pool.pooler})")
-        offer(self, "cluster", access.visible(Cluster.objects.all()), str)
         externals = access.visible(ExternalEndpoint.objects.all())
         offer(self, "external", externals, lambda external: external.label)
         offer_profiles(self, access)
@@ -274,7 +272,7 @@ class DatasetForm(OptionsForm):
     """The database and the size of an engine's tables."""
 
     purpose = Purpose.PREPARE
-    cluster = forms.ModelChoiceField(Cluster.objects.none(), label=_("Cluster"))
+    cluster = RecordChoiceField("cluster", label=_("Cluster"), empty_label=_("Choose…"))
     database = _database_field()
     confirm = forms.CharField(
         label=_("Type the database's name to allow this"),
@@ -282,10 +280,6 @@ class DatasetForm(OptionsForm):
         help_text=_("Preparing drops existing tables of these names"),
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
     )
-
-    def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
-        super().__init__(*args, access=access, **kwargs)
-        offer(self, "cluster", access.visible(Cluster.objects.all()), str)
 
     @property
     def choice(self) -> tuple[Cluster, str] | None:

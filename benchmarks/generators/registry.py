@@ -124,7 +124,7 @@ def alive() -> list[GeneratorStatus]:
 def _joined(beats: dict[str, heartbeats.Heartbeat], *, last_beats: bool) -> list[GeneratorStatus]:
     rows = {row.name: row for row in Generator.objects.select_related("ssh_host")}
     carried = _carried()
-    bound = Run.objects.filter(status=Status.QUEUED, parent=None).exclude(generator="").order_by()
+    bound = Run.objects.unfinished().filter(status=Status.QUEUED, parent=None).exclude(generator="").order_by()
     queued = dict(bound.values_list("generator").annotate(Count("pk")))
     now = timezone.now()
     found = []
@@ -184,7 +184,7 @@ def engines_of(host: Host) -> dict[str, str]:
 
 def _carried() -> dict[str, list[Run]]:
     """Return generator → its active runs; a part stands for the whole, which may be on many."""
-    active = Run.objects.filter(status__in=ACTIVE).select_related("parent").order_by("number")
+    active = Run.objects.unfinished().filter(status__in=ACTIVE).select_related("parent").order_by("number")
     found: dict[str, list[Run]] = {}
     for run in active:
         if not run.is_spread:

@@ -73,6 +73,10 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         cluster, none = Q(external=None, cluster__team=team), Q(external=None, cluster=None)
         return self.filter(Q(external__team=team) | cluster | none & Q(team=team))
 
+    def unfinished(self) -> "RunQuerySet":
+        """Return those that have not ended, by the small index of these: most runs have, which a planner can't know."""
+        return self.filter(finished_at=None)
+
     def with_settings_in_force(self) -> "RunQuerySet":
         """Return the runs whose settings stay in force for the next run of their experiment."""
         measuring = {"experiment__state": ExperimentState.RUNNING, "experiment__phase": Phase.MEASURE}
@@ -246,6 +250,7 @@ class Run(models.Model):
             models.Index(fields=["status", "lease_until"]),
             models.Index(fields=["parent", "number"], name="runs_in_order"),  # top-level ones, newest first
             models.Index(fields=["parent", "status", "number"], name="runs_of_a_status"),
+            models.Index(fields=["status", "generator"], condition=Q(finished_at=None), name="runs_unfinished"),
             # Lists leave out the runs of experiments. These have all columns that are counted, searched, or asked by
             # teams, so that lists read the wide rows of one page only.
             models.Index(

@@ -1,18 +1,22 @@
 """The page of a run: head, charts and log while it is running, result afterwards; and its cancellation."""
 
+import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from benchmarks.analysis import chart_series, comparison
+from benchmarks.analysis.chart_series import Detail
 from benchmarks.analysis.latency import report
 from benchmarks.engines import engine
 from benchmarks.models import Generator, Purpose, Run, RunOutput, metrics, thresholds
@@ -28,6 +32,9 @@ from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away
+SECONDS = re.compile(r"-?\d{1,9}(\.\d{1,20})?", re.ASCII)
+OF_PAGE = Detail(rows=300, observations=100)  # of a run that has ended: about what a chart has room for
+OF_ZOOM = Detail(rows=1_500, observations=600)
 ROWS_WITHOUT_SCRIPT = 120  # rows of samples in the table for browsers without JavaScript
 
 
@@ -38,11 +45,12 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
     run = find(request, Run.objects.select_related("cluster", "pool", "author", "parent"), pk=pk)
     if request.htmx:  # type: ignore[attr-defined]
         return render(request, "benchmarks/run_detail.html#parts", _parts(run, Access.of(request)))
-    course = chart_series.course(run)
+    detail = OF_PAGE if run.is_final else None
+    course = chart_series.course(run, detail)
     context = _parts(run, Access.of(request)) | {
         "baseline": annotations.baseline_of(run, Access.of(request)),
         "tag_line": ", ".join(tag.name for tag in run.tags.all()),
-        "course": {**course, **_live_terms(run)},
+        "course": {**course, **_live_terms(run), "finer": _finer(run, course, detail)},
         "charts": run_charts.charts_of(run, course),
         # reserves the space of the charts, so that the page does not shift when they are drawn
         "charts_shown": not run.is_final or bool(course["samples"]["rows"]),
@@ -52,6 +60,24 @@ def run_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
         "log": _log(run),
     }
     return render(request, "benchmarks/run_detail.html", context)
+
+
+def _finer(run: Run, course: chart_series.Course, detail: Detail | None) -> str:
+    """Return the address of what the page leaves out of the charts; empty where they show all."""
+    return reverse("run-course", args=[run.pk]) if detail and chart_series.is_thinned(course, detail) else ""
+
+
+@require_safe
+@needs("run.view")
+def run_course(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Answer what the charts show of the seconds `from` to `to` as JSON, in more detail than the page."""
+    run = find(request, Run.objects.select_related("pool__pooler"), pk=pk)
+    given = (request.GET.get(name, "") for name in ("from", "to"))
+    first, last = (float(text) if SECONDS.fullmatch(text) else None for text in given)
+    if first is None or last is None:
+        return JsonResponse({"detail": _("give the seconds from and to as numbers")}, status=400)
+    course = chart_series.course(run, replace(OF_ZOOM, span=(first, last)))
+    return JsonResponse({name: course[name] for name in ("samples", "pool", "observations")})  # type: ignore[literal-required]
 
 
 @require_safe

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from core.accounts.access import Access
 from pools.clusters import topology
 from pools.forms.base import PanelForm, password_field
+from pools.forms.record_choice import RecordChoiceField
 from pools.forms.setting_fields import field_of, written
 from pools.inventory import pool_validation, pooler_settings_validation
 from pools.inventory.pools import PoolValues
@@ -39,8 +40,8 @@ class PoolForm(PanelForm):
             "letters, digits, underscores, dots and hyphens."
         ),
     )
-    pooler = forms.ModelChoiceField(Pooler.objects.managed(), empty_label=None, label=_("Pooler"))
-    cluster = forms.ModelChoiceField(Cluster.objects.all(), empty_label=_("Choose a cluster"), label=_("Cluster"))
+    pooler = RecordChoiceField("managed-pooler", empty_label=None, label=_("Pooler"))
+    cluster = RecordChoiceField("cluster", empty_label=_("Choose a cluster"), label=_("Cluster"))
     through = forms.ModelChoiceField(
         Pooler.objects.filter(kind__in=kinds_that("is_chainable")),
         required=False,
@@ -194,7 +195,7 @@ class PoolForm(PanelForm):
     def _apply_pooler_limits(self) -> None:
         """Fix the fields that the pooler's kind decides: chain, mode, size, and their help texts."""
         chosen = self["pooler"].value()
-        pooler = _pooler_of(chosen)
+        pooler = pooler_of(chosen)
         if pooler is None:
             return
         kind = driver(pooler)
@@ -238,7 +239,7 @@ class PoolForm(PanelForm):
         return cast(PoolValues, own | {"settings": kept | settings})
 
 
-def _pooler_of(chosen: Pooler | UUID | str | None) -> Pooler | None:
+def pooler_of(chosen: Pooler | UUID | str | None) -> Pooler | None:
     """Return the pooler that a field holds, or the one with the submitted id; None if there is none."""
     if isinstance(chosen, Pooler):
         return chosen

@@ -6,15 +6,16 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from pools.forms.base import PanelForm
+from pools.forms.record_choice import RecordChoiceField
 from pools.inventory import shelf
-from pools.models import Cluster, Pooler, ShelfEntry
+from pools.models import ShelfEntry
 
 
 class ShelfEntryForm(PanelForm):
     """Form of an entry; only a new one asks for the cluster."""
 
-    cluster = forms.ModelChoiceField(
-        Cluster.objects.none(), label=_("Cluster"), help_text=_("A cluster without pools that is not in use yet")
+    cluster = RecordChoiceField(
+        "unused-cluster", label=_("Cluster"), help_text=_("A cluster without pools that is not in use yet")
     )
     size = forms.CharField(
         label=_("Size"),
@@ -26,8 +27,8 @@ class ShelfEntryForm(PanelForm):
         max_length=63,
         help_text=_("Clients ask for a region by this name, such as nyc1; any name will do"),
     )
-    pooler = forms.ModelChoiceField(
-        Pooler.objects.none(),
+    pooler = RecordChoiceField(
+        "managed-pooler",
         label=_("Pooler"),
         required=False,
         empty_label=_("the PgBouncer with the cluster’s pools"),
@@ -42,12 +43,8 @@ class ShelfEntryForm(PanelForm):
     def __init__(self, *args: Any, entry: ShelfEntry | None = None, **kwargs: Any) -> None:
         before = {name: getattr(entry, name) for name in shelf.FIELDS} if entry else {}
         super().__init__(*args, initial=before, **kwargs)
-        self.fields["pooler"].queryset = Pooler.objects.managed().order_by("name")  # type: ignore[attr-defined]
         if entry is not None:
             del self.fields["cluster"]
-            return
-        unused = Cluster.objects.filter(shelf_entry=None, pools=None).order_by("name")
-        self.fields["cluster"].queryset = unused  # type: ignore[attr-defined]
 
     def values(self) -> shelf.ShelfValues:
         """Return the values that `shelf.put` and `shelf.change` take."""

@@ -4,18 +4,25 @@ Names, labels and help texts' meaning follow prometheus-community/pgbouncer_expo
 `pooler` is added, because one panel serves many.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from uuid import UUID
-
-from prometheus_client import Metric
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from typing import TYPE_CHECKING
 
 from pools.models import Pooler
-from pools.monitoring.sampler import ConsoleSnapshot
+
+if TYPE_CHECKING:  # the sampler keeps what this module writes
+    from pools.monitoring.sampler import ConsoleSnapshot
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 Row = Mapping[str, object]
 MICRO = 1e-6
+SEPARATOR = "\x00"  # no console's text has it
+ZSTD_LEVEL = 1  # lines that repeat themselves become a fiftieth
 
 
 @dataclass(frozen=True)
@@ -70,40 +77,114 @@ DATABASES = (
 )
 
 
-def families(snapshots: Iterable[tuple[Pooler, ConsoleSnapshot]]) -> Iterator[Metric]:
-    """Yield every metric of every pooler; one that did not answer has `pgbouncer_up 0` and nothing else."""
-    listed = list(snapshots)
-    up = GaugeMetricFamily("pgbouncer_up", "1 when the console answered", labels=["pooler"])
-    version = GaugeMetricFamily("pgbouncer_version_info", "The program's release", labels=["pooler", "version"])
-    for pooler, snapshot in listed:
-        up.add_metric([pooler.name], 0 if snapshot.error else 1)
-        if not snapshot.error:
-            version.add_metric([pooler.name, pooler.server_version], 1)
-    yield up
-    yield version
-    answered = [(pooler, snapshot) for pooler, snapshot in listed if not snapshot.error]
-    yield from _of_word(answered, "pools", POOLS, POOL_LABELS, "pgbouncer_pools", GaugeMetricFamily)
-    yield from _of_word(answered, "stats", STATS, ("database",), "pgbouncer_stats", CounterMetricFamily)
-    yield from _of_word(answered, "databases", DATABASES, DATABASE_LABELS, "pgbouncer_databases", GaugeMetricFamily)
+@dataclass(frozen=True)
+class Family:
+    """A metric of all poolers: the column of a SHOW command that it is made of, its labels, and its type."""
+
+    word: str
+    labels: tuple[str, ...]
+    column: Column
+    name: str
+    type: str
+
+    @property
+    def head(self) -> str:
+        """The lines above its values."""
+        return _head(self.name, self.column.help, self.type)
 
 
-def _of_word(
-    snapshots: list[tuple[Pooler, ConsoleSnapshot]],
-    word: str,
-    columns: tuple[Column, ...],
-    labels: tuple[str, ...],
-    prefix: str,
-    make: type[GaugeMetricFamily] | type[CounterMetricFamily],
-) -> Iterator[Metric]:
-    """Yield one family for each column, over all poolers; columns without a value are left out."""
-    for column in columns:
-        family = make(f"{prefix}_{column.metric}", column.help, labels=["pooler", *labels])
-        for pooler, snapshot in snapshots:
-            for row in snapshot.rows.get(word, []):
-                if (value := _value(row, column)) is not None:
-                    family.add_metric([pooler.name, *(_label(row.get(name)) for name in labels)], value)
-        if family.samples:
-            yield family
+def _families(word: str, columns: tuple[Column, ...], labels: tuple[str, ...], type: str) -> list[Family]:
+    ending = "_total" if type == "counter" else ""
+    return [Family(word, labels, one, f"pgbouncer_{word}_{one.metric}{ending}", type) for one in columns]
+
+
+FAMILIES = (
+    *_families("pools", POOLS, POOL_LABELS, "gauge"),
+    *_families("stats", STATS, ("database",), "counter"),
+    *_families("databases", DATABASES, DATABASE_LABELS, "gauge"),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The last answer of a pooler's console at a time (Unix, in s): the lines of each of `FAMILIES`, or an error.
+
+    It is written once, where a console is polled, and read by each scrape: for ten thousand pools there are some
+    280,000 lines, whose figures would take seconds to be read and written anew.
+    """
+
+    at: float
+    error: str
+    lines: tuple[str, ...]
+
+    def packed(self) -> bytes:
+        """Return what `unpacked` reads."""
+        text = SEPARATOR.join([repr(self.at), self.error, *self.lines])
+        return zstd.compress(text.encode(), ZSTD_LEVEL)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> "Answer":
+        """Return the answer that was packed."""
+        at, error, *lines = zstd.decompress(packed).decode().split(SEPARATOR)
+        return cls(float(at), error, tuple(lines))
+
+
+def answer_of(pooler: Pooler, snapshot: "ConsoleSnapshot") -> Answer:
+    """Return what a scrape needs of a snapshot; one with an error has no lines."""
+    rows = {} if snapshot.error else snapshot.rows
+    labeled = {
+        (family.word, family.labels): [
+            (row, _labels(("pooler", *family.labels), (pooler.name, *map(row.get, family.labels))))
+            for row in rows.get(family.word, [])
+        ]
+        for family in FAMILIES
+    }
+    lines = tuple(_lines(family, labeled[family.word, family.labels]) for family in FAMILIES)
+    return Answer(snapshot.at, snapshot.error, lines)
+
+
+def exposition(answers: Iterable[tuple[Pooler, Answer | None]], now: float) -> Iterator[str]:
+    """Yield the metrics of all poolers in Prometheus's text format.
+
+    One whose console did not answer, or of which nothing is known, has `pgbouncer_up 0` and no figures.
+    """
+    listed = sorted(answers, key=lambda one: one[0].name)
+    good = [(pooler, answer) for pooler, answer in listed if answer and not answer.error]
+    up = {pooler.pk for pooler, _answer in good}
+    yield _head("pgbouncer_up", "1 when the console answered", "gauge")
+    yield from (f"pgbouncer_up{_of(pooler)} {1.0 if pooler.pk in up else 0.0}\n" for pooler, _answer in listed)
+    yield _head("pgbouncer_version_info", "The program's release", "gauge")
+    for pooler, _answer in good:
+        labels = _labels(("pooler", "version"), (pooler.name, pooler.server_version))
+        yield f"pgbouncer_version_info{labels} 1.0\n"
+    yield _head("pooldeck_console_age_seconds", "How old the console's last answer is", "gauge")
+    for pooler, answer in listed:
+        if answer:
+            yield f"pooldeck_console_age_seconds{_of(pooler)} {max(0.0, now - answer.at):.3f}\n"
+    for at, family in enumerate(FAMILIES):
+        if lines := "".join(answer.lines[at] for _pooler, answer in good):
+            yield family.head
+            yield lines
+
+
+def _lines(family: Family, labeled: list[tuple[Row, str]]) -> str:
+    """Return a line for each row; rows without a value of this column are left out."""
+    column, name = family.column, family.name
+    values = ((labels, _value(row, column)) for row, labels in labeled)
+    return "".join([f"{name}{labels} {value}\n" for labels, value in values if value is not None])
+
+
+def _head(name: str, text: str, type: str) -> str:
+    return f"# HELP {name} {text}\n# TYPE {name} {type}\n"
+
+
+def _of(pooler: Pooler) -> str:
+    return _labels(("pooler",), (pooler.name,))
+
+
+def _labels(names: Iterable[str], values: Iterable[object]) -> str:
+    pairs = zip(names, map(_label, values), strict=True)
+    return "{" + ",".join(f'{name}="{value}"' for name, value in pairs) + "}"
 
 
 def _value(row: Row, column: Column) -> float | None:
@@ -112,13 +193,6 @@ def _value(row: Row, column: Column) -> float | None:
 
 
 def _label(value: object) -> str:
-    return "" if value is None else str(value)
-
-
-def by_pooler(
-    poolers: Iterable[Pooler], snapshots: Mapping[UUID, ConsoleSnapshot]
-) -> list[tuple[Pooler, ConsoleSnapshot]]:
-    """Return the poolers with their snapshots, in order of name."""
-    return [
-        (pooler, snapshots[pooler.pk]) for pooler in sorted(poolers, key=lambda one: one.name) if pooler.pk in snapshots
-    ]
+    """Return a label's value with what the format escapes."""
+    text = "" if value is None else str(value)
+    return text.replace("\\", r"\\").replace("\n", r"\n").replace('"', r"\"")

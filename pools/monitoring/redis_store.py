@@ -100,6 +100,18 @@ def read(key: str) -> Any:  # noqa: ANN401 (JSON; who asks knows what was kept)
     return json.loads(text) if text else None
 
 
+def keep_bytes(key: str, value: bytes, for_s: int) -> None:
+    """Store bytes as they are. Raises `SharingDown`."""
+    _ask(lambda client: client.set(PREFIX + key, value, ex=for_s))
+
+
+def read_bytes(keys: Iterable[str]) -> list[bytes | None]:
+    """Return the bytes stored under the keys, in that order; None where there are none. Raises `SharingDown`."""
+    names = [PREFIX + key for key in keys]
+    found: Any = _ask(lambda client: client.mget(names)) if names else []
+    return list(found)
+
+
 def append(values: Mapping[str, object], for_s: int) -> None:
     """Append one value to each list named. Raises `SharingDown`."""
 

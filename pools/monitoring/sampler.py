@@ -2,17 +2,19 @@
 
 import time
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Any
 from uuid import UUID
 
+from django.db import connections
 from django.utils.translation import gettext as _
 
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.monitoring import rates, redis_store
+from pools.monitoring.prometheus import Answer, answer_of
 from pools.monitoring.rates import Rates, Reading
 from pools.monitoring.redis_store import SharingDown
 from pools.poolers import KINDS
@@ -78,6 +80,7 @@ class _CachedSnapshot:
 
 
 _cache: dict[UUID, _CachedSnapshot] = {}
+_polled: set[UUID] = set()  # by poll_in_background, at the moment
 
 
 def latest(pooler: Pooler) -> ConsoleSnapshot:
@@ -109,6 +112,49 @@ def snapshots_of(poolers: Iterable[Pooler], within_s: float = LONGEST_S) -> dict
     return answered | {coming[one].pk: _unanswered(coming[one], within_s) for one in late}
 
 
+def last_answers(poolers: Iterable[Pooler]) -> dict[UUID, Answer]:
+    """Return the last known answer of each pooler, whichever process polled it; nobody is asked and nothing waited for.
+
+    Poolers of which nothing is known are left out.
+    """
+    listed = list(poolers)
+    found = {pooler.pk: answer_of(pooler, known) for pooler in listed if (known := _cached(pooler))}
+    try:
+        shared = redis_store.read_bytes(f"metrics:{pooler.pk}:{pooler.version}" for pooler in listed)
+    except SharingDown:
+        return found
+    for pooler, packed in zip(listed, shared, strict=True):
+        answer = Answer.unpacked(packed) if packed else None
+        if answer and (pooler.pk not in found or found[pooler.pk].at <= answer.at):
+            found[pooler.pk] = answer
+    return found
+
+
+def _cached(pooler: Pooler) -> ConsoleSnapshot | None:
+    cached = _cache.get(pooler.pk)
+    return cached.snapshot if cached and cached.version == pooler.version and cached.snapshot.at else None
+
+
+def poll_in_background(poolers: Iterable[Pooler]) -> list["Future[None]"]:
+    """Start to poll these consoles unless they are being polled, and return without waiting for their answers."""
+    due = [pooler for pooler in poolers if pooler.pk not in _polled]
+    if not due:
+        return []
+    _polled.update(pooler.pk for pooler in due)
+    threads = ThreadPoolExecutor(min(AT_ONCE, len(due)), thread_name_prefix="scrape")
+    coming = [threads.submit(_poll, pooler) for pooler in due]
+    threads.shutdown(wait=False)
+    return coming
+
+
+def _poll(pooler: Pooler) -> None:
+    try:
+        latest(pooler)
+    finally:
+        _polled.discard(pooler.pk)
+        connections.close_all()
+
+
 def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
     """Poll the console, or take the answer of another process; without Redis each process polls."""
     key = f"{pooler.pk}:{pooler.version}"
@@ -121,6 +167,8 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
     fresh = _ask(pooler, before)
     try:
         redis_store.keep(f"look:{key}", asdict(fresh), KEPT_S)
+        if KINDS[pooler.kind].exports_metrics:
+            redis_store.keep_bytes(f"metrics:{key}", answer_of(pooler, fresh).packed(), KEPT_S)
         redis_store.hold(f"asked:{key}", fresh.serves_s)
     except SharingDown:
         pass  # the next process notices, and polls by itself

@@ -6,6 +6,7 @@ from uuid import UUID
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
@@ -16,6 +17,7 @@ from pools.advice import client_advice, client_limits, mode_linter, modes
 from pools.advice.client_advice import Situation
 from pools.connection_strings import box
 from pools.connection_strings.box import BoxChoices
+from pools.forms.record_choice import Filter, filter_by
 from pools.inventory import entries
 from pools.models import Cluster, Entry, Mode, Pooler
 from pools.models.entries import EntryQuerySet
@@ -43,8 +45,17 @@ def entry_list(request: HttpRequest) -> HttpResponse:
         return render(request, "pools/includes/entry_rows.html", {"entries": entry_rows(page), "on_pooler": on_pooler})
     context: dict[str, object] = {"page": page, "chosen": request.GET, "entries": [{"entry": one} for one in page]}
     access = Access.of(request)
-    context |= {"poolers": access.visible(Pooler.objects.all()), "clusters": access.visible(Cluster.objects.all())}
+    context["record_filters"] = record_filters(request, access)
     return render(request, "pools/entry_list.html", context)
+
+
+def record_filters(request: HttpRequest, access: Access) -> list[Filter]:
+    """Return the filters of a list by the names of clusters and poolers."""
+    clusters, poolers = (access.visible(model.objects.order_by("name")) for model in (Cluster, Pooler))
+    return [
+        filter_by("cluster", clusters, request.GET.get("cluster", ""), _("Cluster"), _("Any cluster")),
+        filter_by("pooler", poolers, request.GET.get("pooler", ""), _("Pooler"), _("Any pooler")),
+    ]
 
 
 def card(request: HttpRequest) -> dict[str, object]:

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.access import Access, find, needs
 from pools.advice import mode_linter, modes
 from pools.advice.mode_linter import Report
-from pools.forms.pools import PoolForm, edited_pool
+from pools.forms.pools import PoolForm, edited_pool, pooler_of
 from pools.models import Mode, Pool, Pooler
 from pools.poolers import KINDS
 from pools.views.offered import offer_pool
@@ -48,7 +48,7 @@ def of_form(form: PoolForm) -> Report | None:
     cluster, mode, database = form.chosen_cluster, form["mode"].value(), form["database"].value()
     if cluster is None or not database or mode not in Mode.values or mode == Mode.SESSION:
         return None
-    pooler = form.pool.pooler if form.pool else _chosen(form["pooler"].value())
+    pooler = form.pool.pooler if form.pool else pooler_of(form["pooler"].value()) or Pooler()  # unsaved: without facts
     spec = Pool(pooler=pooler, cluster=cluster, database=database, user=form["user"].value() or "", mode=mode)
     return mode_linter.lint(spec)
 
@@ -57,8 +57,3 @@ def refusal(pooler: Pooler, mode: str) -> str:
     """Return the reason why this pooler can't have pools of that mode; empty if it can."""
     spec = Pool(pooler=pooler, name="any", database="any", mode=mode)
     return next((message for field, message in KINDS[pooler.kind].problems(spec) if field == "mode"), "")
-
-
-def _chosen(pk: object) -> Pooler:
-    """Return the pooler with that id, or an unsaved one without any facts."""
-    return next((one for one in Pooler.objects.all() if str(one.pk) == str(pk)), Pooler())

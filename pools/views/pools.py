@@ -25,7 +25,7 @@ from pools.connection_strings.box import BoxChoices
 from pools.deployment import live_files
 from pools.forms.pools import FURTHER, PoolForm, edited_pool
 from pools.inventory import budget, pool_access, pools
-from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
+from pools.models import NodeRole, Pool, PoolState
 from pools.models.pools import PoolQuerySet
 from pools.poolers import KINDS
 from pools.views import entries, mode_check, settings_context
@@ -38,6 +38,7 @@ from pools.views.pool_verbs import condition_context
 
 PAGE_SIZE = 50
 RUNS_SHOWN = 6
+RECORDS = ("pooler", "cluster")  # fields of the form that take a record's name too
 
 
 @require_safe
@@ -52,7 +53,8 @@ def pool_list(request: HttpRequest) -> HttpResponse:
         return render(request, "pools/includes/pool_rows.html", context | {"rows": pool_rows(page)})
     context |= {"rows": [{"pool": pool} for pool in page]}
     access = Access.of(request)
-    context |= {"poolers": access.visible(Pooler.objects.all()), "clusters": access.visible(Cluster.objects.all())}
+    filters = context["record_filters"] = entries.record_filters(request, access)
+    context["clusters"], context["poolers"] = (one.records != [] for one in filters)  # whether there are any
     context |= {"shows_experiments": shows_experiments, "hidden": found.exclude(made_for="").count()}
     context |= entries.card(request) if page.number == 1 else {}
     return render(request, "pools/pool_list.html", context)
@@ -168,7 +170,11 @@ def _prefilled(request: HttpRequest) -> PoolForm:
     query = request.POST if request.method == "POST" else request.GET
     pool = edited_pool(query)
     names = [name for name in query if name in PoolForm.base_fields or name.startswith(FURTHER)]
-    initial = {name: query[name] for name in names}
+    fields = PoolForm.base_fields
+    initial = {
+        name: fields[name].widget.value_from_datadict(query, {}, name) if name in RECORDS else query[name]
+        for name in names
+    }
     return offer_pool(request, PoolForm(pool=pool, initial=initial, access=Access.of(request)))
 
 

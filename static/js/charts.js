@@ -18,7 +18,8 @@ const UNSEEN = 5000; // ms after which a chart out of sight is drawn again
 
 /**
  * Charts under one clock. `span` is the whole planned time in seconds; what lies beyond `reached` is shaded. A clock
- * of its own has a `start`, a `label` for the axis and the words for a `moment`.
+ * of its own has a `start`, a `label` for the axis and the words for a `moment`. `viewed(zoom)`, if it is set, is told
+ * of each view.
  */
 export class ChartStack {
   constructor(span, { start = 0, label = seconds, moment = (t) => `${t} s` } = {}) {
@@ -95,6 +96,7 @@ export class ChartStack {
   show() {
     for (const chart of this.charts) announceZoom(chart);
     this.draw();
+    this.viewed?.(this.zoom);
   }
 
   /** Move the crosshair of all charts to a time, or away (null). */

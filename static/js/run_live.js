@@ -210,8 +210,11 @@ function nameWaits({ waits }) {
 async function readAgain() {
   const answer = await fetch(root.dataset.url);
   if (!answer.ok) return;
-  const whole = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("course");
-  samples.splice(0, samples.length, ...rowsOf(JSON.parse(whole.textContent).samples));
+  const ended = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("course");
+  const { finer, samples: all } = JSON.parse(ended.textContent);
+  samples.splice(0, samples.length, ...rowsOf(all));
+  whole.samples = [...samples];
+  course.finer = finer;
   drawSoon(...AT_ONCE);
 }
 
@@ -239,6 +242,29 @@ function lookAgain() {
   if (shown === "queued" || (course.final && ["starting", "running"].includes(shown))) refresh();
 }
 
+const whole = Object.fromEntries(Object.entries(rows).map(([kind, list]) => [kind, [...list]]));
+let asked = 0;
+
+/** The rows that the page lacks of a long run: for a zoomed view they come from the server. */
+async function viewed({ range: [from, to], isZoomed }) {
+  if (!course.finer || !course.final) return;
+  asked += 1;
+  const mine = asked;
+  let shown = whole;
+  if (isZoomed) {
+    const answer = await fetch(`${course.finer}?${new URLSearchParams({ from, to })}`);
+    if (!answer.ok || mine !== asked) return;
+    const { samples: finer, pool, observations } = await answer.json();
+    shown = { samples: rowsOf(finer), pool: rowsOf(pool) };
+    for (const [kind, table] of Object.entries(observations)) shown[kind] = rowsOf(table);
+  }
+  for (const [kind, list] of Object.entries(rows)) list.splice(0, list.length, ...(shown[kind] ?? []));
+  CHARTS.waits.series = waitSeries(rows.server);
+  chartOf.get("waits")?.take(CHARTS.waits.series);
+  stack.draw();
+}
+
+stack.viewed = viewed;
 buildCharts();
 window.pooldeckRun = {
   points: () => samples.length,

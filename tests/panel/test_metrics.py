@@ -1,6 +1,7 @@
 """/metrics: who may read it, what the panel tells of itself, and that a dead pooler costs no time."""
 
 import threading
+import time
 from ipaddress import ip_network
 
 import pytest
@@ -10,6 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from benchmarks.models import Run
 from pools.models import PoolerKind
 from pools.monitoring import sampler
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 from tests.callers import anonymous, bearer, queries_of
 from tests.pools.monitoring.records import an_event
@@ -55,7 +57,6 @@ def test_it_can_only_be_read():
 
 def test_a_console_that_hangs_does_not_make_the_scrape_slow(monkeypatch):
     a_pooler(name="hangs")
-    monkeypatch.setattr("panel.metrics.WITHIN_S", 0.2)
     answers, answered = threading.Event(), threading.Event()
 
     def sample(pooler):
@@ -68,6 +69,24 @@ def test_a_console_that_hangs_does_not_make_the_scrape_slow(monkeypatch):
     assert samples(text)["pgbouncer_up", "hangs"] == 0
     answers.set()
     assert answered.wait(30)  # the thread that hangs ends before the test does
+    sampler._cache.clear()
+
+
+def test_a_scrape_shows_the_last_known_answer_with_its_age_while_the_console_hangs(monkeypatch):
+    pooler = a_pooler(name="hangs")
+    known = sampler._cache.setdefault(pooler.pk, sampler._CachedSnapshot())
+    rows = {"pools": [{"database": "web", "user": "app", "cl_active": 3}]}
+    known.snapshot, known.version = ConsoleSnapshot(at=time.time() - 40, rows=rows), pooler.version
+    answers = threading.Event()
+    monkeypatch.setattr(KINDS[PoolerKind.PGBOUNCER], "sample", lambda _: answers.wait(60), raising=False)
+    monkeypatch.setattr("panel.metrics.FIRST_S", 60)  # it is not waited for
+    found = samples(bearer().get("/metrics").content.decode())
+    assert found["pgbouncer_up", "hangs"] == 1
+    assert found["pgbouncer_pools_client_active_connections", "hangs", "web", "app"] == 3
+    assert 40 <= found["pooldeck_console_age_seconds", "hangs"] < 50
+    answers.set()
+    while pooler.pk in sampler._polled:  # the thread ends before the test does
+        time.sleep(0.01)
     sampler._cache.clear()
 
 

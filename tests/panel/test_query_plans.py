@@ -26,6 +26,10 @@ QUERIES: dict[str, tuple[Callable[[], QuerySet[Any]], str]] = {
         lambda: newest().exclude(purpose=Purpose.PREPARE).order_by().values("status").annotate(Count("pk")),
         "runs_of_people_by_status",
     ),
+    "runs that have not ended": (
+        lambda: Run.objects.unfinished().order_by().values("status", "generator"),
+        "runs_unfinished",
+    ),
     "failed runs": (lambda: newest().filter(status="failed")[:25], "runs_of_"),
     "runs that are searched for": (
         lambda: newest().order_by().filter(Q(name__icontains="x") | Q(database__icontains="x")).values("number"),

@@ -16,9 +16,9 @@ from tests.panel import every_record, pseudo_locale, shown_texts
 
 pytestmark = pytest.mark.django_db
 # files and JSON; documentation and API docs, in English; nodes, of which only a Pgpool-II that answers has any
-NO_PAGE = {"healthz-live", "healthz-ready", "metrics", "api-schema", "api-docs", "run-export"}
+NO_PAGE = {"healthz-live", "healthz-ready", "metrics", "api-schema", "api-docs", "run-export", "run-course"}
 NO_PAGE |= {"pooler-node-attach", "pooler-node-detach", "help", "help-page"}
-WORDS = {"word": "pools", "name": "zqgenerator", "setting": "auth_hba_file", "kind": "html"}
+WORDS = {"source": "pool", "word": "pools", "name": "zqgenerator", "setting": "auth_hba_file", "kind": "html"}
 OTHER_WORDS = {
     "team-of": {"kind": "cluster"},
     "pool-verb": {"word": "pause"},

@@ -27,6 +27,7 @@ def metrics() -> str:
     rows = [
         ("`pgbouncer_up`", "`pooler`", "1 when the console answered"),
         ("`pgbouncer_version_info`", "`pooler` `version`", "The program’s release"),
+        ("`pooldeck_console_age_seconds`", "`pooler`", "How old the console’s last answer is"),
         *_columns("pgbouncer_pools", prometheus.POOLS, prometheus.POOL_LABELS),
         *_columns("pgbouncer_stats", prometheus.STATS, ("database",), "_total"),
         *_columns("pgbouncer_databases", prometheus.DATABASES, prometheus.DATABASE_LABELS),

@@ -9,6 +9,7 @@ from unittest import mock
 from core.audit.tracking import TRACKED
 from pools.models import Pooler
 from pools.monitoring import redis_store, sampler
+from pools.monitoring.prometheus import answer_of
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers.console_sample import Counters, PoolFigures
 from tests.bench.scale import seeding, servers
@@ -24,6 +25,8 @@ def silent() -> Iterator[None]:
             Pooler.objects.update(port=port)
         sampler._cache.clear()
         yield
+    while getattr(sampler, "_polled", None):  # consoles that are gone end the polls that still wait for them
+        time.sleep(0.1)
 
 
 def keep_answers() -> None:
@@ -43,6 +46,7 @@ def keep_answers() -> None:
             serves_s=KEPT_S,
         )
         redis_store.keep(f"look:{key}", asdict(snapshot), KEPT_S)
+        redis_store.keep_bytes(f"metrics:{key}", answer_of(pooler, snapshot).packed(), KEPT_S)
         redis_store.hold(f"asked:{key}", KEPT_S)
 
 

@@ -6,9 +6,12 @@ from datetime import timedelta
 from uuid import uuid4
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
+from benchmarks.analysis.chart_series import Detail
 from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.views import run_detail
 from tests.benchmarks.records import a_finished_run, a_run, look_at_pool, the_options
 from tests.callers import queries_of
 from tests.pages import page_of
@@ -156,6 +159,29 @@ def test_the_page_of_a_run_whose_target_is_gone_still_opens(staff):
 def test_queries_do_not_grow_with_the_samples(staff):
     short, long = a_finished_run(1), a_finished_run(3)
     assert queries_of(staff, f"/runs/{short.pk}/") == queries_of(staff, f"/runs/{long.pk}/")
+
+
+def test_a_long_run_that_has_ended_is_thinned_and_finer_for_some_seconds_of_it(staff, monkeypatch):
+    monkeypatch.setattr(run_detail, "OF_PAGE", Detail(rows=10, observations=5))
+    monkeypatch.setattr(run_detail, "OF_ZOOM", Detail(rows=20, observations=5))
+    run = a_finished_run(points=60)
+    brought = course(page(staff, run))
+    assert len(brought["samples"]["rows"]) == 10
+    assert brought["finer"] == reverse("run-course", args=[run.pk])
+    finer = staff.get(brought["finer"], {"from": "20", "to": "30"}).json()
+    assert [row[2] for row in finer["samples"]["rows"]] == [float(t) for t in range(20, 31)]
+    assert len(staff.get(brought["finer"], {"from": "0", "to": "60"}).json()["samples"]["rows"]) == 20
+
+
+def test_a_short_run_is_whole_and_nothing_is_finer(staff):
+    brought = course(page(staff, a_finished_run(points=3)))
+    assert (len(brought["samples"]["rows"]), brought["finer"]) == (3, "")
+
+
+@pytest.mark.parametrize("span", [{}, {"from": "1"}, {"from": "a", "to": "2"}, {"from": "nan", "to": "inf"}])
+def test_seconds_that_are_no_numbers_are_refused(staff, span):
+    answer = staff.get(reverse("run-course", args=[a_finished_run().pk]), span)
+    assert (answer.status_code, answer.json()) == (400, {"detail": "give the seconds from and to as numbers"})
 
 
 def test_all_that_was_printed_is_plain_text(staff):

@@ -43,7 +43,7 @@ OTHER_RECORDS = {
     "poolers/<uuid:pk>/attach-node/": "pgpool",
     "poolers/<uuid:pk>/detach-node/": "pgpool",
 }
-WORDS = {"name": "zqdatabase", "word": "pools", "setting": "auth_hba_file", "kind": "html"}
+WORDS = {"source": "pool", "name": "zqdatabase", "word": "pools", "setting": "auth_hba_file", "kind": "html"}
 QUERIES = {"settings-profiles/<uuid:pk>/check/": "?cluster={cluster}"}
 JSON = "application/json"
 OF_MANAGED = {"name": "zqnew", "mode": "transaction", "size": 1, "db": "zqdatabase", "user": "zqrole"}

@@ -1,13 +1,12 @@
 """What Prometheus reads, parsed by its own parser."""
 
-from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
-from prometheus_client.registry import Collector
 
 from pools.models import Pooler
 from pools.monitoring import prometheus
 from pools.monitoring.sampler import ConsoleSnapshot
 
+NOW = 11.0
 OLD = {
     "pools": [{"database": "web", "user": "app", "cl_active": 3, "cl_waiting": 2, "sv_tested": 1, "maxwait": 4}],
     "stats": [{"database": "web", "total_query_count": 7, "total_query_time": 2_500_000, "total_received": 80}],
@@ -17,13 +16,9 @@ NEW = {"databases": [{"name": "new", "pool_size": 4, "reserve_pool_size": 1}]}
 
 
 def read(*snapshots: tuple[Pooler, ConsoleSnapshot]) -> dict[str, list[tuple[dict[str, str], float]]]:
-    class Fixed(Collector):
-        def collect(self):
-            return prometheus.families(snapshots)
-
-    registry = CollectorRegistry(auto_describe=False)
-    registry.register(Fixed())
-    text = generate_latest(registry).decode()
+    packed = [(pooler, prometheus.answer_of(pooler, snapshot).packed()) for pooler, snapshot in snapshots]
+    answers = [(pooler, prometheus.Answer.unpacked(one)) for pooler, one in packed]
+    text = "".join(prometheus.exposition(answers, now=NOW))
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -55,8 +50,19 @@ def test_a_column_that_a_later_release_renamed_keeps_its_metric():
 
 
 def test_a_dead_pooler_is_down_and_tells_nothing_else():
-    found = read((Pooler(name="edge"), ConsoleSnapshot(error="refused")))
-    assert found == {"pgbouncer_up": [({"pooler": "edge"}, 0)]}
+    found = read((Pooler(name="edge"), ConsoleSnapshot(at=1.0, error="refused")))
+    of_pooler = {"pooler": "edge"}
+    assert found == {"pgbouncer_up": [(of_pooler, 0)], "pooldeck_console_age_seconds": [(of_pooler, 10.0)]}
+
+
+def test_a_pooler_of_which_nothing_is_known_is_down_without_an_age():
+    assert list(prometheus.exposition([(Pooler(name="edge"), None)], NOW)) == [
+        "# HELP pgbouncer_up 1 when the console answered\n# TYPE pgbouncer_up gauge\n",
+        'pgbouncer_up{pooler="edge"} 0.0\n',
+        "# HELP pgbouncer_version_info The program's release\n# TYPE pgbouncer_version_info gauge\n",
+        "# HELP pooldeck_console_age_seconds How old the console's last answer is\n"
+        "# TYPE pooldeck_console_age_seconds gauge\n",
+    ]
 
 
 def test_odd_names_survive_the_format():
