@@ -103,6 +103,16 @@ def webhooks_are_signed(app_configs: Sequence[Any] | None, **_: object) -> list[
 
 
 @register(Tags.security)
+def audit_webhook_is_signed(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
+    """Warn of an unsigned webhook of the audit trail, to which anybody could send forged entries."""
+    if not settings.AUDIT_WEBHOOK_URL or settings.AUDIT_WEBHOOK_SECRET:
+        return []
+    hint = "Set POOLDECK_AUDIT_WEBHOOK_SECRET, and let the receiver check X-Pooldeck-Signature."
+    message = "the audit trail is sent to POOLDECK_AUDIT_WEBHOOK_URL without a signature"
+    return [Warning(message, hint=hint, id="pooldeck.W010")]
+
+
+@register(Tags.security)
 def provider_is_asked_by_https(app_configs: Sequence[Any] | None, **_: object) -> list[CheckMessage]:
     """Report an OpenID Connect provider on another machine without HTTPS: its answers could be forged on the way."""
     if settings.OIDC is None or not settings.OIDC.issuer.startswith("http://"):

@@ -4,8 +4,8 @@ import os
 import sys
 
 import click
-from django.core.management import execute_from_command_line
 
+from core.audit.command_line import execute_from_command_line
 from panel.command_line import pooldeck
 from panel.upgrade import command
 

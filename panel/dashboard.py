@@ -37,6 +37,7 @@ SUBJECTS: dict[str, str | Promise] = {
     "pooler": gettext_lazy("pooler %(name)s"),
     "pool": gettext_lazy("pool %(name)s"),
     "entry": gettext_lazy("entry %(name)s"),
+    "trail": gettext_lazy("%(name)s"),
 }
 UNWELL = [PoolState.FAILED, PoolState.FAILING, PoolState.ROLLED_BACK, PoolState.DRIFTED]
 
@@ -190,8 +191,8 @@ def _settings_problem(pooler: Pooler) -> Problem:
 
 
 def _event_problem(event: Event) -> Problem:
-    address = reverse(f"{event.subject_type}-detail", args=[event.subject_id])
-    return Problem(event.severity, _subject(event.subject_type, event.subject_name), event.message, address)
+    subject = _subject(event.subject_type, event.subject_name)
+    return Problem(event.severity, subject, event.message, event.get_absolute_url())
 
 
 urlpatterns: list[URLPattern] = [

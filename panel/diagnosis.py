@@ -6,7 +6,7 @@ import stat
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
@@ -20,9 +20,10 @@ from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.processes import sandbox
-from core.installation import key_rotation, pausing, schema
+from core.audit.stream import state
+from core.installation import key_rotation, pausing, schema, trail
 from core.installation.key_rotation import Keys
-from core.lib import queues, redis_client
+from core.lib import queues, redis_client, upgrade_backups
 from core.lib.figures import signed
 from panel import health, versions
 
@@ -125,9 +126,19 @@ def _clocks() -> Iterator[Answer]:
             apart_s = ask() - time.time()
         except (DatabaseError, *redis_client.ERRORS):
             continue  # its own answer says so
-        remedy = "set both clocks by NTP (timedatectl set-ntp true): leases and heartbeats compare them"
-        is_ok = abs(apart_s) <= CLOCKS_APART_S
-        yield Answer(f"clock of {name}", f"{signed(apart_s, 1)} s from this machine's", is_ok, "" if is_ok else remedy)
+        yield _clock_of(name, apart_s)
+    try:
+        ahead_s = heartbeats.clocks_ahead_s()
+    except QueueDown:
+        return  # its own answer says so
+    for worker, apart_s in ahead_s.items():
+        yield _clock_of(f"worker {worker}", apart_s)
+
+
+def _clock_of(name: str, apart_s: float) -> Answer:
+    remedy = "set both clocks by NTP (timedatectl set-ntp true): leases and heartbeats compare them"
+    is_ok = abs(apart_s) <= CLOCKS_APART_S
+    return Answer(f"clock of {name}", f"{signed(apart_s, 1)} s from this machine's", is_ok, "" if is_ok else remedy)
 
 
 def _time_of_database() -> float:
@@ -273,6 +284,35 @@ def _workers_elsewhere() -> Iterator[Answer]:
         yield Answer("workers elsewhere", text, remedy=remedy)
 
 
+def _backups() -> Iterator[Answer]:
+    """Warn of a backup that is missing or old, by what the audit trail knows; name those that upgrades left."""
+    try:
+        made_at = trail.last_backup_at()
+    except DatabaseError:
+        return
+    age = datetime.now(UTC) - made_at if made_at else None
+    text = f"the last one is {age.total_seconds() / 86400:.1f} days old" if age else "none was made"
+    is_late = bool(settings.BACKUP_DAYS) and (age is None or age > timedelta(days=settings.BACKUP_DAYS))
+    yield Answer(
+        "backup", text, remedy="pooldeckctl backup FOLDER, or each night: docs/how-to/backup.md" if is_late else ""
+    )
+    if found := upgrade_backups.found_in(upgrade_backups.FOLDER):
+        text = f"{len(found)} of upgrades in {upgrade_backups.FOLDER}, the newest {found[0].name}"
+        yield Answer("backup", f"{text}; an upgrade leaves the newest {settings.UPGRADE_BACKUPS}")
+
+
+def _audit_stream() -> Iterator[Answer]:
+    """Say for each receiver of the audit trail how many entries wait for it since when."""
+    try:
+        found = state.states()
+    except DatabaseError:
+        return
+    for one in found:
+        is_ok = not one.failing_since
+        remedy = "" if is_ok else "start the receiver, or correct its setting: all entries are sent then, in order"
+        yield Answer("audit stream", one.sentence, is_ok, remedy)
+
+
 def _checks() -> Iterator[Answer]:
     try:
         found = run_checks(include_deployment_checks=False, databases=["default"])
@@ -296,5 +336,7 @@ QUESTIONS: tuple[Callable[[], Iterator[Answer]], ...] = (
     _state,
     _keys,
     _workers_elsewhere,
+    _backups,
+    _audit_stream,
     _checks,
 )

@@ -304,6 +304,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
     "forget-old-runs": {"task": "benchmarks.tasks.forget_old_runs", "schedule": 3600.0, "options": {"expires": 3600}},
+    "send-audit-trail": {"task": "pools.tasks.send_audit_trail", "schedule": 5.0, "options": {"expires": 5}},
     "prune-audit-trail": {"task": "pools.tasks.prune_audit_trail", "schedule": 600.0, "options": {"expires": 600}},
     "record-figures": {"task": "pools.tasks.record_figures", "schedule": 10.0, "options": {"expires": 10}},
     "tell-of-events": {"task": "pools.tasks.send_notifications", "schedule": 10.0, "options": {"expires": 10}},
@@ -321,6 +322,13 @@ WAITS = env.number("POOLDECK_WAITS", 64, least=1)
 RUN_DAYS = env.number("POOLDECK_RUN_DAYS", 0)
 AUDIT_KEEP_DAYS = env.number("POOLDECK_AUDIT_KEEP_DAYS", 0)
 REQUIRE_REASON = env.flag("POOLDECK_REQUIRE_REASON")
+AUDIT_SYSLOG = env.read("POOLDECK_AUDIT_SYSLOG", None, env.syslog_receiver)
+AUDIT_SYSLOG_CA = env.text("POOLDECK_AUDIT_SYSLOG_CA")
+AUDIT_SYSLOG_CERTIFICATE = env.text("POOLDECK_AUDIT_SYSLOG_CERTIFICATE")
+AUDIT_WEBHOOK_URL = env.read("POOLDECK_AUDIT_WEBHOOK_URL", "", env.web_address)
+AUDIT_WEBHOOK_SECRET = env.text("POOLDECK_AUDIT_WEBHOOK_SECRET")
+BACKUP_DAYS = env.number("POOLDECK_BACKUP_DAYS", 7)
+UPGRADE_BACKUPS = env.number("POOLDECK_UPGRADE_BACKUPS", 3, least=1)
 HISTORY_DAYS = env.number("POOLDECK_HISTORY_DAYS", 14, least=1)
 METRICS_ALLOW = env.read("POOLDECK_METRICS_ALLOW", env.NOWHERE, env.networks)
 RESTART_FILE = env.text("POOLDECK_RESTART_FILE")

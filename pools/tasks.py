@@ -6,6 +6,7 @@ from celery import Task, shared_task
 from django.contrib.auth.models import User
 
 from core.audit import retention
+from core.audit.stream import sending
 from pools import deployment, task_queue
 from pools.clusters import health_check
 from pools.config_files import folder_owner
@@ -157,6 +158,12 @@ def send_notifications() -> None:
     """Send notifications that are due, to every configured channel."""
     notifications.send_due()
     approval_notices.send_due()
+
+
+@shared_task
+def send_audit_trail() -> None:
+    """Send what is new in the audit trail to syslog and the webhook that are configured for it."""
+    sending.send_due()
 
 
 @shared_task

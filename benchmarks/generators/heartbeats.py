@@ -21,6 +21,7 @@ log = logging.getLogger(__name__)
 
 RUNS, TASKS, BEAT = "pooldeck:generators", "pooldeck:workers", "pooldeck:beat"
 MACHINES = "pooldeck:machines"  # worker → the name of its machine
+CLOCKS = "pooldeck:clocks"  # worker → seconds by which its clock is ahead of Redis's
 ALIVE_WITHIN = timedelta(seconds=15)  # a worker beats every 2 s; a loaded machine may be late
 REMEMBERED_FOR = timedelta(days=7)
 ANSWER_WITHIN_S = 2
@@ -55,6 +56,7 @@ def beat(name: str, kind: WorkerKind) -> None:
         for key in keys:
             client.zadd(key, {name: time.time()})
         client.hset(MACHINES, name, socket.gethostname())
+        client.hset(CLOCKS, name, f"{_ahead_of(client):.3f}")
 
 
 def report_alive() -> None:
@@ -111,8 +113,26 @@ def workers_elsewhere() -> dict[str, str]:
     return {name: machines[name] for name in sorted(alive & machines.keys()) if machines[name] != here}
 
 
+def _ahead_of(client: "redis.Redis") -> float:
+    """Return by how many seconds this machine's clock is ahead of Redis's; the way there counts half."""
+    began = time.time()
+    seconds, microseconds = client.time()
+    return (began + time.time()) / 2 - (seconds + microseconds / 1e6)
+
+
+def clocks_ahead_s() -> dict[str, float]:
+    """Return by how many seconds the clock of each live worker is ahead of this machine's; raise `QueueDown`."""
+    now = datetime.now(UTC)
+    alive = {one.name for one in [*seen(RUNS), *seen(TASKS)] if one.is_alive(now)}
+    with asking_redis() as client:
+        found: Any = client.hgetall(CLOCKS)  # typed for every protocol
+        here_s = _ahead_of(client)
+    return {name: float(found[name]) - here_s for name in sorted(alive & found.keys())}
+
+
 def forget(name: str) -> None:
     """Delete a generator's heartbeats; raise `QueueDown`."""
     with asking_redis() as client:
         client.zrem(RUNS, name)
         client.hdel(MACHINES, name)
+        client.hdel(CLOCKS, name)

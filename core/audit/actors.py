@@ -92,10 +92,11 @@ def end() -> None:
 
 def _of_command_line() -> Origin:
     program = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])  # further words may be secrets
-    return Origin(Actor(ActorKind.COMMAND, _account()), f"{socket.gethostname()}: {program}"[:255])
+    return Origin(Actor(ActorKind.COMMAND, account()), f"{socket.gethostname()}: {program}"[:255])
 
 
-def _account() -> str:
+def account() -> str:
+    """Return the name of the account that this process runs as."""
     try:
         return getpass.getuser()
     except (KeyError, OSError):  # an account without a name, as containers have

@@ -1,9 +1,10 @@
-"""The rows of the audit trail; they are only ever appended."""
+"""The rows of the audit trail, which are only ever appended, and how far they were sent elsewhere."""
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Protocol, TypedDict
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import models
 from django.db.models import Q
@@ -86,3 +87,64 @@ class Entry(models.Model):
         """The change, parsed."""
         found: Change = json.loads(self.change)
         return found
+
+    def as_json(self) -> dict[str, object]:
+        """Return the entry as exports and receivers of the trail have it, with its hash and that of the one before."""
+        plain = {field.attname: getattr(self, field.attname) for field in Entry._meta.fields}
+        plain["at"] = self.at.isoformat(timespec="microseconds").replace("+00:00", "Z")
+        plain["cluster_id"], plain["team_id"] = (str(one) if one else None for one in (self.cluster_id, self.team_id))
+        return plain | {"change": self.fields}
+
+
+class StreamTarget(models.TextChoices):
+    """Where the entries are sent to."""
+
+    SYSLOG = "syslog", _("syslog")
+    WEBHOOK = "webhook", _("webhook")
+
+
+class StreamPosition(models.Model):
+    """How far the trail was sent to one target. One worker at a time sends, for as long as it holds the position."""
+
+    target = models.CharField(max_length=7, primary_key=True, choices=StreamTarget.choices)
+    sent = models.BigIntegerField(default=0, help_text=_("The number of the last entry that arrived"))
+    sent_at = models.DateTimeField(null=True)
+    failing_since = models.DateTimeField(null=True)
+    failures = models.PositiveIntegerField(default=0, help_text=_("Failed attempts since then"))
+    error = models.TextField(default="")
+    due_at = models.DateTimeField(default=timezone.now)
+    holder = models.UUIDField(null=True)
+    held_until = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.target}: {self.sent}"
+
+    @classmethod
+    def claim(cls, target: str, lease: timedelta) -> "StreamPosition | None":
+        """Return the position to send from where it is due; None where it is not, or another worker holds it."""
+        cls.objects.get_or_create(target=target)
+        now, holder = timezone.now(), uuid4()
+        free = cls.objects.filter(target=target, due_at__lte=now, held_until__lte=now)
+        if not free.update(holder=holder, held_until=now + lease):
+            return None
+        return cls.objects.filter(target=target, holder=holder).first()
+
+    def advance(self, number: int, lease: timedelta) -> bool:
+        """Note that all up to this entry arrived, and hold on; False where another worker holds it by now."""
+        now = timezone.now()
+        self.sent, self.failures = number, 0
+        arrived = {"sent": number, "sent_at": now, "failing_since": None, "failures": 0, "error": ""}
+        return bool(self._held().update(**arrived, held_until=now + lease))
+
+    def fail(self, reason: str, wait: timedelta) -> None:
+        """Note why the entries after `sent` did not arrive, and let them be sent again after the wait."""
+        now = timezone.now()
+        failed = {"failing_since": self.failing_since or now, "failures": self.failures + 1, "error": reason}
+        self._held().update(**failed, due_at=now + wait, held_until=now, holder=None)
+
+    def release(self) -> None:
+        """Let the next worker send at once."""
+        self._held().update(held_until=timezone.now(), holder=None)
+
+    def _held(self) -> models.QuerySet["StreamPosition"]:
+        return StreamPosition.objects.filter(pk=self.pk, holder=self.holder)

@@ -10,6 +10,7 @@ from django.utils import timezone
 from core.audit import chain
 from core.audit.models import Entry
 from core.audit.recording import Subject, record
+from core.audit.stream import state
 
 MOST_AT_ONCE = 20_000  # others who record something wait for the transaction
 
@@ -48,4 +49,6 @@ def _last_to_remove() -> Entry | None:
         return None
     kept = by_number.filter(at__gte=since).first() or by_number.last()
     below = min(kept.number if kept else 0, first.number + MOST_AT_ONCE)
+    if (sent := state.least_sent()) is not None:
+        below = min(below, sent + 1)  # what a receiver has not taken stays
     return Entry.objects.filter(number=below - 1).first()

@@ -10,14 +10,15 @@ from urllib.parse import parse_qsl, urlsplit
 
 from django.core.exceptions import ImproperlyConfigured
 
-from core.lib import key_command
+from core.lib import key_command, syslog
 from core.lib.queues import WorkerKind
 
 T = TypeVar("T")
 Networks = list[IPv4Network | IPv6Network]
 NOWHERE: Networks = []
 _OWN = ("POOLDECK_", "DATABASE_URL", "REDIS_URL")
-_SECRET_ADDRESSES = ("DATABASE_URL", "REDIS_URL", "POOLDECK_WEBHOOK_URL")  # whoever knows one of them may use it
+# whoever knows one of these may use it
+_SECRET_ADDRESSES = ("DATABASE_URL", "REDIS_URL", "POOLDECK_WEBHOOK_URL", "POOLDECK_AUDIT_WEBHOOK_URL")
 BASE_DIR = Path(__file__).resolve().parents[2]
 _PACKAGED = BASE_DIR / "panel" / "share"
 IS_CHECKOUT = not _PACKAGED.is_dir()
@@ -44,6 +45,11 @@ def read(name: str, default: T, parse: Callable[[str], T]) -> T:
 def of_other_programs() -> dict[str, str]:
     """Return the environment for programs that are not the panel's: this one without its keys and passwords."""
     return {name: value for name, value in os.environ.items() if not name.startswith(_OWN)}
+
+
+def caller_of_sudo() -> str:
+    """Return who called sudo for this process; empty where nobody did."""
+    return os.environ.get("SUDO_USER", "")
 
 
 def _of_key_command() -> dict[str, str]:
@@ -113,6 +119,11 @@ def web_address(raw: str) -> str:
     if not re.fullmatch("[!-~]+", raw):
         raise ValueError("write blanks and letters beyond ASCII as %20 and the like")
     return raw.rstrip("/")
+
+
+def syslog_receiver(raw: str) -> syslog.Receiver | None:
+    """Parse where syslog is received."""
+    return syslog.parse(raw)
 
 
 def networks(raw: str) -> Networks:

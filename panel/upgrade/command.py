@@ -3,17 +3,19 @@
 import argparse
 import fcntl
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from core.lib import upgrade_backups
 from panel.upgrade import health, journal, preflight, services, steps, versions
 from panel.upgrade.errors import StepFailed, UpgradeRefused
 from panel.upgrade.journal import Entry
 from panel.upgrade.layout import Layout
 from panel.upgrade.progress import Progress
-from panel.upgrade.release import Source
+from panel.upgrade.release import Release, Source
 from panel.upgrade.steps import Upgrade
 
 NONE = Source()  # going back installs nothing
@@ -59,12 +61,18 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
         help=f"how many releases before the new one stay, at least the one that is replaced (default: {KEPT})",
     )
     parser.add_argument(
+        "--keep-backups",
+        type=_count,
+        metavar="N",
+        help="how many backups of upgrades stay (default: POOLDECK_UPGRADE_BACKUPS of the installation, or 3)",
+    )
+    parser.add_argument(
         "--url", help="where the web process answers (default: POOLDECK_WEB_PORT of this machine); empty: ask nobody"
     )
     parser.add_argument("--health-within", type=float, default=health.WITHIN_S, metavar="SECONDS")
     parser.add_argument("--prefix", type=Path, default=Path("/opt/pooldeck"))
     parser.add_argument("--environment-file", type=Path, default=Path("/etc/pooldeck/environment"))
-    parser.add_argument("--backups", type=Path, default=Path("/var/backups/pooldeck"))
+    parser.add_argument("--backups", type=Path, default=upgrade_backups.FOLDER)
     parser.add_argument("--user", default="pooldeck", help="the panel's account; empty: who runs this")
     given = parser.parse_args(words)
     if bool(given.target) == given.undo:
@@ -74,7 +82,7 @@ def arguments(words: Sequence[str]) -> argparse.Namespace:
 
 def _count(word: str) -> int:
     if not word.isdigit() or int(word) < 1:
-        raise argparse.ArgumentTypeError(f"{word!r} must be a number from 1: the release that is replaced stays")
+        raise argparse.ArgumentTypeError(f"{word!r} must be a number from 1: what an upgrade may go back to stays")
     return int(word)
 
 
@@ -111,6 +119,8 @@ def _carry_out(given: argparse.Namespace, layout: Layout, progress: Progress) ->
         print(f"step {upgrade.entry.step!r} failed: {error}", file=sys.stderr, flush=True)  # noqa: T201 (the terminal)
         return WENT_BACK if _went_back(upgrade) else STUCK
     progress.report(f"{target.version} is current; {before} stays in {layout.release(before).folder}")
+    _note(upgrade, upgrade.new, "done")
+    _remove_old_backups(layout, given.keep_backups or layout.kept_backups(), progress)
     _remove_old_releases(layout, target.version, given.keep, progress)
     if not upgrade.manager.manages:
         progress.report("start the services now: nobody manages them here")
@@ -123,6 +133,20 @@ def _remove_old_releases(layout: Layout, current: str, keep: int, progress: Prog
         progress.report(f"{old.version} is removed from {old.folder.parent}: --keep {keep}")
 
 
+def _remove_old_backups(layout: Layout, keep: int, progress: Progress) -> None:
+    for old in layout.backups_before_upgrades()[keep:]:
+        shutil.rmtree(old)
+        progress.report(f"{old} is removed: the newest {keep} backups of upgrades stay")
+
+
+def _note(upgrade: Upgrade, release: Release, outcome: str) -> None:
+    """Record the end of an upgrade in the audit trail, by the release that runs now."""
+    try:
+        release.manage("note-upgrade", upgrade.entry.before, upgrade.entry.after, outcome)
+    except StepFailed:
+        upgrade.progress.report(f"{release.version} made no entry of this in the audit trail")
+
+
 def _went_back(upgrade: Upgrade) -> bool:
     try:
         upgrade.go_back()
@@ -131,6 +155,7 @@ def _went_back(upgrade: Upgrade) -> bool:
         print(text, file=sys.stderr, flush=True)  # noqa: T201 (the terminal)
         return False
     upgrade.progress.report(f"{upgrade.entry.before} is current, as before")
+    _note(upgrade, upgrade.old, f"failed in the step {upgrade.entry.step}, and went back")
     return True
 
 

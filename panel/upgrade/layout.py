@@ -8,9 +8,12 @@ from pathlib import Path
 
 from packaging.version import InvalidVersion, Version
 
+from core.lib import upgrade_backups
 from panel.upgrade import environment
 from panel.upgrade.errors import UpgradeRefused
 from panel.upgrade.release import COMPLETE, Release
+
+KEPT_BACKUPS = 3
 
 
 @dataclass(frozen=True)
@@ -73,11 +76,24 @@ class Layout:
         if not self.environment_file.exists():
             return dict(os.environ)
         found = environment.read(self.environment_file)
-        return {"PATH": environment.PATH, "LANG": "C.UTF-8", "HOME": found.get("POOLDECK_HOME", "/"), **found}
+        person = {"SUDO_USER": os.environ["SUDO_USER"]} if "SUDO_USER" in os.environ else {}  # for the audit trail
+        home = found.get("POOLDECK_HOME", "/")
+        return {"PATH": environment.PATH, "LANG": "C.UTF-8", "HOME": home, **person, **found}
 
     def url(self) -> str:
         """Return where the web process of the units answers on this machine."""
         return f"http://127.0.0.1:{self.variables().get('POOLDECK_WEB_PORT') or 8000}"
+
+    def backups_before_upgrades(self) -> list[Path]:
+        """Return the backups that upgrades made, the newest first, by the time in their names."""
+        return upgrade_backups.found_in(self.backups)
+
+    def kept_backups(self) -> int:
+        """Return how many of them stay. Raises `UpgradeRefused` for a setting that is no number from 1."""
+        found = self.variables().get("POOLDECK_UPGRADE_BACKUPS") or str(KEPT_BACKUPS)
+        if not found.isdigit() or int(found) < 1:
+            raise UpgradeRefused(f"POOLDECK_UPGRADE_BACKUPS is {found}: use a number from 1")
+        return int(found)
 
     def make_backup_folder(self) -> None:
         """Make the folder of backups, which belongs to the account that writes them."""

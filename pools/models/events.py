@@ -5,6 +5,7 @@ import uuid
 from django.contrib.auth.models import User
 from django.db import models
 from django.db.models import Q
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
@@ -30,6 +31,7 @@ class EventKind(models.TextChoices):
     LAG = "lag", _("replication lag")
     RESTART = "restart", _("restart required")
     FAILING = "failing", _("pool failing")
+    UNSENT = "unsent", _("audit entries not sent")
 
 
 class Severity(models.TextChoices):
@@ -46,6 +48,7 @@ class SubjectType(models.TextChoices):
     POOLER = "pooler", _("pooler")
     POOL = "pool", _("pool")
     ENTRY = "entry", _("entry")
+    TRAIL = "trail", _("installation")
 
 
 SUBJECTS: dict[SubjectType, type[Cluster | Pooler | Pool | Entry]] = {
@@ -124,6 +127,12 @@ class Event(models.Model):
     def __str__(self) -> str:
         return f"{self.get_kind_display()}: {self.subject_type} {self.subject_name}"
 
+    def get_absolute_url(self) -> str:
+        """Return the address of the page about what it is about."""
+        if self.subject_type == SubjectType.TRAIL:
+            return reverse("audit-list")
+        return reverse(f"{self.subject_type}-detail", args=[self.subject_id])
+
     @property
     def is_open(self) -> bool:
         return self.opened_at is not None and self.closed_at is None
@@ -131,12 +140,16 @@ class Event(models.Model):
     @cached_property
     def subject(self) -> "Cluster | Pooler | Pool | Entry | None":
         """Return the record that it is about; of one that is gone its pooler; None where that is gone too."""
-        found = SUBJECTS[SubjectType(self.subject_type)]._default_manager.filter(pk=self.subject_id).first()
+        model = SUBJECTS.get(SubjectType(self.subject_type))
+        found = model._default_manager.filter(pk=self.subject_id).first() if model else None
         return found or (Pooler.objects.filter(pk=self.pooler_id).first() if self.pooler_id else None)
 
     @classmethod
     def visible_to(cls, access: Access) -> Q:
-        """Return the condition for events that a caller may see: those of what they may see, and of its poolers."""
+        """Return the condition for events that a caller may see: those of what they may see, and of its poolers.
+
+        The audit trail belongs to no team: its events are for administrators.
+        """
         found = Q(pooler_id__in=access.visible(Pooler.objects.all()).values("pk"))
         for kind, model in SUBJECTS.items():
             subjects = access.visible(model._default_manager.all()).values("pk")

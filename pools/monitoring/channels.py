@@ -1,17 +1,10 @@
 """Notification channels for events: a webhook and e-mail, only to the addresses that the operator configured."""
 
-import hashlib
-import hmac
 import json
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from email.message import Message
-from http.client import HTTPException, InvalidURL
 from smtplib import SMTPException
-from typing import IO, TypedDict
+from typing import TypedDict
 from uuid import UUID
 
 from django.conf import settings
@@ -19,12 +12,12 @@ from django.core.mail import EmailMessage, get_connection
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.lib import webhooks
 from pools.models import ApprovalMoment, Channel, Moment, Severity, SubjectType
 
-ANSWER_WITHIN_S = 5
+ANSWER_WITHIN_S = 5  # a mail server
 MOMENTS = dict(Moment.choices + ApprovalMoment.choices)
 LISTED_AT_MOST = 50  # events that an e-mail lists in full
-REQUEST_TYPE = "application/json"
 
 
 class DeliveryFailed(Exception):
@@ -75,15 +68,6 @@ class Letter:
         return _("Pooldeck: events opened: %(opened)s, closed: %(closed)s") % counts
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Refuses redirects: the operator configured one address, and no other one may be requested."""
-
-    def redirect_request(
-        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
-    ) -> None:
-        """Return None, so that the redirect is an error like any other status."""
-
-
 def configured() -> list[str]:
     """Return the channels for which the environment has an address."""
     has = {Channel.WEBHOOK: settings.WEBHOOK_URL, Channel.EMAIL: settings.EMAIL_HOST and settings.EMAIL_TO}
@@ -95,41 +79,12 @@ def send(channel: str, letter: Letter) -> None:
     SENDERS[Channel(channel)](letter)
 
 
-def signature(secret: str, stamp: str, body: bytes) -> str:
-    """Return `sha256=HEX`, the HMAC-SHA256 of `STAMP.BODY`: neither can be changed or replayed later."""
-    return "sha256=" + hmac.new(secret.encode(), stamp.encode() + b"." + body, hashlib.sha256).hexdigest()
-
-
 def _post(letter: Letter) -> None:
     body = json.dumps({"id": str(letter.id), "test": letter.is_test, "events": letter.events}).encode()
-    request = urllib.request.Request(  # noqa: S310 (panel.settings lets http and https through only)
-        settings.WEBHOOK_URL, data=body, headers=_headers(letter, body), method="POST"
-    )
-    opener = urllib.request.build_opener(_NoRedirect)
     try:
-        with opener.open(request, timeout=ANSWER_WITHIN_S):
-            pass
-    except urllib.error.HTTPError as error:
-        error.close()
-        raise DeliveryFailed(_("the webhook answered %(status)s") % {"status": error.code}) from None
-    except (UnicodeError, InvalidURL):  # their text is the address, which is a secret of both sides
-        raise DeliveryFailed(_("the address of the webhook has signs that a URL can't have")) from None
-    except (OSError, HTTPException) as error:
-        words = {"seconds": ANSWER_WITHIN_S, "reason": getattr(error, "reason", error)}
-        raise DeliveryFailed(_("the webhook did not answer within %(seconds)s s: %(reason)s") % words) from None
-
-
-def _headers(letter: Letter, body: bytes) -> Mapping[str, str]:
-    stamp = str(int(time.time()))
-    headers = {
-        "Content-Type": REQUEST_TYPE,
-        "User-Agent": "Pooldeck",
-        "X-Pooldeck-Delivery": str(letter.id),
-        "X-Pooldeck-Timestamp": stamp,
-    }
-    if settings.WEBHOOK_SECRET:
-        headers["X-Pooldeck-Signature"] = signature(settings.WEBHOOK_SECRET, stamp, body)
-    return headers
+        webhooks.post(settings.WEBHOOK_URL, settings.WEBHOOK_SECRET, str(letter.id), body)
+    except webhooks.WebhookFailed as error:
+        raise DeliveryFailed(str(error)) from None
 
 
 def _mail(letter: Letter) -> None:

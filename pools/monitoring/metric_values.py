@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from uuid import UUID
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from django.db.models import Count, Max, Q
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from core.audit.stream import state
 from pools.config_files import folder_owner
 from pools.inventory import budget
 from pools.models import (
@@ -24,6 +25,8 @@ from pools.models import (
 )
 from pools.models.poolers import taking_clients
 from pools.monitoring.sampler import ConsoleSnapshot
+
+TRAIL_ID = uuid5(NAMESPACE_URL, "pooldeck:audit-trail")  # the one subject of its kind
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
         if (snapshot := snapshots.get(entry.pooler_id)) and not snapshot.error:
             yield from _of_queue(entry, snapshot, (SubjectType.ENTRY, entry.pk, entry.name), entry.size or 0)
     yield from _of_clusters()
+    yield _of_trail()
 
 
 REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
@@ -83,6 +87,14 @@ def _of_queue(
     yield Value(EventKind.WAITING, *subject, waiting, message, pool.pooler_id)
     message = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
     yield Value(EventKind.MAXWAIT, *subject, wait_s, message, pool.pooler_id)
+
+
+def _of_trail() -> Value:
+    """Return how long the audit trail could not be sent to one of its targets, in seconds; 0 without targets."""
+    failing = [one for one in state.states() if one.failing_since]
+    longest_s = max((one.failing_s for one in failing), default=0.0)
+    message = "; ".join(one.sentence for one in failing)
+    return Value(EventKind.UNSENT, SubjectType.TRAIL, TRAIL_ID, _("audit trail"), longest_s, message)
 
 
 def _of_failing(pool: Pool) -> Value:

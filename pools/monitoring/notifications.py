@@ -7,7 +7,6 @@ from datetime import timedelta
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F
-from django.urls import reverse
 from django.utils import timezone
 
 from core.lib import private_text
@@ -84,5 +83,5 @@ def as_json(event: Event, moment: Moment) -> EventMessage:
         "message": private_text.for_admins(event.message),  # the operator named who is told
         "opened_at": event.opened_at.isoformat() if event.opened_at else None,
         "closed_at": closed_at.isoformat() if closed_at else None,
-        "url": f"{settings.PUBLIC_URL}{reverse(f'{event.subject_type}-detail', args=[event.subject_id])}",
+        "url": f"{settings.PUBLIC_URL}{event.get_absolute_url()}",
     }

@@ -77,6 +77,13 @@ WATCHES = {
             False,
         ),
         Watch(
+            EventKind.UNSENT,
+            Severity.WARNING,
+            Rule(60, 1, 0),
+            _("time since entries of the audit trail could no longer be sent"),
+            "s",
+        ),
+        Watch(
             EventKind.RESTART, Severity.WARNING, Rule(1, 1, 0), _("a pooler's settings wait for a restart"), "", False
         ),
     )

@@ -4,14 +4,21 @@ import json
 import shutil
 import time
 from collections import namedtuple
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
-from core.installation import pausing
+from benchmarks.generators import heartbeats
+from core.audit.models import Entry, StreamPosition
+from core.audit.recording import Subject, record
+from core.installation import pausing, trail
+from core.installation.manifests import Manifest
+from core.lib import syslog, upgrade_backups
 from core.lib.figures import signed
 from panel import diagnosis, health
 
@@ -61,6 +68,57 @@ def test_a_clock_that_differs_is_named(monkeypatch: pytest.MonkeyPatch, apart_s:
     found = wrong()
     assert ("clock of redis" not in found) is is_ok
     assert is_ok or found["clock of redis"].text == f"{signed(apart_s, 1)} s from this machine's"
+
+
+def about(subject: str) -> list[diagnosis.Answer]:
+    return [one for one in diagnosis.answers() if one.subject == subject]
+
+
+def test_a_clock_of_a_worker_that_differs_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(heartbeats, "clocks_ahead_s", lambda: {"local": 0.04, "generator-2": -7.31})
+    found = wrong()
+    assert "clock of worker local" not in found
+    assert found["clock of worker generator-2"].text == "−7.3 s from this machine's"
+    assert found["clock of worker generator-2"].remedy.startswith("set both clocks by NTP")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_backup_that_is_missing_or_old_is_a_warning(settings: Any, tmp_path: Path) -> None:
+    assert about("backup") == [
+        diagnosis.Answer(
+            "backup", "none was made", True, "pooldeckctl backup FOLDER, or each night: docs/how-to/backup.md"
+        )
+    ]
+    for days, remedy in ((8, "pooldeckctl backup"), (6, "")):
+        made_at = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+        trail.record_backup(Manifest("0.1.0", made_at, "metadata.sqlite3", "ab"), tmp_path)
+        (found,) = about("backup")
+        assert (found.text, found.is_ok) == (f"the last one is {days}.0 days old", True)
+        assert found.remedy.startswith(remedy)
+        assert bool(found.remedy) is bool(remedy)
+    settings.BACKUP_DAYS = 0
+    Entry.objects.all().delete()
+    assert about("backup") == [diagnosis.Answer("backup", "none was made")]
+
+
+def test_backups_of_upgrades_are_counted(settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("before-0.2.0-20261101T000000Z", "before-0.10.0-20261120T000000Z", "20261127T010000Z"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setattr(upgrade_backups, "FOLDER", tmp_path)
+    assert about("backup")[1].text == (
+        f"2 of upgrades in {tmp_path}, the newest before-0.10.0-20261120T000000Z; an upgrade leaves the newest 3"
+    )
+
+
+@pytest.mark.django_db(transaction=True)
+def test_what_waits_for_a_receiver_of_the_trail_is_named(settings: Any) -> None:
+    assert about("audit stream") == []
+    settings.AUDIT_SYSLOG = syslog.parse("tcp://logs.example.org:514")
+    record("pool.change", Subject("pool", "1"))
+    (found,) = about("audit stream")
+    assert (found.is_ok, "have waited since" in found.text or "has waited since" in found.text) == (True, True)
+    StreamPosition.objects.create(target="syslog", failing_since=timezone.now(), error="Connection refused")
+    assert wrong()["audit stream"].text.endswith(": Connection refused")
 
 
 def test_a_home_that_is_missing_leaves_the_other_answers(settings: Any, tmp_path: Path) -> None:

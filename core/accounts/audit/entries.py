@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import django_filters
 from django.db.models import Q, QuerySet
@@ -110,13 +109,5 @@ def as_lines(rows: QuerySet[Entry]) -> Iterator[str]:
     """Yield each entry as a line of JSON, oldest first; in portions, so that no length of the trail fills memory."""
     last = 0
     while found := list(rows.filter(number__gt=last).order_by("number")[:PORTION]):
-        yield "".join(f"{json.dumps(as_json(entry), ensure_ascii=False)}\n" for entry in found)
+        yield "".join(f"{json.dumps(entry.as_json(), ensure_ascii=False)}\n" for entry in found)
         last = found[-1].number
-
-
-def as_json(entry: Entry) -> dict[str, Any]:
-    """Return an entry as JSON has it, with its hash and that of the entry before."""
-    plain = {field.attname: getattr(entry, field.attname) for field in Entry._meta.fields}
-    plain["at"] = entry.at.isoformat(timespec="microseconds").replace("+00:00", "Z")
-    plain["cluster_id"], plain["team_id"] = (str(one) if one else None for one in (entry.cluster_id, entry.team_id))
-    return plain | {"change": entry.fields}

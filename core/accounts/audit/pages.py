@@ -14,6 +14,7 @@ from core.accounts.access import Access, find, needs
 from core.accounts.audit.entries import EntryFilter, actions, as_lines, page_of, visible
 from core.accounts.audit.shown import shown
 from core.audit.models import Entry
+from core.audit.stream import state
 from core.lib.streams import one_by_one
 
 NDJSON = "application/x-ndjson"
@@ -23,11 +24,13 @@ NDJSON = "application/x-ndjson"
 @needs("audit.view")
 def audit_list(request: HttpRequest) -> HttpResponse:
     """List the entries that the filters choose, newest first; 422 for a filter that can't be read."""
-    found = EntryFilter(request.GET, queryset=visible(Access.of(request)))
+    access = Access.of(request)
+    found = EntryFilter(request.GET, queryset=visible(access))
     is_valid = found.is_valid()
     context = {
         "form": found.form,
         "actions": actions(),
+        "streams": state.states() if access.is_admin else [],
         "is_filtered": any(request.GET.get(name) for name in found.filters),
         **_page(request, found.qs if is_valid else Entry.objects.none()),
     }

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from core.installation import backup_contents, backups, manifests
+from core.installation import backup_contents, backups, manifests, trail
 from core.installation.backup_contents import BackupFailed
 from core.lib import private_files
 from panel import versions
@@ -50,17 +50,20 @@ class Command(BaseCommand):
             self.stdout.write(f"removed: {path}")
         if keys:
             _write_keys(keys)
+            trail.record_keys_written(keys)
             self.stdout.write(f"keys: {keys}; {KEEP_ELSEWHERE}")
 
     def _save(self, folder: Path, now: datetime) -> None:
         path = backups.save(settings.DATABASES["default"], folder)
         try:
             contents = backup_contents.read(path)
-            manifests.write(path, contents, versions.installed(), now.isoformat(timespec="seconds"), _keys())
+            made_at = now.isoformat(timespec="seconds")
+            manifest = manifests.write(path, contents, versions.installed(), made_at, _keys())
         except (BackupFailed, OSError):
             path.unlink()
             raise
         rows = sum(contents.rows.values())
+        trail.record_backup(manifest, path)
         self.stdout.write(f"metadata: {path}")
         self.stdout.write(f"read back: {rows:,} rows in {len(contents.rows)} tables")
 

@@ -11,7 +11,7 @@ from panel import diagnosis
 
 
 class Command(BaseCommand):
-    """Prints a line for each answer; exit code 1 where one of them is wrong."""
+    """Prints a line for each answer; exit code 1 where one of them is wrong, and 0 for mere warnings."""
 
     help = "Show versions, parts, clocks, queues, disk, permissions and settings, with a remedy for what is wrong."
     requires_system_checks = []  # it reports their messages itself
@@ -35,7 +35,9 @@ class Command(BaseCommand):
             raise SystemExit(1)
 
     def _print(self, one: diagnosis.Answer) -> None:
-        style = self.style.SUCCESS if one.is_ok else self.style.ERROR
-        self.stdout.write(f"{style('ok  ' if one.is_ok else 'FAIL')} {one.subject}: {one.text}")
+        style, word = self.style.ERROR, "FAIL"
+        if one.is_ok:
+            style, word = (self.style.WARNING, "warn") if one.remedy else (self.style.SUCCESS, "ok  ")
+        self.stdout.write(f"{style(word)} {one.subject}: {one.text}")
         if one.remedy:
             self.stdout.write(f"     {one.remedy}")

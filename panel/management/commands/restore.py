@@ -10,7 +10,7 @@ from django.db import connections
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import heartbeats
-from core.installation import backup_contents, backups, copies, known_keys, manifests, pausing, schema
+from core.installation import backup_contents, backups, copies, known_keys, manifests, pausing, schema, trail
 from core.installation.backup_contents import BackupFailed, Contents
 from panel.quickstart.home import AlreadyRunning, Home
 
@@ -53,6 +53,7 @@ class Command(BaseCommand):
                     if other_keys:
                         known_keys.record()
                     pausing.pause(f"its metadata database was restored from {folder}")
+                trail.record_restore(folder, contents)
         except AlreadyRunning as error:
             raise CommandError(f"nothing was restored: {error}") from error
         except BackupFailed as error:

@@ -6,7 +6,7 @@ from typing import Any
 import click
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from core.installation import key_rotation, known_keys
+from core.installation import key_rotation, known_keys, trail
 from core.installation.key_rotation import Count, Keys
 
 SHOWN = 20
@@ -42,6 +42,7 @@ class Command(BaseCommand):
         self._print(found)
         if forget_lost:
             known_keys.record()
+            trail.record_forgotten_keys(found)
             self.stdout.write("the panel starts with the configured keys alone")
         elif found.unreadable or found.needing_older:
             raise SystemExit(1)
@@ -54,6 +55,7 @@ class Command(BaseCommand):
         rows = key_rotation.rows_to_read()
         with click.progressbar(length=rows, label="rows", show_pos=True, file=sys.stderr) as bar:
             rotated = key_rotation.rotate(bar.update)
+        trail.record_rotation(rotated)
         self.stdout.write(f"encrypted again: {rotated:,} secrets")
 
     def _print(self, found: Count) -> None:

@@ -23,6 +23,7 @@ NOT_ACTS = {
     "accounts.AdminByGroups": "marks a person as made an administrator by groups; the person is recorded",
     "accounts.BrowserSession": "the browser of a session; the sign-in is recorded",
     "audit.Entry": "the trail itself",
+    "audit.StreamPosition": "how far the trail was sent, which workers note",
     "installation.CarriedOut": "ids of signed messages, which workers note",
     "installation.KnownKey": "fingerprints of keys, which each start notes",
     "pools.ApprovalNotice": "notices of requests, which a worker sends",

@@ -18,6 +18,8 @@ from core.lib.crypto import fingerprint
 from panel.management.commands import restore
 from panel.quickstart.home import Home
 
+pytestmark = pytest.mark.django_db  # a backup and a restore leave entries
+
 
 def database(path: Path) -> dict[str, object]:
     return {"ENGINE": "django.db.backends.sqlite3", "NAME": str(path)}
@@ -172,7 +174,6 @@ def test_rows_and_migrations_of_a_dump_are_counted() -> None:
     assert backup_contents.read_rows(dump.splitlines(keepends=True)) == expected
 
 
-@pytest.mark.django_db
 def test_a_database_of_a_newer_release_is_known_as_such() -> None:
     assert schema.unknown_migrations() == []
     with connection.cursor() as cursor:
@@ -189,7 +190,6 @@ def nothing_overwritten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("panel.management.commands.restore.connections.close_all", lambda: None)
 
 
-@pytest.mark.django_db
 @pytest.mark.usefixtures("nothing_overwritten")
 def test_a_restored_panel_is_paused(tmp_path: Path) -> None:
     with pytest.raises(CommandError, match="--yes"):
@@ -198,7 +198,6 @@ def test_a_restored_panel_is_paused(tmp_path: Path) -> None:
     assert pausing.is_paused()
 
 
-@pytest.mark.django_db
 @pytest.mark.usefixtures("nothing_overwritten")
 def test_an_upgrade_that_goes_back_leaves_the_panel_as_it_was(tmp_path: Path, settings) -> None:
     settings.HOME = tmp_path

@@ -4,10 +4,14 @@ import uuid
 from datetime import timedelta
 
 import pytest
+from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from core.audit.models import StreamPosition
+from core.audit.recording import Subject, record
+from core.lib import syslog
 from pools.models import Event, EventKind, NodeRole, Notice, PoolState, Severity, SubjectType
 from pools.monitoring import alerting, metric_values, thresholds
 from pools.monitoring.hysteresis import Rule
@@ -123,7 +127,33 @@ def test_everything_that_is_looked_after_has_its_value():
         ("failing", "web"): False,
         ("cluster_down", "main"): False,
         ("budget", "main"): 75.0,
+        ("unsent", "audit trail"): 0.0,
     }
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_trail_that_is_not_taken_opens_an_event_for_administrators(client, settings):
+    settings.AUDIT_SYSLOG = syslog.parse("tcp://logs.example.org:514")
+    position = StreamPosition.objects.create(target="syslog", error="Connection refused")
+    position.failing_since = timezone.now() - timedelta(seconds=50)
+    position.save()
+    bounds = {EventKind.UNSENT: thresholds.bounds()[EventKind.UNSENT]}
+    record("pool.change", Subject("pool", "1"))
+    alerting.judge_values([of_kind(EventKind.UNSENT)], bounds)
+    assert not Event.objects.exists()
+    StreamPosition.objects.update(failing_since=timezone.now() - timedelta(seconds=70))
+    alerting.judge_values([of_kind(EventKind.UNSENT)], bounds)
+    event = Event.objects.get()
+    assert event.message.startswith("syslog tcp://logs.example.org:514: ")
+    assert event.message.endswith(": Connection refused")
+    assert (event.get_absolute_url(), event.subject, event.is_open) == ("/audit/", None, True)
+    for name, sees in (("root", True), ("dba", False)):
+        person = User.objects.create_user(name, is_staff=sees, is_superuser=sees)
+        client.force_login(person)
+        assert (b"connection refused" in client.get("/events/").content.lower()) is sees
+    StreamPosition.objects.update(failing_since=None)
+    alerting.judge_values([of_kind(EventKind.UNSENT)], bounds)
+    assert not Event.objects.get().is_open
 
 
 def of_kind(kind: EventKind) -> Value:

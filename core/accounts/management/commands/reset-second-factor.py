@@ -9,6 +9,11 @@ from django.core.management import BaseCommand, CommandError, CommandParser
 from core.accounts import reasons
 from core.accounts.models import BrowserSession
 from core.audit import actors
+from core.audit.acts import subject_of
+from core.audit.recording import record
+from core.audit.tracking import ANNOUNCED
+
+ANNOUNCED.add("person.reset_second_factor")
 
 
 class Command(BaseCommand):
@@ -32,5 +37,6 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"there is no user {name}: give the name that they log in with")
         removed, _details = Authenticator.objects.filter(user=user).delete()
+        record("person.reset_second_factor", subject_of(user), before={"factors": removed})
         BrowserSession.objects.filter(user=user).end()
         self.stdout.write(f"Removed {removed} factors of {name}, whose password alone logs in now.")
