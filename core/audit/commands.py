@@ -85,7 +85,7 @@ READS = frozenset(
     }
 )
 # with one of these options, the command changes nothing
-ONLY_LOOKS = {"migrate": ("check_unapplied", "plan"), "rotate_keys": ("status",)}
+READ_ONLY_OPTIONS = {"migrate": ("check_unapplied", "plan"), "rotate_keys": ("status",)}
 
 
 def let_record(name: str, command: BaseCommand) -> None:
@@ -98,7 +98,7 @@ def recorded(name: str, carry_out: Callable[..., str | None]) -> Callable[..., s
     """Return what carries a command out and records it; see `BaseCommand.execute`."""
 
     def execute_and_record(*words: object, **options: object) -> str | None:
-        if any(options.get(option) for option in ONLY_LOOKS.get(name, ())):
+        if any(options.get(option) for option in READ_ONLY_OPTIONS.get(name, ())):
             return carry_out(*words, **options)
         with acting(_origin(name)), _recorded(name):
             return carry_out(*words, **options)

@@ -96,8 +96,8 @@ def _output(words: list[str], variables: Mapping[str, str], within_s: float) -> 
             *re.split(r"[,\s]+", printed),
             *(value for name, value in variables.items() if name not in NEVER_SECRET),
         }
-        said = _last_line(errors, secrets)
-        text = f"{words[0]} of {VARIABLE} ended with exit code {process.returncode}: {said}"
+        message = _last_line(errors, secrets)
+        text = f"{words[0]} of {VARIABLE} ended with exit code {process.returncode}: {message}"
         raise KeyCommandFailed(text)
     return printed
 
@@ -107,10 +107,10 @@ def _last_line(errors: str, secrets: Iterable[str]) -> str:
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     if not lines:
         return "it wrote nothing to standard error"
-    said = lines[-1]
+    message = lines[-1]
     for secret in sorted(secrets, key=len, reverse=True):
-        said = said.replace(secret, NOT_SHOWN) if len(secret) >= LEAST_SECRET_CHARACTERS else said
-    return _LIKE_A_KEY.sub(NOT_SHOWN, said)[:SHOWN_CHARACTERS]
+        message = message.replace(secret, NOT_SHOWN) if len(secret) >= LEAST_SECRET_CHARACTERS else message
+    return _LIKE_A_KEY.sub(NOT_SHOWN, message)[:SHOWN_CHARACTERS]
 
 
 def _parsed(printed: str, program: str) -> list[str]:

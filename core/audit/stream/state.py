@@ -40,8 +40,8 @@ class StreamState:
             self.waiting,
         )
         since = date_format(timezone.localtime(self.since), "Y-m-d H:i:s")
-        said = text % {"name": self.name, "count": f"{self.waiting:,}", "since": since}
-        return _("%(said)s: %(reason)s") % {"said": said, "reason": self.error} if self.error else said
+        message = text % {"name": self.name, "count": f"{self.waiting:,}", "since": since}
+        return _("%(message)s: %(reason)s") % {"message": message, "reason": self.error} if self.error else message
 
 
 def states() -> list[StreamState]:

@@ -9,6 +9,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from core.accounts.models import Team
 from core.audit.models import StreamPosition
 from core.audit.recording import Subject, record
 from core.lib import syslog
@@ -147,6 +148,7 @@ def test_a_trail_that_is_not_taken_opens_an_event_for_administrators(client, set
     assert event.message.startswith("syslog tcp://logs.example.org:514: ")
     assert event.message.endswith(": Connection refused")
     assert (event.get_absolute_url(), event.subject, event.is_open) == ("/audit/", None, True)
+    Team.objects.create(name="second")  # members of the only team see all
     for name, sees in (("root", True), ("dba", False)):
         person = User.objects.create_user(name, is_staff=sees, is_superuser=sees)
         client.force_login(person)

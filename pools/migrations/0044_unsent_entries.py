@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('pools', '0042_approval_notices'),
+        ('pools', '0043_team_of_creations'),
     ]
 
     operations = [
