@@ -137,3 +137,15 @@ def test_an_unknown_team_and_a_body_that_has_no_fields_are_refused(monkeypatch):
     )
     listed = runner.invoke(pooldeck, ["api", "POST", "scripts/", "-d", "[1]", "--team", "Fraud"])
     assert (listed.exit_code, "--team needs a body that is a JSON object" in listed.output) == (2, True)
+
+
+@pytest.mark.parametrize(("reason", "sent"), [("moved to\nKöln", "moved to Köln"), ("", None)])
+def test_a_reason_is_sent_in_utf_8_in_one_line(monkeypatch, reason, sent):
+    requests = []
+    monkeypatch.setattr(
+        urllib.request.OpenerDirector, "open", lambda _, request, **__: requests.append(request) or io.BytesIO(b"")
+    )
+    runner = CliRunner(env={"POOLDECK_URL": "http://panel", "POOLDECK_TOKEN": "of-a-test"})
+    done = runner.invoke(pooldeck, ["api", "DELETE", "pools/1/", "--reason", reason])
+    header = requests[-1].get_header("X-reason")
+    assert (done.exit_code, header and header.encode("latin-1").decode()) == (0, sent), done.output
