@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from benchmarks.analysis import sparklines
 from benchmarks.models import Purpose, Run, Status
 from core.accounts.access import Access, needs
+from core.accounts.team_lists import access_of
 from pools.inventory import budget
 from pools.inventory.entries import unmanaged
 from pools.models import Cluster, ClusterState, Entry, Event, EventKind, Pool, Pooler, PoolerState, PoolState
@@ -56,7 +57,7 @@ class Problem:
 @needs("dashboard.view")
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Show the dashboard. It loads at once: `dashboard_live` polls the consoles afterwards."""
-    access = Access.of(request)
+    access = access_of(request)
     pools = list(_pools(access))
     context = {
         "totals": _totals(access),
@@ -80,7 +81,7 @@ def _first_pool(access: Access) -> Pool | None:
 @needs("dashboard.view")
 def dashboard_live(request: HttpRequest) -> HttpResponse:
     """Answer the part that is polled: the pools' figures from their consoles."""
-    access = Access.of(request)
+    access = access_of(request)
     rows = pool_rows(_pools(access))
     others = entry_rows(_entries(access, len(rows)))
     waiting = sum(row["figures"].cl_waiting for row in [*rows, *others])

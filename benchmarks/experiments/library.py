@@ -69,6 +69,11 @@ def team_ids(access: Access | None = None) -> dict[str, UUID]:
     return dict(_visible(access).values_list("name", "team_id"))
 
 
+def teams(access: Access | None = None) -> dict[str, Team]:
+    """Return the teams of users' playbooks by name, with `access` of those that its holder may see."""
+    return {one.name: one.team for one in _visible(access).select_related("team")}
+
+
 def _visible(access: Access | None) -> QuerySet[Playbook]:
     return access.visible(Playbook.objects.all()) if access else Playbook.objects.all()
 

@@ -155,6 +155,11 @@ class Experiment(models.Model):
         """The record whose team it belongs to; None where that team is gone too."""
         return self.cluster or self.team
 
+    @property
+    def owning_team(self) -> Team | None:
+        """The team of its `owner`; None where that is gone."""
+        return self.cluster.team if self.cluster else self.team
+
     @classmethod
     def visible_to(cls, access: Access) -> Q:
         """Return the condition for experiments that a caller may see: those on what they may see, by `owner`."""

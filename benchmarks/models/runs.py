@@ -284,6 +284,12 @@ class Run(models.Model):
         """The record whose team it belongs to; None where that team is gone too."""
         return self.external or self.cluster or self.team
 
+    @property
+    def owning_team(self) -> Team | None:
+        """The team of its `owner`; None where that is gone."""
+        owner = self.owner
+        return owner if owner is None or isinstance(owner, Team) else owner.team
+
     @classmethod
     def visible_to(cls, access: Access) -> Q:
         """Return the condition for runs that a caller may see: those of what they may see, by `owner`."""

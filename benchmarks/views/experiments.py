@@ -22,6 +22,7 @@ from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person, user_holds
+from core.accounts.team_lists import chosen_team as chosen_team_of_list
 from core.lib.errors import DomainError
 from core.lib.long_lists import LongList
 from pools.models import Cluster
@@ -35,9 +36,14 @@ PAST = 10
 def experiment_list(request: HttpRequest) -> HttpResponse:
     """Show the playbooks to start, and the experiments so far, the latest first."""
     access = Access.of(request)
-    found = access.visible(Experiment.objects.select_related("cluster"))
-    page = LongList(found, PAGE_SIZE).get_page(request.GET.get("page"))
-    return render(request, "benchmarks/experiment_list.html", {"page": page, "playbooks": library.listed(access)})
+    owners = ("cluster__team", "team") if access.has_several_teams else ()
+    found = access.visible(Experiment.objects.select_related("cluster", *owners))
+    team = chosen_team_of_list(request)
+    page = LongList(found.of_team(team) if team else found, PAGE_SIZE).get_page(request.GET.get("page"))
+    teams = library.teams(access) if access.has_several_teams else {}
+    listed = [(spec, teams.get(spec.name)) for spec in library.listed(access)]
+    shown = [(spec, own) for spec, own in listed if team is None or own is None or own.pk == team]
+    return render(request, "benchmarks/experiment_list.html", {"page": page, "playbooks": shown})
 
 
 @require_safe

@@ -22,6 +22,7 @@ from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person, user_holds
+from core.accounts.team_lists import of_team
 from core.lib.query_params import id_of
 from pools.errors import ClusterUnreachable
 from pools.models import Cluster
@@ -34,7 +35,8 @@ PAGE_SIZE = 50
 def profile_list(request: HttpRequest) -> HttpResponse:
     """List all profiles by name, and those that are in force on a cluster now."""
     access = Access.of(request)
-    page = Paginator(access.visible(SettingsProfile.objects.all()), PAGE_SIZE).get_page(request.GET.get("page"))
+    profiles = of_team(request, access.visible(SettingsProfile.objects.select_related("team")))
+    page = Paginator(profiles, PAGE_SIZE).get_page(request.GET.get("page"))
     current = access.visible(AppliedProfile.objects.all()).filter(restored_at=None).select_related("run", "cluster")
     return render(request, "benchmarks/profile_list.html", {"page": page, "in_force": current})
 

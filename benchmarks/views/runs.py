@@ -64,7 +64,8 @@ def run_list(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()
     run_filter = RunFilter(request.GET, queryset=_found(query, Access.of(request)))
     found = run_filter.qs
-    runs = found.select_related("cluster", "pool", "pool__pooler").prefetch_related("tags")
+    owners = ("cluster__team", "external__team", "team") if Access.of(request).has_several_teams else ()
+    runs = found.select_related("cluster", "pool", "pool__pooler", *owners).prefetch_related("tags")
     page = LongList(runs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,

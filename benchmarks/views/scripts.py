@@ -22,6 +22,7 @@ from benchmarks.runs.submission import submit
 from core.accounts.access import Access, find, needs
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
+from core.accounts.team_lists import of_team
 from core.lib.errors import DomainError
 from core.lib.query_params import id_of
 from pools.deployment import diff
@@ -35,7 +36,7 @@ VERSIONS_SHOWN = 50
 def script_list(request: HttpRequest) -> HttpResponse:
     """List scripts by name; `q` filters by name, description and newest text."""
     query = request.GET.get("q", "").strip().replace("\0", "")
-    scripts = library.with_newest(Access.of(request).visible(Script.objects.all()))
+    scripts = library.with_newest(of_team(request, Access.of(request).visible(Script.objects.select_related("team"))))
     if query:
         scripts = scripts.filter(Q(name__icontains=query) | Q(description__icontains=query) | Q(text__icontains=query))
     page = Paginator(scripts, PAGE_SIZE).get_page(request.GET.get("page"))

@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.access import Access, find, needs
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
+from core.accounts.team_lists import of_team
 from core.lib.long_lists import LongList
 from pools.approvals import rules
 from pools.clusters import duplicates, health_check
@@ -43,6 +44,7 @@ def cluster_list(request: HttpRequest) -> HttpResponse:
         rows = rows.filter(Q(name__icontains=query) | Q(host__icontains=query))
     if state in ClusterState.values:
         rows = rows.filter(status__state=state)
+    rows = of_team(request, rows)
     page = LongList(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     budgets, counts = budget.of_clusters(page), _pool_counts(page)
     context = {

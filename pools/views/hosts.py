@@ -19,6 +19,7 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.access import Access, find, needs
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
+from core.accounts.team_lists import of_team
 from core.lib.addresses import is_local
 from core.lib.long_lists import LongList
 from pools.config_files import deliveries
@@ -42,7 +43,7 @@ LOOPBACK = "127.0.0.1"
 def host_list(request: HttpRequest) -> HttpResponse:
     """List the hosts that the panel reaches by SSH."""
     rows = Access.of(request).choices(Host.objects.select_related("jump", "team"), "host.view")
-    page = LongList(rows, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = LongList(of_team(request, rows), PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "pools/host_list.html", {"page": page})
 
 

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from core.accounts.access import Access, find, needs
 from core.accounts.people.ownership import chosen_team, offer_team
 from core.accounts.permissions import person
+from core.accounts.team_lists import of_team
 from core.lib.long_lists import LongList
 from pools import deployment, task_queue
 from pools.clusters import duplicates
@@ -57,6 +58,7 @@ def pooler_list(request: HttpRequest) -> HttpResponse:
         rows = rows.filter(Q(name__icontains=query) | Q(host__icontains=query))
     if state in PoolerState.values:
         rows = rows.filter(state=state)
+    rows = of_team(request, rows)
     page = LongList(rows, PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, object] = {"page": page, "query": query, "state": state, "states": PoolerState.choices}
     context["rows"] = list(_with_counts(page))

@@ -6,7 +6,10 @@ from django.db.models import Model
 from django.utils.html import format_html
 
 from core.accounts import reasons
+from core.accounts.access import Access
 from core.accounts.in_templates import Permission
+from core.accounts.models import Team
+from core.lib.query_params import id_of
 
 register = template.Library()
 
@@ -28,6 +31,15 @@ def reason_field(context: template.Context, error: str = "", *, of: object = "")
         "longest": reasons.LONGEST,
         "id": f"reason-{of}" if of else "reason",
     }
+
+
+@register.inclusion_tag("accounts/includes/team_filter.html", takes_context=True)
+def team_filter(context: template.Context, alone: str = "") -> dict[str, object]:
+    """Render the choice of a team, where the user sees several; `alone` is the address of a form of its own."""
+    request = context["request"]
+    access = Access.of(request)
+    teams = list(access.visible(Team.objects.all())) if access.has_several_teams else []
+    return {"teams": teams if len(teams) > 1 else [], "chosen": id_of(request.GET.get("team", "")), "alone": alone}
 
 
 @register.simple_tag
