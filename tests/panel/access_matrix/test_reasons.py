@@ -22,6 +22,7 @@ from core.audit.models import Entry
 from tests import openapi
 from tests.panel.access_matrix.addresses import address_of
 from tests.panel.access_matrix.cells import ROUTES, is_for_machines
+from tests.panel.access_matrix.conftest import Everything, everything
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("outside")]
 
@@ -51,6 +52,21 @@ SENT = {"drift": "overwrite", "do": "remove"}  # what makes a POST of the pages 
 FIELDS = ("{% reason_field", "{% ask_reason", "typed_delete.html")
 ATTACH = "post poolers/<uuid:pk>/nodes/<int:number>/attach/: 502"  # the view of its opposite; nothing is there
 FORM = re.compile(r"<form\b.*?</form>", re.DOTALL)
+
+
+@pytest.fixture
+def made(outside: None) -> Everything:
+    return everything()
+
+
+@pytest.fixture
+def people(made: Everything) -> dict[str, User]:
+    return made.people
+
+
+@pytest.fixture
+def records(made: Everything) -> dict[str, Any]:
+    return made.records
 
 
 @pytest.fixture
