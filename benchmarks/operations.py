@@ -11,7 +11,7 @@ OPERATIONS = (
     Operation("run.cancel", _("Cancel runs"), Role.DEVELOPER, Scope.RUN, limits=OF_POOL),
     Operation("run.annotate", _("Annotate runs and make one the baseline"), Role.DEVELOPER, Scope.RUN, limits=OF_POOL),
     Operation("run.import", _("Import the output of load programs"), Role.DEVELOPER, Scope.RUN),
-    Operation("link.manage", _("Show runs and experiments by read-only links"), Role.OPERATOR, Scope.APPLY),
+    Operation("link.manage", _("Show runs, comparisons and experiments by links"), Role.OPERATOR, Scope.APPLY),
     Operation("dataset.view", _("See datasets"), Role.VIEWER, Scope.READ),
     Operation("dataset.create", _("Create datasets"), Role.OPERATOR, Scope.RUN, limits=OF_CLUSTER),
     Operation("experiment.view", _("See experiments and their reports"), Role.VIEWER, Scope.READ),

@@ -44,6 +44,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("runs/<uuid:pk>/export/<slug:kind>/", annotations.run_export, name="run-export"),
     path("runs/<uuid:pk>/cancel/", run_detail.run_cancel, name="run-cancel"),
     path("runs/<uuid:pk>/again/", runs.run_again, name="run-again"),
+    path("runs/compare/links/", shared_links.comparison_links, name="comparison-links"),
     path("runs/<uuid:pk>/links/", shared_links.run_links, name="run-links"),
     path("experiments/<uuid:pk>/links/", shared_links.experiment_links, name="experiment-links"),
     path("links/<uuid:pk>/revoke/", shared_links.link_revoke, name="link-revoke"),

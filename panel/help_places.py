@@ -68,6 +68,7 @@ PLACES = {
     "run-compare": "explanation/reading-a-comparison.md",
     "run-detail": "explanation/reading-a-comparison.md#what-makes-a-run-worthless",
     "link-": "reference/experiments.md",
+    "comparison-links": "reference/experiments.md",
     "run-links": "reference/experiments.md",
     "shared": "reference/experiments.md",
     "ceiling-": "reference/panel.md#live-figures-comparing-and-run-limits",

@@ -112,6 +112,13 @@ OF_RUNS: Requests = {
         (_("The output of a pgbench on another host"), {"text": PGBENCH_OUTPUT, "name": "Laptop"}),
     ],
 }
+OF_LINKS: Requests = {
+    "shared_links_create": [
+        (_("to a run, for a week"), {"run": RUN, "lifetime_days": 7}),
+        (_("to a comparison, for a month"), {"runs": list(RUNS), "lifetime_days": 30}),
+        (_("to an experiment"), {"experiment": EXPERIMENT}),
+    ],
+}
 OF_LIBRARY: Requests = {
     "generators_create": [(_("A host that is reached by SSH"), {"ssh_host": LOAD_HOST, "name": "load-1"})],
     "ceilings_partial_update": [(_("At most ten minutes"), {"duration": 600})],
@@ -294,7 +301,7 @@ ADVICE: dict[str, object] = {
 }
 
 EXAMPLES = Examples(
-    requests=OF_RUNS | OF_LIBRARY | OF_EXPERIMENTS,
+    requests=OF_RUNS | OF_LINKS | OF_LIBRARY | OF_EXPERIMENTS,
     responses={
         "comparisons_retrieve": COMPARISON,
         "runs_evidence_retrieve": EVIDENCE,

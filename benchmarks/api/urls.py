@@ -15,6 +15,7 @@ from benchmarks.api.playbooks import PlaybookViewSet
 from benchmarks.api.profiles import ProfileViewSet
 from benchmarks.api.runs import RunViewSet
 from benchmarks.api.scripts import ScriptViewSet
+from benchmarks.api.shared_links import SharedLinkViewSet
 
 router = SimpleRouter(use_regex_path=False)
 router.register("runs", RunViewSet, basename="api-run")
@@ -25,6 +26,7 @@ router.register("ceilings", CeilingViewSet, basename="api-ceiling")
 router.register("engines", EngineViewSet, basename="api-engine")
 router.register("generators", GeneratorViewSet, basename="api-generator")
 router.register("playbooks", PlaybookViewSet, basename="api-playbook")
+router.register("shared-links", SharedLinkViewSet, basename="api-shared-link")
 router.register("experiments", ExperimentViewSet, basename="api-experiment")
 urlpatterns: list[URLPattern | URLResolver] = [
     path("advice/pool-size/", PoolSizeView.as_view(), name="api-advice-pool-size"),

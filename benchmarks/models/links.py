@@ -1,6 +1,7 @@
-"""Links that show a run or an experiment to whoever has them, without a login."""
+"""Links that show a run, a comparison or an experiment to whoever has them, without a login."""
 
 import uuid
+from typing import TypedDict
 
 from django.conf import settings
 from django.db import models
@@ -12,8 +13,19 @@ from benchmarks.models.experiments import Experiment
 from benchmarks.models.runs import Run
 
 
+class ComparedRuns(TypedDict):
+    """The runs of a comparison in their order, and the key of its baseline; empty: the arm of the first run."""
+
+    runs: list[str]  # ids
+    numbers: list[int]
+    baseline: str
+
+
 class SharedLink(models.Model):
-    """A read-only link to the figures of a run or of an experiment; only the digest of its token is stored."""
+    """A read-only link to the figures of a run, a comparison or an experiment; its token is stored as a digest only.
+
+    That of a comparison belongs to the first of its runs, with which it goes.
+    """
 
     belongs_to = ("run", "experiment")
 
@@ -21,6 +33,7 @@ class SharedLink(models.Model):
     digest = models.CharField(max_length=64, unique=True, editable=False)
     run = models.ForeignKey(Run, null=True, on_delete=models.CASCADE, related_name="links")
     experiment = models.ForeignKey(Experiment, null=True, on_delete=models.CASCADE, related_name="links")
+    comparison = models.JSONField(null=True, editable=False)  # ComparedRuns; null for that of a run or an experiment
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
@@ -38,11 +51,18 @@ class SharedLink(models.Model):
         ]
 
     def __str__(self) -> str:
-        return gettext("link to %(shown)s") % {"shown": self.shown}
+        return gettext("link to %(shown)s") % {"shown": self.compared or self.shown}
+
+    @property
+    def compared(self) -> str:
+        """The runs of its comparison in words; empty where it is of none."""
+        if self.comparison is None:
+            return ""
+        return gettext("comparison of runs %(numbers)s") % {"numbers": ", ".join(map(str, self.comparison["numbers"]))}
 
     @property
     def shown(self) -> "Run | Experiment":
-        """What it shows."""
+        """What it shows; of a comparison, the first of its runs."""
         found = self.run or self.experiment
         if found is None:
             raise TypeError(f"link {self.pk} shows nothing")

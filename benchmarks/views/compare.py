@@ -23,12 +23,8 @@ def run_compare(request: HttpRequest) -> HttpResponse:
 
     The baseline is the arm of the first run; with `oldest=first` that of the oldest; with `baseline` the arm so keyed.
     """
-    group = id_of(request.GET.get("group", ""))
-    named = [key for text in request.GET.getlist("run") if (key := id_of(text))]
     access = Access.of(request)
-    runs = comparisons.of_group(group, access) if group else comparisons.chosen(named, access)
-    if request.GET.get("oldest") == "first":
-        runs.sort(key=lambda run: run.number)
+    runs = asked_runs(request)
     if len(runs) < 2:
         recent = (
             access.visible(Run.objects.top_level())
@@ -38,6 +34,16 @@ def run_compare(request: HttpRequest) -> HttpResponse:
         choose: dict[str, object] = {"recent": recent.select_related("cluster", "pool")[:20], "chosen": runs}
         return render(request, "benchmarks/run_compare_choose.html", choose)
     return render(request, "benchmarks/run_compare.html", _shown(request, runs))
+
+
+def asked_runs(request: HttpRequest) -> list[Run]:
+    """Return the runs that the address names and the caller sees, in the order in which they are compared."""
+    group, access = id_of(request.GET.get("group", "")), Access.of(request)
+    named = [key for text in request.GET.getlist("run") if (key := id_of(text))]
+    runs = comparisons.of_group(group, access) if group else comparisons.chosen(named, access)
+    if request.GET.get("oldest") == "first":
+        runs.sort(key=lambda run: run.number)
+    return runs
 
 
 def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, object]:
@@ -52,6 +58,7 @@ def _shown(request: HttpRequest, runs: list[Run]) -> dict[str, object]:
         "compared": found,
         "arms": [_arm_shown(found, at, by_id) for at in range(len(found.arms))],
         "asked": query.urlencode(),
+        "may_share": all(Access.of(request).may("link.manage", run) for run in runs),
         "download": ",".join(by_id),
         "statements": statements.compare([run.statements for run in runs]),
         "repeated": report.repeated(runs),

@@ -1,12 +1,12 @@
-"""Pages of read-only links: those of a run or an experiment, and what whoever has one sees."""
+"""Pages of read-only links: those of a run, a comparison or an experiment, and what whoever has one sees."""
 
 from datetime import timedelta
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -17,9 +17,11 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from benchmarks.experiments.report import shared_links
+from benchmarks.experiments.report.shared_links import ComparisonOf, Shown
 from benchmarks.models import Experiment, Run, SharedLink
+from benchmarks.views.compare import asked_runs
 from core.accounts import lockout
-from core.accounts.access import find, needs
+from core.accounts.access import allow, find, needs
 from core.accounts.permissions import person
 
 LIFETIMES = [
@@ -53,16 +55,37 @@ def experiment_links(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _links(request, find(request, Experiment.objects.all(), pk=pk))
 
 
-def _links(request: HttpRequest, shown: Run | Experiment) -> HttpResponse:
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs("link.manage")
+def comparison_links(request: HttpRequest) -> HttpResponse:
+    """List the links of a comparison, whose runs the address names as that of its page; POST makes one."""
+    runs = asked_runs(request)
+    allow(request, *runs)
+    if len(runs) < shared_links.FEWEST_COMPARED:
+        raise Http404(_("a comparison has two runs or more"))
+    return _links(request, ComparisonOf(runs, request.GET.get("baseline", "")))
+
+
+def _links(request: HttpRequest, shown: Shown) -> HttpResponse:
     form = LinkForm(request.POST if request.method == "POST" else None)
     made = ""
     if form.is_valid():
         lifetime = timedelta(days=form.cleaned_data["lifetime_days"])
         _link, made = shared_links.issue(shown, person(request.user), lifetime)
         form = LinkForm()
-    links = shown.links.select_related("author")
-    context = {"shown": shown, "is_run": isinstance(shown, Run), "links": links, "form": form, "made": made}
+    links = shared_links.of(shown).select_related("author")
+    context = {"shown": shown, **_place(shown), "links": links, "form": form, "made": made}
     return render(request, "benchmarks/shared_links.html", context, status=422 if form.is_bound else 200)
+
+
+def _place(shown: Shown) -> dict[str, object]:
+    """Return what the page calls the record, and where it leads back to."""
+    if isinstance(shown, ComparisonOf):
+        numbers = ", ".join(str(run.number) for run in shown.runs)
+        return {"title": _("Links to the comparison of runs %(numbers)s") % {"numbers": numbers}, "compared": shown}
+    back = "run-detail" if isinstance(shown, Run) else "experiment-detail"
+    return {"title": _("Links to %(shown)s") % {"shown": shown}, "back": back}
 
 
 @require_POST
@@ -72,12 +95,15 @@ def link_revoke(request: HttpRequest, pk: UUID) -> HttpResponse:
     link = find(request, SharedLink.objects.select_related("run", "experiment"), pk=pk)
     link.revoke()
     messages.success(request, _("The link is revoked: who opens it from now on sees nothing."))
-    return redirect(address_of_links(link.shown))
+    return redirect(_address_of_links(link))
 
 
-def address_of_links(shown: Model) -> str:
-    """Return the address of the page of a record's links."""
-    return reverse("run-links" if isinstance(shown, Run) else "experiment-links", args=[shown.pk])
+def _address_of_links(link: SharedLink) -> str:
+    """Return the address of the page that lists the link."""
+    if compared := link.comparison:
+        query = urlencode({"run": compared["runs"], "baseline": compared["baseline"]}, doseq=True)
+        return f"{reverse('comparison-links')}?{query}"
+    return reverse("run-links" if link.run_id else "experiment-links", args=[link.shown.pk])
 
 
 @login_not_required
@@ -99,8 +125,9 @@ def shared(request: HttpRequest, token: str) -> HttpResponse:
         raise Http404(_("there is no such link"))
     if link.works and request.method == "GET":
         link.note_opened()
-    context = {"of": shared_links.figures(link), "expires_at": link.expires_at} if link.works else {}
-    answer = render(request, "benchmarks/shared.html", context, status=200 if link.works else 410)
+    figures = shared_links.figures(link) if link.works else {}
+    context = {"of": figures, "expires_at": link.expires_at}
+    answer = render(request, "benchmarks/shared.html", context, status=200 if figures else 410)
     for name, value in UNTRACED.items():
         answer[name] = value
     return answer

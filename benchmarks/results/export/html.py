@@ -1,7 +1,7 @@
 """Export of a run as one self-contained HTML file without scripts."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from benchmarks.runs.setup import summary as setup_text
 
 LOG_LINES = 200
 DRAWN_AT_MOST = 2_000
+LINES = 3
 Rows = list[tuple[Any, ...]]
 
 
@@ -76,6 +77,17 @@ def drawings_of_load(run: Run) -> list[Any]:
         (_("Latency"), _("ms"), _lines(_LATENCIES, samples, _SAMPLED)),
     )
     return [one for title, unit, lines in charts if (one := draw(title, unit, lines, span))]
+
+
+def drawings_of_arms(labeled: Sequence[tuple[str, Run]]) -> list[Any]:
+    """Return the chart of throughput with a line for each (label, run), at most `LINES` of them."""
+    lines, span = [], 0.0
+    for label, run in labeled[:LINES]:
+        samples: Rows = list(run.samples.order_by("attempt", "seq").values_list("t", "tps"))
+        lines.append(_line(label, samples, 1))
+        span = max([span, float(planned_seconds(run) or 0.0)] + [t for t, *_ in samples[-1:]])
+    drawn = draw(_("Throughput"), _("transactions per second"), lines, span)
+    return [drawn] if drawn else []
 
 
 def _drawings(run: Run) -> list[Any]:

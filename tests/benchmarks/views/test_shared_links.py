@@ -1,16 +1,21 @@
 """Read-only links: who makes and revokes them, how they end, and that they show figures and nothing else."""
 
 import re
+from collections.abc import Callable
 from datetime import timedelta
+from typing import get_args
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
 from benchmarks.experiments.report import shared_links
-from benchmarks.models import Run, RunOutput, SharedLink
+from benchmarks.experiments.report.shared_links import ComparisonOf, Shown
+from benchmarks.models import Experiment, Run, RunOutput, SharedLink
+from benchmarks.results import comparisons
 from core.accounts.models import Membership, Role, Team
 from core.audit.models import Entry
+from pools.models import Cluster
 from tests.benchmarks.experiments.records import a_measured_experiment
 from tests.benchmarks.records import a_finished_run
 from tests.callers import person
@@ -36,15 +41,16 @@ def path_of(made: str) -> str:
     return "/shared/" + made.split("/shared/")[1]
 
 
-def link_to(shown: object) -> str:
+def link_to(shown: Shown) -> str:
     """The path of a new link."""
     return path_of(shared_links.issue(shown, person(), timedelta(days=7))[1])
 
 
 def a_telling_run() -> Run:
     """A run with a secret or somebody's data wherever a run keeps text that is not chosen by the panel."""
+    name = f"{CANARY}-cluster"
     run = a_finished_run(
-        cluster=a_cluster(name=f"{CANARY}-cluster", host=f"{CANARY}.example"),
+        cluster=Cluster.objects.filter(name=name).first() or a_cluster(name=name, host=f"{CANARY}.example"),
         name=f"{CANARY} name",
         database=f"{CANARY}db",
         role=f"{CANARY}role",
@@ -54,7 +60,11 @@ def a_telling_run() -> Run:
         reasons=[f"{CANARY} reason"],
         command=["pgbench", "-h", f"{CANARY}.example", f"postgresql://app:{CANARY}@h/d"],
         statements=[{"statement": f"SELECT * FROM people WHERE email = '{CANARY}'", "latency_ms": 1.0}],
-        options={"clients": 8, "scripts": [{"text": f"SELECT '{CANARY}'", "weight": 1}], "scale": CANARY},
+        options={
+            "clients": 8,
+            "scripts": [{"name": CANARY, "version": 1, "text": f"SELECT '{CANARY}'", "weight": 1}],
+            "scale": CANARY,
+        },
         evidence={"server": {"settings": {"a": {"value": CANARY}}}, "generator": {"host": CANARY}},
         conditions={"note": CANARY},
         client_version=CANARY,
@@ -63,6 +73,114 @@ def a_telling_run() -> Run:
     )
     RunOutput.objects.update_or_create(run=run, defaults={"stdout": CANARY, "stderr": CANARY})
     return run
+
+
+def two_telling_runs() -> ComparisonOf:
+    """Runs with something planted wherever they keep text, that differ in clients, in a script and in their target."""
+    one, other = a_telling_run(), a_telling_run()
+    other.options |= {
+        "clients": 16,
+        "scripts": [{"name": "", "version": 1, "text": f"SELECT '{CANARY}-2'", "weight": 1}],
+    }
+    other.target_label, other.pooled_by = f"{CANARY}-2.example/shop", CANARY
+    other.pooled = True
+    other.save()
+    return ComparisonOf([one, other])
+
+
+def an_experiment_of_telling_runs() -> Experiment:
+    experiment = a_measured_experiment(FIGURES, cluster_name=CANARY, reasons=[CANARY])
+    Run.objects.update(error=CANARY, command=[CANARY], note=CANARY, target_label=CANARY, database=CANARY)
+    RunOutput.objects.update(stdout=CANARY, stderr=CANARY)
+    return experiment
+
+
+KINDS: dict[str, Callable[[], Shown]] = {
+    "run": lambda: a_telling_run(),
+    "comparison": two_telling_runs,
+    "experiment": an_experiment_of_telling_runs,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_kind_of_page_shows_a_password_a_statement_or_a_name(kind):
+    answer = Client().get(link_to(KINDS[kind]()))
+    page = page_of(answer)
+    assert answer.status_code == 200
+    assert CANARY not in page
+    assert "<nav" not in page
+    assert 'href="/' not in page.replace('href="/static/', "")
+
+
+def test_each_kind_that_a_link_can_show_is_among_those_looked_at():
+    assert {type(make()) for make in KINDS.values()} == set(get_args(Shown))
+
+
+def test_the_page_of_a_comparison_shows_its_arms_by_kind_and_what_differs():
+    shown = two_telling_runs()
+    page = page_of(Client().get(link_to(shown)))
+    one, other = (run.number for run in shown.runs)
+    assert f"<h1>Comparison of runs {one}, {other}</h1>" in page
+    assert "<td>direct, clients 8</td>" in page
+    assert "<td>pooled, clients 16</td>" in page
+    assert "<svg" in page
+
+
+def test_arms_that_nothing_shown_tells_apart_are_told_apart_by_their_runs():
+    one, other = a_telling_run(), a_telling_run()
+    Run.objects.filter(pk=other.pk).update(target_label="elsewhere")
+    page = page_of(Client().get(link_to(ComparisonOf([one, other]))))
+    assert [page.count(f"<td>direct (run {run.number})</td>") for run in (one, other)] == [1, 1]
+
+
+def test_a_comparison_of_which_one_run_is_left_has_ended():
+    shown = two_telling_runs()
+    path = link_to(shown)
+    shown.runs[1].delete()
+    assert Client().get(path).status_code == 410
+
+
+def test_a_comparison_goes_on_without_the_runs_of_its_baseline():
+    one, other, third = a_finished_run(), a_finished_run(), a_finished_run()
+    for number, run in enumerate((one, other, third)):
+        Run.objects.filter(pk=run.pk).update(target_label=f"target-{number}")
+    key = comparisons.compare(list(Run.objects.order_by("number"))).arms[2].key
+    path = link_to(ComparisonOf([one, other, third], key))
+    third.delete()
+    assert f"Comparison of runs {one.number}, {other.number}" in page_of(Client().get(path))
+
+
+def test_a_comparison_is_shared_from_its_page_and_listed_with_its_first_run():
+    shown, browser = two_telling_runs(), in_browser()
+    query = "&".join(f"run={run.pk}" for run in shown.runs)
+    assert f"/runs/compare/links/?{query}".replace("&", "&amp;") in page_of(browser.get(f"/runs/compare/?{query}"))
+    made = browser.post(f"/runs/compare/links/?{query}", {"lifetime_days": "7"})
+    path = path_of(re.search(r'value="([^"]+/shared/[^"]+)"', made.content.decode())[1])
+    assert Client().get(path).status_code == 200
+    link, words = SharedLink.objects.get(), "comparison of runs " + ", ".join(str(run.number) for run in shown.runs)
+    assert link.comparison == shown.stored
+    assert words in page_of(browser.get(f"/runs/{shown.runs[0].pk}/links/"))
+    assert f"/links/{link.pk}/revoke/" in page_of(browser.get(f"/runs/compare/links/?{query}"))
+    revoked = browser.post(f"/links/{link.pk}/revoke/")
+    assert revoked.headers["Location"] == f"/runs/compare/links/?{query}&baseline="
+    assert "revoked" in page_of(browser.get(revoked.headers["Location"]))
+    assert Client().get(path).status_code == 410
+
+
+def test_who_may_not_share_each_of_its_runs_shares_no_comparison():
+    theirs = Team.objects.create(name="Payments")
+    runs = [a_finished_run(cluster=a_cluster()), a_finished_run(cluster=a_cluster(team=theirs))]
+    query = "&".join(f"run={run.pk}" for run in runs)
+    user = person(staff=False)
+    Membership.objects.filter(user=user).delete()
+    Membership.objects.create(team=Team.objects.exclude(pk=theirs.pk).get(), user=user, role=Role.OWNER)
+    Membership.objects.create(team=theirs, user=user, role=Role.VIEWER)
+    browser = Client()
+    browser.force_login(user)
+    assert "/runs/compare/links/" not in page_of(browser.get(f"/runs/compare/?{query}"))
+    assert browser.post(f"/runs/compare/links/?{query}", {"lifetime_days": "7"}).status_code == 403
+    assert browser.get("/runs/compare/links/").status_code == 404
+    assert not SharedLink.objects.exists()
 
 
 def test_the_page_of_a_run_shows_figures_and_nothing_that_was_planted():

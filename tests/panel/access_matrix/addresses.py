@@ -25,6 +25,7 @@ RECORDS = {
     "approvals": "approval",
     "tokens": "token",
     "links": "link",
+    "shared-links": "link",
     "teams": "team",
     "people": "person",
     "invitations": "invitation",
@@ -44,7 +45,10 @@ OTHER_RECORDS = {
     "poolers/<uuid:pk>/detach-node/": "pgpool",
 }
 WORDS = {"source": "pool", "name": "zqdatabase", "word": "pools", "setting": "auth_hba_file", "kind": "html"}
-QUERIES = {"settings-profiles/<uuid:pk>/check/": "?cluster={cluster}"}
+QUERIES = {
+    "runs/compare/links/": "?run={run}&run={other_run}",
+    "settings-profiles/<uuid:pk>/check/": "?cluster={cluster}",
+}
 JSON = "application/json"
 OF_MANAGED = {"name": "zqnew", "mode": "transaction", "size": 1, "db": "zqdatabase", "user": "zqrole"}
 OF_MANAGED |= {"day": "tuesday", "hour": "14:00", "config": {}}
