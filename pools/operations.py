@@ -3,7 +3,7 @@
 from django.utils.translation import gettext_lazy as _
 
 from core.accounts.models import Role, Scope
-from core.accounts.operations import OF_CLUSTER, OF_POOL, Audience, Operation
+from core.accounts.operations import OF_CLUSTER, OF_FILES, OF_POOL, Audience, Operation
 
 OPERATIONS = (
     Operation("dashboard.view", _("See the dashboard, of what the teams have"), Audience.USERS, Scope.READ),
@@ -43,7 +43,13 @@ OPERATIONS = (
     Operation("pooler.change", _("Change poolers, their settings and given files"), Role.OWNER, Scope.ADMIN),
     Operation("pooler.remove", _("Remove poolers"), Role.OWNER, Scope.ADMIN),
     Operation("pooler.take_over", _("Take poolers over and let them go"), Role.OWNER, Scope.APPLY),
-    Operation("pooler.files", _("Read the files of a pooler, which hold its secrets"), Role.OWNER, Scope.APPLY),
+    Operation(
+        "pooler.files",
+        _("Read the files of a pooler, which hold its secrets"),
+        Role.OWNER,
+        Scope.APPLY,
+        limits=OF_FILES,
+    ),
     Operation("pooler.fetches", _("See who fetched the files of a pooler"), Role.OWNER, Scope.ADMIN),
     Operation("host.view", _("See hosts"), Role.OWNER, Scope.ADMIN),
     Operation("host.use", _("Choose a host for poolers, generators and as a jump host"), Role.OPERATOR, Scope.APPLY),

@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from core.accounts import operations, reasons
-from core.accounts.models import ApiToken, Membership, OwnedByTeam, Role, Team
+from core.accounts.models import ApiToken, LimitKind, Membership, OwnedByTeam, Role, Team
 from core.accounts.operations import Audience, Operation
 
 if TYPE_CHECKING:  # rest_framework.views imports the permissions, which stand on this module
@@ -247,7 +247,8 @@ class LimitedAccess(Access):
 
     def has_role(self, operation: Operation, record: Model | None = None) -> bool:
         """Tell whether the table has the operation for such tokens, and the record is within the limit."""
-        if not (operation.only_reads or self.kind in operation.limits):
+        reads = operation.only_reads and self.kind != LimitKind.FILES
+        if not (reads or self.kind in operation.limits):
             return False
         return self.unlimited.has_role(operation, record) and (record is None or self._has(record))
 
@@ -271,6 +272,8 @@ class LimitedAccess(Access):
 
     def refusal(self, operation: Operation, record: Model | None = None) -> str:
         """Return the sentence that names the limit, unless the role is what is missing."""
+        if self.kind == LimitKind.FILES:
+            return _("the token is limited to the files of one pooler: use another token for this")
         if self.unlimited.has_role(operation, record):
             return _("the token is limited to one %(kind)s: use another token for this") % {"kind": self.kind}
         return self.unlimited.refusal(operation, record)

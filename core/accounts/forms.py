@@ -17,7 +17,7 @@ from core.accounts import confirmation, limits
 from core.accounts.access import Access
 from core.accounts.limits import Limit
 from core.accounts.models import ApiToken, LimitKind, Role, Team
-from core.accounts.new_tokens import NewToken
+from core.accounts.new_tokens import USELESS, NewToken
 from core.accounts.permissions import grantable
 
 LIFETIMES = [
@@ -76,6 +76,13 @@ class TokenForm(forms.Form):
             with suppress(ValidationError):
                 self.limit_kind = LimitKind(kind)
                 self.limited_to = limits.record_of(self.access, self.limit_kind, key)
+
+    def clean(self) -> None:
+        """Refuse scopes that the chosen role makes no use of."""
+        if self.team is None or self.errors:
+            return
+        if useless := self.new_token(User()).useless_scopes:
+            self.add_error("scopes", USELESS % {"scopes": ", ".join(useless)})
 
     def new_token(self, made_by: User) -> NewToken:
         """Return what was asked for; its lifetime is counted from now."""

@@ -5,9 +5,13 @@ from datetime import datetime
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.utils.translation import gettext_lazy as _
 
 from core.accounts.access import Access
 from core.accounts.models import ApiToken, LimitKind, Role, Team
+from core.accounts.permissions import usable
+
+USELESS = _("the role makes no use of the scopes %(scopes)s: leave them out, or give another role")
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,11 @@ class NewToken:
             return Access(self.made_by)
         account = User(username=self.team.name, is_active=False)
         return Access(account, ApiToken(user=account, team=self.team, role=self.role, scopes=self.scopes))
+
+    @property
+    def useless_scopes(self) -> list[str]:
+        """Those of its scopes that its holder's role makes no use of."""
+        return sorted(set(self.scopes) - set(usable(self.access_without_limit)))
 
     def issue(self) -> str:
         """Create the token and return its text, which is not stored."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from django_stubs_ext import StrOrPromise
 
 
+OF_FILES = (LimitKind.FILES,)
 OF_CLUSTER = (LimitKind.CLUSTER,)
 OF_POOL = (LimitKind.CLUSTER, LimitKind.POOL)  # a pool belongs to its cluster
 
@@ -33,7 +34,8 @@ class Operation:
     """Something that can be done with a record, such as `pool.change`.
 
     `eased_by` names a flag of the record: where it is set, `eased_role` is enough. Administrators may do everything.
-    `limits` are the kinds of limited tokens that may do it too; what only reads they all may, within their limit.
+    `limits` are the kinds of limited tokens that may do it too. What only reads they all may within their limit, except
+    for those of the files of a pooler.
     """
 
     name: str

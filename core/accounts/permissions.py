@@ -1,5 +1,6 @@
 """Scopes: what a token, or a user of the panel, may do."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from django.contrib.auth.models import User
@@ -9,7 +10,7 @@ from rest_framework.permissions import SAFE_METHODS, BasePermission
 from rest_framework.request import Request
 
 from core.accounts import confirmation, operations
-from core.accounts.access import Access, LimitedAccess, token_lacks
+from core.accounts.access import Access, LimitedAccess, belongs_to, limited_model, token_lacks
 from core.accounts.models import ApiToken, Role, Scope
 from core.accounts.operations import Operation
 from core.lib.query_params import is_set
@@ -44,17 +45,35 @@ def holds(user: object, token: object, scope: str) -> bool:
 
 def grantable(access: Access) -> list[Scope]:
     """Return the scopes that the caller may grant to a new token: those of what they may do somewhere, and `read`."""
-    of_roles = [one for one in operations.registered() if isinstance(one.role, Role)]
-    usable = {Scope.READ, *(one.scope for one in of_roles if access.has_role(one))}
-    return [scope for scope in Scope if scope in usable and (access.token is None or access.token.allows(scope))]
+    return [scope for scope in usable(access) if access.token is None or access.token.allows(scope)]
+
+
+def usable(access: Access) -> list[Scope]:
+    """Return the scopes that the roles of somebody make use of, and `read`.
+
+    What is eased by a flag of a record counts once there is such a record: a developer has no use for `admin` until the
+    password of a pool is for developers.
+    """
+    of_roles = [one for one in operations.registered() if isinstance(one.role, Role) and access.has_role(one)]
+    sure = {Scope.READ, *(one.scope for one in of_roles if access.has_role(replace(one, eased_role=None)))}
+    eased = {one.scope for one in of_roles if one.scope not in sure and _eases_any(access, one)}
+    return [scope for scope in Scope if scope in sure | eased]
+
+
+def _eases_any(access: Access, operation: Operation) -> bool:
+    """Tell whether there is a record whose flag lets this caller do it."""
+    model = limited_model(operation.name.partition(".")[0])
+    if model is None:
+        return False
+    rows = model._default_manager.filter(**{operation.eased_by: True}).select_related(*belongs_to(model))
+    return any(access.has_role(operation, row) for row in access.visible(rows))
 
 
 class HasScope(BasePermission):
     """The operation that the view's `operations` names for the action, or for the method of a view without actions.
 
     `reveal=1`, which puts a password into the response, also takes the operation `reveal` of the view; a browser's
-    session then needs a recent password confirmation, and so it does for `revealing_actions` of a view. A token that is
-    limited to the files of a pooler is let in to the view's `actions_of_limited_tokens` on that pooler alone.
+    session then needs a recent password confirmation, and so it does for `revealing_actions` of a view.
 
     A view that names no operation for the method has scopes: `read` for safe methods, for others its `write_scope`
     (default `admin`).
@@ -67,8 +86,6 @@ class HasScope(BasePermission):
         access = Access.of(request)
         access.needed = needed_by(request, view)
         scopes = [str(operation.scope) for operation in access.needed] or [self.scope_of(request, view)]
-        if isinstance(request.auth, ApiToken) and request.auth.reads_files_only:
-            return self._is_within_limit(request.auth, scopes, view)
         for operation in access.needed:
             if not access.has_role(operation):
                 is_limited = isinstance(access, LimitedAccess) and access.unlimited.has_role(operation)
@@ -83,13 +100,8 @@ class HasScope(BasePermission):
         return not shows_secrets or request.auth is not None or confirmation.is_recent(request._request)
 
     def has_object_permission(self, request: Request, view: "APIView", obj: Model) -> bool:
-        """Tell whether the caller may do this to the record; `message` names the role that it takes.
-
-        A token for the files of a pooler was held to its record and its action by `has_permission`.
-        """
+        """Tell whether the caller may do this to the record; `message` names the role that it takes."""
         access = Access.of(request)
-        if isinstance(access, LimitedAccess) and access.token and access.token.reads_files_only:
-            access = access.unlimited
         refused = access.refused_on(obj)
         self.message = access.refusal(refused, obj) if refused else ""
         return refused is None
@@ -97,12 +109,6 @@ class HasScope(BasePermission):
     def _refuse(self, message: str) -> bool:
         self.message = message
         return False
-
-    def _is_within_limit(self, token: ApiToken, scopes: list[str], view: "APIView") -> bool:
-        """Tell whether a token that is limited to one record may do this there; its user holds the scope."""
-        self.message = _("the token is limited to the files of one pooler: use another token for this")
-        is_its_record = str(view.kwargs.get("pk")) == str(token.limited_to)
-        return is_its_record and _is_one_of(view, "actions_of_limited_tokens") and set(scopes) <= set(token.scopes)
 
     @staticmethod
     def scope_of(request: Request, view: "APIView") -> str:

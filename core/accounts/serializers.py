@@ -13,7 +13,7 @@ from rest_framework import serializers
 from core.accounts import limits
 from core.accounts.access import Access
 from core.accounts.models import ApiToken, LimitKind, Role, Scope, Team
-from core.accounts.new_tokens import NewToken
+from core.accounts.new_tokens import USELESS, NewToken
 from core.accounts.permissions import grantable, person
 from core.lib.known_fields import KnownFields
 
@@ -134,11 +134,13 @@ class TokenSerializer(KnownFields, serializers.ModelSerializer[ApiToken]):
         if team is None and isinstance(request.auth, ApiToken) and request.auth.team_id is not None:
             text = _("a token of a team makes no token of a person: give the team and a role")
             raise serializers.ValidationError({"team": [text]})
-        self._check_limit(values)
+        new = self.new_token(values)
+        if useless := new.useless_scopes:
+            raise serializers.ValidationError({"scopes": [USELESS % {"scopes": ", ".join(useless)}]})
+        self._check_limit(values, new)
         return values
 
-    def _check_limit(self, values: dict[str, Any]) -> None:
-        new = self.new_token(values)
+    def _check_limit(self, values: dict[str, Any], new: NewToken) -> None:
         for kind in limits.CHOSEN:
             if key := values.get(kind):
                 try:

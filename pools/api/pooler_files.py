@@ -133,7 +133,6 @@ class FileActions(GenericViewSet[Pooler]):
     """Actions of a pooler on the files that it shall have."""
 
     revealing_actions = frozenset({"files"})
-    actions_of_limited_tokens = frozenset({"files"})
 
     @extend_schema(request=AskedTokenSerializer, responses={201: NewTokenSerializer})
     @action(detail=True, methods=["post"], url_path="files-token")

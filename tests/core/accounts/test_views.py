@@ -61,7 +61,7 @@ def test_bad_input_is_told_beside_the_field_and_nothing_typed_is_lost(browser, v
     [
         (None, ["read"]),
         (Role.VIEWER, ["read"]),
-        (Role.DEVELOPER, ["read", "run", "admin"]),  # admin: the passwords of pools that are marked for developers
+        (Role.DEVELOPER, ["read", "run"]),
         (Role.OPERATOR, ["read", "run", "apply", "admin"]),
         (Role.OWNER, ["read", "run", "apply", "admin"]),
     ],

@@ -133,11 +133,12 @@ def test_a_limited_token_reads_the_files_of_its_pooler_and_nothing_else(pooler, 
     assert fetcher.get(url_of(pooler)).status_code == 200
     assert fetcher.get(url_of(pooler) + "?reveal=1").status_code == 403
     for url in (
-        *(url_of(other), url_of(pooler, ""), url_of(pooler, "config/"), url_of(pooler, "revisions/")),
+        *(url_of(pooler, ""), url_of(pooler, "config/"), url_of(pooler, "revisions/")),
         *("/api/v1/poolers/", "/api/v1/pools/", "/api/v1/clusters/", "/api/v1/tokens/", "/api/v1/events/"),
         *("/api/v1/runs/", "/v2/databases", "/metrics", "/api/schema/", "/api/docs/"),
     ):
         assert fetcher.get(url).status_code in (401, 403), url
+    assert fetcher.get(url_of(other)).status_code == 404  # as what lies beyond the limit of any token
     for path in ("apply/", "files/", "files-token/", "rollback/"):
         assert fetcher.post(url_of(pooler, path), {}, "json").status_code == 403, path
     assert fetcher.delete(url_of(pooler, "")).status_code == 403
