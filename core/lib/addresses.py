@@ -1,5 +1,7 @@
 """Addresses that the panel refuses to connect to (SSRF): metadata services, non-host addresses and its own services.
 
+Loopback and private networks are where poolers and servers usually are, so they are allowed until the administrator
+names the networks of all targets (POOLDECK_TARGETS_ALLOW), which then excludes whatever they leave out.
 A name is judged by the addresses it resolves to, which covers decimal, hexadecimal and IPv4-mapped spellings.
 """
 
@@ -24,6 +26,11 @@ IS_NO_HOST = _("%(host)s is not the address of a host: choose another host")
 LEADS_TO_NO_HOST = _("%(host)s resolves to %(address)s, which is not the address of a host: choose another host")
 IS_THE_PANEL = _("%(host)s is an address where the panel's own services listen: choose another host")
 LEADS_TO_THE_PANEL = _("%(host)s resolves to %(address)s, where the panel's own services listen: choose another host")
+IS_NOT_LISTED = _("%(host)s is in no network that POOLDECK_TARGETS_ALLOW names: ask the administrator of the panel")
+LEADS_BEYOND = _(
+    "%(host)s resolves to %(address)s, which is in no network that POOLDECK_TARGETS_ALLOW names: ask the administrator "
+    "of the panel"
+)
 
 HOSTS = Path("/etc/hosts")
 
@@ -114,6 +121,8 @@ def _refusal_sentence(address: str, port: int, *, is_host: bool, database: bool)
         return IS_NO_HOST if is_host else LEADS_TO_NO_HOST
     if any(_same(plain, own) for own, own_port in _own_services(database) if own_port == port):
         return IS_THE_PANEL if is_host else LEADS_TO_THE_PANEL
+    if settings.TARGETS_ALLOW and not any(plain in network for network in settings.TARGETS_ALLOW):
+        return IS_NOT_LISTED if is_host else LEADS_BEYOND
     return None
 
 

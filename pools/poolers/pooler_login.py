@@ -17,16 +17,10 @@ from pools.models import Pooler
 Connection = TypeVar("Connection")
 # Messages of libpq and sockets about a connection that led nowhere; the last two come once the tunnel has ended.
 NO_ANSWER = ("server closed the connection", "Connection reset", "Connection refused", "No such file or directory")
+NO_ROUTE = ("No route to host", "Network is unreachable", "Cannot assign requested address")
 ENDED = (BrokenPipeError, ConnectionResetError, ConnectionRefusedError, FileNotFoundError)
 MOST_TRIES = 3  # a login to the host that is lost each time is reported
 CLEARTEXT = ("plain", "pam", "ldap")  # these values of PgBouncer's auth_type ask clients for the password itself
-
-
-def refuse_forbidden(pooler: Pooler, port: int) -> None:
-    """Raise `PoolerUnreachable` where the pooler's host resolves to a forbidden address."""
-    if reason := addresses.refusal(pooler.host, port):
-        text = _("pooler %(pooler)s can't be reached: %(reason)s")
-        raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason})
 
 
 class LoginAddress(TypedDict):
@@ -39,13 +33,46 @@ class LoginAddress(TypedDict):
 def address_of(pooler: Pooler, other_host: str = "", port: int | None = None) -> LoginAddress:
     """Return libpq's host and port of a pooler, or of another address of it: its own, or those of a tunnel there.
 
-    Raises `PoolerUnreachable`, also where its host resolves to a forbidden address.
+    Raises `PoolerUnreachable`.
     """
     pooler = at_address(pooler, other_host)
     host, at_port = deliveries.of(pooler).address_of(pooler, pooler.port if port is None else port)
-    if host == pooler.host:
-        refuse_forbidden(pooler, at_port)
     return {"host": host, "port": at_port}
+
+
+def _pinned(pooler: Pooler, address: LoginAddress) -> list[LoginAddress]:
+    """Resolve the host of an address once, so that what is connected to is what was judged, in the order to try them.
+
+    No certificate is held against the name, so the addresses take its place. A tunnel, a socket, and a name that is not
+    found are left as they are. Raises `PoolerUnreachable` for a forbidden address.
+    """
+    host, port = address["host"], address["port"]
+    if host != pooler.host or host.startswith(("/", "@")):
+        return [address]
+    try:
+        found = addresses.resolve(host, port)
+    except OSError:
+        return [address]
+    if reason := addresses.refusal_of(host, port, found):
+        text = _("pooler %(pooler)s can't be reached: %(reason)s")
+        raise PoolerUnreachable.at(pooler, text % {"pooler": pooler, "reason": reason})
+    return [{"host": one, "port": port} for one in found]
+
+
+def _connect_to_first(
+    pooler: Pooler, connect: Callable[[LoginAddress], Connection], address: LoginAddress
+) -> Connection:
+    """Connect to the first of its addresses where something answers; raises what the last one did."""
+    *others, last = _pinned(pooler, address)
+    for one in others:
+        try:
+            return connect(one)
+        except (psycopg.errors.ConnectionTimeout, OSError):
+            continue
+        except psycopg.OperationalError as error:
+            if not (_is_connection_failure(error) or any(words in str(error) for words in NO_ROUTE)):
+                raise
+    return connect(last)
 
 
 def connected(
@@ -62,7 +89,7 @@ def connected(
     address = address_of(pooler, other_host, port)
     for tries in range(1, MOST_TRIES + 1):
         try:
-            return connect(address)
+            return _connect_to_first(addressed, connect, address)
         except (psycopg.Error, *ENDED) as error:
             if tries == MOST_TRIES or not _is_connection_failure(error):
                 raise

@@ -2,7 +2,10 @@
 
 import base64
 import re
+import socket
+from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from typing import Any
 from urllib.parse import SplitResult, urlsplit
 
 from django.utils.translation import gettext as _
@@ -61,6 +64,7 @@ def _get(pooler: Pooler, suffix: str) -> str:
     connection = (HTTPSConnection if parts.scheme == "https" else HTTPConnection)(
         str(parts.hostname), _port(parts), timeout=WITHIN_S
     )
+    connection._create_connection = _connect_to_judged  # type: ignore[union-attr]  # what http.client connects with
     try:
         connection.request("GET", f"{parts.path or '/'}{suffix}", headers=_login(pooler))
         answer = connection.getresponse()
@@ -74,6 +78,19 @@ def _get(pooler: Pooler, suffix: str) -> str:
     if answer.status != 200:
         raise _unreachable(pooler, _("it answered with status %(status)s") % {"status": answer.status})
     return text
+
+
+def _connect_to_judged(place: tuple[str, int], *words: Any) -> socket.socket:
+    """Resolve the host once, and connect to the first address that answers; the name stays for TLS and the request."""
+    host, port = place
+    found = addresses.resolve(host, port)
+    if reason := addresses.refusal_of(host, port, found):
+        raise OSError(reason)
+    *others, last = found
+    for address in others:
+        with suppress(OSError):
+            return socket.create_connection((address, port), *words)
+    return socket.create_connection((last, port), *words)
 
 
 def _login(pooler: Pooler) -> dict[str, str]:

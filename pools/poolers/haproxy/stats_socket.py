@@ -94,8 +94,9 @@ def _answer(pooler: Pooler, path: str, command: str) -> str:
 
     def ask_there(address: LoginAddress) -> str:
         way = (address["host"], address["port"])
-        answer = _sent(_connected(path, place) if way == place else _by_socket(socket_path(*way)), command)
-        if way != place and not answer:
+        is_direct = way == place or not way[0].startswith("/")
+        answer = _sent(_connected(path, way) if is_direct else _by_socket(socket_path(*way)), command)
+        if not is_direct and not answer:
             raise ConnectionResetError(errno.ECONNRESET, os.strerror(errno.ECONNRESET))
         return answer
 

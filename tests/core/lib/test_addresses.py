@@ -6,12 +6,13 @@ from types import SimpleNamespace
 import psycopg
 import pytest
 
-from core.lib import addresses
+from core.lib import addresses, env
 from pools.clusters import connect, nodes
 from pools.errors import ClusterUnreachable, InvalidValues, PoolerUnreachable
 from pools.inventory import clusters, poolers
 from pools.models import Cluster, Pooler
-from pools.poolers import KINDS
+from pools.poolers import KINDS, pooler_login
+from pools.poolers.haproxy import stats_page
 from tests.pools.records import a_cluster, a_pooler
 
 FORBIDDEN = [
@@ -100,3 +101,99 @@ def test_what_was_judged_is_what_is_connected_to(monkeypatch):
     monkeypatch.setattr(psycopg, "connect", lambda **words: given.append(words) or session)
     connect.connect(Cluster(host="db.example", port=5432, admin_user="postgres", sslmode="verify-full"))
     assert [(one["host"], one["hostaddr"]) for one in given] == [("db.example", "192.0.2.7")]
+
+
+@pytest.fixture
+def rebound(monkeypatch) -> list[str]:
+    """A name that leads to a server when it is judged, and to the cloud's metadata service from then on."""
+    asked: list[str] = []
+
+    def answer(name: str, port: int, *_: object, **__: object) -> list[object]:
+        asked.append(name)
+        address = "192.0.2.7" if len(asked) == 1 else "169.254.169.254"
+        return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))]
+
+    monkeypatch.setattr(socket, "getaddrinfo", answer)
+    monkeypatch.setattr(addresses, "_own_services", lambda database: iter(()))
+    return asked
+
+
+class Connected(Exception):
+    """Something was connected to."""
+
+
+def refuses(given: list[object]) -> object:
+    """What stands in for a way to connect: it notes where to."""
+
+    def connect(*words: object, **named: object) -> None:
+        given.append(named.get("host") or words[0])
+        raise Connected
+
+    return connect
+
+
+@pytest.mark.django_db
+def test_a_pooler_is_connected_to_where_it_was_judged_to_be(monkeypatch, rebound):
+    given: list[object] = []
+    monkeypatch.setattr(psycopg, "connect", refuses(given))
+    monkeypatch.setattr(socket, "create_connection", refuses(given))
+    for kind, more in (("pgbouncer", {}), ("pgpool", {"pcp_port": 9898})):
+        rebound.clear()
+        with pytest.raises(Connected):
+            pooler_login.connected(a_pooler(kind=kind, host="db.example", **more), lambda at: psycopg.connect(**at))
+    rebound.clear()
+    with pytest.raises(Connected):
+        stats_page._connect_to_judged(("db.example", 8404), 5)
+    assert given == ["192.0.2.7", "192.0.2.7", ("192.0.2.7", 8404)]
+
+
+@pytest.mark.django_db
+def test_of_the_addresses_of_a_pooler_the_first_that_answers_is_used(monkeypatch):
+    tried: list[str] = []
+    monkeypatch.setattr(addresses, "resolve", lambda host, port: ["192.0.2.7", "192.0.2.8", "192.0.2.9"])
+
+    def log_in(address):
+        tried.append(address["host"])
+        if address["host"] == "192.0.2.7":
+            raise psycopg.OperationalError("connection failed: Connection refused")
+        return "session"
+
+    assert pooler_login.connected(a_pooler(host="db.example"), log_in) == "session"
+    assert tried == ["192.0.2.7", "192.0.2.8"]
+
+
+@pytest.mark.django_db
+def test_a_login_that_is_refused_by_one_address_is_not_tried_at_the_next(monkeypatch):
+    tried: list[str] = []
+    monkeypatch.setattr(addresses, "resolve", lambda host, port: ["192.0.2.7", "192.0.2.8"])
+
+    def log_in(address):
+        tried.append(address["host"])
+        raise psycopg.OperationalError("FATAL: password authentication failed")
+
+    with pytest.raises(psycopg.OperationalError):
+        pooler_login.connected(a_pooler(host="db.example"), log_in)
+    assert tried == ["192.0.2.7"]
+
+
+@pytest.mark.parametrize(
+    ("host", "refused"),
+    [
+        ("10.20.1.2", ""),
+        ("2001:db8::7", ""),
+        ("::ffff:10.20.1.2", ""),
+        ("/run/postgresql", ""),
+        ("nowhere.invalid", ""),
+        ("10.21.1.2", "10.21.1.2 is in no network that POOLDECK_TARGETS_ALLOW names"),
+        ("127.0.0.1", "127.0.0.1 is in no network that POOLDECK_TARGETS_ALLOW names"),
+        ("::1", "::1 is in no network"),
+        ("localhost", "localhost resolves to"),
+        ("169.254.169.254", "cloud's metadata service"),
+        ("169.254.10.1", "cloud's metadata service"),
+    ],
+)
+def test_where_the_administrator_names_the_networks_of_targets_nothing_else_is_connected_to(host, refused, settings):
+    settings.TARGETS_ALLOW = env.networks("10.20.0.0/16, 2001:db8::/32, 169.254.0.0/16")
+    found = addresses.refusal(host, 5432)
+    assert refused in found
+    assert bool(found) == bool(refused)
