@@ -225,7 +225,12 @@ function refresh() {
 
 function link(state) {
   const place = document.querySelector("[data-link-state]");
-  const words = { live: gettext("live"), reconnecting: gettext("reconnecting…"), ended: "" };
+  const words = {
+    live: gettext("live"),
+    reconnecting: gettext("reconnecting…"),
+    polling: gettext("every few seconds"),
+    ended: "",
+  };
   if (!place) return;
   place.dataset.link = state;
   place.textContent = words[state];
@@ -236,10 +241,15 @@ function countDown() {
   tile("time", seconds(Math.ceil(Math.max(0, timing.left - (performance.now() - timing.at) / 1000))));
 }
 
-/** A queued run's place changes without an event, and the look at the end may have met a web process that was down. */
+/**
+ * A queued run's place changes without an event, the look at the end may have met a web process that was down, and while
+ * the stream is refused the page asks for the state itself.
+ */
 function lookAgain() {
   const shown = status();
-  if (shown === "queued" || (course.final && ["starting", "running"].includes(shown))) refresh();
+  if (document.hidden) return;
+  if (shown === "queued" || connection === "polling" || (course.final && ["starting", "running"].includes(shown)))
+    refresh();
 }
 
 const whole = Object.fromEntries(Object.entries(rows).map(([kind, list]) => [kind, [...list]]));
@@ -265,6 +275,8 @@ async function viewed({ range: [from, to], isZoomed }) {
 }
 
 stack.viewed = viewed;
+let connection = ""; // of the stream, as it was heard last
+
 buildCharts();
 window.pooldeckRun = {
   points: () => samples.length,
@@ -272,7 +284,6 @@ window.pooldeckRun = {
   stack,
 };
 if (!course.final) {
-  let connection = "";
   const follow = (kind, payload) => handlers[kind](payload);
   const stream = new RunStream(root.dataset.events, course.after, follow, (state) => {
     connection = state;

@@ -9,6 +9,7 @@ const KINDS = ["sample", "pool", "pooler", "waits", "host", "generator", "state"
 const FIRST_WAIT = 250; // ms, doubled with each failure
 const LONGEST_WAIT = 5000; // ms
 const SILENCE = 20000; // ms without a word: the connection may be dead without having ended
+const REFUSALS = 3; // in a row: the stream has no place (503) or its server is away, so the page polls meanwhile
 
 /** Ids are `ATTEMPT-SEQ`, both whole numbers; as one number that grows with them. */
 function orderOf(id) {
@@ -18,15 +19,21 @@ function orderOf(id) {
 
 /**
  * Follow `url` after the event `after`. `onEvent(kind, payload)` sees each event once and in order; a `state` is told
- * under the id that the watcher has, so it is passed on each time. `onState` hears live, reconnecting and ended.
+ * under the id that the watcher has, so it is passed on each time. `onState` hears live, reconnecting, polling and ended.
+ *
+ * A tab has one stream, and none while nobody looks at it: over HTTP/1.1 a browser opens six connections to a host, and
+ * six runs in tabs would leave none for the next page. What came meanwhile is told when it is looked at again.
  */
 export class RunStream {
   constructor(url, after, onEvent, onState) {
-    Object.assign(this, { url, after, onEvent, onState, ended: false });
+    Object.assign(this, { url, after, onEvent, onState, ended: false, refusals: 0 });
     this.backoff = new Backoff(FIRST_WAIT, LONGEST_WAIT);
+    document.addEventListener("visibilitychange", () => this.ended || (document.hidden ? this.pause() : this.open()));
   }
 
   open() {
+    this.pause();
+    if (document.hidden) return;
     const address = new URL(this.url, window.location.href);
     address.searchParams.set("after", this.after);
     this.source = new EventSource(address);
@@ -38,6 +45,7 @@ export class RunStream {
 
   opened() {
     this.backoff.reset();
+    this.refusals = 0;
     this.listenForSilence();
     this.onState("live");
   }
@@ -53,10 +61,17 @@ export class RunStream {
 
   again() {
     if (this.ended) return;
-    this.source.close();
+    this.pause();
+    this.refusals += 1;
+    this.onState(this.refusals < REFUSALS ? "reconnecting" : "polling");
+    this.timer = setTimeout(() => this.ended || this.open(), this.backoff.next());
+  }
+
+  /** Give the connection back, without an end. */
+  pause() {
     clearTimeout(this.silence);
-    this.onState("reconnecting");
-    setTimeout(() => this.ended || this.open(), this.backoff.next());
+    clearTimeout(this.timer);
+    this.source?.close();
   }
 
   listenForSilence() {
@@ -66,8 +81,7 @@ export class RunStream {
 
   close() {
     this.ended = true;
-    clearTimeout(this.silence);
-    this.source.close();
+    this.pause();
     this.onState("ended");
   }
 }

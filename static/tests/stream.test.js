@@ -25,9 +25,22 @@ class Source {
   }
 }
 
+const page = { hidden: false, handlers: [], addEventListener: (_kind, handle) => page.handlers.push(handle) };
+
+/** Let the page be looked at, or not. */
+function show(isShown) {
+  page.hidden = !isShown;
+  for (const handle of page.handlers) handle();
+}
+
 function opened() {
   Source.opened.length = 0;
-  Object.assign(globalThis, { EventSource: Source, window: { location: { href: "http://panel/runs/1/" } } });
+  Object.assign(page, { hidden: false, handlers: [] });
+  Object.assign(globalThis, {
+    document: page,
+    EventSource: Source,
+    window: { location: { href: "http://panel/runs/1/" } },
+  });
   const seen = [];
   const states = [];
   const stream = new RunStream(
@@ -87,6 +100,52 @@ test("silence counts as a loss", () => {
   const first = source();
   mock.timers.tick(20000);
   assert.deepEqual([first.closed, states], [true, ["reconnecting"]]);
+  stream.close();
+  mock.timers.reset();
+});
+
+test("a page that nobody looks at holds no connection, and gets what it lacks when it is looked at again", () => {
+  const { stream, seen, source } = opened();
+  source().say("sample", "1-3", { t: 1 });
+  show(false);
+  assert.deepEqual([Source.opened.length, source().closed], [1, true]);
+  show(true);
+  assert.deepEqual([Source.opened.length, source().address.searchParams.get("after")], [2, "1-3"]);
+  source().say("sample", "1-4", { t: 2 });
+  assert.deepEqual(
+    seen.map(([, payload]) => payload.t),
+    [1, 2],
+  );
+  stream.close();
+  show(false);
+  show(true);
+  assert.equal(Source.opened.length, 2);
+});
+
+test("a lost stream is not opened anew while nobody looks", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const { stream, source } = opened();
+  source().handlers.error();
+  show(false);
+  mock.timers.tick(60000);
+  assert.equal(Source.opened.length, 1);
+  show(true);
+  assert.equal(Source.opened.length, 2);
+  stream.close();
+  mock.timers.reset();
+});
+
+test("where the stream is refused again and again the page polls until it finds a place", () => {
+  mock.timers.enable({ apis: ["setTimeout"] });
+  const { stream, states, source } = opened();
+  for (let refused = 0; refused < 4; refused++) {
+    source().handlers.error();
+    mock.timers.tick(10000);
+  }
+  source().handlers.open();
+  assert.deepEqual(states, ["reconnecting", "reconnecting", "polling", "polling", "live"]);
+  source().handlers.error();
+  assert.equal(states.at(-1), "reconnecting");
   stream.close();
   mock.timers.reset();
 });
