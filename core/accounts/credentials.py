@@ -43,7 +43,7 @@ class Credential:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Grants:
     """What a valid credential is good for, apart from its records; who stands otherwise than before is asked again."""
 
     is_admin: bool
@@ -52,8 +52,8 @@ class Standing:
     password: str = ""  # the stored digest, of a session, which ends when it changes
 
     @classmethod
-    def of(cls, request: Request) -> "Standing":
-        """Return the standing by which this request was answered."""
+    def of(cls, request: Request) -> "Grants":
+        """Return the grants by which this request was answered."""
         access, user = Access.of(request), person(request.user)
         unlimited = access.unlimited if isinstance(access, LimitedAccess) else access
         roles: Roles = frozenset((team, str(role)) for team, role in unlimited.roles.items())
@@ -62,7 +62,7 @@ class Standing:
         return cls(user.is_staff, roles, password=user.password)
 
 
-def standings(credentials: Collection[Credential]) -> dict[Credential, Standing]:
+def granted(credentials: Collection[Credential]) -> dict[Credential, Grants]:
     """Return how the holder of each stands, in four queries; those that ended are left out.
 
     A credential has ended when it was revoked, expired or logged out, and when its user was deactivated.
@@ -76,19 +76,19 @@ def standings(credentials: Collection[Credential]) -> dict[Credential, Standing]
     keys = {one.session_key for one in credentials if one.session_key}
     sessions = Session.objects.filter(expire_date__gt=timezone.now(), session_key__in=keys)
     lasting = set(sessions.values_list("session_key", flat=True))
-    found: dict[Credential, Standing] = {}
+    found: dict[Credential, Grants] = {}
     for one in credentials:
         user = users.get(one.user_id)
         if one.token_id in tokens and user:
             found[one] = _of_token(tokens[one.token_id], user, roles)
         elif not one.token_id and one.session_key in lasting and user and user.is_active:
-            found[one] = Standing(user.is_staff, roles.get(user.pk, NO_ROLES), password=user.password)
+            found[one] = Grants(user.is_staff, roles.get(user.pk, NO_ROLES), password=user.password)
     return found
 
 
-def _of_token(token: ApiToken, user: User, roles: dict[int, Roles]) -> Standing:
+def _of_token(token: ApiToken, user: User, roles: dict[int, Roles]) -> Grants:
     of_team = frozenset({(token.team_id, token.role)}) if token.team_id else None
-    return Standing(user.is_staff, of_team or roles.get(user.pk, NO_ROLES), scopes=frozenset(token.scopes))
+    return Grants(user.is_staff, of_team or roles.get(user.pk, NO_ROLES), scopes=frozenset(token.scopes))
 
 
 def _roles_of(users: dict[int, User]) -> dict[int, Roles]:

@@ -17,7 +17,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from core.accounts import held_requests, stream_reviews
-from core.accounts.credentials import Credential, Standing, as_if_new
+from core.accounts.credentials import Credential, Grants, as_if_new
 from core.accounts.held_requests import COME_BACK_S, OpenRequest, TooManyHeld
 from core.accounts.stream_reviews import OpenStream
 from core.lib import draining
@@ -37,13 +37,13 @@ class Authorization:
     """Whether a request may open a stream, and follow it on, by the answer of an API view: 200 where it may."""
 
     credential: Credential
-    standing: Standing
+    grants: Grants
 
     def __init__(self, view: Callable[..., Any], request: HttpRequest, **words: Any) -> None:
         self._view, self._request, self._words = view, request, words
 
     async def ask(self) -> Response:
-        """Return the view's response; where it is 200, `credential` and `standing` are known."""
+        """Return the view's response; where it is 200, `credential` and `grants` are known."""
         return await sync_to_async(_in_own_connection, thread_sensitive=False)(self._ask)
 
     async def still_holds(self) -> bool:
@@ -59,7 +59,7 @@ class Authorization:
         answer: Response = self._view(self._request, **self._words).render()
         if answer.status_code == 200:
             request = answer.renderer_context["request"]  # type: ignore[attr-defined]
-            self.credential, self.standing = Credential.of(request), Standing.of(request)
+            self.credential, self.grants = Credential.of(request), Grants.of(request)
         return answer
 
 
@@ -113,7 +113,7 @@ def serve(authorization: Authorization, text: AsyncGenerator[bytes, None], inste
     """
     if draining.has_begun():
         return _come_back(_("this process ends: open it again in %(seconds)d s") % {"seconds": COME_BACK_S})
-    opened = OpenStream(authorization.credential, authorization.standing, authorization.still_holds)
+    opened = OpenStream(authorization.credential, authorization.grants, authorization.still_holds)
     try:
         stream = Stream(opened, text)
     except TooManyHeld as refused:

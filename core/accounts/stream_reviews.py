@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from django.db import Error, connections
 
 from core.accounts import credentials
-from core.accounts.credentials import Credential, Standing
+from core.accounts.credentials import Credential, Grants
 from core.lib import draining
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class OpenStream:
     """A stream that counts as open: by which credential, how its holder stood, and how to authorize it again."""
 
     credential: Credential
-    standing: Standing | None
+    grants: Grants | None
     is_still_allowed: Callable[[], Awaitable[bool]]
     is_over: bool = False
     _end: "asyncio.Future[None] | None" = field(default=None, init=False)
@@ -42,9 +42,9 @@ class OpenStream:
         self.is_over = True
         if self._end is not None:
             with suppress(RuntimeError):  # its event loop was closed before
-                self._end.get_loop().call_soon_threadsafe(self._tell)
+                self._end.get_loop().call_soon_threadsafe(self._set_ended)
 
-    def _tell(self) -> None:
+    def _set_ended(self) -> None:
         if self._end is not None and not self._end.done():
             self._end.set_result(None)
 
@@ -77,36 +77,37 @@ async def _review() -> None:
     try:
         while _open:
             await asyncio.sleep(REVIEW_EVERY_S)
-            await _look()
+            await _review_once()
     finally:
-        _thread.submit(connections.close_all)
+        with suppress(RuntimeError):  # the process ends
+            _thread.submit(connections.close_all)
 
 
-async def _look() -> None:
+async def _review_once() -> None:
     """End the streams of ended credentials, and authorize those again whose callers stand otherwise than before."""
     streams = list(_open.values())
     if draining.has_begun():  # their viewers open them again, at another process or at this one's successor
         for stream in streams:
             stream.end()
     held = {stream.credential for stream in streams}
-    found = await asyncio.get_running_loop().run_in_executor(_thread, _standings, held)
+    found = await asyncio.get_running_loop().run_in_executor(_thread, _granted, held)
     if found is None:
         return
     for stream in streams:
-        standing = found.get(stream.credential)
-        if standing is None:
+        grants = found.get(stream.credential)
+        if grants is None:
             stream.end()
-        elif standing != stream.standing:
-            stream.standing = standing
+        elif grants != stream.grants:
+            stream.grants = grants
             task = asyncio.create_task(_authorize_again(stream))
             _again.add(task)
             task.add_done_callback(_again.discard)
 
 
-def _standings(held: set[Credential]) -> dict[Credential, Standing] | None:
+def _granted(held: set[Credential]) -> dict[Credential, Grants] | None:
     """Return how the holders stand; None while the database is away."""
     try:
-        return credentials.standings(held)
+        return credentials.granted(held)
     except Error as error:
         logger.warning("can't check the credentials of event streams: %s", error)
         connections.close_all()
@@ -119,4 +120,4 @@ async def _authorize_again(stream: OpenStream) -> None:
             stream.end()
     except Error as error:
         logger.warning("can't authorize an event stream again: %s", error)
-        stream.standing = None  # which the next review finds changed
+        stream.grants = None  # which the next review finds changed

@@ -19,7 +19,7 @@ from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
 
 from core.accounts import credentials, event_streams, held_requests
-from core.accounts.credentials import Credential, Standing
+from core.accounts.credentials import Credential, Grants
 from core.lib import draining
 
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 0.1, 0.5
@@ -38,13 +38,13 @@ class _Review:
 
     def __init__(self) -> None:
         self._at, self._asked = -REVIEW_EVERY_S, set[Credential]()
-        self._found: dict[Credential, Standing] = {}
+        self._found: dict[Credential, Grants] = {}
 
-    def standing_of(self, credential: Credential) -> Standing | None:
+    def grants_of(self, credential: Credential) -> Grants | None:
         """Return how its holder stood at the last review, which is made here if it is due; None: it had ended."""
         if time.monotonic() - self._at >= REVIEW_EVERY_S or credential not in self._asked:
             self._asked = held_requests.credentials_of_waits() | {credential}
-            self._found = credentials.standings(self._asked)
+            self._found = credentials.granted(self._asked)
             self._at = time.monotonic()
         return self._found.get(credential)
 
@@ -58,7 +58,7 @@ class Wait:
     """A request that wants to wait for `seconds`, from when the view knows what for."""
 
     credential: Credential
-    standing: Standing
+    grants: Grants
     seconds: float
     key: object
     is_settled: Callable[[], bool] | None = None
@@ -71,7 +71,7 @@ class Wait:
         """Count the request as open. Raises `TooManyHeld`; call it before anything is saved."""
         credential, counts_until = Credential.of(request), time.monotonic() + STARTS_WITHIN_S + seconds
         held = held_requests.OpenRequest(credential, is_wait=True, counts_until=counts_until)
-        return cls(credential, Standing.of(request), seconds, held_requests.enter(held))
+        return cls(credential, Grants.of(request), seconds, held_requests.enter(held))
 
     def until(
         self,
@@ -131,11 +131,11 @@ def _is_over(wait: Wait) -> bool:
 
 
 def _refusal(wait: Wait) -> Exception | None:
-    standing = _review.standing_of(wait.credential)
-    if standing is None:
+    grants = _review.grants_of(wait.credential)
+    if grants is None:
         return AuthenticationFailed(_("the token is unknown, expired or revoked"))
-    if standing == wait.standing or wait.refusal_now is None:
+    if grants == wait.grants or wait.refusal_now is None:
         return None
     refusal = wait.refusal_now()
-    wait.standing = standing
+    wait.grants = grants
     return refusal

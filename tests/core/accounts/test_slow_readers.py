@@ -12,7 +12,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import path
 
 from core.accounts import credentials, stream_reviews
-from core.accounts.credentials import Credential, Standing
+from core.accounts.credentials import Credential, Grants
 from core.accounts.event_streams import Stream
 from core.accounts.stream_reviews import OpenStream
 from panel.quickstart.ports import LOOPBACK, free_port
@@ -21,7 +21,7 @@ EVENT = b"data: " + b"x" * 65536 + b"\n\n"
 READ = 48 * 1024 * 1024  # by the quick reader; several times what the buffers of a connection hold
 HELD = READ // 2
 produced = {"slow": 0, "quick": 0}
-STANDING = Standing(is_admin=False, roles=frozenset())
+GRANTS = Grants(is_admin=False, roles=frozenset())
 opened_by = {"slow": Credential(1, session_key="slow"), "quick": Credential(2, session_key="quick")}
 
 
@@ -37,7 +37,7 @@ async def is_allowed() -> bool:
 
 
 async def stream(_: HttpRequest, reader: str) -> StreamingHttpResponse:
-    opened = OpenStream(opened_by[reader], STANDING, is_allowed)
+    opened = OpenStream(opened_by[reader], GRANTS, is_allowed)
     return StreamingHttpResponse(Stream(opened, endless(reader)), content_type="text/event-stream")
 
 
@@ -88,7 +88,7 @@ def ended(settings: Any, monkeypatch: pytest.MonkeyPatch) -> set[Credential]:
     produced.update(slow=0, quick=0)
     gone: set[Credential] = set()
     monkeypatch.setattr(stream_reviews, "REVIEW_EVERY_S", 0.05)
-    monkeypatch.setattr(credentials, "standings", lambda held: dict.fromkeys(set(held) - gone, STANDING))
+    monkeypatch.setattr(credentials, "granted", lambda held: dict.fromkeys(set(held) - gone, GRANTS))
     return gone
 
 

@@ -10,7 +10,7 @@ from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
 from core.accounts import credentials, stream_reviews
-from core.accounts.credentials import Credential, Standing
+from core.accounts.credentials import Credential, Grants
 from core.accounts.models import ApiToken, Membership, Role
 from core.accounts.stream_reviews import OpenStream
 from tests.callers import person
@@ -51,8 +51,8 @@ class Watched:
             user = person(f"watcher-{number}", staff=staff)
             ApiToken.objects.issue(user, "watch", ["read"])
             credential = Credential(user.pk, token_id=user.api_tokens.get().pk)
-            standing = credentials.standings([credential])[credential]
-            self.streams.append(OpenStream(credential, standing, self.is_still_allowed))
+            grants = credentials.granted([credential])[credential]
+            self.streams.append(OpenStream(credential, grants, self.is_still_allowed))
         for stream in self.streams:
             stream_reviews.add(object(), stream)
 
@@ -69,7 +69,7 @@ def look() -> None:
     """Review once, and wait for what is authorized again."""
 
     async def once() -> None:
-        await stream_reviews._look()
+        await stream_reviews._review_once()
         await asyncio.gather(*stream_reviews._again)
 
     asyncio.run(once())
@@ -110,10 +110,10 @@ def test_an_ended_credential_is_not_asked_again() -> None:
 def test_while_the_database_is_away_streams_stay_open(monkeypatch: pytest.MonkeyPatch) -> None:
     watched = Watched(1)
 
-    def refuse(_held: object) -> dict[Credential, Standing]:
+    def refuse(_held: object) -> dict[Credential, Grants]:
         raise OperationalError("no connection")
 
-    monkeypatch.setattr(credentials, "standings", refuse)
+    monkeypatch.setattr(credentials, "granted", refuse)
     look()
     assert watched.over == 0
 
@@ -127,4 +127,4 @@ def test_the_standing_by_which_a_request_was_answered_is_that_of_the_review(staf
     request.user, request.auth = user, ApiToken.objects.get(user=user)
     credential = Credential.of(request)
     assert text
-    assert credentials.standings([credential]) == {credential: Standing.of(request)}
+    assert credentials.granted([credential]) == {credential: Grants.of(request)}
