@@ -6,6 +6,7 @@ ACCOUNT=pooldeck
 PREFIX=/opt/pooldeck SETTINGS=/etc/pooldeck STATE=/var/lib/pooldeck BACKUPS=/var/backups/pooldeck
 UNITS=/etc/systemd/system
 COMMAND=/usr/local/bin/pooldeckctl
+CLIENT=/usr/local/bin/pooldeck
 SERVICES=(pooldeck-redis pooldeck-tasks pooldeck-runs pooldeck-beat pooldeck-web)
 READY_WITHIN_S=${POOLDECK_READY_WITHIN_S:-120}
 
@@ -209,6 +210,7 @@ unit_files() { (cd "$DEPLOY/systemd" && find . -type f -printf '%P\n' | sort); }
 write_units() {
   put "$SETTINGS/redis.conf" 0640 "root:$ACCOUNT" < "$DEPLOY/redis.conf"
   put "$COMMAND" 0755 root:root < "$DEPLOY/pooldeckctl"
+  put "$CLIENT" 0755 root:root < "$DEPLOY/pooldeck"
   local path
   while read -r path; do
     mkdir -p "$(dirname "$UNITS/$path")"

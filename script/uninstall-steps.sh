@@ -14,7 +14,7 @@ uninstall() {
   done < <(unit_files)
   systemctl daemon-reload
   report changed "services"
-  rm -rf "$PREFIX" "$COMMAND"
+  rm -rf "$PREFIX" "$COMMAND" "$CLIENT"
   report changed "releases"
   if [ -z "$PURGE" ]; then
     printf '\nKept: %s (settings and keys), %s, %s, the metadata database and the account %s.\n' \

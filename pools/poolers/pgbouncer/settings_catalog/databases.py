@@ -41,7 +41,7 @@ SETTINGS = of_group(
             "field means server_lifetime of the program."
         ),
         minimum=1,  # 0 is read as the program's own (1.24: SHOW DATABASES)
-        unit="seconds",
+        unit="s",
         since=(1, 23),
         anchor="server_lifetime-1",
         **OF_POOL,
@@ -64,7 +64,7 @@ SETTINGS = of_group(
             "PgBouncer disconnects a client of the pool whose query has waited this many seconds for a server "
             "connection; an empty field means query_wait_timeout of the program, and 0 lets it wait forever."
         ),
-        unit="seconds",
+        unit="s",
         since=(1, 26),
         anchor="query_wait_timeout-1",
         **OF_POOL,

@@ -95,7 +95,7 @@ SOCKETS = of_group(
             "The kernel sends the first keepalive probe after this many seconds of silence (default {default}); 0 "
             "means its own choice."
         ),
-        unit="seconds",
+        unit="s",
         maximum=32767,
     ),
     number(
@@ -105,7 +105,7 @@ SOCKETS = of_group(
             "The kernel waits this many seconds between two keepalive probes (default {default}); 0 means its own "
             "choice."
         ),
-        unit="seconds",
+        unit="s",
         maximum=32767,
     ),
     number(

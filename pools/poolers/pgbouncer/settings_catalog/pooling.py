@@ -191,7 +191,7 @@ SESSIONS = of_group(
             "PgBouncer takes the averages of SHOW STATS, and logs its statistics, over this many seconds "
             "(default {default})."
         ),
-        unit="seconds",
+        unit="s",
     ),
     number(
         "peer_id",

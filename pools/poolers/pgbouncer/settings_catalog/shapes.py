@@ -26,7 +26,7 @@ def number(name: str, default: str, help_text: Text, **more: Any) -> Setting:
 
 def seconds(name: str, default: str, help_text: Text, **more: Any) -> Setting:
     """Define a time in seconds, fractions allowed."""
-    span = {"minimum": 0, "maximum": LARGEST, "unit": "seconds"}
+    span = {"minimum": 0, "maximum": LARGEST, "unit": "s"}
     return _setting(Type.SECONDS, name, default, help_text, span | more)
 
 

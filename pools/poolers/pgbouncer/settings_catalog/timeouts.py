@@ -23,7 +23,7 @@ SETTINGS = of_group(
             "PgBouncer sends a notice to a client that has waited this many seconds for a server connection "
             "(default {default}); 0 sends none."
         ),
-        unit="seconds",
+        unit="s",
         since=(1, 25),
     ),
     seconds(

@@ -6,7 +6,7 @@ from pools.poolers.pgbouncer.settings_catalog.shapes import MODES, choice, numbe
 from pools.poolers.settings_schema import Scope
 
 OF_USER = {"scope": Scope.USER}
-TIME = {"unit": "seconds", **OF_USER}
+TIME = {"unit": "s", **OF_USER}
 
 SETTINGS = of_group(
     _("Limits"),
