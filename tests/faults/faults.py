@@ -33,6 +33,8 @@ def _end(ground: Ground, process: str, by: signal.Signals) -> float:
     before, struck_at = ground.process_of(process), time.monotonic()
     os.kill(before, by)
     if process == "metadata":
+        if by == signal.SIGTERM:  # PostgreSQL waits for its clients then; an operator's pg_ctl stop is the fast one
+            os.kill(before, signal.SIGINT)
         assert ground.metadata.process
         ground.metadata.process.wait(BACK_WITHIN_S)
         ground.metadata.process = None
