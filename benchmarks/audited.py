@@ -50,6 +50,7 @@ track(
     team=("script__team_id",),
     author="author__username",
     actions={"create": "script.change", "delete": ""},
+    named_by=("number",),
 )
 track(SettingsProfile, "profile", never=["author"], team=("team_id",))
 track(

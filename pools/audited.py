@@ -59,7 +59,15 @@ track(
     outcome=("state", "outcome"),
     actions={"create": "approval.ask", "change": "approval.decide"},
 )
-track(ClusterNode, "cluster", only=["host", "port"], path="cluster", actions=NODE_ACTIONS, **OF_CLUSTER)
+track(
+    ClusterNode,
+    "cluster",
+    only=["host", "port"],
+    path="cluster",
+    actions=NODE_ACTIONS,
+    named_by=("host", "port"),
+    **OF_CLUSTER,
+)
 track(
     RolePassword,
     "cluster",
@@ -67,6 +75,7 @@ track(
     secrets=["sealed_password"],
     path="cluster",
     actions=PASSWORD_ACTIONS,
+    named_by=("role",),
     **OF_CLUSTER,
 )
 track(
@@ -90,6 +99,7 @@ track(
     path="pooler",
     team=("pooler__team_id",),
     actions=FILE_ACTIONS,
+    named_by=("setting",),
 )
 track(
     Pool,
@@ -101,12 +111,13 @@ track(
 track(
     Revision,
     "pooler",
-    only=["state", "reason", "summary"],
+    only=["number", "state", "reason", "summary"],
     path="pooler",
     team=("pooler__team_id",),
     author="author__username",
     outcome=("state", "reason", "summary"),
     actions={"create": "", "change": "pooler.apply", "delete": ""},
+    named_by=("number",),
 )
 track(
     TakeOver,

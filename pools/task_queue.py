@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from core.audit.acts import subject_with
-from core.audit.recording import record
+from core.audit.recording import attempt
 from core.installation import pausing
 from core.lib import queues
 from pools.config_files import folder_owner
@@ -58,11 +58,11 @@ def ask_to_overwrite(pooler_id: UUID, author: models.Model | None = None) -> Non
     """
     if pausing.is_paused():
         raise IllegalTransition(pausing.PAUSED)
-    record("pooler.overwrite", subject_with("pooler", pooler_id))
-    try:
-        send(OVERWRITE, str(pooler_id), _id_of(author))
-    except OperationalError as error:
-        raise QueueDown(_("redis can't be reached, so the overwrite could not be queued: try again")) from error
+    with attempt("pooler.overwrite", subject_with("pooler", pooler_id)):
+        try:
+            send(OVERWRITE, str(pooler_id), _id_of(author))
+        except OperationalError as error:
+            raise QueueDown(_("redis can't be reached, so the overwrite could not be queued: try again")) from error
 
 
 def request_check(pooler_id: UUID) -> None:

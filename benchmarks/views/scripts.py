@@ -133,7 +133,8 @@ def script_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
         library.remove(script, author=person(request.user))
         messages.success(request, _("Script %(script)s was deleted; its runs keep their text.") % {"script": typed})
         return redirect("script-list")
-    return render(request, "benchmarks/script_delete.html", {"script": script, "typed": typed})
+    status = 422 if request.method == "POST" else 200
+    return render(request, "benchmarks/script_delete.html", {"script": script, "typed": typed}, status=status)
 
 
 @require_POST

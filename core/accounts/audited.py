@@ -23,6 +23,7 @@ track(
     path="user",
     name="username",
     actions={"create": "person.link_sign_on", "change": "person.link_sign_on", "delete": "person.unlink_sign_on"},
+    named_by=("provider", "uid"),
 )
 track(Team, "team", team=("pk",))
 track(
@@ -32,5 +33,6 @@ track(
     path="team",
     team=("team_id",),
     actions=MEMBER_ACTIONS,
+    named_by=("user_id",),
 )
 track(Invitation, "invitation", only=INVITATION, name="team__name", team=("team_id",), actions=INVITATION_ACTIONS)

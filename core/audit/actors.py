@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from core.audit.models import ActorKind
+from core.lib import env
 
 
 class Actor(NamedTuple):
@@ -35,6 +36,10 @@ class Origin:
         """Return who acts now."""
         return self.actor
 
+
+# what `python -m` starts for those who call something else
+NAMED = {"panel.quickstart": "script/up" if env.IS_CHECKOUT else "pooldeck demo"}
+NAMED |= {"panel.upgrade": "pooldeckctl upgrade", "panel.web_server": "web server", "celery": "celery"}
 
 _origin: ContextVar[Origin | None] = ContextVar("audit_origin", default=None)
 
@@ -91,8 +96,20 @@ def end() -> None:
 
 
 def _of_command_line() -> Origin:
-    program = " ".join([Path(sys.argv[0]).name, *sys.argv[1:2]])  # further words may be secrets
-    return Origin(Actor(ActorKind.COMMAND, account()), f"{socket.gethostname()}: {program}"[:255])
+    return Origin(Actor(ActorKind.COMMAND, account()), f"{socket.gethostname()}: {program()}"[:255])
+
+
+def program() -> str:
+    """Return what was called, as people call it, with the name of its command; further words may be secrets.
+
+    A program that was started by `python -m` has the path of a file as its first word: it is named by its module.
+    """
+    module = getattr(getattr(sys.modules.get("__main__"), "__spec__", None), "name", "").removesuffix(".__main__")
+    name = NAMED.get(module) or (f"python -m {module}" if module else Path(sys.argv[0]).name)
+    if name == "-c":  # as a script that was given in words has
+        return "python -c"
+    command = next(iter(sys.argv[1:2]), "")
+    return name if command.startswith("-") else f"{name} {command}".rstrip()
 
 
 def account() -> str:

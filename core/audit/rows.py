@@ -88,7 +88,8 @@ def record_changed(tracked: TrackedModel, before: Values, after: Rows, using: st
     for key, row in after.items():
         names = [name for name, value in row.values.items() if value != before[key][name]]
         if names:
-            sides = {"before": _side(tracked, before[key], names), "after": _side(tracked, row.values, names)}
+            told = list(dict.fromkeys((*tracked.named_by, *names)))
+            sides = {"before": _side(tracked, before[key], told), "after": _side(tracked, row.values, told)}
             _record(tracked, tracked.action("change", names), row, using, **sides)
 
 

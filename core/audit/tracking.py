@@ -24,6 +24,7 @@ class Options(OptionsOfOwner, total=False):
     author: str
     outcome: tuple[str, ...]
     actions: Mapping[str, str]
+    named_by: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,8 @@ class TrackedModel:
 
     `path` leads from a row to the object that the entry is about: empty for the row itself. `cluster`, `team` and
     `author` lead to those, by lookups; empty where there is none. Of several for the team, the first
-    that leads to one counts.
+    that leads to one counts. `named_by` are the columns that tell the parts of one object apart, such as the members of
+    a team: each entry of a part has them, changed or not.
     """
 
     model: type[Model]
@@ -46,6 +48,7 @@ class TrackedModel:
     author: str = ""
     outcome: tuple[str, ...] = ()
     actions: Mapping[str, str] = field(default_factory=dict)
+    named_by: tuple[str, ...] = ()
 
     def action(self, verb: str, changed: Iterable[str] = ()) -> str:
         """Return the action of `create`, `change` or `delete`; empty where it is not recorded.

@@ -129,10 +129,11 @@ def reset_to_pending(pooler: Pooler) -> None:
     own.update(settings_state=PoolState.PENDING, settings_reason="")
 
 
-def set_reason(pooler: Pooler, reason: str) -> None:
-    """Write the reason why everything unsettled waits."""
-    pooler.pools.unsettled().update(state_reason=reason)
-    Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).update(settings_reason=reason)
+def set_reason(pooler: Pooler, reason: str) -> bool:
+    """Write the reason why everything unsettled waits; return whether that is news."""
+    waiting = pooler.pools.unsettled().exclude(state_reason=reason).update(state_reason=reason)
+    settings = Pooler.objects.filter(pk=pooler.pk, settings_state=PoolState.PENDING).exclude(settings_reason=reason)
+    return bool(settings.update(settings_reason=reason) + waiting)
 
 
 def update_unedited(pools: Iterable[Pool], **values: Any) -> None:

@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from django.contrib.auth.models import User
 from django.utils.translation import gettext as _
 
+from core.audit.acts import subject_of
+from core.audit.recording import record
 from pools.config_files import deliveries, pooler_files
 from pools.deployment import apply_lock, live_files, offers, retries, snapshots
 from pools.deployment.attempt import (
@@ -63,6 +65,7 @@ def apply_pooler(pooler: Pooler, author: User | None = None, *, overwrite: bool 
 
 
 def _apply_under_lock(pooler: Pooler, author: User | None, *, overwrite: bool) -> Revision | None:
+    ended = _last_ended(pooler)
     try:
         with _infrequent_garbage_collection():
             last = _apply_all(pooler, author, overwrite=overwrite)
@@ -71,14 +74,28 @@ def _apply_under_lock(pooler: Pooler, author: User | None, *, overwrite: bool) -
     except LockLost as error:
         logger.warning("%s", error)
     except HostUnreachable as error:  # its console may answer all the same
-        set_reason(pooler, str(error))
+        _let_wait(pooler, str(error), author, ended)
     except PoolerUnreachable as error:
         reason = smart_shutdown.explain(pooler) or str(error)
         pooler.mark(PoolerState.UNREACHABLE, error=reason)
-        set_reason(pooler, reason)
+        _let_wait(pooler, reason, author, ended)
     except (Drifted, HostRefused) as error:
-        set_reason(pooler, str(error))
+        _let_wait(pooler, str(error), author, ended)
     return None
+
+
+def _last_ended(pooler: Pooler) -> Revision | None:
+    return pooler.revisions.exclude(state=RevisionState.PENDING).only("pk").first()
+
+
+def _let_wait(pooler: Pooler, reason: str, author: User | None, ended: Revision | None) -> None:
+    """Write why everything waits, into the trail too: once for each reason, since beat tries again every few seconds.
+
+    An apply that got as far as a revision has its entry by the end of that.
+    """
+    if set_reason(pooler, reason) and _last_ended(pooler) == ended:
+        asked_by = author.get_username() if author else ""
+        record("pooler.apply", subject_of(pooler), outcome=f"failed: {reason}", asked_by=asked_by)
 
 
 @contextmanager

@@ -182,9 +182,9 @@ def cluster_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
         try:
             clusters.remove(cluster, author=person(request.user))
         except IllegalTransition as error:
-            context["refused"] = str(error)
+            return render(request, "pools/cluster_delete.html", context | {"refused": str(error)}, status=error.status)
         else:
             forgotten = _("Cluster %(cluster)s was removed from the panel; nothing on its server was changed.")
             messages.success(request, forgotten % {"cluster": cluster.name})
             return redirect("cluster-list")
-    return render(request, "pools/cluster_delete.html", context)
+    return render(request, "pools/cluster_delete.html", context, status=422 if request.method == "POST" else 200)

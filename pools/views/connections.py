@@ -38,7 +38,7 @@ def connection_answer(
             return HttpResponse(UNCONFIRMED, content_type="text/plain; charset=utf-8", status=403)
         error = gettext("That is not your password.") if "password" in request.POST else ""
         choices = replace(choices, reveal=False, asks=True, error=error)
-    elif choices.reveal or format_name:
+    elif (choices.reveal or format_name) and box_of(record, choices).knows_password:
         logger.info("the password of %s %s was shown to %s", record._meta.model_name, record.pk, request.user)
         record_reveal(record, format_name or "page")
     if format_name:

@@ -151,12 +151,12 @@ def host_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
         try:
             hosts.remove(host)
         except IllegalTransition as error:
-            context["refused"] = str(error)
+            return render(request, "pools/host_delete.html", context | {"refused": str(error)}, status=error.status)
         else:
             text = _("Host %(host)s was removed from the panel: take its line out of authorized_keys there.")
             messages.success(request, text % {"host": host.name})
             return redirect("host-list")
-    return render(request, "pools/host_delete.html", context)
+    return render(request, "pools/host_delete.html", context, status=422 if request.method == "POST" else 200)
 
 
 def _get(request: HttpRequest, pk: UUID) -> Host:

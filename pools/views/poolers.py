@@ -245,9 +245,9 @@ def pooler_delete(request: HttpRequest, pk: UUID) -> HttpResponse:
         try:
             poolers.remove(pooler)
         except IllegalTransition as error:
-            context["refused"] = str(error)
+            return render(request, "pools/pooler_delete.html", context | {"refused": str(error)}, status=error.status)
         else:
             forgotten = _("Pooler %(pooler)s was removed from the panel; its files and the program stay as they are.")
             messages.success(request, forgotten % {"pooler": pooler.name})
             return redirect("pooler-list")
-    return render(request, "pools/pooler_delete.html", context)
+    return render(request, "pools/pooler_delete.html", context, status=422 if request.method == "POST" else 200)

@@ -67,7 +67,8 @@ def drop_answer(request: HttpRequest, template: str, context: dict[str, object],
     typed = request.POST.get("name")
     context |= {"cluster": thing.cluster, "typed": typed}
     if request.method != "POST" or typed != thing.name:
-        return render(request, template, context | {"obstacles": thing.blocking()})
+        status = 422 if request.method == "POST" else 200
+        return render(request, template, context | {"obstacles": thing.blocking()}, status=status)
     try:
         thing.drop()
     except DropBlocked as error:

@@ -113,8 +113,8 @@ def shelf_return(request: HttpRequest, pk: UUID) -> HttpResponse:
             messages.success(request, _returned(cluster, is_deleted=deletes))
             return redirect("shelf-list")
     except PoolsError as error:
-        context["refused"] = str(error)
-    return render(request, "pools/shelf_return.html", context)
+        return render(request, "pools/shelf_return.html", context | {"refused": str(error)}, status=error.status)
+    return render(request, "pools/shelf_return.html", context, status=422 if request.method == "POST" else 200)
 
 
 def _returned(cluster: Cluster, *, is_deleted: bool) -> str:

@@ -3,19 +3,22 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 import django_filters
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from core.accounts.access import Access
+from core.accounts.audit.shown import BAD
 from core.audit.models import ActorKind, Entry
 from core.audit.recording import ASKED
 from core.audit.tracking import known_actions
 
 PAGE_SIZE = 50
 PORTION = 1000
-FAILED = Q(outcome__startswith="failed") | Q(outcome__startswith="rolled_back") | Q(outcome__startswith="lost")
+FAILED = reduce(or_, (Q(outcome__startswith=word) for word in BAD))
 OUTCOMES = {"done": ~FAILED & ~Q(outcome=ASKED), "asked": Q(outcome=ASKED), "failed": FAILED}
 OUTCOME_LABELS = [("done", _("done")), ("asked", _("asked for")), ("failed", _("failed"))]
 

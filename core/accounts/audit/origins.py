@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from asgiref.sync import iscoroutinefunction, sync_to_async
+from django.contrib.messages import ERROR
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.decorators import sync_and_async_middleware
@@ -45,6 +46,8 @@ UNRECORDED = frozenset(
         "wish-mode-check",
     }
 )
+# Pages that do what they were asked for and show at once what came of it; all others lead on to another page.
+ANSWERING_AT_ONCE = frozenset({"entry-logins", "pool-logins"})
 
 
 class RequestOrigin(Origin):
@@ -102,7 +105,17 @@ def _is_unrecorded(request: HttpRequest, response: HttpResponseBase, origin: Ori
     is_question = getattr(response, reasons.IS_QUESTION, False)
     if request.method in SAFE or response.status_code >= 400 or is_question or origin.recorded:
         return False
-    return request.resolver_match is not None and request.resolver_match.view_name not in UNRECORDED
+    if request.resolver_match is None:
+        return False
+    return request.resolver_match.view_name not in UNRECORDED and not _is_form_shown_again(request, response)
+
+
+def _is_form_shown_again(request: HttpRequest, response: HttpResponseBase) -> bool:
+    """Tell whether a page answers with itself: what was sent can't be done as it is, and nothing was."""
+    match = request.resolver_match
+    if match is None or getattr(match.func, "cls", None) is not None:
+        return False
+    return response.status_code == 200 and match.view_name not in ANSWERING_AT_ONCE
 
 
 def record_request(request: HttpRequest) -> None:
@@ -116,4 +129,11 @@ def record_request(request: HttpRequest) -> None:
     kind, _dash, verb = name.strip("-").rpartition("-")
     verb = BY_METHOD.get(request.method or "", verb) if verb in ("list", "detail") else verb
     kind = kind.replace("-", "_")
-    record(f"{kind}.{verb}", subject_with(kind, pk), after={"path": request.path})
+    record(f"{kind}.{verb}", subject_with(kind, pk), after={"path": request.path}, outcome=_refusal(request))
+
+
+def _refusal(request: HttpRequest) -> str:
+    """Return why it was not done, where the next page is going to tell that; else empty."""
+    queued = getattr(getattr(request, "_messages", None), "_queued_messages", [])
+    errors = [str(one.message) for one in queued if one.level >= ERROR]
+    return f"failed: {errors[0]}" if errors else ""

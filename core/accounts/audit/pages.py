@@ -11,7 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from core.accounts.access import Access, find, needs
-from core.accounts.audit.entries import EntryFilter, actions, as_lines, page_of, visible
+from core.accounts.audit.entries import OUTCOME_LABELS, EntryFilter, actions, as_lines, page_of, visible
 from core.accounts.audit.shown import shown
 from core.audit.models import Entry
 from core.audit.stream import state
@@ -32,9 +32,19 @@ def audit_list(request: HttpRequest) -> HttpResponse:
         "actions": actions(),
         "streams": state.states() if access.is_admin else [],
         "is_filtered": any(request.GET.get(name) for name in found.filters),
+        "filtered": _filtered(request, found),
         **_page(request, found.qs if is_valid else Entry.objects.none()),
     }
     return render(request, "accounts/audit_list.html", context, status=200 if is_valid else 422)
+
+
+def _filtered(request: HttpRequest, found: EntryFilter) -> list[tuple[object, object]]:
+    """Return the label and the value of each filter that is set, as people read it."""
+    outcomes = dict(OUTCOME_LABELS)
+    given = {name: request.GET.get(name, "") for name in found.filters}
+    shown_as = {name: text.replace("T", " ") if name in ("since", "until") else text for name, text in given.items()}
+    shown_as["outcome"] = outcomes.get(given["outcome"], given["outcome"])
+    return [(found.filters[name].label, text) for name, text in shown_as.items() if text]
 
 
 @require_safe

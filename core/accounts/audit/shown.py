@@ -12,6 +12,7 @@ from core.audit.tracking import CHANGED
 
 MOST_LINES = 60
 EMPTY: tuple[object, ...] = (None, "", [], {})
+BAD = ("failed", "rolled_back", "lost", "refused")  # how the outcomes begin of what was not done
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,7 @@ class ShownField:
     after: str
     lines: tuple[str, ...] = ()
     hidden: int = 0  # lines beyond the limit
+    is_kept: bool = False  # it names what was changed, and stayed
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class ShownEntry:
     @property
     def is_failed(self) -> bool:
         """True where the act did not do what was asked for."""
-        return self.entry.outcome.startswith(("failed", "rolled_back", "lost"))
+        return self.entry.outcome.startswith(BAD)
 
 
 def shown(entries: Iterable[Entry]) -> list[ShownEntry]:
@@ -45,14 +47,17 @@ def shown(entries: Iterable[Entry]) -> list[ShownEntry]:
 
 
 def fields_of(entry: Entry) -> list[ShownField]:
-    """Return the fields that the act changed, gave or removed, by name."""
+    """Return the fields that the act changed, gave or removed, by name; first those that say of which part."""
     change = entry.fields
-    before, after = _flat(change.get("before", {})), _flat(change.get("after", {}))
+    sides = change.get("before", {}), change.get("after", {})
+    kept = {name: value for name, value in sides[0].items() if sides[1].get(name) == value != CHANGED}
+    before, after = (_flat({name: value for name, value in side.items() if name not in kept}) for side in sides)
     is_change = bool(before and after)
     names = sorted(before.keys() | after.keys())
     # A secret stands as the word `changed` on both sides.
     same = [one for one in names if is_change and before.get(one) == after.get(one) and before.get(one) != CHANGED]
-    return [_field(name, before.get(name), after.get(name)) for name in names if name not in same]
+    of_part = [ShownField(name, "", _text(value), is_kept=True) for name, value in sorted(kept.items())]
+    return of_part + [_field(name, before.get(name), after.get(name)) for name in names if name not in same]
 
 
 def _flat(values: Mapping[str, object]) -> dict[str, object]:

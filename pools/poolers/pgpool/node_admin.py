@@ -7,6 +7,9 @@ from collections.abc import Callable
 from django.db.models import Model
 from django.utils.translation import gettext as _
 
+from core.audit.acts import subject_of
+from core.audit.recording import attempt
+from core.audit.tracking import ANNOUNCED
 from pools.errors import PoolerUnreachable
 from pools.models import Pooler
 from pools.poolers.nodes import Node
@@ -17,6 +20,7 @@ logger = logging.getLogger(__name__)
 
 ANSWERS_WITHIN_S, RETRY_EVERY_S = 10.0, 0.3
 VERBS: dict[str, Callable[[Pooler, int], None]] = {"attach": pcp.attach_node, "detach": pcp.detach_node}
+ANNOUNCED.update(f"pooler.{verb}_node" for verb in VERBS)
 
 
 def of_pooler(pooler: Pooler) -> list[Node]:
@@ -33,7 +37,8 @@ def applied(pooler: Pooler) -> list[Node]:
 
 def change(pooler: Pooler, number: int, verb: str, author: Model | None = None) -> None:
     """`attach` or `detach` a backend; raises `Rejected` with Pgpool-II's words, `PoolerUnreachable`."""
-    VERBS[verb](pooler, number)
+    with attempt(f"pooler.{verb}_node", subject_of(pooler), number=number):
+        VERBS[verb](pooler, number)
     logger.info("pooler %s: backend %s %sed by %s", pooler.pk, number, verb, author)
 
 

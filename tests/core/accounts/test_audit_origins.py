@@ -9,11 +9,12 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, resolve
 
+from benchmarks.library.scripts import library
 from core.accounts.audit import origins
-from core.accounts.models import ApiToken
+from core.accounts.models import ApiToken, Team
 from core.audit.models import Entry
 from pools.connection_strings import FORMATS
-from pools.models import Pool
+from pools.models import Host, Pool
 from tests.callers import bearer, person
 from tests.pools.records import a_pool, know_password
 
@@ -146,3 +147,42 @@ def test_a_request_that_recorded_something_is_not_recorded_again() -> None:
     request.resolver_match = resolve("/pools/new/")
     origins.audit_origin(view)(request)
     assert [one.action for one in Entry.objects.all()] == ["pool.change"]
+
+
+def test_a_form_that_is_shown_again_is_no_act() -> None:
+    browser = Client()
+    browser.force_login(person("ana"))
+    Entry.objects.all().delete()
+    assert browser.post("/clusters/new/", {"name": ""}).status_code == 200
+    assert browser.post("/pools/new/", {}).status_code == 200
+    assert not Entry.objects.exists()
+
+
+def test_a_request_that_the_next_page_calls_an_error_is_recorded_as_failed() -> None:
+    browser, only_admin = Client(), person("ana")
+    browser.force_login(only_admin)
+    Entry.objects.all().delete()
+    assert browser.post(f"/people/{only_admin.pk}/demote/").status_code == 302
+    assert User.objects.get().is_staff
+    found = [(one.action, one.outcome.partition(":")[0]) for one in Entry.objects.all()]
+    assert found == [("person.demote", "failed")]
+
+
+TYPED = {
+    "cluster": lambda: a_pool().cluster,
+    "pooler": lambda: a_pool().pooler,
+    "host": lambda: Host.objects.create(name="db1", address="db1", user="postgres", public_key="ssh-ed25519 AAAA"),
+    "script": lambda: library.create(name="mix", text="SELECT 1;"),
+    "team": lambda: Team.objects.create(name="Payments"),
+}
+
+
+@pytest.mark.parametrize("kind", TYPED)
+def test_a_removal_with_the_wrong_name_is_refused_and_leaves_nothing(kind: str) -> None:
+    found, browser = TYPED[kind](), Client()
+    browser.force_login(person("ana"))
+    Entry.objects.all().delete()
+    verb = "remove" if kind == "team" else "delete"
+    assert browser.post(f"/{kind}s/{found.pk}/{verb}/", {"name": "another"}).status_code == 422
+    assert type(found).objects.filter(pk=found.pk).exists()
+    assert not Entry.objects.exists()

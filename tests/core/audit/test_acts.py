@@ -1,7 +1,11 @@
 """Acts that no transaction can undo: recorded before they begin, and once more with their outcome."""
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 
+from core.audit import actors
 from core.audit.actors import Actor, Origin, acting
 from core.audit.acts import recorded, subject_of
 from core.audit.models import ActorKind, Entry
@@ -51,3 +55,22 @@ def test_acts_are_those_of_the_command_line_unless_somebody_else_acts() -> None:
         kill(a_pool(name="shop"), "shop")
     kinds = Entry.objects.filter(action="pool.kill").order_by("number").values_list("actor_kind", flat=True)
     assert list(kinds) == ["command", "command", "schedule", "schedule"]
+
+
+CALLED = {
+    ("panel.quickstart.__main__", "/x/panel/quickstart/__main__.py", "--since", "12"): "script/up",
+    ("celery.__main__", "/x/celery/__main__.py", "-A", "panel"): "celery",
+    ("tools.cleanup", "/x/tools/cleanup.py", "old"): "python -m tools.cleanup old",
+    ("", "/opt/pooldeck/bin/pooldeckctl", "admin-link", "anna"): "pooldeckctl admin-link",
+    ("", "manage.py"): "manage.py",
+    ("", "-c", "import this"): "python -c",
+}
+
+
+@pytest.mark.parametrize("words", CALLED)
+def test_programs_are_named_as_people_call_them(words: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    module, *argv = words
+    spec = SimpleNamespace(name=module) if module else None
+    monkeypatch.setitem(sys.modules, "__main__", SimpleNamespace(__spec__=spec))  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "argv", argv)
+    assert actors.program() == CALLED[words]

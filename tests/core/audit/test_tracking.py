@@ -9,7 +9,8 @@ from django.db import connection, transaction
 from django.db.models import Model
 from django.test.utils import CaptureQueriesContext
 
-from core.accounts.models import ApiToken
+from core.accounts.audit.shown import ShownField, fields_of
+from core.accounts.models import ApiToken, Membership, Role, Team
 from core.audit import chain
 from core.audit.models import Entry
 from core.audit.tracking import TRACKED
@@ -134,6 +135,25 @@ def test_secrets_are_shown_as_changed() -> None:
     texts = " ".join(Entry.objects.values_list("change", flat=True))
     assert "-secret" not in texts
     assert cluster.sealed_admin_password not in texts
+
+
+def test_a_change_of_a_part_says_of_which() -> None:
+    """A team has many members, and a cluster many passwords: what stayed names the one that changed."""
+    user, cluster = User.objects.create(username="ana"), a_cluster()
+    member, _ = Membership.objects.update_or_create(team=Team.objects.get(), user=user, defaults={"role": Role.VIEWER})
+    cluster.keep_password("app", "first-secret")
+    Entry.objects.all().delete()
+    member.role = Role.OWNER
+    member.save()
+    cluster.keep_password("app", "second-secret")
+    role, password = Entry.objects.order_by("number")
+    ids = {"user_id": user.pk}
+    assert role.fields == {"before": {**ids, "role": "viewer"}, "after": {**ids, "role": "owner"}}
+    assert password.fields["after"] == {"role": "app", "password": "changed"}
+    assert fields_of(role) == [
+        ShownField("user_id", "", str(user.pk), is_kept=True),
+        ShownField("role", "viewer", "owner"),
+    ]
 
 
 def test_a_revoked_token_is_named_so() -> None:

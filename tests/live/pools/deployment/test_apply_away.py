@@ -7,11 +7,13 @@ from collections.abc import Iterator
 import pytest
 from django.utils import timezone
 
-from panel.quickstart.servers import PostgresServer, free_port
+from core.audit.models import Entry
+from panel.quickstart.servers import PgBouncerServer, PostgresServer, free_port
 from pools import deployment, tasks
 from pools.models import Cluster, Pool, Pooler, PoolState, RevisionState
 from pools.poolers.pgbouncer import verify
 from pools.poolers.pgbouncer.session import PgBouncerSession
+from tests.callers import person
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, FAST, SUPERUSER_PASSWORD
 from tests.live.pools.conftest import Live, LogIn, MakePool, state_of
 
@@ -177,3 +179,17 @@ def test_a_server_that_is_back_is_not_kept_waiting_by_others_that_are_down(
     other_postgres.start()
     tasks.apply_what_waits()
     assert (state_of(first)[0], state_of(second)) == (PoolState.PENDING, (PoolState.APPLIED, ""))
+
+
+def test_an_apply_that_can_not_begin_is_in_the_trail_once_for_each_reason(
+    make_pool: MakePool, pooler: Pooler, pgbouncer: PgBouncerServer
+) -> None:
+    user = person("ana")
+    make_pool()
+    pgbouncer.stop()
+    Entry.objects.all().delete()
+    for author in (user, None, None):  # somebody asked for it, and beat tries again
+        deployment.apply_pooler(Pooler.objects.get(pk=pooler.pk), author)
+    (told,) = Entry.objects.filter(action="pooler.apply")
+    assert (told.asked_by, told.object_name, told.outcome.partition(":")[0]) == ("ana", pooler.name, "failed")
+    assert told.outcome.removeprefix("failed: ") == Pool.objects.get().state_reason

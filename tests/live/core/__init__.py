@@ -1,0 +1,1 @@
+"""Live tests of what lies below the apps."""

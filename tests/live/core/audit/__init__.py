@@ -1,0 +1,1 @@
+"""The audit trail of a whole panel whose processes are killed while people and programs act."""
