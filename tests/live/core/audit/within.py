@@ -14,13 +14,13 @@ from django.core.serializers.json import DjangoJSONEncoder
 django.setup()
 
 from django.contrib.auth.models import User  # noqa: E402 (models, once Django is set up)
-from django.core.management import CommandError, call_command  # noqa: E402
-from django.db import connection  # noqa: E402
+from django.core.management import CommandError, call_command  # noqa: E402 (as above)
+from django.db import connection  # noqa: E402 (as above)
 
-from core.accounts.models import ApiToken, Membership, Scope, Team  # noqa: E402
-from core.audit import redaction  # noqa: E402
-from core.audit.models import Entry  # noqa: E402
-from core.audit.tracking import CHANGED, TRACKED, TrackedModel  # noqa: E402
+from core.accounts.models import ApiToken, Membership, Scope, Team  # noqa: E402 (as above)
+from core.audit import redaction  # noqa: E402 (as above)
+from core.audit.models import Entry  # noqa: E402 (as above)
+from core.audit.tracking import CHANGED, TRACKED, TrackedModel  # noqa: E402 (as above)
 
 EMPTY: tuple[object, ...] = (None, "", [], {})
 PASSWORD = "a-password-of-the-test"
