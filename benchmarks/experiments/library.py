@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
+from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -71,7 +72,7 @@ def team_ids(access: Access | None = None) -> dict[str, UUID]:
 
 def teams(access: Access | None = None) -> dict[str, Team]:
     """Return the teams of users' playbooks by name, with `access` of those that its holder may see."""
-    return {one.name: one.team for one in _visible(access).select_related("team")}
+    return {one.name: cast("Team", one.team) for one in _visible(access).select_related("team")}
 
 
 def _visible(access: Access | None) -> QuerySet[Playbook]:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import TypeAlias, Unpack
+from typing import TypeAlias, Unpack, cast
 
 from django.conf import settings
 from django.db import models
@@ -158,7 +158,7 @@ class Experiment(models.Model):
     @property
     def owning_team(self) -> Team | None:
         """The team of its `owner`; None where that is gone."""
-        return self.cluster.team if self.cluster else self.team
+        return cast("Team", self.cluster.team) if self.cluster else self.team
 
     @classmethod
     def visible_to(cls, access: Access) -> Q:

@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Iterable
 from datetime import timedelta
-from typing import Unpack
+from typing import Unpack, cast
 
 from django.conf import settings
 from django.db import IntegrityError, models, transaction
@@ -288,7 +288,7 @@ class Run(models.Model):
     def owning_team(self) -> Team | None:
         """The team of its `owner`; None where that is gone."""
         owner = self.owner
-        return owner if owner is None or isinstance(owner, Team) else owner.team
+        return owner if owner is None or isinstance(owner, Team) else cast("Team", owner.team)
 
     @classmethod
     def visible_to(cls, access: Access) -> Q:

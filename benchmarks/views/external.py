@@ -65,7 +65,7 @@ def _form(request: HttpRequest, endpoint: ExternalEndpoint, initial: dict[str, o
         offer_team(request, form, "external.change")
     if request.method == "POST" and form.is_valid():
         if is_new and (team := chosen_team(request, form, "external.change")):
-            endpoint.team = team
+            endpoint.team_id = team.pk
         try:
             saved = external.save(endpoint, **form.cleaned_data)
         except InvalidTarget as error:

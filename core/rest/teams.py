@@ -46,7 +46,9 @@ class OwnedSerializer(KnownFields):
 
     team = TeamField(queryset=Team.objects.all(), required=False, help_text=OF_TEAM)
     shared_with = SharesField(
-        child_relation=VisibleField(queryset=Team.objects.all()), required=False, help_text=OF_SHARES
+        child_relation=VisibleField(queryset=Team.objects.all()),
+        required=False,
+        help_text=OF_SHARES,  # type: ignore[arg-type]  # the stubs know no lazy texts here
     )
 
 

@@ -93,7 +93,7 @@ def refuse_namesake(owned: OwnedByTeam, team: Team) -> None:
         isinstance(one, UniqueConstraint) and set(one.fields) == {"team", "name"} for one in model._meta.constraints
     )
     name = getattr(owned, "name", "")
-    if is_by_team and model._default_manager.filter(team=team, name=name).exclude(pk=owned.pk).exists():
+    if is_by_team and model._default_manager.filter(**{"team": team, "name": name}).exclude(pk=owned.pk).exists():
         text = _("%(team)s has a %(kind)s named %(name)s already: rename one of them first")
         raise InvalidValues({"team": [text % {"team": team, "kind": model._meta.verbose_name, "name": name}]})
 
@@ -115,7 +115,7 @@ def place(owned: OwnedByTeam, team: Team, shared_with: Iterable[Team]) -> None:
     before: dict[UUID, Team] = {one.pk: one for one in owned.shared_with.all()}
     with transaction.atomic():
         if owned.team_id != team.pk:
-            owned.team = team
+            owned.team_id = team.pk
             owned.save(update_fields=["team"])
         if before.keys() != others.keys():
             owned.shared_with.set(others.values())

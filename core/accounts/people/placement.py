@@ -2,7 +2,7 @@
 
 from collections.abc import MutableMapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from core.accounts.access import Access
 from core.accounts.models import OwnedByTeam, Team
@@ -51,7 +51,7 @@ class Placement:
         shares = set(owned.shared_with.all())
         if self.shared_with is not None:
             shares = (shares - self._seen_shares(request, owned)) | set(self.shared_with)
-        ownership.place(owned, self.team or owned.team, shares)
+        ownership.place(owned, self.team or cast("Team", owned.team), shares)
 
     @staticmethod
     def _seen_shares(request: "Request", owned: OwnedByTeam) -> set[Team]:
