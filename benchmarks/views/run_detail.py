@@ -33,7 +33,7 @@ from core.accounts.permissions import person
 
 LOG_LINES = 500  # shown of the stored output; all of it is one link away
 SECONDS = re.compile(r"-?\d{1,9}(\.\d{1,20})?", re.ASCII)
-OF_PAGE = Detail(rows=300, observations=100)  # of a run that has ended: about what a chart has room for
+OF_PAGE = Detail(rows=250, observations=80)  # of a run that has ended: about what a chart has room for
 OF_ZOOM = Detail(rows=1_500, observations=600)
 ROWS_WITHOUT_SCRIPT = 120  # rows of samples in the table for browsers without JavaScript
 

@@ -85,7 +85,7 @@ def test_only_reads_are_answered(client: Client, site: Path) -> None:
 
 
 # what pages load by themselves
-PARTS_OF_PAGES = {"javascript-catalog", "workers", "logout"}
+PARTS_OF_PAGES = {"javascript-catalog", "workers", "logout", "record-choices"}
 
 
 def test_each_page_of_the_panel_has_a_place_of_its_own() -> None:
