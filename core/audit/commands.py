@@ -7,7 +7,7 @@ begins and one with its outcome, so that one that was killed is seen too.
 import logging
 import pwd
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -106,7 +106,9 @@ def recorded(name: str, carry_out: Callable[..., str | None]) -> Callable[..., s
     return execute_and_record
 
 
-def record_if_possible(action: str, subject: Subject, *, outcome: str = DONE, **after: object) -> bool:
+def record_if_possible(
+    action: str, subject: Subject, after: Mapping[str, object] | None = None, outcome: str = DONE
+) -> bool:
     """Record an act that happens whether or not it can be recorded; return whether it was.
 
     The metadata database may be down, not migrated yet, or of another release: a restore is there to mend that.

@@ -27,12 +27,12 @@ def record_backup(manifest: Manifest, path: Path) -> None:
     """Record that a backup was made and read back."""
     rows = sum(manifest.rows.values())
     about = {"made_at": manifest.made_at, "release": manifest.release, "sha256": manifest.sha256, "rows": rows}
-    record_if_possible(BACKUP, _installation(), file=str(path.resolve()), **about)
+    record_if_possible(BACKUP, _installation(), {"file": str(path.resolve()), **about})
 
 
 def record_keys_written(folder: Path) -> None:
     """Record that the keys were written into a folder, which is all that a stolen backup lacks."""
-    record_if_possible(BACKUP_KEYS, _installation(), folder=str(folder.resolve()))
+    record_if_possible(BACKUP_KEYS, _installation(), {"folder": str(folder.resolve())})
 
 
 def record_restore(folder: Path, contents: Contents) -> None:
@@ -40,23 +40,23 @@ def record_restore(folder: Path, contents: Contents) -> None:
     manifest = manifests.read(folder)
     about = {"made_at": manifest.made_at, "release": manifest.release, "sha256": manifest.sha256} if manifest else {}
     rows = sum(contents.rows.values())
-    record_if_possible(RESTORE, _installation(), folder=str(folder.resolve()), rows=rows, **about)
+    record_if_possible(RESTORE, _installation(), {"folder": str(folder.resolve()), "rows": rows, **about})
 
 
 def record_rotation(secrets: int) -> None:
     """Record that secrets were encrypted again under the first key; keys by their fingerprints."""
     first, *others = Keys().names
-    record_if_possible(ROTATE, _installation(), encrypted_again=secrets, under=first, others=others)
+    record_if_possible(ROTATE, _installation(), {"encrypted_again": secrets, "under": first, "others": others})
 
 
 def record_forgotten_keys(found: Count) -> None:
     """Record that the panel goes on without the keys of some secrets."""
-    record_if_possible(FORGET, _installation(), unreadable=len(found.unreadable))
+    record_if_possible(FORGET, _installation(), {"unreadable": len(found.unreadable)})
 
 
 def record_upgrade(before: str, after: str, outcome: str) -> None:
     """Record the end of an upgrade, or that it went back."""
-    record_if_possible(UPGRADE, _installation(), outcome=outcome, release_before=before, release_after=after)
+    record_if_possible(UPGRADE, _installation(), {"release_before": before, "release_after": after}, outcome)
 
 
 def last_backup_at() -> datetime | None:

@@ -36,7 +36,9 @@ def send(target: StreamTarget, entries: Sequence[Entry]) -> None:
 
 
 def _to_syslog(entries: Sequence[Entry]) -> None:
-    receiver: Receiver = settings.AUDIT_SYSLOG
+    receiver: Receiver | None = settings.AUDIT_SYSLOG
+    if receiver is None:  # the setting was taken away since
+        raise StreamFailed(_("POOLDECK_AUDIT_SYSLOG is not set"))
     messages = [Message(entry.at, entry.action, _text(entry, receiver.transport)) for entry in entries]
     certificates = Certificates(settings.AUDIT_SYSLOG_CA, settings.AUDIT_SYSLOG_CERTIFICATE)
     try:
