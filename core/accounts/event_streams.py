@@ -134,7 +134,8 @@ async def _until(over: "asyncio.Future[None]", events: AsyncGenerator[T, None]) 
     coming = asyncio.ensure_future(anext(events, None))
     try:
         while True:
-            await asyncio.wait({coming, over}, return_when=asyncio.FIRST_COMPLETED)
+            either: set[asyncio.Future[Any]] = {coming, over}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if over.done() or (event := coming.result()) is None:
                 return
             yield event

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+from django.utils.safestring import SafeString
 from django.views.debug import ExceptionReporter
 
 HIDDEN = "[hidden]"
@@ -53,10 +54,10 @@ def _value(value: Any) -> Any:  # noqa: ANN401 (whatever is logged)
 class RedactedReporter(ExceptionReporter):
     """The report of an error for a mail or a page, without the secrets of addresses."""
 
-    def get_traceback_text(self) -> str:
+    def get_traceback_text(self) -> SafeString:
         """Return the report as text."""
-        return redacted(str(super().get_traceback_text()))
+        return SafeString(redacted(super().get_traceback_text()))
 
-    def get_traceback_html(self) -> str:
+    def get_traceback_html(self) -> SafeString:
         """Return the report as a page."""
-        return redacted(str(super().get_traceback_html()))
+        return SafeString(redacted(super().get_traceback_html()))

@@ -64,7 +64,7 @@ def _get(pooler: Pooler, suffix: str) -> str:
     connection = (HTTPSConnection if parts.scheme == "https" else HTTPConnection)(
         str(parts.hostname), _port(parts), timeout=WITHIN_S
     )
-    connection._create_connection = _connect_to_judged  # type: ignore[union-attr]  # what http.client connects with
+    connection._create_connection = _connect_to_judged  # type: ignore[attr-defined]  # what http.client connects with
     try:
         connection.request("GET", f"{parts.path or '/'}{suffix}", headers=_login(pooler))
         answer = connection.getresponse()
