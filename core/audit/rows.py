@@ -88,8 +88,8 @@ def record_changed(tracked: TrackedModel, before: Values, after: Rows, using: st
     for key, row in after.items():
         names = [name for name, value in row.values.items() if value != before[key][name]]
         if names:
-            told = list(dict.fromkeys((*tracked.named_by, *names)))
-            sides = {"before": _side(tracked, before[key], told), "after": _side(tracked, row.values, told)}
+            shown = list(dict.fromkeys((*tracked.named_by, *names)))
+            sides = {"before": _side(tracked, before[key], shown), "after": _side(tracked, row.values, shown)}
             _record(tracked, tracked.action("change", names), row, using, **sides)
 
 
