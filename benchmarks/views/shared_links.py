@@ -59,11 +59,11 @@ def experiment_links(request: HttpRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @needs("link.manage")
 def comparison_links(request: HttpRequest) -> HttpResponse:
-    """List the links of a comparison, whose runs the address names as that of its page; POST makes one."""
+    """List the links of a comparison, whose runs the address names as that of its page does; POST makes one."""
     runs = asked_runs(request)
     allow(request, *runs)
     if len(runs) < shared_links.FEWEST_COMPARED:
-        raise Http404(_("a comparison has two runs or more"))
+        return redirect("run-compare")  # which lets them be chosen
     return _links(request, ComparisonOf(runs, request.GET.get("baseline", "")))
 
 
