@@ -2,7 +2,7 @@
 
 import re
 
-from django.template import Template
+from django.template import Origin, Template
 from django.template.base import TextNode
 from django.template.loaders import cached
 
@@ -17,7 +17,7 @@ class Loader(cached.Loader):
     A line's end stays one, so that words stay apart; texts to translate and values are left as they are.
     """
 
-    def get_template(self, template_name: str, skip: object = None) -> Template:
+    def get_template(self, template_name: str, skip: list[Origin] | None = None) -> Template:
         """Return the template, compiled at its first use. Raises `TemplateDoesNotExist`."""
         template: Template = super().get_template(template_name, skip)
         if not getattr(template, "is_compact", False):
@@ -31,4 +31,5 @@ def _compact(template: Template) -> None:
     if any(tag in str(template.source) for tag in KEPT):
         return
     for node in template.nodelist.get_nodes_by_type(TextNode):
+        assert isinstance(node, TextNode)
         node.s = _LINES.sub("\n", node.s)

@@ -117,7 +117,7 @@ def is_thinned(course: Course, detail: Detail) -> bool:
     several = (course["samples"], course["pool"])
     if any(len(table["rows"]) >= detail.rows for table in several):
         return True
-    return any(len(table["rows"]) >= detail.observations for table in course["observations"].values())
+    return any(len(table["rows"]) >= detail.most_observations for table in course["observations"].values())
 
 
 def planned_seconds(run: Run) -> float | None:

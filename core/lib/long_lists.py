@@ -21,7 +21,7 @@ class LongList(Paginator):  # type: ignore[type-arg]  # Django's is generic in i
         valid = self.validate_number(number)
         start = (valid - 1) * self.per_page
         rows = in_whole_order(self.object_list)
-        return self._get_page(_rows(rows, start, min(start + self.per_page, self.count), self.count), valid, self)
+        return Page(_rows(rows, start, min(start + self.per_page, self.count), self.count), valid, self)
 
 
 def in_whole_order(rows: QuerySet[Any]) -> QuerySet[Any]:

@@ -130,7 +130,7 @@ class RecordChoiceField(forms.ModelChoiceField):  # type: ignore[type-arg]  # no
     def __init__(self, source: str, **kwargs: Any) -> None:
         self.source_name = source
         super().__init__(self.source.rows(), **kwargs)
-        self.widget.source_name = source  # type: ignore[attr-defined]
+        self.widget.source_name = source
 
     @property
     def source(self) -> Source:

@@ -5,7 +5,7 @@ Names, labels and help texts' meaning follow prometheus-community/pgbouncer_expo
 """
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -167,7 +167,7 @@ def exposition(answers: Iterable[tuple[Pooler, Answer | None]], now: float) -> I
             yield lines
 
 
-def _lines(family: Family, labeled: list[tuple[Row, str]]) -> str:
+def _lines(family: Family, labeled: Sequence[tuple[Row, str]]) -> str:
     """Return a line for each row; rows without a value of this column are left out."""
     column, name = family.column, family.name
     values = ((labels, _value(row, column)) for row, labels in labeled)

@@ -43,7 +43,7 @@ def _filtered(request: HttpRequest, found: EntryFilter) -> list[tuple[object, ob
     outcomes = dict(OUTCOME_LABELS)
     given = {name: request.GET.get(name, "") for name in found.filters}
     shown_as = {name: text.replace("T", " ") if name in ("since", "until") else text for name, text in given.items()}
-    shown_as["outcome"] = outcomes.get(given["outcome"], given["outcome"])
+    shown_as["outcome"] = str(outcomes.get(given["outcome"], given["outcome"]))
     return [(found.filters[name].label, text) for name, text in shown_as.items() if text]
 
 
