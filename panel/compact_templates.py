@@ -30,6 +30,6 @@ class Loader(cached.Loader):
 def _compact(template: Template) -> None:
     if any(tag in str(template.source) for tag in KEPT):
         return
-    for node in template.nodelist.get_nodes_by_type(TextNode):
-        assert isinstance(node, TextNode)
-        node.s = _LINES.sub("\n", node.s)
+    texts = (node for node in template.nodelist.get_nodes_by_type(TextNode) if isinstance(node, TextNode))
+    for text in texts:
+        text.s = _LINES.sub("\n", text.s)

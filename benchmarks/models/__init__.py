@@ -13,11 +13,13 @@ from benchmarks.models.experiments import (
 )
 from benchmarks.models.generators import Generator
 from benchmarks.models.links import SharedLink
+from benchmarks.models.outputs import RunOutput
 from benchmarks.models.profiles import AppliedProfile, SettingsProfile
 from benchmarks.models.run_states import ACTIVE, FINAL, Gate, Purpose, Status, Validity
-from benchmarks.models.runs import Run, RunOutput, Tag
+from benchmarks.models.runs import Run
 from benchmarks.models.samples import LatencyHistogram, Observation, ObservationKind, PoolSample, Sample
 from benchmarks.models.scripts import Script, ScriptVersion
+from benchmarks.models.tags import Tag
 
 __all__ = [
     "ACTIVE",

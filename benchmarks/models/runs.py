@@ -24,6 +24,7 @@ from benchmarks.models.numbering import NumberedQuerySet
 from benchmarks.models.options import RunOptions
 from benchmarks.models.run_states import ACTIVE, FINAL, Gate, Purpose, Status, Validity
 from benchmarks.models.summaries import Statement, Summary
+from benchmarks.models.tags import Tag
 from benchmarks.models.thresholds import Threshold
 from core.accounts.access import Access
 from core.accounts.models import FIRST_TEAM, Team
@@ -33,18 +34,6 @@ from pools.models import Cluster, Pool
 LEASE = timedelta(seconds=15)
 PART_CLAIMED_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
 GENERATOR_CHARACTERS = 63
-
-
-class Tag(models.Model):
-    """A label by which runs are found."""
-
-    name = models.CharField(max_length=40, unique=True)
-
-    class Meta:
-        ordering = ["name"]
-
-    def __str__(self) -> str:
-        return self.name
 
 
 def generator_label(generators: list[str]) -> str:
@@ -401,15 +390,3 @@ class Run(models.Model):
             for part in self.parts.all():
                 part.request_cancel()
         return ended
-
-
-class RunOutput(models.Model):
-    """The program's output, capped at POOLDECK_OUTPUT_CAP_BYTES."""
-
-    run = models.OneToOneField(Run, on_delete=models.CASCADE, related_name="output", primary_key=True)
-    stdout = models.TextField(default="")
-    stderr = models.TextField(default="")
-    truncated = models.BooleanField(default=False)
-
-    def __str__(self) -> str:
-        return f"output of run {self.run_id}"
