@@ -13,6 +13,7 @@ from core.rest.errors import DATABASE_AWAY, OUTAGE, RETRY_AFTER_S, too_large
 from pools.managed_api import errors as managed_errors
 
 MANAGED = "/v2/"  # Errors below this path have the format of a provider's API.
+APIS = ("/api/", MANAGED)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

@@ -30,7 +30,7 @@ def private_texts(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpR
     def answer(request: HttpRequest) -> HttpResponseBase:
         response: HttpResponseBase = get_response(request)
         if isinstance(response, HttpResponse):
-            response.content = _read(request, response.content)
+            response.content = as_read_by(request, response.content)
         return _with_stream(request, response)
 
     return answer
@@ -40,7 +40,7 @@ def _with_stream(request: HttpRequest, response: HttpResponseBase) -> HttpRespon
     if isinstance(response, StreamingHttpResponse):
         parts: Any = response.streaming_content  # an iterator of either kind, as the response is
         response.streaming_content = (
-            _read_each(request, parts) if response.is_async else map(partial(_read, request), parts)
+            _read_each(request, parts) if response.is_async else map(partial(as_read_by, request), parts)
         )
     return response
 
@@ -52,10 +52,10 @@ async def _read_each(request: HttpRequest, parts: AsyncIterator[bytes]) -> Async
 
 async def _read_async(request: HttpRequest, body: bytes) -> bytes:
     """Read in a thread what has such a text: who the reader is may have to be looked up."""
-    return await sync_to_async(_read)(request, body) if private_text.is_in(body) else body
+    return await sync_to_async(as_read_by)(request, body) if private_text.is_in(body) else body
 
 
-def _read(request: HttpRequest, body: bytes) -> bytes:
+def as_read_by(request: HttpRequest, body: bytes) -> bytes:
     """Return the body as the reader has it; DRF leaves a token and its user on Django's request."""
     if not private_text.is_in(body):
         return body

@@ -40,10 +40,10 @@ _view = RunStreamView.as_view()
 
 
 @login_not_required  # RunStreamView checks the token or session, and answers as the API does
-async def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream the events after `Last-Event-ID` or `?after=`, each with its id; a client occupies no thread."""
     authorization = Authorization(_view, request, pk=pk)
-    answer = await authorization.ask()
+    answer = authorization.ask()
     if answer.status_code != 200:
         return answer
     after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live_events.BEGINNING
@@ -57,7 +57,6 @@ run_events.operations = {"get": "run.view"}  # type: ignore[attr-defined]  # for
 
 async def _stream(authorization: Authorization, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:
     """Yield the stream's bytes until the run ends or the client loses its permission."""
-    await event_streams.give_up_thread()
     published_state = b""
     yield b"retry: 1000\n\n"
     async with (

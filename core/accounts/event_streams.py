@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing, suppress
 from typing import Any, TypeVar
 
-from asgiref.sync import SyncToAsync, sync_to_async
+from asgiref.sync import sync_to_async
 from django.db import close_old_connections, connections
 from django.http import HttpRequest, JsonResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
@@ -42,9 +42,13 @@ class Authorization:
     def __init__(self, view: Callable[..., Any], request: HttpRequest, **words: Any) -> None:
         self._view, self._request, self._words = view, request, words
 
-    async def ask(self) -> Response:
+    def ask(self) -> Response:
         """Return the view's response; where it is 200, `credential` and `grants` are known."""
-        return await sync_to_async(_in_own_connection, thread_sensitive=False)(self._ask)
+        answer: Response = self._view(self._request, **self._words).render()
+        if answer.status_code == 200:
+            request = answer.renderer_context["request"]  # type: ignore[attr-defined]
+            self.credential, self.grants = Credential.of(request), Grants.of(request)
+        return answer
 
     async def still_holds(self) -> bool:
         """Tell whether the caller may go on, by the session, the user and the roles that the database has now."""
@@ -54,13 +58,6 @@ class Authorization:
             return answer.status_code == 200
 
         return await sync_to_async(_in_own_connection, thread_sensitive=False)(ask_again)
-
-    def _ask(self) -> Response:
-        answer: Response = self._view(self._request, **self._words).render()
-        if answer.status_code == 200:
-            request = answer.renderer_context["request"]  # type: ignore[attr-defined]
-            self.credential, self.grants = Credential.of(request), Grants.of(request)
-        return answer
 
 
 def _close(key: object) -> None:
@@ -162,15 +159,3 @@ async def _cancelled(task: "asyncio.Future[Any]") -> None:
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
-
-
-async def give_up_thread() -> None:
-    """End the thread that Django keeps for this request's synchronous middleware; it would idle during the stream.
-
-    asgiref.sync creates the executor of a request's thread-sensitive context on first use, and again if needed later.
-    """
-    context = SyncToAsync.thread_sensitive_context.get(None)
-    if context is None or context not in SyncToAsync.context_to_thread_executor:
-        return
-    await sync_to_async(connections.close_all)()
-    SyncToAsync.context_to_thread_executor.pop(context).shutdown(wait=False)

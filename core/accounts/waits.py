@@ -7,18 +7,19 @@ and whether their callers may still wait.
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
 
-from asgiref.sync import SyncToAsync, sync_to_async
+from asgiref.sync import sync_to_async
 from django.db import Error, connections
+from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from rest_framework.exceptions import AuthenticationFailed
 from rest_framework.request import Request
+from rest_framework.response import Response
 
-from core.accounts import credentials, event_streams, held_requests
+from core.accounts import credentials, held_requests
 from core.accounts.credentials import Credential, Grants
 from core.lib import draining
 
@@ -92,16 +93,36 @@ class Wait:
             _checks.submit(connections.close_all)
 
 
-async def settled(wait: Wait) -> None:
+@dataclass(frozen=True)
+class HeldBack:
+    """A response that the server is to hold back until `settled` returns; it is the response's `held_back`.
+
+    `answer` then returns the request, as its caller stands now, and the response.
+    """
+
+    request: HttpRequest
+    wait: Wait
+    answer: Callable[[], tuple[HttpRequest, Response]]
+
+    async def settled(self) -> None:
+        """Return when `settled` does; one thread looks at what all these requests wait for."""
+        await settled(self.wait, sync_to_async(is_over, thread_sensitive=False, executor=_checks))
+
+
+def can_be_held_back(request: HttpRequest) -> bool:
+    """Tell whether the server of this request holds back what is returned to it (`panel.web.handler`)."""
+    return bool(getattr(request, "holds_back", False))
+
+
+async def settled(wait: Wait, check: Callable[[Wait], Awaitable[bool]]) -> None:
     """Return once the record is settled, its time is over, this process ends, or the caller's access has ended.
 
     A token that is revoked, a session that is logged out and a role that is taken end the wait within a second, with
     the `refusal` of the wait.
     """
-    await event_streams.give_up_thread()
     deadline, pause = time.monotonic() + wait.seconds, FIRST_PAUSE_S
     while True:
-        is_over = await _ask(partial(_is_over, wait))
+        is_over = await check(wait)
         if is_over or draining.has_begun() or (seconds_left := deadline - time.monotonic()) <= 0:
             return
         await _pause(min(pause, seconds_left))
@@ -112,14 +133,7 @@ async def _pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-async def _ask(check: Callable[[], bool]) -> bool:
-    """Call it in the thread of all waits; a server without an event loop waits in its own thread, as it always does."""
-    if SyncToAsync.thread_sensitive_context.get(None) is None:
-        return await sync_to_async(check)()
-    return await sync_to_async(check, thread_sensitive=False, executor=_checks)()
-
-
-def _is_over(wait: Wait) -> bool:
+def is_over(wait: Wait) -> bool:
     """Tell whether the record is settled or the caller's access has ended; neither is known without the database."""
     try:
         wait.refusal = _refusal(wait)

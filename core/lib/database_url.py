@@ -33,6 +33,7 @@ def from_url(url: str) -> DatabaseSettings:
             "ENGINE": "core.audit.sqlite3",
             "NAME": url.removeprefix("sqlite:///"),
             "OPTIONS": dict(SQLITE_OPTIONS),
+            "CONN_MAX_AGE": 60,
         }
     if parts.scheme not in ("postgres", "postgresql"):
         raise ValueError(f"DATABASE_URL: {parts.scheme!r} is neither sqlite nor postgresql")

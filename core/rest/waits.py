@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from functools import partial, wraps
 from typing import Any, TypeVar
 
-from asgiref.sync import sync_to_async
+from asgiref.sync import async_to_sync, sync_to_async
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest
@@ -31,7 +31,7 @@ class Waits(GenericViewSet[Row]):
 
     @classmethod
     def as_view(cls, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 (as the base says)
-        """Return the view as a coroutine: it occupies a thread while it works, and none while it waits."""
+        """Return the view: it occupies a thread while it works, and none while it waits where the server allows it."""
         return _held_back(super().as_view(*args, **kwargs))
 
     @contextmanager
@@ -73,16 +73,25 @@ class Waits(GenericViewSet[Row]):
         if self._wait:
             self._wait.leave()
 
-    async def held_back(self, response: Response) -> Response:
-        """Return the response once it may be sent."""
-        if (wait := self._wait) is None:
+    def held_back(self, response: Response) -> Response:
+        """Return the response for the server to hold back; where the server can't, once it may be sent."""
+        if (wait := self._wait) is None or wait.answer is None:
+            self._leave()
+            return response
+        request = self.request._request
+        if waits.can_be_held_back(request):
+            held = waits.HeldBack(request, wait, partial(self._for_caller_of_now, response, wait))
+            response.held_back = held  # type: ignore[attr-defined]  # `panel.web.handler` finds it there
             return response
         try:
-            if wait.answer is not None:
-                await waits.settled(wait)
-            return await sync_to_async(self._as_it_is_now)(response, wait)
+            async_to_sync(waits.settled)(wait, sync_to_async(waits.is_over))
+            return self._as_it_is_now(response, wait)
         finally:
             wait.leave()
+
+    def _for_caller_of_now(self, response: Response, wait: Wait) -> tuple[HttpRequest, Response]:
+        found = self._as_it_is_now(response, wait)
+        return self.request._request, found
 
     def _as_it_is_now(self, response: Response, wait: Wait) -> Response:
         """Return the response with the body as it is now; a refusal where the caller's access ended, or it is gone."""
@@ -99,9 +108,9 @@ class Waits(GenericViewSet[Row]):
 
 def _held_back(view: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(view)
-    async def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response: HttpResponseBase = await sync_to_async(view)(request, *args, **kwargs)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        response: HttpResponseBase = view(request, *args, **kwargs)
         view_of_response = getattr(response, "renderer_context", {}).get("view")
-        return await view_of_response.held_back(response) if view_of_response else response
+        return view_of_response.held_back(response) if view_of_response else response
 
     return answer

@@ -69,30 +69,30 @@ _views = {
 
 
 @login_not_required  # the authorization view requires a token or a session, and answers as an API does
-async def pool_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+def pool_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream a pool's figures each second, as `event: figures` (GET)."""
-    return await _answer(request, pk, _views["pool"])
+    return _answer(request, pk, _views["pool"])
 
 
 @login_not_required
-async def entry_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+def entry_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream an entry's figures each second (GET)."""
-    return await _answer(request, pk, _views["entry"])
+    return _answer(request, pk, _views["entry"])
 
 
 @login_not_required
-async def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
+def pooler_figures(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     """Stream the figures of all pools of a pooler together each second (GET)."""
-    return await _answer(request, pk, _views["pooler"])
+    return _answer(request, pk, _views["pooler"])
 
 
 for _noun, _stream_view in (("pool", pool_figures), ("entry", entry_figures), ("pooler", pooler_figures)):
     _stream_view.operations = {"get": f"{_noun}.view"}  # type: ignore[attr-defined]  # that of its authorization
 
 
-async def _answer(request: HttpRequest, pk: UUID, view: Callable[..., Any]) -> HttpResponseBase:
+def _answer(request: HttpRequest, pk: UUID, view: Callable[..., Any]) -> HttpResponseBase:
     authorization = Authorization(view, request, pk=pk)
-    answer = await authorization.ask()
+    answer = authorization.ask()
     if answer.status_code != 200:
         return answer
     pooler_id, kind, name = answer.data
@@ -103,7 +103,6 @@ async def _stream(
     authorization: Authorization, pooler_id: UUID, kind: str, name: str | None
 ) -> AsyncGenerator[bytes, None]:
     """Yield the text of the stream until the pooler is removed or the follower's access ends."""
-    await event_streams.give_up_thread()
     yield b"retry: 2000\n\n"
     sent = 0
     async with aclosing(live_feed.follow(pooler_id)) as snapshots:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import uvicorn
-from django.core.handlers.asgi import ASGIHandler
 from django.http import HttpRequest, StreamingHttpResponse
 from django.urls import path
 
@@ -16,6 +15,8 @@ from core.accounts.credentials import Credential, Grants
 from core.accounts.event_streams import Stream
 from core.accounts.stream_reviews import OpenStream
 from panel.quickstart.ports import LOOPBACK, free_port
+from panel.web.handler import Handler
+from panel.web.lanes import Lanes
 
 EVENT = b"data: " + b"x" * 65536 + b"\n\n"
 READ = 48 * 1024 * 1024  # by the quick reader; several times what the buffers of a connection hold
@@ -47,7 +48,7 @@ urlpatterns = [path("<str:reader>/", stream)]
 @contextlib.asynccontextmanager
 async def serving() -> AsyncIterator[int]:
     port = free_port()
-    server = uvicorn.Server(uvicorn.Config(ASGIHandler(), host=LOOPBACK, port=port, lifespan="off", log_config=None))
+    server = uvicorn.Server(uvicorn.Config(Handler(Lanes()), host=LOOPBACK, port=port, lifespan="off", log_config=None))
     server.install_signal_handlers = lambda: None  # type: ignore[method-assign,attr-defined]
     task = asyncio.create_task(server._serve())
     while not server.started:

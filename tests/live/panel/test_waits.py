@@ -75,6 +75,12 @@ async def answers(web: TestWeb, url: str, token: str, during: Callable[[], None]
     return list(await asyncio.gather(*asked))
 
 
+@async_to_sync
+async def at_once(web: TestWeb, url: str, token: str) -> None:
+    """Send as many that do not wait."""
+    await asyncio.gather(*(ask(web, url, token) for _ in range(WAITS)))
+
+
 def costs_of(web: TestWeb) -> tuple[int, int]:
     """Threads and resident memory in MB of the web process."""
     assert web.process
@@ -90,7 +96,7 @@ def token() -> str:
 @pytest.mark.parametrize("web", [UNLIMITED], indirect=True)
 def test_80_waits_of_one_token_hold_no_threads_and_end_with_the_token(web: TestWeb, url: str) -> None:
     text, costs, revoked_at = token(), [], []
-    async_to_sync(ask)(web, url.partition("?")[0], text)
+    at_once(web, url.partition("?")[0], text)  # all threads that the process has for requests
     before = costs_of(web)
 
     def revoke() -> None:
