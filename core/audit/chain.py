@@ -66,11 +66,21 @@ def lock(connection: BaseDatabaseWrapper) -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
 
 
+def _check_foreign_keys(connection: BaseDatabaseWrapper) -> None:
+    """Let the transaction take now what row locks its commit would take; Django's foreign keys are deferred."""
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+
+
 def append(connection: BaseDatabaseWrapper, entries: list[Entry]) -> None:
     """Insert the entries, numbered and chained; the connection is in the transaction that they belong to.
 
     Those who append wait for each other until they have committed. SQLite lets one transaction write at a time anyway.
+    Foreign keys are checked first: the commit would check them while it holds the chain, and wait for rows that
+    somebody has locked who waits for the chain.
     """
+    _check_foreign_keys(connection)
     lock(connection)
     head = head_of_chain(connection.alias)
     for entry in entries:
