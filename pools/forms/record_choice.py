@@ -91,7 +91,7 @@ class RecordInput(forms.Select):
         """Tell whether the browser may refuse an empty field; Django's looks for an empty option among all records."""
         return not self.is_hidden if self.field.has_many else super().use_required_attribute(initial)
 
-    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:  # noqa: ANN401
+    def render(self, name: str, value: Any, attrs: Any = None, renderer: Any = None) -> SafeString:  # noqa: ANN401 (Django's)
         if not self.field.has_many:
             return super().render(name, value, attrs, renderer)
         shown = self.build_attrs(self.attrs, attrs)
