@@ -12,7 +12,7 @@ import statistics
 import sys
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,18 +43,17 @@ def command_line() -> argparse.ArgumentParser:
     return parser
 
 
-def measure(ground: Ground, grid: Iterable[Cell], options: argparse.Namespace) -> list[Trial]:
-    """Try each cell as often as asked for, and print each trial."""
+def measure(ground: Ground, grid: Sequence[Cell], options: argparse.Namespace) -> list[Trial]:
+    """Try all cells round by round, as often as asked for, and print each trial."""
     trials: list[Trial] = []
-    for cell in grid:
-        for _ in range(options.trials_of_kill if cell.fault == "kill" else options.trials):
+    wanted = {cell: options.trials_of_kill if cell.fault == "kill" else options.trials for cell in grid}
+    for number in range(max(wanted.values(), default=0)):
+        for cell in (one for one in grid if wanted[one] > number):
             trial = tried(ground, cell)
             trials.append(trial)
             told = "; ".join(trial.wrong) or "nothing wrong"
-            print(
-                f"{cell}: {trial.outcome}, back after {trial.recovery_s:.1f} s, {trial.seconds:.0f} s in all: {told}",
-                flush=True,
-            )
+            times = f"back after {trial.recovery_s:.1f} s, {trial.seconds:.0f} s in all"
+            print(f"{cell}: {trial.outcome}, {times}: {told}", flush=True)
             if options.json:
                 options.json.write_text(json.dumps([asdict(one) for one in trials], indent=1) + "\n")
     return trials

@@ -47,10 +47,10 @@ class Cell:
 
 
 def chosen(faults: tuple[str, ...], processes: tuple[str, ...], activities: tuple[str, ...]) -> Iterator[Cell]:
-    """Every possible cell of these."""
+    """Every possible cell of these; a process is struck seldom enough to be started again each time."""
     for fault in faults:
-        for process in processes:
-            for activity in activities:
+        for activity in activities:
+            for process in processes:
                 if (cell := Cell(fault, process, activity)).is_possible:
                     yield cell
 
