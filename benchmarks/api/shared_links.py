@@ -126,7 +126,7 @@ class AskedLinkSerializer(KnownFields, serializers.Serializer[Any]):
 
 
 def _not_found(field: str, keys: list[UUID]) -> Shown:
-    text = gettext("there is no %(field)s %(ids)s") % {"field": field, "ids": ", ".join(map(str, keys))}
+    text = gettext("no record that you may see has the id %(ids)s") % {"ids": ", ".join(map(str, keys))}
     raise serializers.ValidationError({field: [text]})
 
 

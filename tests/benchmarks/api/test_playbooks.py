@@ -64,7 +64,7 @@ def test_a_list_asks_as_often_for_three_as_for_one(runner):
         ({}, "toml", "required"),
         ({"toml": "name = "}, "toml", "not TOML"),
         ({"toml": SMALL.replace("[1, 10]", "{}")}, "toml", "line 11"),
-        ({"toml": SMALL.replace('"small"', '"burst"')}, "toml", "already"),
+        ({"toml": SMALL.replace('"small"', '"burst"')}, "toml", "is taken"),
         ({"toml": SMALL, "name": "small"}, "name", ""),
     ],
 )

@@ -95,7 +95,7 @@ def test_a_playbook_of_ones_own_is_kept_found_and_removed() -> None:
     library.add(SMALL, is_admin=True)
     assert library.find("small").title == "Small"
     assert [spec.name for spec in library.listed()][-1] == "small"
-    with pytest.raises(InvalidPlaybook, match="already"):
+    with pytest.raises(InvalidPlaybook, match="is taken"):
         library.add(SMALL, is_admin=True)
     library.remove("small")
     with pytest.raises(library.UnknownPlaybook):

@@ -127,7 +127,7 @@ def test_a_comparison_takes_the_same_queries_for_two_refused_runs_and_four(staff
     def queries(count):
         return queries_of(staff, COMPARE + "?" + "&".join(f"run={a_finished_run(**failed).pk}" for _ in range(count)))
 
-    each = 1  # the samples of its line
+    each = 2  # the length of its line, and the samples
     assert queries(4) == queries(2) + 2 * each
 
 

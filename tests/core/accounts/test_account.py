@@ -8,7 +8,7 @@ from django.test import Client
 from django.utils import timezone
 
 from core.accounts import browser_sessions, confirmation
-from core.accounts.credentials import Credential, ended
+from core.accounts.credentials import Credential, granted
 from core.accounts.models import BrowserSession
 from tests.callers import bearer, person
 
@@ -65,10 +65,10 @@ def test_a_browser_is_told_in_words(agent, name):
 def test_one_session_is_ended_and_its_streams_with_it(ann):
     here, there = browser(ann), browser(ann)
     stream = Credential(ann.pk, session_key=there.session.session_key)
-    assert ended([stream]) == set()
+    assert stream in granted([stream])
     answer = here.post(f"/account/sessions/{row_of(there).pk}/end/", follow=True)
     assert "The session of Firefox 131, Linux has ended." in answer.content.decode()
-    assert ended([stream]) == {stream}
+    assert stream not in granted([stream])
     assert there.get("/account/").status_code == 302
     assert here.get("/account/").status_code == 200
 
@@ -122,7 +122,7 @@ def test_a_new_password_ends_every_other_session_and_keeps_this_one(ann):
     stream = Credential(ann.pk, session_key=there.session.session_key)
     answer = here.post("/account/password/", FORM)
     assert (answer.status_code, answer.headers["Location"]) == (302, "/account/")
-    assert ended([stream]) == {stream}
+    assert stream not in granted([stream])
     assert [one.get("/account/").status_code for one in (here, there)] == [200, 302]
     ann.refresh_from_db()
     assert ann.check_password(NEW)

@@ -155,7 +155,8 @@ def records() -> APIClient:
     offered = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
     a_host(pk=HostSerializer.example["id"], version=2, offered_host_key=offered)
     a_host("load-1", pk=of_benchmarks.LOAD_HOST, state="online", programs={"pgbench": {"version": "17.6"}})
-    a_finished_run(pk=of_benchmarks.RUN, pool=pool, cluster=cluster)
+    for run in of_benchmarks.RUNS:
+        a_finished_run(pk=run, pool=pool, cluster=cluster)
     an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
     script = Script.objects.create(pk=of_benchmarks.SCRIPT, name="order-lookup")
     script.versions.create(number=1, text="SELECT 1;", author=author)
