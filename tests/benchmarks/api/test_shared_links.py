@@ -115,7 +115,7 @@ def test_links_of_another_team_are_not_found():
         404,
     ]
     assert client.post(ADDRESS, {"run": made["run"]}, format="json").json() == {
-        "run": [f"there is no run {made['run']}"]
+        "run": [f"no record that you may see has the id {made['run']}"]
     }
 
 
