@@ -213,16 +213,20 @@ def _record_until_end(load: Load, recorder: Recorder, deadline: float) -> None:
         except Empty:
             pass
         if (now := time.monotonic()) >= next_check:
-            _check(recorder, now, deadline)
+            _check(load, recorder, now, deadline)
             next_check = now + CHECK_S
             gone_at = gone_at or (now if load.exit_code() is not None else None)
             if gone_at and now - gone_at > HELD_PIPES_S:
                 return
 
 
-def _check(recorder: Recorder, now: float, deadline: float) -> None:
+def _check(load: Load, recorder: Recorder, now: float, deadline: float) -> None:
+    """Raise `Stopped` where the load is to end.
+
+    One that has ended is in time, however long the metadata database kept this worker from hearing of it.
+    """
     _heartbeat(recorder)
-    if now > deadline:
+    if now > deadline and load.exit_code() is None:
         raise DeadlinePassed(_why_late(recorder.run))
 
 

@@ -1,9 +1,15 @@
 """How long runs may take, and runs that can't begin; with real servers: tests/live/benchmarks."""
 
+from queue import Queue
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 
 from benchmarks.models import Purpose, Run, Status, Validity
+from benchmarks.processes.process import StreamEnd
 from benchmarks.runs.execution import runner
+from benchmarks.runs.execution.ending import DeadlinePassed
 from benchmarks.targets import resolve
 from panel.quickstart.ports import free_port
 from pools.models import ClusterStatus
@@ -26,6 +32,25 @@ def test_a_load_may_outlive_its_planned_time_by_connecting_and_a_little_grace(op
 def test_a_preparation_may_take_ten_minutes_and_about_ten_seconds_a_scale():
     allowed_s = runner.allowed_s(Run(purpose=Purpose.PREPARE, options={"scale": 100}))
     assert allowed_s == pytest.approx(1600.0, rel=0.02)
+
+
+def recorded_after_its_time(exit_code: int | None) -> None:
+    """Let the worker hear of a load's end only after the load's time, as when the metadata database hung."""
+    events: Queue[object] = Queue()
+    for stream in ("stdout", "stderr"):
+        events.put(StreamEnd(stream))
+    load: Any = SimpleNamespace(events=events, exit_code=lambda: exit_code)
+    recorder: Any = SimpleNamespace(heartbeat=bool, cancel_requested=bool, run=Run(options=the_options()))
+    runner._record_until_end(load, recorder, deadline=0.0)
+
+
+def test_a_load_that_ended_while_the_metadata_database_hung_is_in_time() -> None:
+    recorded_after_its_time(exit_code=0)
+
+
+def test_a_load_that_goes_on_after_its_time_is_ended(db: None) -> None:
+    with pytest.raises(DeadlinePassed, match="did not end within"):
+        recorded_after_its_time(exit_code=None)
 
 
 @pytest.fixture
