@@ -32,4 +32,4 @@ class EntryEndpointView(APIView):
             endpoint = entries.endpoint_of(entry, **serializer.validated_data)
         except InvalidTarget as error:
             raise ValidationError(error.errors) from error
-        return Response(ExternalEndpointSerializer(endpoint).data)
+        return Response(ExternalEndpointSerializer(endpoint, context={"request": request}).data)
