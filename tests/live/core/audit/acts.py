@@ -6,6 +6,7 @@ import re
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException
 from typing import Any
@@ -133,10 +134,12 @@ class Person(threading.Thread):
             raise
 
     def log_in(self) -> None:
-        """As a browser does."""
-        self.cookies = self.requests.send("GET", "/login/", None, {}).cookies
-        self.form("/login/", {"username": "admin", "password": self.told["password"]})
-        assert "sessionid" in self.cookies
+        """As a browser does; again where the server was killed meanwhile."""
+        while "sessionid" not in self.cookies:
+            with suppress(Lost):
+                self.cookies = self.requests.send("GET", "/login/", None, {}).cookies
+                self.form("/login/", {"username": "admin", "password": self.told["password"]})
+                assert "sessionid" in self.cookies
 
     def act(self, number: int) -> None:
         """Do one of the acts that are possible now."""
