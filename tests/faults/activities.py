@@ -130,19 +130,25 @@ class Apply(Activity):
     strikes_after_s = 0.1
 
     def begin(self) -> None:
-        self.value = next(values)
+        value, self.before = next(values), self._live()
+        self.asked = value if self.pooler == "pgbouncer" else value + 100
         if self.pooler == "pgbouncer":
             self.path = f"pools/{self.pool}/"
-            body: dict[str, Any] = {"size": self.value}
+            body: dict[str, Any] = {"size": self.asked}
         else:
             self.path = f"poolers/{self.ground.poolers['pgpool']}/"
-            body = {"settings": {"client_idle_limit": self.value + 100}}
+            body = {"settings": {"client_idle_limit": self.asked}}
         self.api.call("PATCH", self.path, body)
 
     def faults_after(self) -> list[str]:
-        self.ended("state" if self.pooler == "pgbouncer" else "settings_state", {"applied"})
-        asked, live = (self.value, self._size()) if self.pooler == "pgbouncer" else (self.value + 100, self._limit())
-        return [] if live == asked else [f"state: applied with {asked}, live is {live}"]
+        """A pooler that does not answer for too long gets its old configuration back, and is to have that."""
+        ends = {"applied", "rolled_back"} if self.cell.process == self.pooler else {"applied"}
+        self.ended("state" if self.pooler == "pgbouncer" else "settings_state", ends)
+        wanted, live = self.before if self.outcome == "rolled_back" else self.asked, self._live()
+        return [] if live == wanted else [f"state: {self.outcome}, which means {wanted}, and live is {live}"]
+
+    def _live(self) -> int | None:
+        return self._size() if self.pooler == "pgbouncer" else self._limit()
 
     def _size(self) -> int | None:
         with self.ground.console() as console:
