@@ -177,7 +177,7 @@ def test_old_releases_are_removed_but_the_two_before(panel: SmallPanel) -> None:
     (panel.prefix / "releases" / "0.7").mkdir()  # not installed by script/install or an upgrade
     (panel.prefix / "releases" / "1.0" / ".complete").touch()
     code, printed = panel.upgrade("--keep", "0", str(panel.wheel))
-    assert (code, "'0' must be a number from 1: the release that is replaced stays" in printed) == (2, True), printed
+    assert (code, "'0' must be a number from 1: what an upgrade may go back to stays" in printed) == (2, True), printed
     (panel.home / "broken").write_text("migrate 2.0")
     assert panel.upgrade()[0] == 1
     assert releases(panel) == ["0.10", "0.7", "0.8", "0.9", "1.0", "of-mine"]  # it went back, and removes nothing else
