@@ -4,28 +4,17 @@ from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction, sync_to_async
+from asgiref.sync import sync_to_async
 from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
-from django.utils.decorators import sync_and_async_middleware
 
 from core.accounts.models import Scope
 from core.accounts.permissions import holds
 from core.lib import private_text
 
 
-@sync_and_async_middleware
 def private_texts(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Choose the reading in every response and stream, whatever made it: no page and no export can forget to."""
-    if iscoroutinefunction(get_response):
-
-        async def answer_async(request: HttpRequest) -> HttpResponseBase:
-            response: HttpResponseBase = await get_response(request)
-            if isinstance(response, HttpResponse):
-                response.content = await _read_async(request, response.content)
-            return _with_stream(request, response)
-
-        return answer_async
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         response: HttpResponseBase = get_response(request)

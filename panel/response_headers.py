@@ -3,12 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction
 from django.conf import settings
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.cache import patch_vary_headers
-from django.utils.decorators import sync_and_async_middleware
 
 # No page uses any of these, so an injected script can't either.
 UNUSED_FEATURES = (
@@ -18,15 +16,8 @@ UNUSED_FEATURES = (
 PERMISSIONS_POLICY = ", ".join(f"{feature}=()" for feature in UNUSED_FEATURES.split())
 
 
-@sync_and_async_middleware
 def response_headers(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
-    """Add the headers; sync and async middleware, so that event streams need no thread for it."""
-    if iscoroutinefunction(get_response):
-
-        async def answer_async(request: HttpRequest) -> HttpResponseBase:
-            return with_headers(request, await get_response(request))
-
-        return answer_async
+    """Add the headers."""
     return lambda request: with_headers(request, get_response(request))
 
 

@@ -2,7 +2,6 @@
 
 import logging
 import uuid
-from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import F, QuerySet
@@ -14,7 +13,7 @@ from pools.approvals.errors import page_of
 from pools.models import ApprovalMoment, ApprovalNotice, ApprovalRequest, Channel, Severity, SubjectType
 from pools.monitoring import channels
 from pools.monitoring.channels import DeliveryFailed, EventMessage, Letter
-from pools.monitoring.notifications import ATTEMPTS, FIRST_WAIT_S, LEASE, LONGEST_WAIT_S
+from pools.monitoring.notifications import ATTEMPTS, LEASE, pause_after
 
 logger = logging.getLogger(__name__)
 
@@ -46,8 +45,7 @@ def _send(notice: ApprovalNotice) -> None:
         for letter in _letters(notice):
             channels.send(notice.channel, letter)
     except DeliveryFailed as error:
-        wait = timedelta(seconds=min(LONGEST_WAIT_S, FIRST_WAIT_S * 2**notice.attempts))
-        rows.update(due_at=timezone.now() + wait, error=str(error))
+        rows.update(due_at=timezone.now() + pause_after(notice.attempts + 1), error=str(error))
         logger.warning("notice of request %s not sent by %s: %s", notice.approval_id, notice.channel, error)
     else:
         rows.update(sent_at=timezone.now(), error="")

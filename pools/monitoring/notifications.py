@@ -61,12 +61,16 @@ def _send(channel: Channel, batch: uuid.UUID) -> None:
         channels.send(channel, letter)
     except DeliveryFailed as error:
         attempts = max(notice.attempts for notice in notices)
-        wait = timedelta(seconds=min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1)))
-        rows.update(due_at=timezone.now() + wait, error=str(error))
+        rows.update(due_at=timezone.now() + pause_after(attempts), error=str(error))
         logger.warning("%d events not sent by %s, attempt %d: %s", len(notices), channel, attempts, error)
     else:
         rows.update(sent_at=timezone.now(), error="")
         logger.info("%d events sent by %s", len(notices), channel)
+
+
+def pause_after(attempts: int) -> timedelta:
+    """Return how long what was not sent rests after so many attempts."""
+    return timedelta(seconds=min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** (attempts - 1)))
 
 
 def as_json(event: Event, moment: Moment) -> EventMessage:

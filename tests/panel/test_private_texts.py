@@ -61,11 +61,11 @@ def test_an_asynchronous_stream_is_read_part_by_part(staff: bool, reads: str) ->
         yield f"data: {TEXT}\n\n"
         yield "data: plain\n\n"
 
-    async def view(_request: HttpRequest) -> StreamingHttpResponse:
+    def view(_request: HttpRequest) -> StreamingHttpResponse:
         return StreamingHttpResponse(events())
 
     async def asked() -> list[bytes]:
-        answer = await private_texts(view)(request)
+        answer = private_texts(view)(request)
         return [part async for part in answer]
 
     assert asyncio.run(asked()) == [f"data: {reads}\n\n".encode(), b"data: plain\n\n"]

@@ -3,11 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
-from asgiref.sync import iscoroutinefunction, sync_to_async
 from django.contrib.messages import ERROR
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from django.utils.decorators import sync_and_async_middleware
 
 from core.accounts import reasons
 from core.accounts.models import ApiToken
@@ -77,19 +75,8 @@ class RequestOrigin(Origin):
         self._reason = text
 
 
-@sync_and_async_middleware
 def audit_origin(get_response: Callable[[HttpRequest], Any]) -> Callable[[HttpRequest], Any]:
     """Record what a request does, and the request itself where nothing else recorded what it did."""
-    if iscoroutinefunction(get_response):
-
-        async def answer_async(request: HttpRequest) -> HttpResponseBase:
-            with acting(RequestOrigin(request)) as origin:
-                response: HttpResponseBase = await get_response(request)
-                if _is_unrecorded(request, response, origin):
-                    await sync_to_async(record_request)(request)
-            return response
-
-        return answer_async
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         with acting(RequestOrigin(request)) as origin:
