@@ -26,6 +26,7 @@ _kept: dict[UUID, "_Login"] = {}
 _of_parent: list["_Login"] = []
 _refused: dict[UUID, tuple[float, Sequence[Hop], HostUnreachable]] = {}
 _renewed_at: dict[UUID, float] = {}
+_idle_timers: list[threading.Timer] = []  # the one that runs while a login is kept
 
 
 class _Login:
@@ -100,6 +101,7 @@ def _reset_after_fork() -> None:
     _of_parent.extend(_kept.values())
     for kept in (_kept, _host_locks, _refused, _renewed_at):
         kept.clear()
+    _idle_timers.clear()  # of its threads a process takes none to its child
 
 
 atexit.register(close_all)
@@ -177,13 +179,20 @@ def _retire(pk: UUID, login: _Login) -> None:
 
 
 def _close_idle_later() -> None:
-    timer = threading.Timer(IDLE_S, _close_idle)
-    timer.daemon = True
-    timer.start()
+    """Look for idle logins after a while, unless a timer does already: hosts that are logged in to again add none."""
+    with _guard:
+        if _idle_timers:
+            return
+        timer = threading.Timer(IDLE_S, _close_idle)
+        timer.daemon = True
+        _idle_timers.append(timer)
+        timer.start()
 
 
 def _close_idle() -> None:
     """Log out where no command ran and no new tunnel was asked for in a while."""
+    with _guard:
+        _idle_timers.clear()  # first, so that a login that is made from here on starts the next
     lately = time.monotonic() - IDLE_S
     for pk, login in list(_kept.items()):
         with _host_locks[pk]:
