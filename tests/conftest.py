@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
@@ -24,6 +25,9 @@ from panel.quickstart.servers import Server
 from pools.hosts import ssh_client
 from tests import seeds
 from tests.drawing import DRAWS
+
+if TYPE_CHECKING:
+    from xdist.workermanage import WorkerController
 
 # Collecting tests makes objects that stay: to look through them for garbage again and again took a sixth of its time.
 gc.disable()
@@ -80,6 +84,13 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     gc.enable()
     if session.config.getoption("loadgroup", False) and any("@" not in item.nodeid for item in session.items):
         raise pytest.UsageError("this pytest-xdist does not keep the groups of tests together: see its release notes")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: "WorkerController", error: object) -> None:
+    """End the whole run when one of its parallel processes died: pytest-xdist's scheduler of groups never ends then."""
+    if error:
+        pytest.exit(f"the parallel process {node.gateway.id} died ({error}): look for the kernel's OOM killer", 3)
 
 
 @cache
