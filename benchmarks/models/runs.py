@@ -298,6 +298,11 @@ class Run(models.Model):
         return self.status in FINAL
 
     @property
+    def is_silent(self) -> bool:
+        """True if it goes on although its lease ran out: its worker hangs, or is cut off from the database."""
+        return self.status in ACTIVE and self.lease_until is not None and self.lease_until < timezone.now()
+
+    @property
     def is_spread(self) -> bool:
         """True if it is distributed over several generators."""
         return len(self.wanted_generators) > 1

@@ -25,6 +25,12 @@ _AT_WORK = """
     ORDER BY query_start
 """
 
+_BEGUN_SINCE = """
+    SELECT count(*) FROM pg_stat_activity
+    WHERE application_name = %s AND pid <> pg_backend_pid()
+      AND query_start > clock_timestamp() - make_interval(secs => %s)
+"""
+
 
 @dataclass(frozen=True)
 class Work:
@@ -45,6 +51,22 @@ def at_work(run: Run) -> list[Work] | None:
     except (PoolsError, SealBroken, psycopg.Error) as error:
         log.warning("run %s: what its sessions are at could not be asked: %s", run.pk, error)
         return None
+
+
+def began_statements(run: Run, within_s: float) -> bool:
+    """Test whether this attempt's sessions began a statement in the last `within_s` seconds, by the cluster's clock.
+
+    A load whose client has died begins none. False where the cluster can't be queried.
+    """
+    if run.cluster is None:
+        return False
+    try:
+        with connect.connect(run.cluster, application_name="pooldeck-reaper") as connection:
+            found = connection.execute(_BEGUN_SINCE, (run.application_name, within_s)).fetchone()
+    except (PoolsError, SealBroken, psycopg.Error) as error:
+        log.warning("run %s: whether its load goes on could not be asked: %s", run.pk, error)
+        return False
+    return bool(found and found[0])
 
 
 def terminate(run: Run) -> int | None:

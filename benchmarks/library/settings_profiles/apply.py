@@ -98,8 +98,12 @@ def follows(cluster: Cluster, values: Mapping[str, str]) -> bool:
 def take_back(row: AppliedProfile) -> bool:
     """Restore what was before; return whether it is restored. A failure is stored in the row, and retried later.
 
-    Settings that somebody else changed in the meantime are left; row and run name them.
+    Settings that somebody else changed in the meantime are left; row and run name them. Nothing is done where another
+    worker has restored it: a later run may have put the same values in force by now.
     """
+    row.refresh_from_db(fields=["restored_at", "error"])
+    if row.restored_at is not None:
+        return True
     if row.cluster is None:
         return _close(row, [])
     try:

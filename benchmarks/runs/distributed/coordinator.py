@@ -6,9 +6,10 @@ whole's lease and attempt. The parts see when the whole has ended, for any reaso
 
 import logging
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from queue import Queue
+from typing import TypeVar
 
 from django.utils.translation import gettext as _
 
@@ -22,14 +23,16 @@ from benchmarks.processes.process import QUEUED_EVENTS, drain
 from benchmarks.runs import observers, setup
 from benchmarks.runs.distributed import merge_summaries
 from benchmarks.runs.distributed.participants import Participants
-from benchmarks.runs.execution import runner
+from benchmarks.runs.execution import reaper, runner
 from benchmarks.runs.execution.ending import DeadlinePassed, EndState, Stopped, incomplete
+from benchmarks.runs.execution.outages import retry_until_available
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.observers import probes
 from benchmarks.runs.observers.base import LoadContext
 from benchmarks.runs.setup.base import SetupContext
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 POLL_EVERY_S = 0.1  # interval of the polls while the parts prepare
 MERGE_EVERY_S = 0.4
@@ -59,18 +62,43 @@ def _coordinate(run: Run, recorder: Recorder) -> EndState:
         recorder.state()  # a fresh lease for the time that ending the parts takes
     finally:
         _cancel_and_wait(participants)
-    participants.merge()
+    retry_until_available(participants.merge)
     recorder.write_pending()
-    participants.correct()
-    return ending(run, recorder, participants.parts(), stop)
+    retry_until_available(participants.correct)
+    return retry_until_available(lambda: ending(run, recorder, participants.parts(), stop))
+
+
+class Deadline:
+    """A monotonic time by which the parts are to have come so far; what the metadata database takes does not count.
+
+    While that is away the parts go on, but can't report it, and nothing of them can be known.
+    """
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    @property
+    def is_over(self) -> bool:
+        """True once it has passed."""
+        return time.monotonic() > self.at
+
+    def ask(self, question: Callable[[], T]) -> T:
+        """Return the answer of the metadata database, once it is there; a long wait for it gives its workers time."""
+        asked_at = time.monotonic()
+        answer = retry_until_available(question)
+        waited_s = time.monotonic() - asked_at
+        self.at += waited_s
+        if waited_s > reaper.SLOW_S:
+            reaper.pause()
+        return answer
 
 
 def _wait_until_ready(participants: Participants, context: SetupContext) -> None:
     """Wait until every part is ready; raise `Stopped` where one can't be or has ended."""
-    deadline = time.monotonic() + READY_WITHIN_S
-    while not participants.is_ready():
+    deadline = Deadline(time.monotonic() + READY_WITHIN_S)
+    while not deadline.ask(participants.is_ready):
         context.check()
-        if time.monotonic() > deadline:
+        if deadline.is_over:
             raise participants.why_not_ready(READY_WITHIN_S)
         time.sleep(POLL_EVERY_S)
 
@@ -89,13 +117,13 @@ def _observed(context: SetupContext) -> Iterator["Queue[object]"]:
 def _merge_until_end(participants: Participants, context: SetupContext, events: "Queue[object]") -> None:
     """Merge the parts' samples until all have ended; raise `Stopped` where one failed."""
     allowed_s = runner.allowed_s(context.run) + ENDED_WITHIN_S
-    deadline = participants.starts_at + allowed_s
-    while not participants.has_ended():
+    deadline = Deadline(participants.starts_at + allowed_s)
+    while not deadline.ask(participants.has_ended):
         context.check()
-        participants.merge()
+        deadline.ask(participants.merge)
         for event in drain(events):
             runner.record_event(event, participants.recorder)
-        if time.monotonic() > deadline:
+        if deadline.is_over:
             text = _("its parts did not end within %(seconds)s s; figures are those until then")
             raise DeadlinePassed(text % {"seconds": f"{allowed_s:,.0f}"})
         time.sleep(MERGE_EVERY_S)
@@ -103,9 +131,9 @@ def _merge_until_end(participants: Participants, context: SetupContext, events: 
 
 def _cancel_and_wait(participants: Participants) -> None:
     """End the parts that still run, and wait for them; a part whose worker hangs is left to its lease."""
-    participants.cancel_parts()
-    deadline = time.monotonic() + ENDED_WITHIN_S
-    while not participants.have_final_states() and time.monotonic() < deadline:
+    retry_until_available(participants.cancel_parts)
+    deadline = Deadline(time.monotonic() + ENDED_WITHIN_S)
+    while not deadline.ask(participants.have_final_states) and not deadline.is_over:
         _keep_lease(participants)
         time.sleep(POLL_EVERY_S)
 

@@ -1,7 +1,9 @@
 """The coordinator's handle on the parts of a distributed run: dispatch, start, poll, cancel."""
 
+import math
 import time
 from collections.abc import Hashable
+from contextlib import suppress
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -10,6 +12,7 @@ from django.utils.translation import gettext as _
 
 from benchmarks.analysis.latency import store
 from benchmarks.engines.base import Progress
+from benchmarks.errors import QueueDown
 from benchmarks.models import FINAL, Run, Sample, Status
 from benchmarks.models.metrics import SAMPLE_METRICS, Merge
 from benchmarks.runs.distributed.merge_samples import Merger
@@ -40,6 +43,7 @@ class Participants:
         self.run, self.recorder = run, recorder
         self.starts_at = 0.0  # monotonic
         self._dispatched_at = 0.0
+        self._reaped_at = -math.inf
         self._places: dict[UUID, tuple[int, int]] = dict.fromkeys(run.parts.values_list("pk", flat=True), (0, 0))
         self._merger = Merger(self._places, float(run.options.get("progress") or 1))
 
@@ -95,10 +99,13 @@ class Participants:
         return parts
 
     def _after_reaping(self) -> list[Run]:
-        """Return the parts, after ending those whose worker's lease ran out."""
+        """Return the parts, after ending those whose worker's lease ran out; Redis may be away, which ends none."""
         parts = self.parts()
-        if Run.objects.expired().filter(pk__in=[part.pk for part in parts]).exists():
-            reaper.reap()
+        is_due = time.monotonic() - self._reaped_at > reaper.CHECK_EVERY_S
+        if is_due and Run.objects.expired().filter(pk__in=[part.pk for part in parts]).exists():
+            self._reaped_at = time.monotonic()
+            with suppress(QueueDown):
+                reaper.reap_when_settled()
             return self.parts()
         return parts
 

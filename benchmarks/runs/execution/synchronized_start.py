@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from benchmarks.generators.heartbeats import asking_redis
 from benchmarks.models import Purpose, Run
 from benchmarks.models.conditions import Start
+from benchmarks.runs.execution.outages import retry_until_available
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.targets import resolve
 from pools.clusters import connect
@@ -32,7 +33,7 @@ def await_start(recorder: Recorder, check: Callable[[], None]) -> float:
     connect.connect_endpoint(resolve.endpoint_of(run), application_name=run.application_name).close()
     recorder.state(ready_at=timezone.now())
     start_time = Run.objects.filter(pk=run.pk).values_list("start_at", flat=True)
-    while (start_at := start_time.get()) is None:
+    while (start_at := retry_until_available(start_time.get)) is None:
         check()
         time.sleep(POLL_EVERY_S)
     clock = read_clock()

@@ -85,3 +85,22 @@ def test_a_folder_of_a_run_that_another_panel_may_have_is_left_alone_until_it_is
         os.utime(home, (0, 0))
         reaper.remove_stale_homes()
         assert not home.exists()
+
+
+def test_a_run_that_nobody_answers_for_says_so_while_it_is_kept(running, monkeypatch):
+    assert not running.is_silent
+    expire(running)
+    monkeypatch.setattr(reaper.sessions, "began_statements", lambda run, within_s: True)
+    assert (reaper.reap(), Run.objects.get().status, Run.objects.get().is_silent) == ([], Status.RUNNING, True)
+    running.request_cancel()
+    assert [lost.status for lost in reaper.reap()] == [Status.LOST]
+    assert not Run.objects.get().is_silent
+
+
+def test_a_run_that_is_kept_is_renewed_by_its_worker(running, monkeypatch):
+    expire(running)
+    monkeypatch.setattr(reaper.sessions, "began_statements", lambda run, within_s: True)
+    assert reaper.reap() == []
+    running.write(status=Status.RUNNING)
+    monkeypatch.undo()
+    assert (reaper.reap(), Run.objects.get().is_silent) == ([], False)
