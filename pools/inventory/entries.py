@@ -78,7 +78,7 @@ def find_clusters() -> None:
 
 def unmanaged() -> EntryQuerySet:
     """Return the entries that no pool of the panel stands for, with their poolers and clusters."""
-    return Entry.objects.unmanaged().select_related("pooler", "cluster")
+    return Entry.objects.unmanaged().select_related("pooler__team", "cluster")
 
 
 def _live_pools(pooler: Pooler) -> dict[str, tuple[UUID, UUID]]:

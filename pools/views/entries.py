@@ -12,6 +12,7 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
 from core.accounts.access import Access, allow, find, needs
+from core.accounts.team_lists import of_team
 from core.lib.long_lists import LongList
 from pools.advice import client_advice, client_limits, mode_linter, modes
 from pools.advice.client_advice import Situation
@@ -60,7 +61,7 @@ def record_filters(request: HttpRequest, access: Access) -> list[Filter]:
 
 def card(request: HttpRequest) -> dict[str, object]:
     """Return the context of the card of the first entries that are not managed here, filtered as the page is."""
-    return _card(found(request), {name: request.GET.get(name, "") for name in ("q", "pooler", "cluster")})
+    return _card(found(request), {name: request.GET.get(name, "") for name in ("q", "pooler", "cluster", "team")})
 
 
 def card_of(pooler: Pooler) -> dict[str, object]:
@@ -80,7 +81,7 @@ def _card(rows: EntryQuerySet, given: dict[str, str]) -> dict[str, object]:
 
 
 def found(request: HttpRequest) -> EntryQuerySet:
-    """Return the entries that `q` (name, database, user), pooler and cluster leave; a state is one of pools alone."""
+    """Return the entries that the filters leave, as those of pools do; `state` is one of pools alone."""
     rows = Access.of(request).visible(entries.unmanaged())
     if query := request.GET.get("q", "").strip():
         rows = rows.found_by(query)
@@ -89,7 +90,7 @@ def found(request: HttpRequest) -> EntryQuerySet:
     for field in ("pooler", "cluster"):
         if name := request.GET.get(field):
             rows = rows.filter(**{f"{field}__name": name})
-    return rows
+    return of_team(request, rows, "pooler__team")
 
 
 @require_safe

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
+from core.accounts.team_lists import of_team
 from core.lib.long_lists import LongList
 from core.lib.query_params import is_set
 from pools import deployment, task_queue
@@ -44,7 +45,7 @@ RECORDS = ("pooler", "cluster")  # fields of the form that take a record's name 
 @require_safe
 @needs("pool.view")
 def pool_list(request: HttpRequest) -> HttpResponse:
-    """List the pools, filtered by `q` (name, database, user), state, pooler and cluster; htmx polls the rows."""
+    """List the pools by `q` (name, database, user), state, pooler, cluster and its team; htmx polls the rows."""
     found, shows_experiments = _found(request), is_set(request.GET.get("experiments"))
     listed = found if shows_experiments else found.of_people()
     page = LongList(listed, PAGE_SIZE).get_page(request.GET.get("page"))
@@ -61,7 +62,7 @@ def pool_list(request: HttpRequest) -> HttpResponse:
 
 
 def _found(request: HttpRequest) -> PoolQuerySet:
-    rows = Access.of(request).visible(Pool.objects.select_related("pooler", "cluster"))
+    rows = Access.of(request).visible(Pool.objects.select_related("pooler", "cluster__team"))
     if query := request.GET.get("q", "").strip():
         rows = rows.filter(Q(name__icontains=query) | Q(database__icontains=query) | Q(user__icontains=query))
     if (state := request.GET.get("state")) in PoolState.values:
@@ -69,7 +70,7 @@ def _found(request: HttpRequest) -> PoolQuerySet:
     for field in ("pooler", "cluster"):
         if name := request.GET.get(field):
             rows = rows.filter(**{f"{field}__name": name})
-    return rows
+    return of_team(request, rows, "cluster__team")
 
 
 @require_safe

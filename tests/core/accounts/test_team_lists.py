@@ -12,11 +12,11 @@ from benchmarks.library.scripts import library as scripts
 from benchmarks.models import SettingsProfile
 from core.accounts.models import Role, Team
 from core.accounts.people import ownership
-from pools.models import Host
+from pools.models import Host, Pooler
 from tests.benchmarks.records import a_finished_run
 from tests.callers import person, queries_of
 from tests.core.accounts.people.records import a_member, a_team, browser_of
-from tests.pools.records import a_cluster, a_pool, a_pooler
+from tests.pools.records import a_cluster, a_pool, a_pooler, an_entry
 
 pytestmark = pytest.mark.django_db
 LISTS = ("/clusters/", "/poolers/", "/hosts/", "/scripts/", "/settings-profiles/", "/runs/", "/experiments/")
@@ -93,6 +93,42 @@ def test_a_team_out_of_sight_is_no_choice_and_filters_nothing_away_but_its_own(
     ann = browser_of(an_owner(teams[0]))
     page = main_of(ann, f"{address}?team={teams[1].pk}")
     assert ("Fraud" in page, marks_of(page) - {"one"}) == (False, set())
+
+
+def an_option(team: str) -> str:
+    return rf'<option\s+value="[^"]*"\s*selected\s*>\s*{team}\s*<'
+
+
+def rows_of(page: str) -> set[str]:
+    return set(re.findall(r">(?:pool|entry)-(one|two)<", page))
+
+
+@pytest.mark.parametrize("address", ["/pools/", "/entries/"])
+def test_pools_and_entries_are_those_of_a_team(address: str, teams: tuple[Team, Team]) -> None:
+    for mark in ("one", "two"):
+        an_entry(name=f"entry-{mark}", pooler=Pooler.objects.get(name=f"p-{mark}"))
+    ann = browser_of(an_owner(*teams))
+    page = main_of(ann, address)
+    assert rows_of(page) == {"one", "two"}
+    assert [len(re.findall(rf"pd-sub\"\s*>{team}<", page)) >= 1 for team in teams] == [True, True]
+    one = main_of(ann, f"{address}?team={teams[0].pk}")
+    assert (rows_of(one), bool(re.search(an_option("Payments"), one))) == ({"one"}, True)
+    polled = ann.get(f"{address}?team={teams[1].pk}", headers={"HX-Request": "true"}).content.decode()
+    assert rows_of(polled) == {"two"}
+    alone = browser_of(a_member(teams[0], "joe", Role.OWNER))
+    page = main_of(alone, f"{address}?team={teams[1].pk}")
+    assert ("filter-team" in page, "Fraud" in page, rows_of(page)) == (False, False, {"one"})
+
+
+@pytest.mark.parametrize("address", ["/pools/", "/entries/"])
+def test_pools_and_entries_take_as_many_queries_with_more_rows(address: str, teams: tuple[Team, Team]) -> None:
+    ann = browser_of(an_owner(*teams))
+    an_entry(name="entry-one", pooler=Pooler.objects.get(name="p-one"))
+    before = queries_of(ann, address)
+    of_each_kind(teams[0], "three")
+    of_each_kind(teams[1], "four")
+    an_entry(name="entry-two", pooler=Pooler.objects.get(name="p-two"))
+    assert queries_of(ann, address) == before
 
 
 def test_the_dashboard_is_of_a_team(teams: tuple[Team, Team]) -> None:
