@@ -25,6 +25,7 @@ log = logging.getLogger(__name__)
 
 CLUSTERS_A_TIME = 20  # those that runs were aimed at last; each costs one login
 MEASURING_S = 20.0
+_missing: dict[str, str] = {}  # engine → why it is not here, as this process has logged it
 
 
 def register() -> Generator:
@@ -60,10 +61,18 @@ def engines_here() -> dict[str, str]:
         try:
             program = engine.find()
         except BenchmarksError as error:
-            log.info("this generator has no %s: %s", name, error)
+            _log_missing(name, str(error))
             continue
+        _missing.pop(name, None)
         found[name] = ".".join(map(str, program.version))
     return found
+
+
+def _log_missing(name: str, reason: str) -> None:
+    """Log why an engine is not here; once, as a worker describes itself every few minutes."""
+    if _missing.get(name) != reason:
+        log.info("this generator has no %s: %s", name, reason)
+        _missing[name] = reason
 
 
 def round_trips(before: dict[str, RoundTrip]) -> dict[str, RoundTrip]:

@@ -30,3 +30,18 @@ def test_a_cluster_out_of_reach_has_its_reason_and_a_removed_one_is_dropped(sett
 def test_an_engine_without_its_program_is_left_out(settings):
     settings.PGBENCH = "/nowhere/pgbench"
     assert "pgbench" not in registration.engines_here()
+
+
+def test_a_missing_program_is_logged_once_and_again_when_it_went_missing_anew(settings, caplog, monkeypatch):
+    monkeypatch.setattr(registration, "_missing", {})
+    caplog.set_level("INFO", registration.__name__)
+
+    def lines(pgbench: str) -> int:
+        caplog.clear()
+        settings.PGBENCH = pgbench
+        registration.engines_here()
+        return sum("no pgbench" in text for text in caplog.messages)
+
+    found = settings.PGBENCH
+    asked = ("/nowhere/pgbench", "/nowhere/pgbench", "/elsewhere/pgbench", found, "/elsewhere/pgbench")
+    assert [lines(pgbench) for pgbench in asked] == [1, 0, 1, 0, 1]
