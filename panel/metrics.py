@@ -60,12 +60,13 @@ class PanelCollector(Collector):
     def _visible(self, rows: Rows) -> Rows:
         return rows if self._access is None else self._access.visible(rows)
 
-    def of_poolers(self) -> Iterator[str]:
+    def of_poolers(self) -> Iterator[bytes]:
         """Yield the metrics of poolers, by the last known answer of each console: a scrape waits for none of them."""
-        poolers = list(self._visible(Pooler.objects.filter(kind__in=kinds_that("exports_metrics"))))
+        exporting = self._visible(Pooler.objects.filter(kind__in=kinds_that("exports_metrics")))
+        poolers = list(exporting.only("name", "version", "server_version"))
         answers, now = sampler.last_answers(poolers), time.time()
         old = [one for one in poolers if one.pk not in answers or now - answers[one.pk].at > FRESH_S]
-        polled = sampler.poll_in_background(old)
+        polled = sampler.poll_in_background(exporting.filter(pk__in=[one.pk for one in old]) if old else ())
         if unknown := [one for one in old if one.pk not in answers]:
             wait(polled, FIRST_S)
             answers |= sampler.last_answers(unknown)
@@ -105,7 +106,7 @@ def metrics(request: HttpRequest) -> HttpResponseBase:
     registry = CollectorRegistry(auto_describe=False)
     collector = PanelCollector(access)
     registry.register(collector)
-    text = "".join(collector.of_poolers()).encode() + generate_latest(registry)
+    text = b"".join([*collector.of_poolers(), generate_latest(registry)])
     return HttpResponse(text, content_type=CONTENT_TYPE_LATEST)
 
 

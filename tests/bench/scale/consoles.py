@@ -30,12 +30,12 @@ def silent() -> Iterator[None]:
 
 
 def keep_answers() -> None:
-    """Keep an answer of each pooler with a row for each of its pools, as if a worker had just polled it."""
+    """Keep an answer of each pooler with a row for each of its pools, as new all the time as a worker would keep it."""
     for pooler, pools in seeding.pools_of(Pooler.objects.all()):
         names = [(pool.name, pool.user or "postgres") for pool in pools]
         key = f"{pooler.pk}:{pooler.version}"
         snapshot = ConsoleSnapshot(
-            at=time.time(),
+            at=time.time() + KEPT_S,
             figures={name: PoolFigures() for name, _user in names},
             counters={name: Counters() for name, _user in names},
             rows={

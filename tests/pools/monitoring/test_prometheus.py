@@ -18,7 +18,7 @@ NEW = {"databases": [{"name": "new", "pool_size": 4, "reserve_pool_size": 1}]}
 def read(*snapshots: tuple[Pooler, ConsoleSnapshot]) -> dict[str, list[tuple[dict[str, str], float]]]:
     packed = [(pooler, prometheus.answer_of(pooler, snapshot).packed()) for pooler, snapshot in snapshots]
     answers = [(pooler, prometheus.Answer.unpacked(one)) for pooler, one in packed]
-    text = "".join(prometheus.exposition(answers, now=NOW))
+    text = b"".join(prometheus.exposition(answers, now=NOW)).decode()
     found: dict[str, list[tuple[dict[str, str], float]]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
@@ -56,7 +56,7 @@ def test_a_dead_pooler_is_down_and_tells_nothing_else():
 
 
 def test_a_pooler_of_which_nothing_is_known_is_down_without_an_age():
-    assert list(prometheus.exposition([(Pooler(name="edge"), None)], NOW)) == [
+    assert [text.decode() for text in prometheus.exposition([(Pooler(name="edge"), None)], NOW)] == [
         "# HELP pgbouncer_up 1 when the console answered\n# TYPE pgbouncer_up gauge\n",
         'pgbouncer_up{pooler="edge"} 0.0\n',
         "# HELP pgbouncer_version_info The program's release\n# TYPE pgbouncer_version_info gauge\n",
