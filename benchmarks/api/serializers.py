@@ -12,10 +12,11 @@ from benchmarks.models import Gate, Run, RunOutput, Sample, Validity, metrics
 from benchmarks.models import thresholds as run_thresholds
 from benchmarks.models.summaries import Summary
 from benchmarks.runs.live import events
+from core.rest.compiled import CompiledSerializer
 from pools.api.example_values import CLUSTER, POOL
 
 
-class TargetSerializer(serializers.Serializer[Run]):
+class TargetSerializer(CompiledSerializer):
     """The target of a run: a database of a cluster, or a pool; `removed` names a deleted one, `label` always stays."""
 
     cluster = serializers.UUIDField(source="cluster_id", allow_null=True)
@@ -39,7 +40,7 @@ class TargetSerializer(serializers.Serializer[Run]):
     }
 
 
-class SummarySerializer(serializers.Serializer[Summary]):
+class SummarySerializer(CompiledSerializer):
     """The figures of the whole run: these always (null if the program printed none), then all others it printed."""
 
     tps = serializers.FloatField(allow_null=True)
@@ -96,7 +97,7 @@ class ThresholdSerializer(serializers.Serializer[Any]):
     example: dict[str, object] = {"metric": "tps", "at_least": 1000.0, "value": 1261.63, "passed": True}
 
 
-class RunSerializer(serializers.ModelSerializer[Run]):
+class RunSerializer(CompiledSerializer, serializers.ModelSerializer[Run]):
     """A run; `validity` is empty until it has ended, runs that were started together share `group`."""
 
     target = serializers.SerializerMethodField()
@@ -206,7 +207,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
         return TargetSerializer(run).data
 
 
-class SampleSerializer(serializers.ModelSerializer[Sample]):
+class SampleSerializer(CompiledSerializer, serializers.ModelSerializer[Sample]):
     """One progress interval; `t` in seconds since the load began, null if the program did not print it."""
 
     class Meta:

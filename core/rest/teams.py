@@ -1,14 +1,18 @@
 """The team of records in the API: the fields `team` and `shared_with`, how they are written, and lists by team."""
 
+from collections.abc import Iterator
 from typing import Any
+from uuid import UUID
 
 import django_filters
 from django.utils.translation import gettext_lazy as _
 from rest_framework import serializers
+from rest_framework.request import Request
 
 from core.accounts.access import Access
 from core.accounts.models import FIRST_TEAM, OwnedByTeam, Team
 from core.lib.known_fields import KnownFields
+from core.rest.compiled import CompiledSerializer, listed_of
 from core.rest.visible import VisibleField
 
 OF_TEAM = _(
@@ -37,11 +41,21 @@ class SharesField(serializers.ManyRelatedField):
 
     def get_attribute(self, instance: OwnedByTeam) -> list[Team]:
         """Return the teams, from what the list has fetched."""
-        access = Access.of(self.context["request"])
-        return [team for team in instance.shared_with.all() if access.sees_all or team.pk in access.roles]
+        return list(_teams_seen(instance, self.context["request"]))
+
+    @staticmethod
+    def read_of(instance: OwnedByTeam, serializer: serializers.BaseSerializer[Any]) -> list[UUID]:
+        """Return the ids of the teams; see `core.rest.compiled`."""
+        return [team.pk for team in _teams_seen(instance, serializer.context["request"])]
 
 
-class OwnedSerializer(KnownFields):
+def _teams_seen(instance: OwnedByTeam, request: Request) -> Iterator[Team]:
+    if shares := listed_of(instance, "shared_with"):
+        access = Access.of(request)
+        yield from (team for team in shares if access.sees_all or team.pk in access.roles)
+
+
+class OwnedSerializer(CompiledSerializer, KnownFields):
     """A record that belongs to a team; `core.accounts.people.placement` writes the two fields."""
 
     team = TeamField(queryset=Team.objects.all(), required=False, help_text=OF_TEAM)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from core.rest.compiled import CompiledSerializer
 from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer
 from pools.api.example_values import CLUSTER, SERVER
 from pools.api.fields import password_field
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 OF_UNMANAGED = _("What entries of poolers may take besides pools; those without a limit count with what is open")
 
 
-class NodeSerializer(serializers.ModelSerializer[ClusterNode]):
+class NodeSerializer(CompiledSerializer, serializers.ModelSerializer[ClusterNode]):
     """Another server of a cluster, as the last check found it."""
 
     role = serializers.ChoiceField(NodeRole.choices, read_only=True, allow_null=True)
@@ -64,7 +65,7 @@ class Address(TypedDict):
     port: int
 
 
-class AddressSerializer(serializers.Serializer[Address]):
+class AddressSerializer(CompiledSerializer):
     """The host and port on which a server listens."""
 
     host = serializers.CharField()
@@ -93,7 +94,7 @@ class ShownStatus(TypedDict):
     error: str
 
 
-class ClusterStatusSerializer(serializers.Serializer[ShownStatus]):
+class ClusterStatusSerializer(CompiledSerializer):
     """The findings of the last check, and the connections that pools may take."""
 
     state = serializers.ChoiceField(ClusterState.choices)

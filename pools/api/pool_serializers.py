@@ -8,6 +8,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from core.lib.known_fields import KnownFields
+from core.rest.compiled import CompiledSerializer
 from pools import connection_strings
 from pools.api.example_values import CLUSTER, POOL, POOLER
 from pools.api.fields import password_field
@@ -22,7 +23,7 @@ OF_ALLOWED_USERS = _(
 )
 
 
-class EndpointSerializer(serializers.Serializer[Endpoint]):
+class EndpointSerializer(CompiledSerializer):
     """The address at which clients of a pool log in, without the password."""
 
     host = serializers.CharField()
@@ -48,13 +49,14 @@ class UsersField(serializers.ListField):
     """Role names, which a pool keeps one a line."""
 
     child = serializers.CharField(max_length=63)
+    is_of_the_value = True  # see `core.rest.compiled`
 
     def to_representation(self, data: Any) -> list[str]:  # noqa: ANN401 (DRF says a list, and a pool has a text)
         """Return the list of a pool's text."""
         return data.split("\n") if data else []
 
 
-class PoolSerializer(KnownFields, serializers.ModelSerializer[Pool]):
+class PoolSerializer(CompiledSerializer, KnownFields, serializers.ModelSerializer[Pool]):
     """A pool; an empty `user` is the inbound user, `state` is whether the spec is live."""
 
     version = serializers.IntegerField(required=False, min_value=1)

@@ -9,13 +9,13 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from core.lib.known_fields import KnownFields
+from core.rest.compiled import CompiledSerializer
 from core.rest.teams import EXAMPLE, OWNED, OwnedSerializer
 from pools.api.example_values import POOLER
 from pools.api.fields import password_field
 from pools.inventory import settlement
-from pools.models import Management, Pooler, ProcessRow, ProcessState, WaitingSetting
+from pools.models import Management, Pooler, ProcessState
 from pools.poolers import KINDS
-from pools.poolers.advisory import Advisory
 
 if TYPE_CHECKING:
     from rest_framework.utils.serializer_helpers import ReturnDict
@@ -30,7 +30,7 @@ OF_PENDING = _("Whether any of its pools or settings is not verified as live yet
 OF_CHILDREN = _("Of a Pgpool-II: its children that were busy at the last apply and have not read its passwords yet")
 
 
-class WaitingSettingSerializer(serializers.Serializer[WaitingSetting]):
+class WaitingSettingSerializer(CompiledSerializer):
     """A setting whose new value in the file is read only when the program starts."""
 
     name = serializers.CharField()
@@ -40,7 +40,7 @@ class WaitingSettingSerializer(serializers.Serializer[WaitingSetting]):
     example: dict[str, object] = {"name": "listen_port", "live": "6432", "wanted": "6543"}
 
 
-class AdvisorySerializer(serializers.Serializer[Advisory]):
+class AdvisorySerializer(CompiledSerializer):
     """A published vulnerability of a release."""
 
     cve = serializers.CharField()
@@ -58,7 +58,7 @@ class AdvisorySerializer(serializers.Serializer[Advisory]):
     }
 
 
-class ProcessSerializer(serializers.Serializer[ProcessRow]):
+class ProcessSerializer(CompiledSerializer):
     """One of the processes that take a pooler's clients, as the last check found it."""
 
     name = serializers.CharField(help_text=_("The name of the main file that it was started with"))
@@ -200,6 +200,11 @@ class PoolerSerializer(OwnedSerializer, serializers.ModelSerializer[Pooler]):
         rows: Any = self.parent.instance if self.parent else [self.instance]
         return settlement.pending_among(rows)
 
+    @cached_property
+    def _advisories(self) -> "dict[tuple[str, str], list[ReturnDict[str, object]]]":
+        """The advisories of the releases in this answer, which most of its rows share, by kind and release."""
+        return {}
+
     @extend_schema_field(serializers.BooleanField())
     def get_pending(self, pooler: Pooler) -> bool:
         """Return whether anything of it waits to be verified as live."""
@@ -213,7 +218,11 @@ class PoolerSerializer(OwnedSerializer, serializers.ModelSerializer[Pooler]):
     @extend_schema_field(AdvisorySerializer(many=True))
     def get_advisories(self, pooler: Pooler) -> "list[ReturnDict[str, object]]":
         """Return the known vulnerabilities of its release; a distribution may have fixed some in its package."""
-        return [AdvisorySerializer(one).data for one in KINDS[pooler.kind].advisories(pooler.server_version)]
+        release = pooler.kind, pooler.server_version
+        if release not in self._advisories:
+            found = KINDS[pooler.kind].advisories(pooler.server_version)
+            self._advisories[release] = [AdvisorySerializer(one).data for one in found]
+        return self._advisories[release]
 
 
 class AskedApplySerializer(KnownFields):

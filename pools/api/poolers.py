@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.translation import gettext
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -18,6 +19,7 @@ from core.accounts.access import allow
 from core.accounts.people.placement import Placement
 from core.accounts.permissions import person
 from core.lib.wait_param import WAIT
+from core.rest.compiled import listed
 from pools import deployment, task_queue
 from pools.api import pooler_settings
 from pools.api.entries import EntryActions
@@ -92,6 +94,13 @@ class PoolerViewSet(
     filterset_class = PoolerFilter
     search_fields = ["name", "host"]
     ordering_fields = ["name", "kind", "host", "state", "created_at", "updated_at"]
+
+    def get_queryset(self) -> QuerySet[Pooler]:
+        """Fetch lists of the teams that poolers are shared with."""
+        poolers: QuerySet[Pooler] = super().get_queryset()
+        if self.action != "list":
+            return poolers
+        return poolers.prefetch_related(None).prefetch_related(listed("shared_with"))
 
     def needs_no_reason(self, request: Request) -> bool:
         """Tell whether it previews a take-over, or applies what overwrites no edits; see `core.accounts.reasons`."""

@@ -1,6 +1,7 @@
 """The REST API of pools."""
 
 import logging
+from typing import Any
 
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
@@ -27,6 +28,7 @@ from pools.clusters import endpoints
 from pools.errors import IllegalTransition, NotThere
 from pools.inventory import pools, settlement
 from pools.models import Pool
+from pools.models.pools import PoolQuerySet
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +37,12 @@ REVEAL = OpenApiParameter("reveal", bool, default=False, description=_("Include 
 ROLE = OpenApiParameter(
     "role", description=_("For a pool of the inbound user: the role of the text; default: YOUR_ROLE")
 )
+
+# The columns of lists: all of each pool, and of its pooler those of its address and of what its pools may open.
+OF_POOL = [column.name for column in Pool._meta.concrete_fields]
+OF_ITS_ADDRESS = ("host", "port", "client_host", "client_port")
+OF_ITS_CONNECTIONS = ("kind", "settings", "facts", "config_file", "processes", "desired_processes")
+OF_POOLER = [f"pooler__{name}" for name in (*OF_ITS_ADDRESS, *OF_ITS_CONNECTIONS)]
 
 
 def asked_role(request: Request) -> str:
@@ -75,6 +83,14 @@ class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
     filterset_class = PoolFilter
     search_fields = ["name", "database", "user", "pooler__name", "cluster__name"]
     ordering_fields = ["name", "size", "state", "created_at", "updated_at"]
+
+    def get_queryset(self) -> PoolQuerySet:
+        """Leave out of lists what they do not show of each pool's pooler and cluster."""
+        pools: Any = super().get_queryset()
+        found: PoolQuerySet = pools
+        if self.action != "list":
+            return found
+        return found.select_related(None).select_related("pooler").only(*OF_POOL, *OF_POOLER)
 
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:

@@ -124,8 +124,11 @@ def address_of_pool(pool: Pool) -> Endpoint:
         pool.name,
         pool.user,
         sslmode=_asked_by(pool.pooler),
-        unreachable=_("the panel can't reach pooler %(pooler)s; an admin sees the reason") % {"pooler": pool.pooler},
     )
+
+
+def _unreachable(pooler: Pooler) -> str:
+    return _("the panel can't reach pooler %(pooler)s; an admin sees the reason") % {"pooler": pooler}
 
 
 def address_of_entry(entry: Entry) -> Endpoint:
@@ -153,7 +156,8 @@ def of_pool(pool: Pool, role: str = "") -> Endpoint:
     which is often a superuser and belongs to no client.
     """
     user = pool.user or role or YOUR_ROLE
-    return replace(address_of_pool(pool), user=user, password=_shown_password(pool, user))
+    address, unreachable = address_of_pool(pool), _unreachable(pool.pooler)
+    return replace(address, user=user, password=_shown_password(pool, user), unreachable=unreachable)
 
 
 def roles_shown(pool: Pool) -> list[str]:
@@ -176,7 +180,8 @@ def _shown_password(pool: Pool, user: str) -> str | None:
 
 def for_panel(pool: Pool) -> Endpoint:
     """Return the pool at its pooler's own address, with the login of the panel's runs (`Pool.login`); never shown."""
-    through = replace(address_of_pool(pool), host=pool.pooler.host, port=pool.pooler.port)
+    pooler = pool.pooler
+    through = replace(address_of_pool(pool), host=pooler.host, port=pooler.port, unreachable=_unreachable(pooler))
     return replace(through, user=pool.login, password=pool.cluster.password_of(pool.login))
 
 

@@ -22,6 +22,9 @@ from pools.poolers.base import Problems
 
 CONNECTIONS_PER_GB = 25  # the managed providers' rule of thumb: 25 per GB of memory, less 3 for maintenance
 KEPT_FOR_MAINTENANCE = 3
+# All that is read here: of a status, the names of its databases and roles are the most, of a pooler its findings.
+OF_STATUS = ("max_connections", "superuser_reserved_connections", "reserved_connections")
+OF_POOLER = ("kind", "settings", "facts", "config_file")
 _SIZE = gettext_lazy("size %(size)s")
 _WITH_RESERVE = gettext_lazy("size %(size)s with a reserve of %(reserve)s")
 _OF_EACH = gettext_lazy("%(size)s in each of %(count)s processes of pooler %(pooler)s, %(needed)s connections in all,")
@@ -80,7 +83,7 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
 def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) -> dict[UUID, Budget]:
     """Return the budgets of the clusters' primaries, or of their standbys, by cluster id, in five queries."""
     listed = {cluster.pk: cluster for cluster in clusters}
-    statuses = ClusterStatus.objects.in_bulk(list(listed))
+    statuses = ClusterStatus.objects.only(*OF_STATUS).in_bulk(list(listed))
     allocated, others = _allocated(listed, target), unmanaged_connections.by_cluster(listed, target)
     return {
         pk: _budget(cluster, statuses.get(pk), allocated[pk], others.get(pk, NOTHING)) for pk, cluster in listed.items()
@@ -133,7 +136,7 @@ def _allocated(cluster_ids: Collection[UUID], target: str, without: Pool | None 
     if without is not None:
         pools = pools.exclude(pk=without.pk)
     routes = list(pools.values_list("pooler", "cluster", "target", "made_for").distinct())
-    poolers = Pooler.objects.in_bulk({pooler_id for pooler_id, *_ in routes})
+    poolers = Pooler.objects.only(*OF_POOLER).in_bulk({pooler_id for pooler_id, *_ in routes})
     by_pooler = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
     own = [pk for pk, connections in by_pooler.items() if connections is not None]
     found: dict[UUID, _PoolConnections] = defaultdict(_PoolConnections)

@@ -7,6 +7,7 @@ import pytest
 from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
+from benchmarks.api.runs import PARTS
 from benchmarks.models import Purpose, Run, Sample
 from pools.models import Pool
 
@@ -35,6 +36,7 @@ QUERIES: dict[str, tuple[Callable[[], QuerySet[Any]], str]] = {
         lambda: newest().order_by().filter(Q(name__icontains="x") | Q(database__icontains="x")).values("number"),
         "runs_searched",
     ),
+    "the parts of runs": (lambda: PARTS.filter(parent__in=["0" * 32, "1" * 32]), "runs_in_order"),
     "the first page of pools": (lambda: Pool.objects.order_by("name", "pk")[:50], "pools_by_name"),
     "the last page of pools": (lambda: Pool.objects.order_by("-name", "-pk").values("pk")[:50], "pools_by_name"),
     "the last sample of a run": (
