@@ -2,8 +2,8 @@
 
 import asyncio
 import weakref
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Iterator
+from contextlib import aclosing, contextmanager, suppress
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
@@ -127,18 +127,37 @@ def _come_back(detail: str) -> JsonResponse:
 
 
 async def _until(over: "asyncio.Future[None]", events: AsyncGenerator[T, None]) -> AsyncGenerator[T, None]:
-    """Yield the events until `over` is done."""
-    coming = asyncio.ensure_future(anext(events, None))
+    """Yield the events until `over` is done.
+
+    Awaits them in the reading task itself: a task of their own would take two more turns of the event loop for each
+    event, and in each turn the loop waits for the interpreter while requests are served.
+    """
+    while not over.done():
+        try:
+            async with asyncio.timeout(None) as waiting:
+                with _ended_by(over, waiting):
+                    event = await anext(events)
+        except StopAsyncIteration:
+            return
+        except TimeoutError:
+            if not over.done():
+                raise
+            return
+        yield event
+
+
+@contextmanager
+def _ended_by(over: "asyncio.Future[None]", waiting: asyncio.Timeout) -> Iterator[None]:
+    """End a wait when `over` is done."""
+
+    def end(_over: "asyncio.Future[None]") -> None:
+        waiting.reschedule(asyncio.get_running_loop().time())
+
+    over.add_done_callback(end)
     try:
-        while True:
-            either: set[asyncio.Future[Any]] = {coming, over}
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-            if over.done() or (event := coming.result()) is None:
-                return
-            yield event
-            coming = asyncio.ensure_future(anext(events, None))
+        yield
     finally:
-        await _cancelled(coming)
+        over.remove_done_callback(end)
 
 
 async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncGenerator[T | None, None]:

@@ -5,6 +5,10 @@
 pgbench is started through a relay that notes the time at which each progress line left it; a reader of the run's
 stream in Redis notes when it was published there, a wrapper of the page's EventSource when the page got it, and the
 page tells by its `pooldeck:sample` event when the point was drawn. All clocks are this machine's.
+
+Of each leg of the way stands its delay, in all runs' first points too, and what the programs on it took of a processor
+for each point (all else that they do meanwhile among it) and how long they were ready without getting one: on a busy
+machine that wait is the delay, and only the processor time tells what the mechanism itself costs.
 """
 
 import argparse
@@ -12,10 +16,11 @@ import json
 import os
 import re
 import statistics
-import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +28,7 @@ import redis
 from playwright.sync_api import Page, sync_playwright
 
 from tests.bench import processes
+from tests.bench.processes import Scheduled
 from tests.chromium import launch
 from tests.installation import Installation
 
@@ -55,6 +61,8 @@ LISTEN = """
   document.addEventListener("pooldeck:sample", (event) => window.drawn.push([event.detail.t, clock()]));
 """
 STAGES = ("published", "arrived", "drawn")  # stages after the load program printed a line
+# The programs on the way to each stage, by the beginnings of their names.
+PROGRAMS = {"published": ("generator",), "arrived": ("redis-server", "panel.web"), "drawn": ("chrom",)}
 
 
 class Subscriber:
@@ -106,7 +114,8 @@ def watch_run(page: Page, installation: Installation, log: Path, seconds: int) -
     run = installation.api.post("runs/", {"target": {"pool": pool["id"]}, "engine": "pgbench", "options": options})
     subscriber = Subscriber(installation.home, run["id"])
     page.goto(f"{installation.url}/runs/{run['id']}/")
-    installation.api.wait(f"runs/{run['id']}/", "status", {"succeeded", "failed"}, seconds + 30)
+    time.sleep(seconds)  # asking meanwhile would load the web process that is being measured
+    installation.api.wait(f"runs/{run['id']}/", "status", {"succeeded", "failed"}, 60)
     time.sleep(0.5)
     subscriber.close()
     seen = {"published": subscriber.seen, **{stage: dict(page.evaluate(f"window.{stage}")) for stage in STAGES[1:]}}
@@ -116,6 +125,49 @@ def watch_run(page: Page, installation: Installation, log: Path, seconds: int) -
         for t, at in printed.items()
         if t in seen["drawn"]
     ]
+
+
+class Usage:
+    """What the programs on each leg ran and waited while the runs were on."""
+
+    def __init__(self, pid: int) -> None:
+        self._pids = pid, os.getpid()  # the browser is ours
+        self.of_stage = dict.fromkeys(STAGES, Scheduled())
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count what is used meanwhile."""
+        before = self._read()
+        yield
+        after = self._read()
+        for stage in STAGES:
+            self.of_stage[stage] += after[stage] - before[stage]
+
+    def _read(self) -> dict[str, Scheduled]:
+        found = {name: one for pid in self._pids for name, one in processes.scheduled_by_program(pid).items()}
+        return {
+            stage: sum((found[name] for name in found if name.startswith(names)), Scheduled())
+            for stage, names in PROGRAMS.items()
+        }
+
+
+def report(points: list[dict[str, float]], firsts: list[dict[str, float]], usage: Usage) -> None:
+    """Print a line for each leg, and one for the whole way."""
+    print(f"{'ms':28}{'p50':>8}{'p95':>8}{'max':>8}{'first':>8}{'processor':>11}{'waited':>8}")
+    for leg in [*zip((None, *STAGES), STAGES, strict=False), (None, "drawn")]:
+        every, first = (legs(some, *leg) for some in (points, firsts))
+        figures = [*percentiles(every).values(), statistics.median(first)]
+        stages = [leg[1]] if leg[0] or leg[1] != "drawn" else STAGES
+        used = sum((usage.of_stage[stage] for stage in stages), Scheduled())
+        name = f"{leg[0] or 'printed'} to {leg[1]}"
+        times = (used.ran_s * 1000 / len(points), used.waited_s * 1000 / len(points))
+        print(f"{name:28}" + "".join(f"{one:8.1f}" for one in figures) + f"{times[0]:11.1f}{times[1]:8.1f}")
+    print(f"{len(points)} points of {len(firsts)} runs; load average {os.getloadavg()[0]:.1f}")
+
+
+def legs(points: list[dict[str, float]], begins: str | None, ends: str) -> list[float]:
+    """The ms between two stages of each point that was seen in both; None is the printing."""
+    return [one[ends] - (one[begins] if begins else 0.0) for one in points if ends in one and (begins or ends) in one]
 
 
 def percentiles(delays: list[float]) -> dict[str, float]:
@@ -149,10 +201,12 @@ def main() -> None:
             page = browser.new_page()
             page.add_init_script(LISTEN)
             log_in(page, installation.quickstart)
-            points = [one for _ in range(chosen.runs) for one in watch_run(page, installation, log, chosen.seconds)]
+            usage, runs = Usage(installation.process.pid), []
+            for _ in range(chosen.runs):
+                with usage.counted():
+                    runs.append(watch_run(page, installation, log, chosen.seconds))
             browser.close()
-    figures = {stage: percentiles([one[stage] for one in points if stage in one]) for stage in STAGES}
-    sys.stdout.write(json.dumps({"points": len(points), **figures}) + "\n")
+    report([one for run in runs for one in run], [run[0] for run in runs if run], usage)
 
 
 if __name__ == "__main__":

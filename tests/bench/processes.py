@@ -3,8 +3,11 @@
 import os
 import signal
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -58,3 +61,53 @@ def _stat(pid: int) -> tuple[str, int, float]:
     name = text[text.index("(") + 1 : text.rindex(")")]
     fields = text[text.rindex(")") + 2 :].split()
     return name, int(fields[1]), (int(fields[11]) + int(fields[12])) / TICKS_PER_S
+
+
+def cpu_by_program(pid: int) -> Counter[str]:
+    """Processor seconds that living processes took so far, by what they are; those of the load left out."""
+    found: Counter[str] = Counter()
+    for child, name in descendants(pid):
+        if name not in LOAD:
+            with suppress(FileNotFoundError, ProcessLookupError):
+                found[_role(child, name)] += _stat(child)[2]
+    return found
+
+
+def _role(pid: int, name: str) -> str:
+    """The part that a process has: its Celery worker's name, or the module that Python was started with."""
+    words = Path(f"/proc/{pid}/cmdline").read_text().split("\0")
+    after = dict(pairwise(words))
+    if "-n" in after:
+        return after["-n"].partition("@")[0]
+    return f"{after['-m']} {words[-2] if 'beat' in words else ''}".strip() if "-m" in after else name
+
+
+@dataclass(frozen=True)
+class Scheduled:
+    """Seconds that a program's living threads ran, and that they were ready to run without a processor."""
+
+    ran_s: float = 0.0
+    waited_s: float = 0.0
+
+    def __add__(self, other: "Scheduled") -> "Scheduled":
+        return Scheduled(self.ran_s + other.ran_s, self.waited_s + other.waited_s)
+
+    def __sub__(self, other: "Scheduled") -> "Scheduled":
+        return Scheduled(self.ran_s - other.ran_s, self.waited_s - other.waited_s)
+
+
+def scheduled_by_program(pid: int) -> dict[str, Scheduled]:
+    """What the programs below a process ran and waited so far, by what they are (proc(5), schedstat)."""
+    found: dict[str, Scheduled] = {}
+    for child, name in descendants(pid):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            role = _role(child, name)
+            for thread in Path(f"/proc/{child}/task").iterdir():
+                ran_ns, waited_ns, _slices = map(int, (thread / "schedstat").read_text().split())
+                found[role] = found.get(role, Scheduled()) + Scheduled(ran_ns / 1e9, waited_ns / 1e9)
+    return found
+
+
+def is_loaded(pid: int) -> bool:
+    """Whether pgbench runs there."""
+    return any(name == "pgbench" for _, name in descendants(pid))
