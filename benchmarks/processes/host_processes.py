@@ -23,6 +23,24 @@ class ProcessTimes:
     started: float
 
 
+def of_stat(text: str, ticks_per_s: int) -> ProcessTimes:
+    """Parse the text of /proc/PID/stat (proc(5)); the name may hold blanks and parentheses."""
+    front, _parenthesis, rest = text.rpartition(") ")
+    pid, _space, name = front.partition(" (")
+    fields = rest.split(None, 20)
+    seconds, of_children = ((int(fields[at]) + int(fields[at + 1])) / ticks_per_s for at in (11, 13))
+    return ProcessTimes(
+        pid=int(pid),
+        name=name,
+        parent=int(fields[1]),
+        group=int(fields[2]),
+        seconds=seconds,
+        of_children=of_children,
+        threads=int(fields[17]),
+        started=int(fields[19]) / ticks_per_s,
+    )
+
+
 @dataclass(frozen=True)
 class HostTimesThere:
     """Processor seconds of all cores by kind, as the first line of /proc/stat has them, and of processes."""
@@ -77,22 +95,5 @@ class HostProcesses:
         user, nice, system, idle, waiting, irq, softirq, stolen = (
             int(field) / self._ticks for field in (lines[0].split() + ["0"] * 8)[1:9]
         )
-        processes = tuple(map(self._process, (line for line in lines[1:] if ") " in line)))
+        processes = tuple(of_stat(line, self._ticks) for line in lines[1:] if ") " in line)
         return HostTimesThere(user, nice, system, idle, waiting, irq + softirq, stolen, processes)
-
-    def _process(self, line: str) -> ProcessTimes:
-        """Parse a line of /proc/PID/stat (proc(5)); the name may hold blanks and parentheses."""
-        front, _parenthesis, rest = line.rpartition(") ")
-        pid, _space, name = front.partition(" (")
-        fields = rest.split()
-        seconds, of_children = ((int(fields[at]) + int(fields[at + 1])) / self._ticks for at in (11, 13))
-        return ProcessTimes(
-            pid=int(pid),
-            name=name,
-            parent=int(fields[1]),
-            group=int(fields[2]),
-            seconds=seconds,
-            of_children=of_children,
-            threads=int(fields[17]),
-            started=int(fields[19]) / self._ticks,
-        )

@@ -4,16 +4,15 @@ Time stolen by the hypervisor is counted apart. Time of interrupts belongs to no
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import psutil
 from django.utils.translation import gettext as _
 
 from benchmarks.models import Run
 from benchmarks.models.conditions import ObservedSummary
 from benchmarks.processes import workdir
+from benchmarks.processes.host_processes import ProcessTimes
 from benchmarks.runs.observers import procfs
 from pools.poolers import KINDS
 
@@ -21,7 +20,7 @@ SERVERS = frozenset({"postgres", "redis-server", *(driver.program for driver in 
 PYTHONS = ("python", "celery", "uvicorn")  # beginnings of the names of the panel's own processes
 SATURATED_PERCENT = 90.0  # No process waits long for a processor below this share.
 STOLEN_PERCENT = 5.0
-OURS = ("panel", "benchmarks.load_programs")
+OURS = (b"panel", b"benchmarks.load_programs")  # in a word of their command lines
 
 
 Id = tuple[int, float]  # number and start of a process, as numbers are used again
@@ -45,14 +44,19 @@ class ProcessorTimes:
     ours: Mapping[Id, OwnProcess]
 
 
-def read(load: Iterable[int], homes: Collection[str] = ()) -> ProcessorTimes:
+def read(
+    load: Iterable[int], homes: Collection[str] = (), listed: Mapping[int, ProcessTimes] | None = None
+) -> ProcessorTimes:
     """Read the times of all processes, given the load's; takes some milliseconds, so it is called rarely.
 
-    What works in a folder whose name begins like one of `homes` is the load of another part of the same run.
+    What works in a folder whose name begins like one of `homes` is the load of another part of the same run. `listed`
+    are the processes, if they were just read.
     """
-    host, own_pids = procfs.host_times(), set(load)
+    host, load_pids = procfs.host_times(), set(load)
     own_processes = {
-        found[0]: found[1] for process in psutil.process_iter() if (found := _own(process, own_pids, homes))
+        (one.pid, one.started): OwnProcess(one.seconds + one.of_children, one.parent)
+        for one in (procfs.processes() if listed is None else listed).values()
+        if one.pid in load_pids or one.name in SERVERS or _is_the_panels(one) or (homes and _works_in(one.pid, homes))
     }
     return ProcessorTimes(host.worked, host.stolen, host.total, own_processes)
 
@@ -65,22 +69,22 @@ def homes_of_parts(run: Run) -> tuple[str, ...]:
     return tuple(f"{workdir.PREFIX}{pk.hex}-" for pk in parts)
 
 
-def _own(process: psutil.Process, load: set[int], homes: Collection[str]) -> tuple[Id, OwnProcess] | None:
-    """Return one of our own processes; None for any other."""
-    with suppress(psutil.Error), process.oneshot():
-        name = process.name()
-        is_ours = process.pid in load or name in SERVERS or _is_the_panels(process, name)
-        if is_ours or (homes and _works_in(process, homes)):
-            return (process.pid, process.create_time()), OwnProcess(sum(process.cpu_times()[:4]), process.ppid())
-    return None
+def _works_in(pid: int, homes: Collection[str]) -> bool:
+    try:
+        folder = Path(f"/proc/{pid}/cwd").readlink()
+    except OSError:  # it ended, or is not ours to look into
+        return False
+    return any(part.startswith(home) for part in folder.parts for home in homes)
 
 
-def _works_in(process: psutil.Process, homes: Collection[str]) -> bool:
-    return any(part.startswith(home) for part in Path(process.cwd()).parts for home in homes)
-
-
-def _is_the_panels(process: psutil.Process, name: str) -> bool:
-    return name.startswith(PYTHONS) and any(part in word for word in process.cmdline() for part in OURS)
+def _is_the_panels(process: ProcessTimes) -> bool:
+    if not process.name.startswith(PYTHONS):
+        return False
+    try:
+        command = Path(f"/proc/{process.pid}/cmdline").read_bytes()
+    except OSError:
+        return False
+    return any(part in command for part in OURS)
 
 
 def figures(before: ProcessorTimes, now: ProcessorTimes) -> dict[str, object]:

@@ -5,13 +5,14 @@ That is the run's PgBouncer, and a service that the engine runs beside its load.
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.models import ObservationKind
 from benchmarks.processes.command import SERVICE_PID
+from benchmarks.processes.host_processes import ProcessTimes
 from benchmarks.runs.observers import contention, procfs, ticker
 from benchmarks.runs.observers.base import LoadContext, ObservedFigures
 from benchmarks.runs.observers.contention import ProcessorTimes
@@ -56,23 +57,27 @@ class _Generator:
 
     def observe(self) -> None:
         """Put the processor time since the last observation; the first call only reads."""
+        listed = procfs.processes() if self._is_listing() else None
+        if listed is not None:
+            self.pids, self.listed_at = tuple(procfs.family(self.context.pid, listed)), time.monotonic()
+        self.observations += 1
         now = self._read()
-        others = self._contention() if self.listed_at == now.at else {}
+        others = {} if listed is None else self._contention(listed)
         if self.before and now.load:
             observed = figures(self.before, now, self.cores) | others
             self.context.put(ObservedFigures(ObservationKind.GENERATOR, now.at, observed))
         self.before = now
 
-    def _contention(self) -> Figures:
+    def _is_listing(self) -> bool:
+        return self.observations < FIRST_OBSERVATIONS or time.monotonic() - self.listed_at > LIST_AGAIN_S
+
+    def _contention(self, listed: Mapping[int, ProcessTimes]) -> Figures:
         """Return the processor time that other processes took since the last list."""
-        before, self.times = self.times, contention.read(self.pids, self.homes)
+        before, self.times = self.times, contention.read(self.pids, self.homes, listed)
         return contention.figures(before, self.times) if before else {}
 
     def _read(self) -> Reading:
         now = time.monotonic()
-        if self.observations < FIRST_OBSERVATIONS or now - self.listed_at > LIST_AGAIN_S:
-            self.pids, self.listed_at = tuple(procfs.family(self.context.pid)), now
-        self.observations += 1
         load = dict(procfs.process_times(self.pids))
         return Reading(
             now,

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from benchmarks.runs.observers import procfs
@@ -59,3 +60,20 @@ def test_a_family_is_a_process_and_all_that_it_started():
 
 def test_a_process_that_is_gone_has_no_family():
     assert list(procfs.family(2**22 + 1)) == [2**22 + 1]
+
+
+def test_all_processes_are_read_with_what_psutil_says_of_each():
+    own, listed = psutil.Process(), procfs.processes()
+    found = listed[os.getpid()]
+    assert (found.pid, found.parent, found.group) == (os.getpid(), own.ppid(), os.getpgid(0))
+    assert own.name().startswith(found.name)
+    assert found.started + psutil.boot_time() == pytest.approx(own.create_time(), abs=2)
+    assert found.seconds <= sum(own.cpu_times()[:2])
+    assert found.threads >= 1
+    assert os.getppid() in listed
+
+
+def test_a_family_is_found_in_a_list_that_was_read_before():
+    listed = procfs.processes()
+    assert list(procfs.family(os.getpid(), {os.getpid(): listed[os.getpid()]})) == [os.getpid()]
+    assert os.getpid() in procfs.family(os.getppid(), listed)
