@@ -28,6 +28,7 @@ POLLING_S = 5.0  # After this time another process polls too: the first one died
 OLD_S = 10.0  # the oldest answer to use while another process polls
 WAIT_S = 5.0
 KEPT_S = 120
+UNUSED_S = 600.0  # Nobody asks for a snapshot that is so old: its pooler was removed, or is watched elsewhere.
 POLL_S = 0.02
 AT_ONCE = 64
 Rows = list[dict[str, object]]
@@ -94,9 +95,18 @@ def latest(pooler: Pooler) -> ConsoleSnapshot:
         if not cached.serves(pooler):
             before = cached.snapshot if cached.version == pooler.version else ConsoleSnapshot()
             cached.snapshot, cached.version = _shared_snapshot(pooler, before), pooler.version
+            _drop_unused()
         return cached.snapshot
     finally:
         cached.lock.release()
+
+
+def _drop_unused() -> None:
+    """Drop the snapshots that nobody has asked for in a while; each may hold thousands of rows."""
+    before = time.time() - UNUSED_S
+    for key, cached in list(_cache.items()):
+        if 0 < cached.snapshot.at < before and not cached.lock.locked():
+            _cache.pop(key, None)
 
 
 def snapshots_of(poolers: Iterable[Pooler], within_s: float = LONGEST_S) -> dict[UUID, ConsoleSnapshot]:

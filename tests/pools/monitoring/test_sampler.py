@@ -2,6 +2,7 @@
 
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -63,6 +64,18 @@ def test_an_edited_pooler_is_asked_anew(db, questions):
     sampler.latest(pooler)
     sampler.latest(pooler.edit(None, port=2))
     assert questions == ["edge", "edge"]
+
+
+def test_snapshots_of_poolers_that_nobody_asks_for_are_dropped(db, questions):
+    removed, asked, again = (a_pooler(name=name) for name in ("removed", "asked", "again"))
+    snapshots = sampler.snapshots_of([removed, asked, again])
+    held = {removed.pk, asked.pk, again.pk}
+    assert held <= sampler._cache.keys()
+    now = snapshots[asked.pk].at
+    sampler._cache[removed.pk].snapshot = replace(snapshots[removed.pk], at=now - sampler.UNUSED_S - 1)
+    sampler._cache[again.pk].snapshot = replace(snapshots[again.pk], at=now - sampler.DOWN_S)
+    sampler.latest(again)
+    assert held & sampler._cache.keys() == {asked.pk, again.pk}
 
 
 def test_a_dead_console_answers_with_its_reason_rests_and_spoils_no_other(db, questions):
