@@ -16,7 +16,7 @@ from pools.deployment import live_files
 from pools.errors import HostUnreachable, InvalidValues
 from pools.hosts.base import UnsafeFolder
 from pools.inventory import budget, pool_validation, pooler_settings_validation
-from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RolePassword
+from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RolePassword, TakeOver
 from pools.poolers import KINDS
 from pools.poolers.adoption import Adoption
 from pools.poolers.settings_schema import Scope
@@ -53,6 +53,8 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
     _refuse(str(refusal) for refusal in adoption.refused)
     with transaction.atomic():
         locked = Pooler.objects.select_for_update().get(pk=pooler.pk)
+        locked.require_managed()  # it may have been let go in the meantime
+        TakeOver.objects.refuse_releasing(locked)
         _adopt(locked, adoption, author)
         Pooler.objects.filter(pk=pooler.pk).update(spec_cause=_("manual edits adopted"))
         task_queue.ask_to_overwrite(pooler.pk, author)

@@ -212,7 +212,7 @@ class Attempt:
         """Mark everything as applied in one transaction. Pools edited since the attempt began stay pending."""
         self.renew()
         with transaction.atomic():
-            _hold(self.pooler)
+            Pooler.objects.hold(self.pooler.pk)
             self.revision.finish(RevisionState.APPLIED)
             now = timezone.now()
             settled = {"state": PoolState.APPLIED, "state_reason": "", "applied_at": now, "proved_at": now}
@@ -224,20 +224,11 @@ class Attempt:
             Pooler.objects.filter(pk=self.pooler.pk).update(**columns, drift=[], drift_seen_at=None)
 
 
-def _hold(pooler: Pooler) -> None:
-    """Hold the pooler's row until the commit, before those of its pools.
-
-    Who edits a pool holds them in this order (`pools.inventory.pools`); in another, the two wait for each other, and
-    PostgreSQL ends one of them.
-    """
-    list(Pooler.objects.select_for_update().filter(pk=pooler.pk).values_list("pk"))
-
-
 def postpone(revision: Revision, fault: ClusterBusy, asked: DesiredState) -> None:
     """End the revision while servers are full or unreachable; the old one is live, their pools stay pending."""
     asked.busy.update(fault.reasons)
     with transaction.atomic():
-        _hold(asked.pooler)
+        Pooler.objects.hold(asked.pooler.pk)
         revision.finish(RevisionState.FAILED, _retried(str(fault)))
         revision.replace_its_like()
         for route, reason in fault.reasons.items():
@@ -263,7 +254,7 @@ def refuse(revision: Revision, fault: Exception, asked: DesiredState) -> None:
     if not pools and not settings:
         pools, settings = asked.changed, asked.changed_settings
     with transaction.atomic():
-        _hold(asked.pooler)
+        Pooler.objects.hold(asked.pooler.pk)
         revision.finish(RevisionState.ROLLED_BACK, str(fault))
         for reason, blamed in _by_reason(pools, reasons, str(fault)):
             mark_not_applied(asked, blamed, False, PoolState.ROLLED_BACK, reason)

@@ -78,8 +78,8 @@ def _release(steps: TakeOverSteps, taken: TakeOver) -> None:
     pooler, release = taken.pooler, preview(steps, taken.pooler)
     if taken.state == TakeOverState.LEAVING:  # No file is restored yet.
         _refuse_blocked(release)
+        _begin(taken)
     revision = _revision(release)
-    taken.move(TakeOverState.RELEASING)
     try:
         with steps.reloading(pooler) as reload:
             revision.note("writing", ", ".join(release.files), write=True)
@@ -93,10 +93,21 @@ def _release(steps: TakeOverSteps, taken: TakeOver) -> None:
     if not pooler.holds_apply_lock():
         raise LockLost(_("another worker took over pooler %(pooler)s") % {"pooler": pooler})
     with transaction.atomic():
+        Pooler.objects.hold(pooler.pk)
         _watch(pooler)
         revision.finish(RevisionState.APPLIED)
         taken.move(TakeOverState.RELEASED, "; ".join(release.edited))
     logger.info("pooler %s is let go", pooler.pk)
+
+
+def _begin(taken: TakeOver) -> None:
+    """Have no pool made or changed from now on. Raises `IllegalTransition` where one was made since the preview."""
+    with transaction.atomic():
+        Pooler.objects.hold(taken.pooler_id)
+        made = [pool for pool in taken.pooler.pools.wanted() if not pool.taken_over]
+        if blockers := list(_of_pools(made)):
+            raise IllegalTransition("; ".join(blockers))
+        taken.move(TakeOverState.RELEASING)
 
 
 def _give_back(steps: TakeOverSteps, release: Release, reload: Callable[[], None]) -> None:

@@ -31,6 +31,7 @@ from pools.models import (
     Revision,
     RevisionState,
     Specs,
+    TakeOver,
 )
 from pools.poolers.settings_schema import Scope
 
@@ -82,6 +83,8 @@ def roll_back(pooler: Pooler, revision: Revision, author: models.Model | None = 
 def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) -> None:
     _refuse(_obstacles(pooler, revision))
     locked = Pooler.objects.select_for_update().get(pk=pooler.pk)
+    locked.require_managed()  # it may have been let go in the meantime
+    TakeOver.objects.refuse_releasing(locked)
     records = revision.specs["pools"]
     clusters = Cluster.objects.select_for_update().in_bulk({UUID(record["cluster_id"]) for record in records})
     _refuse(_lost_clusters(records, clusters))

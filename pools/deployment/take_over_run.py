@@ -7,16 +7,17 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Generic, TypeVar
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from pools.deployment import snapshots, take_over_files
 from pools.deployment.take_over_plans import Plan, Proposal
-from pools.errors import LockLost, PoolsError
+from pools.errors import ApplyFailed, LockLost, PoolsError
 from pools.inventory import histories
 from pools.models import (
     Entry,
@@ -89,12 +90,17 @@ class TakeOverRun(ABC, Generic[P]):
         self.asked.move(TakeOverState.TAKING)
         try:
             self._go_live()
+            self._settle()
         except LockLost:  # whoever has it puts the old files back
             raise
+        except IntegrityError as error:
+            logger.warning("pooler %s can't be saved as taken over: %s", self.asked.pooler_id, error)
+            fault = ApplyFailed(_("a cluster of its pools was removed in the meantime: plan the take-over again"))
+            self._put_back(fault)
+            raise fault from error
         except (PoolsError, OSError) as fault:
             self._put_back(fault)
             raise
-        self._settle()
 
     def originals(self) -> dict[str, Original]:
         """Return the files as they are; those that the panel adds have no content."""
@@ -179,8 +185,14 @@ class TakeOverRun(ABC, Generic[P]):
             if entry := Entry.objects.filter(pooler=pool.pooler, name=pool.name).first():
                 Entry.objects.filter(pk=entry.pk).update(pool=pool, cluster=pool.cluster)
                 histories.to_pool(entry, pool)
-            for role, password in self.passwords(one).items():
-                _keep_password(pool, role, password)
+        found = {
+            (one.pool.cluster_id, role): (one.pool, password)
+            for one in self.plan.proposals
+            if one.pool
+            for role, password in self.passwords(one).items()
+        }
+        for (_cluster, role), (pool, password) in sorted(found.items(), key=itemgetter(0)):  # as another take-over does
+            _keep_password(pool, role, password)
 
     def note_kept(self) -> None:
         """Record where each entry stands and why those that stayed did, for the list of entries."""

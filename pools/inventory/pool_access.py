@@ -82,6 +82,7 @@ def restrict(pooler: Pooler, confirmed: str, author: models.Model | None = None)
         text = _("%(listed)s: give the pooler's name, %(pooler)s, to go on")
         raise NotConfirmed({"confirm": [text % {"listed": listed, "pooler": pooler.name}]})
     with transaction.atomic():
+        Pooler.objects.hold(pooler.pk)
         for one in found:
             one.pool.edit(None, state=PoolState.PENDING, state_reason="", allowed_users="")
         task_queue.ask([pooler.pk], author)

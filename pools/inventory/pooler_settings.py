@@ -17,7 +17,7 @@ from pools.errors import InvalidValues
 from pools.inventory import budget, pooler_settings_validation, sql_settings
 from pools.inventory.pooler_settings_validation import Spec, Values
 from pools.inventory.sql_settings import SqlRight
-from pools.models import Pooler, PoolerFile, PoolState
+from pools.models import Pooler, PoolerFile, PoolState, TakeOver
 from pools.poolers import KINDS, live_settings
 from pools.poolers.settings_schema import Scope
 
@@ -135,7 +135,10 @@ def remove_file(
 
 def _locked(pooler: Pooler) -> Pooler:
     pooler.require_managed()
-    return Pooler.objects.select_for_update().get(pk=pooler.pk)
+    locked = Pooler.objects.select_for_update().get(pk=pooler.pk)
+    locked.require_managed()  # it may have been let go in the meantime
+    TakeOver.objects.refuse_releasing(locked)
+    return locked
 
 
 def _files(pooler: Pooler) -> dict[str, str]:

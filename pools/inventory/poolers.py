@@ -197,18 +197,31 @@ def checked_place(pooler: Pooler, delivery: str | None, host: Host | None, gener
 
 @held_back(REMOVE_POOLER)
 def remove(pooler: Pooler) -> None:
-    """Delete a pooler's record; its files stay as they are. Raises `IllegalTransition` while it has pools."""
+    """Delete a pooler's record; its files stay as they are.
+
+    Raises `IllegalTransition` while it has pools, or a worker writes its files to take it over or let it go.
+    """
+    with transaction.atomic():
+        Pooler.objects.hold(pooler.pk)
+        if message := _kept_because(pooler):
+            raise IllegalTransition(message)
+        pooler.delete()
+
+
+def _kept_because(pooler: Pooler) -> str:
     if count := pooler.pools.count():
         text = ngettext(
             "pooler %(pooler)s still has %(count)s pool: delete it first",
             "pooler %(pooler)s still has %(count)s pools: delete them first",
             count,
         )
-        raise IllegalTransition(text % {"pooler": pooler, "count": count})
+        return text % {"pooler": pooler, "count": count}
     if chained := pooler.chained_pools.first():
         text = _("pool %(pool)s of pooler %(pooler)s routes through %(through)s: delete it first")
-        raise IllegalTransition(text % {"pool": chained, "pooler": chained.pooler, "through": pooler})
-    pooler.delete()
+        return text % {"pool": chained, "pooler": chained.pooler, "through": pooler}
+    if pooler.take_overs.waiting().exists():  # who wrote which file would be forgotten
+        return _("pooler %(pooler)s is being taken over or let go: wait until that is done") % {"pooler": pooler}
+    return ""
 
 
 def check(pooler: Pooler) -> str:

@@ -19,7 +19,7 @@ from pools.approvals.holding import held_back
 from pools.errors import IllegalTransition, InvalidValues, NotThere
 from pools.inventory import budget, pool_validation, sql_settings
 from pools.inventory.sql_settings import SqlRight
-from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState
+from pools.models import Cluster, NodeRole, Pool, Pooler, PoolState, TakeOver
 from pools.poolers import KINDS, kinds_that
 
 logger = logging.getLogger(__name__)
@@ -140,9 +140,9 @@ def change(
     """Overwrite the given fields of the pool and request its apply.
 
     Raises `InvalidPool`, `NotAllowed` (see `create`), `Stale` when the pool was edited since `expected_version` (None:
-    not checked), and `IllegalTransition` when it is being removed.
+    not checked), `IllegalTransition` when it is being removed, and `NotThere` when it is gone.
     """
-    existing = Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
+    existing = _current(pool)
     _refuse_if_leaving(existing)
     before = {name: getattr(existing, name) for name in (*FIELDS, *FIXED)}
     spec = _unsaved(cast(PoolValues, {**before, **values}))
@@ -155,7 +155,7 @@ def change(
     sql_settings.refuse_powerful(spec, existing, right)
     with transaction.atomic():
         _lock(spec)
-        existing.refresh_from_db()
+        _refresh(existing)
         _refuse_if_leaving(existing)
         confirmed = values.get("over_budget_confirm") or ""
         checks = (_clashes(spec), budget.problems(spec, confirmed, existing), other_passwords(spec, password))
@@ -189,11 +189,22 @@ def remove(pool: Pool, author: models.Model | None = None) -> None:
     logger.info("pool %s (%s): removal requested by %s", pool.pk, pool, author)
 
 
+def _current(pool: Pool) -> Pool:
+    try:
+        return Pool.objects.select_related("pooler", "cluster").get(pk=pool.pk)
+    except Pool.DoesNotExist:
+        raise _gone(pool) from None
+
+
 def _refresh(pool: Pool) -> None:
     try:
         pool.refresh_from_db()
     except Pool.DoesNotExist:
-        raise NotThere(_("pool %(pool)s was removed in the meantime") % {"pool": pool}) from None
+        raise _gone(pool) from None
+
+
+def _gone(pool: Pool) -> NotThere:
+    return NotThere(_("pool %(pool)s was removed in the meantime") % {"pool": pool})
 
 
 def _unsaved(values: PoolValues) -> Pool:
@@ -263,10 +274,13 @@ def _lock(spec: Pool) -> None:
 
     SQLite has no row locks; its transactions begin IMMEDIATE (core.lib.database_url), which excludes other writers.
     """
-    for field, model in (("pooler", Pooler), ("cluster", Cluster)):
-        locked = model._default_manager.select_for_update().filter(pk=getattr(spec, f"{field}_id")).first()
-        if locked is None:
-            raise InvalidPool({field: [_REMOVED[field] % {"name": getattr(spec, field)}]})
+    pooler = Pooler.objects.hold(spec.pooler_id)
+    if pooler is None:
+        raise InvalidPool({"pooler": [_REMOVED["pooler"] % {"name": spec.pooler}]})
+    if not Cluster.objects.select_for_update().filter(pk=spec.cluster_id).exists():
+        raise InvalidPool({"cluster": [_REMOVED["cluster"] % {"name": spec.cluster}]})
+    pooler.require_managed()  # it may have been let go in the meantime
+    TakeOver.objects.refuse_releasing(pooler)
 
 
 def _clashes(spec: Pool) -> Problems:

@@ -116,6 +116,14 @@ class PoolerQuerySet(models.QuerySet["Pooler"]):
         """Return those that are known by their console alone, and never changed."""
         return self.filter(config_dir="")
 
+    def hold(self, pk: uuid.UUID) -> "Pooler | None":
+        """Return the pooler with its row held until the commit; None where it is gone.
+
+        Whoever writes a pooler and its pools holds it first: in another order two wait for each other, and PostgreSQL
+        ends one of them.
+        """
+        return self.select_for_update().filter(pk=pk).first()
+
 
 class Pooler(Server, OwnedByTeam):
     """A pooler; without a `config_dir` it is watched: known by its console alone, and never changed.

@@ -10,10 +10,12 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from core.lib import crypto
 from core.lib.sealed_field import SealedField
+from pools.errors import IllegalTransition
 from pools.models.poolers import Pooler
 
 
@@ -54,6 +56,15 @@ class TakeOverQuerySet(models.QuerySet["TakeOver"]):
     def holding(self) -> "TakeOverQuerySet":
         """Return those whose files are the panel's now."""
         return self.filter(state__in=HOLDING)
+
+    def refuse_releasing(self, pooler: Pooler) -> None:
+        """Raise `IllegalTransition` while a worker gives the pooler's files back: a change would go with its pools.
+
+        The caller holds the pooler's row.
+        """
+        if self.filter(pooler=pooler, state=TakeOverState.RELEASING).exists():
+            text = gettext("pooler %(pooler)s is being let go, and its pools with it: nothing of it can be changed now")
+            raise IllegalTransition(text % {"pooler": pooler})
 
 
 class TakeOver(models.Model):
