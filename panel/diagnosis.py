@@ -20,6 +20,7 @@ from benchmarks.engines import DEFAULT_ENGINE, engine
 from benchmarks.errors import BenchmarksError, QueueDown
 from benchmarks.generators import heartbeats
 from benchmarks.processes import sandbox
+from core.audit import rights
 from core.audit.stream import state
 from core.installation import key_rotation, pausing, schema, trail
 from core.installation.key_rotation import Keys
@@ -313,6 +314,23 @@ def _audit_stream() -> Iterator[Answer]:
         yield Answer("audit stream", one.sentence, is_ok, remedy)
 
 
+def _audit_rights() -> Iterator[Answer]:
+    """Say whether the panel's role can change entries of the audit trail, where the metadata database has roles."""
+    if connection.vendor != "postgresql":
+        return
+    try:
+        with connection.cursor() as cursor:
+            found = rights.beyond_appending(cursor)
+    except DatabaseError:
+        return
+    text = "the panel's role may only read and add entries"
+    if found:
+        text = (
+            f"the panel's role could change or remove entries ({', '.join(found)}): docs/reference/audit.md has the SQL"
+        )
+    yield Answer("audit rights", text)
+
+
 def _checks() -> Iterator[Answer]:
     try:
         found = run_checks(include_deployment_checks=False, databases=["default"])
@@ -338,5 +356,6 @@ QUESTIONS: tuple[Callable[[], Iterator[Answer]], ...] = (
     _workers_elsewhere,
     _backups,
     _audit_stream,
+    _audit_rights,
     _checks,
 )

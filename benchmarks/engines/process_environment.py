@@ -30,12 +30,14 @@ def minimal_environment(home: Path, locale: str = "C") -> dict[str, str]:
 def libpq_environment(home: Path, application_name: str, endpoint: Endpoint) -> dict[str, str]:
     """Return libpq's variables beside the endpoint's address: password file, connect timeout, a name for the sessions.
 
+    PGHOSTADDR keeps the program from resolving the name again, which may lead elsewhere by then.
     PGOPTIONS is left out since PgBouncer refuses it (`unsupported startup parameter: options`).
     """
     refused = endpoints.refusing_cleartext(endpoint.is_verified).get("require_auth")
     parameters = {_VARIABLES[name]: value for name, value in endpoint.parameters}
     return (
         ({"PGREQUIREAUTH": refused} if refused else {})
+        | ({"PGHOSTADDR": endpoint.hostaddr} if endpoint.hostaddr else {})
         | parameters
         | {
             "PGPASSFILE": str(home / PASSFILE),

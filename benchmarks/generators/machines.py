@@ -1,7 +1,9 @@
 """The machine that a run's load is started on, by its generator: this worker's, or a host that it reaches by SSH."""
 
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import replace
 
 from django.utils.translation import gettext as _
 
@@ -9,9 +11,12 @@ from benchmarks.errors import Refused
 from benchmarks.models import Generator, Run
 from benchmarks.processes.host_machine import HostMachine
 from benchmarks.processes.machines import Machine, ThisMachine
+from core.lib import addresses
 from core.lib.addresses import is_loopback
 from pools.clusters.endpoints import Endpoint
 from pools.hosts import ssh
+
+ANSWERS_WITHIN_S = 2.0
 
 
 @contextmanager
@@ -41,3 +46,27 @@ def guard_address(run: Run, endpoint: Endpoint) -> None:
         "with an address that the host reaches"
     )
     raise Refused(text % {"address": endpoint.address, "host": host.name})
+
+
+def pinned(machine: Machine, endpoint: Endpoint) -> Endpoint:
+    """Return the endpoint with the address that its name is judged by now, which the load program then connects to.
+
+    Of several addresses it is the first that answers. A name that is not found is left to the program to report, and a
+    host by SSH resolves names in its own network. Raises `Refused` for a forbidden address.
+    """
+    if not isinstance(machine, ThisMachine) or not addresses.is_name(endpoint.host):
+        return endpoint
+    try:
+        found = addresses.resolve(endpoint.host, endpoint.port)
+    except OSError:
+        return endpoint
+    if reason := addresses.refusal_of(endpoint.host, endpoint.port, found):
+        raise Refused(reason)
+    first = next((one for one in found if _answers(one, endpoint.port)), found[0]) if len(found) > 1 else found[0]
+    return replace(endpoint, hostaddr=first)
+
+
+def _answers(address: str, port: int) -> bool:
+    with suppress(OSError), socket.create_connection((address, port), ANSWERS_WITHIN_S):
+        return True
+    return False

@@ -22,6 +22,8 @@ DEMANDING_TLS = ("require", "verify-ca", "verify-full")  # values of PgBouncer's
 class Endpoint:
     """An address with a login; `sslrootcert` and its like are paths or empty, no `repr` shows the password.
 
+    `hostaddr` is the address that the host's name was judged by, empty where libpq is to resolve it.
+
     `parameters` are further words of libpq with their values, which a user gave with the endpoint.
     """
 
@@ -34,6 +36,7 @@ class Endpoint:
     sslrootcert: str = ""
     sslcert: str = ""
     sslkey: str = ""
+    hostaddr: str = ""
     parameters: tuple[tuple[str, str], ...] = ()
     # Users who may not register servers read this text instead of the reason for a failed login.
     unreachable: str = field(default="", compare=False, repr=False)

@@ -120,6 +120,7 @@ def _prepared_on(machine: Machine, run: Run, recorder: Recorder) -> Iterator[Set
             versions.refuse_unmakeable(connection, run.engine, run.options, program.version)
     endpoint = resolve.endpoint_of(run)
     machines.guard_address(run, endpoint)
+    endpoint = machines.pinned(machine, endpoint)
     values = sampled.drawn(run)
     without_values = sampled.mask(values)
     recorder.mask = lambda line: login_errors.program_line(without_values(line), endpoint)
