@@ -11,6 +11,7 @@ const SPARE = 600; // s more, so that old rows go in pieces: without its first p
 const STILL_ONE_LINE = 25; // s: a look is recorded each ten, one may be missed
 const FIRST_WAIT = 1000; // ms, doubled with each failure
 const LONGEST_WAIT = 15000; // ms
+const REFUSALS = 3; // in a row: the stream has no place (503), or something on the way lets none through
 
 const root = document.querySelector("[data-monitoring]");
 const course = JSON.parse(document.getElementById("course").textContent);
@@ -127,10 +128,26 @@ function take(figures) {
   root.dataset.seen = Number(root.dataset.seen) + 1;
 }
 
+/** Take the rows and the tiles of the page as the server renders it now; a server that is away is asked again later. */
+async function poll() {
+  try {
+    const answer = await fetch(window.location.href, { cache: "no-store" });
+    if (!answer.ok) return;
+    const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    for (const row of rowsOf(JSON.parse(page.getElementById("course").textContent))) take(row);
+    for (const name of ["[data-look-error]", "[data-tiles]"]) {
+      const now = page.querySelector(`[data-monitoring] ${name}`);
+      if (now) root.querySelector(name)?.replaceWith(now);
+    }
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error; // what fetch says of a server that does not answer
+  }
+}
+
 /** One stream, only while somebody looks at the page: another tab costs neither a connection nor a console's time. */
 class Feed {
   constructor(url) {
-    Object.assign(this, { url, source: null, timer: 0, backoff: new Backoff(FIRST_WAIT, LONGEST_WAIT) });
+    Object.assign(this, { url, source: null, timer: 0, refusals: 0, backoff: new Backoff(FIRST_WAIT, LONGEST_WAIT) });
     document.addEventListener("visibilitychange", () => (document.hidden ? this.close() : this.open()));
     if (!document.hidden) this.open();
   }
@@ -144,13 +161,18 @@ class Feed {
 
   heard(event) {
     this.backoff.reset();
+    this.refusals = 0;
     tell(gettext("live"), true);
     take(JSON.parse(event.data));
   }
 
+  /** Try again after a while; where the stream can't be held, the page is asked meanwhile for what it shows. */
   again() {
     this.close();
-    tell(gettext("reconnecting…"), false);
+    this.refusals += 1;
+    const polls = this.refusals >= REFUSALS;
+    tell(polls ? gettext("every few seconds") : gettext("reconnecting…"), false);
+    if (polls) poll();
     this.timer = setTimeout(() => this.open(), this.backoff.next());
   }
 

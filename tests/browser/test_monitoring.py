@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser.visiting import log_in
 from tests.installation import Installation
@@ -61,6 +61,27 @@ def test_the_charts_of_a_pool_move_each_second_and_tell_its_load(page: Page, dem
     assert (tile.get_attribute("title") or "").endswith(" /s")
     expect(page.locator("[data-figure=cl_active] span")).to_have_text("8")
     expect(page.locator("[data-live-state]")).to_have_text("live")
+
+
+@pytest.mark.slow
+def test_without_a_stream_the_page_polls_and_goes_on_live_once_there_is_one(
+    visit: Callable[..., Page], installation: Installation, demo: dict[str, Any]
+) -> None:
+    def refuse(route: Route) -> None:
+        if route.request.resource_type == "eventsource":
+            route.fulfill(status=503, headers={"Retry-After": "5"}, body="no place")
+        else:
+            route.continue_()
+
+    page = visit()
+    log_in(page, installation)
+    page.route("**/*", refuse)
+    page.goto(f"/pools/{demo['id']}/monitoring/")
+    expect(page.locator("[data-live-state]")).to_have_text("every few seconds", timeout=30_000)
+    wait_until_seen(page, 2)
+    expect(page.locator("[data-figure=sv_idle] span")).not_to_be_empty()
+    page.unroute("**/*")
+    expect(page.locator("[data-live-state]")).to_have_text("live", timeout=60_000)
 
 
 @pytest.mark.parametrize("noun", ["pools", "poolers"])
