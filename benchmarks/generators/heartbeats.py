@@ -41,10 +41,9 @@ class Heartbeat:
 
 @contextmanager
 def asking_redis() -> Iterator["redis.Redis"]:
-    """Open a connection with a short deadline; raise `QueueDown`."""
+    """Yield a client with a short deadline; raise `QueueDown`."""
     try:
-        with redis_client.opened(ANSWER_WITHIN_S) as client:
-            yield client
+        yield redis_client.shared_text(ANSWER_WITHIN_S)
     except redis.RedisError as error:
         raise QueueDown(_("redis can't be reached, so it is unknown which generators live; try again")) from error
 

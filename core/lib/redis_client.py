@@ -19,12 +19,17 @@ ERRORS = (redis.RedisError, OSError)
 
 def shared(timeout_s: float = TIMEOUT_S) -> "redis.Redis":
     """Return this process's client, which keeps its connections; its answers are bytes."""
-    return _shared(settings.REDIS_URL, timeout_s)
+    return _shared(settings.REDIS_URL, timeout_s, is_text=False)
+
+
+def shared_text(timeout_s: float = TIMEOUT_S) -> "redis.Redis":
+    """Return the same, but for answers that are text: a connection for each question costs more than the question."""
+    return _shared(settings.REDIS_URL, timeout_s, is_text=True)
 
 
 @cache
-def _shared(url: str, timeout_s: float) -> "redis.Redis":
-    return redis.Redis.from_url(url, **_timeouts(timeout_s), retry=Retry(NoBackoff(), 0))
+def _shared(url: str, timeout_s: float, *, is_text: bool) -> "redis.Redis":
+    return redis.Redis.from_url(url, **_timeouts(timeout_s), retry=Retry(NoBackoff(), 0), decode_responses=is_text)
 
 
 def reset_shared() -> None:

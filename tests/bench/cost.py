@@ -6,7 +6,8 @@ The load is one of pgbench's built-in scripts against the demo's cluster, or thr
 programs stands the processor time in ms that a run takes beyond a second at rest: its start (from the request to
 pgbench's start), the load's first seconds, in which what is observed is listed, a later second, and its end (the last
 seconds and what follows pgbench's end). Processor time is what a busy machine leaves steady; the medians of the runs
-are printed. `--home` is that of an installation that runs already.
+are printed. What the worker of tasks and beat take is that of their schedule and differs from second to second, so it
+stands in the table but is left out of the sum. `--home` is that of an installation that runs already.
 """
 
 import argparse
@@ -29,6 +30,7 @@ ENDS_WITHIN_S = 60.0
 FINAL = {"succeeded", "failed", "cancelled", "timed_out", "lost"}
 PHASES = ("start", "first", "second", "end")
 LOOK_S = 0.02
+SCHEDULED = ("worker", "beat")
 
 Times = Counter[str]  # processor seconds by the name of a program
 
@@ -126,7 +128,8 @@ def report(rest: Times, runs: list[dict[str, Times]], seconds: int) -> None:
     for name in sorted(rest.keys() | {name for run in runs for times in run.values() for name in times}):
         found = {phase: statistics.median(run[phase][name] for run in runs) * 1000 for phase in columns[1:]}
         found["rest"] = rest[name] * 1000
-        total.update(found)
+        if name not in SCHEDULED:
+            total.update(found)
         _print_row(name, [found[column] for column in columns])
     _print_row("all", [total[column] for column in columns])
     share = total["whole"] / 10 / seconds

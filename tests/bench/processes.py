@@ -79,7 +79,9 @@ def _role(pid: int, name: str) -> str:
     after = dict(pairwise(words))
     if "-n" in after:
         return after["-n"].partition("@")[0]
-    return f"{after['-m']} {words[-2] if 'beat' in words else ''}".strip() if "-m" in after else name
+    if "-m" not in after:
+        return name
+    return "beat" if "beat" in words else after["-m"]
 
 
 @dataclass(frozen=True)

@@ -216,8 +216,7 @@ def _enqueue(
 def require_queue() -> None:
     """Raise `QueueDown` while Redis is away: better nothing saved than a run that nobody starts."""
     try:
-        with redis_client.opened(PING_S) as client:
-            client.ping()
+        redis_client.shared(PING_S).ping()
     except redis_client.ERRORS as error:
         raise QueueDown(
             _("redis can't be reached, so no run can be dispatched; nothing was saved: try again")
