@@ -1,6 +1,5 @@
 """A run's events as a stream (Server-Sent Events): history first, then live, until the end."""
 
-import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import ClassVar
@@ -17,6 +16,7 @@ from rest_framework.response import Response
 from benchmarks.models import Run
 from benchmarks.runs.live import events as live_events
 from benchmarks.runs.live import follower
+from benchmarks.runs.live.events import State
 from core.accounts import event_streams
 from core.accounts.access import Access
 from core.accounts.event_streams import Authorization, StreamView
@@ -31,9 +31,9 @@ class RunStreamView(StreamView):
 
     @extend_schema(exclude=True)
     def get(self, request: Request, pk: UUID) -> Response:
-        """Return 200 if the caller may; else 401, 403 or 404 with the reason."""
-        get_object_or_404(Access.of(request).visible(Run.objects.only("pk")), pk=pk)
-        return Response()
+        """Return the run's state if the caller may follow it; else 401, 403 or 404 with the reason."""
+        run = get_object_or_404(Access.of(request).visible(Run.objects.only(*live_events.STATE_FIELDS)), pk=pk)
+        return Response(live_events.state_payload(run))
 
 
 _view = RunStreamView.as_view()
@@ -49,31 +49,22 @@ def run_events(request: HttpRequest, pk: UUID) -> HttpResponseBase:
     after = request.headers.get("Last-Event-ID") or request.GET.get("after") or live_events.BEGINNING
     if live_events.position(after)[1] == live_events.END_SEQ:
         return HttpResponse(status=204)  # the client has the last event: 204 tells an EventSource not to reconnect
-    return event_streams.serve(authorization, _stream(authorization, pk, after), instead="samples/")
+    return event_streams.serve(authorization, _stream(authorization, pk, after, answer.data), instead="samples/")
 
 
 run_events.operations = {"get": "run.view"}  # type: ignore[attr-defined]  # for `core.accounts.routes`
 
 
-async def _stream(authorization: Authorization, pk: UUID, after: str) -> AsyncGenerator[bytes, None]:
+async def _stream(authorization: Authorization, pk: UUID, after: str, state: State) -> AsyncGenerator[bytes, None]:
     """Yield the stream's bytes until the run ends or the client loses its permission."""
-    published_state = b""
+    sent_state = b""
     yield b"retry: 1000\n\n"
-    async with (
-        aclosing(follower.follow(pk, after)) as events,
-        aclosing(event_streams.with_pauses(events, HEARTBEAT_S)) as coming,
-    ):
-        async for event in coming:
-            if event is None:
+    async with aclosing(follower.follow(pk, after, state, HEARTBEAT_S)) as coming:
+        async for events in coming:
+            if not events:
                 if not await authorization.still_holds():
                     return
-                yield b": still here\n\n" + published_state  # scripts in browsers get events only, no comments
+                yield b": still here\n\n" + sent_state  # scripts in browsers get events only, no comments
                 continue
-            if event.name == "state":
-                published_state = _wire(event)
-            yield _wire(event)
-
-
-def _wire(event: live_events.Event) -> bytes:
-    text = json.dumps(event.payload, allow_nan=False, separators=(",", ":"))
-    return f"id: {event.id}\nevent: {event.name}\ndata: {text}\n\n".encode()
+            sent_state = next((one.wire for one in reversed(events) if one.name == "state"), sent_state)
+            yield b"".join([one.wire for one in events])

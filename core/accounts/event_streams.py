@@ -3,7 +3,7 @@
 import asyncio
 import weakref
 from collections.abc import AsyncGenerator, Callable, Iterator
-from contextlib import aclosing, contextmanager, suppress
+from contextlib import aclosing, contextmanager
 from typing import Any, TypeVar
 
 from asgiref.sync import sync_to_async
@@ -158,23 +158,3 @@ def _ended_by(over: "asyncio.Future[None]", waiting: asyncio.Timeout) -> Iterato
         yield
     finally:
         over.remove_done_callback(end)
-
-
-async def with_pauses(events: AsyncGenerator[T, None], pause_s: float) -> AsyncGenerator[T | None, None]:
-    """Yield the events, and None after each `pause_s` seconds without one."""
-    coming = asyncio.ensure_future(anext(events, None))
-    try:
-        while True:
-            done, _ = await asyncio.wait({coming}, timeout=pause_s)
-            if done and (event := coming.result()) is None:
-                return
-            yield event if done else None
-            coming = asyncio.ensure_future(anext(events, None)) if done else coming
-    finally:
-        await _cancelled(coming)
-
-
-async def _cancelled(task: "asyncio.Future[Any]") -> None:
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task

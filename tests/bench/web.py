@@ -3,6 +3,7 @@
     .venv/bin/python -m tests.bench.web [rates] [--seconds 6] [--clients 1 8] [--only pool]
     .venv/bin/python -m tests.bench.web overload [--clients 200]
     .venv/bin/python -m tests.bench.web streams [--count 500]
+    .venv/bin/python -m tests.bench.web viewers [--count 1000 --slow 0.2 --seconds 30]
 
 Needs hey (of Debian). The database has 200 pools and 200 runs; `--database URL` names an empty PostgreSQL in place of
 SQLite. `--server 'WORDS'` starts another server in place of the panel's, with {port} where its port goes. Processor
@@ -25,6 +26,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.bench import viewers
 
 ROWS = 200
 SETTLES_S = 5.0  # after a load, before its memory is read
@@ -280,13 +283,17 @@ async def _watch(server: Server, caller: Caller, path: str, count: int) -> tuple
     return opened_ms, memory_mb, page_ms
 
 
+MEASURED = {"rates": rates, "overload": overload, "streams": streams, "viewers": viewers.measure}
+
+
 def main() -> None:
     """Start what is measured, and print the figures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", default="rates", choices=["rates", "overload", "streams"])
+    parser.add_argument("what", nargs="?", default="rates", choices=list(MEASURED))
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--clients", type=int, nargs="+")
-    parser.add_argument("--count", type=int, default=500)
+    parser.add_argument("--count", type=int, default=500, help="of streams or viewers")
+    parser.add_argument("--slow", type=float, default=0.2, help="share of the viewers who read slowly")
     parser.add_argument("--only", nargs="+", help="names of paths, such as 'page of pools'")
     parser.add_argument("--database", default="")
     parser.add_argument("--server", default="")
@@ -296,7 +303,7 @@ def main() -> None:
         panel(Path(name), chosen.database) as found,
         Server(Path(name), chosen.server) as server,
     ):
-        {"rates": rates, "overload": overload, "streams": streams}[chosen.what](server, *found, chosen)
+        MEASURED[chosen.what](server, *found, chosen)
 
 
 if __name__ == "__main__":

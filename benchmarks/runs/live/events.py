@@ -1,7 +1,9 @@
 """Events of a run: their ids and payloads, and the history of them in the database."""
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypedDict, TypeVar
 from uuid import UUID
 
@@ -24,6 +26,7 @@ OBSERVATION_EVENTS: dict[str, str] = {
     ObservationKind.HOST: "host",
     ObservationKind.GENERATOR: "generator",
 }
+STATE_FIELDS = ("status", "progress_percent", "attempt", "started_at", "load_began_at", "cancel_requested_at")
 POOL_FIELDS = ("t", "cl_active", "cl_waiting", "sv_active", "sv_idle", "maxwait_ms")
 
 
@@ -46,10 +49,16 @@ class Event:
     id: str
     payload: Mapping[str, object] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def position(self) -> Position:
         """Its place in the order of events, (attempt, seq)."""
         return position(self.id)
+
+    @cached_property
+    def wire(self) -> bytes:
+        """Its text in an event stream; made once, whoever it is sent to."""
+        text = json.dumps(self.payload, allow_nan=False, separators=(",", ":"))
+        return f"id: {self.id}\nevent: {self.name}\ndata: {text}\n\n".encode()
 
 
 def event_id(attempt: int, seq: int) -> str:
@@ -119,19 +128,29 @@ def end_of(run: Run) -> Event:
     return Event("end", event_id(run.attempt, END_SEQ), payload)
 
 
-def history(run: Run, after: str = BEGINNING) -> list[Event]:
-    """Return the stored events of the run after that id, in order, with its end once it has one."""
-    at = position(after)
-    rows: list[Row] = [
-        *_after(run.samples.all(), *at),
-        *_after(run.pool_samples.all(), *at),
-        *_after(run.observations.all(), *at),
-    ]
-    events = [*map(row_event, rows)]
-    events.sort(key=lambda event: event.position)
-    if run.is_final and end_of(run).position > at:
-        events.append(end_of(run))
-    return events
+def history(run: Run, after: str = BEGINNING, at_most: int | None = None) -> list[Event]:
+    """Return the stored events of the run after that id, the oldest first, with its end once it has one.
+
+    With `at_most` it is so many, the oldest ones.
+    """
+    at, tables = position(after), (run.samples.all(), run.pool_samples.all(), run.observations.all())
+    events = _in_order([row_event(row) for rows in tables for row in _after(rows, *at)[:at_most]])
+    return _with_end(run, at, events)[:at_most]
+
+
+def newest(run: Run, after: str, at_most: int) -> list[Event]:
+    """Return the newest of the stored events after that id, in order, with its end once it has one."""
+    at, tables = position(after), (run.samples.all(), run.pool_samples.all(), run.observations.all())
+    events = _in_order([row_event(row) for rows in tables for row in _after(rows, *at).reverse()[:at_most]])
+    return _with_end(run, at, events)[-at_most:]
+
+
+def _in_order(events: list[Event]) -> list[Event]:
+    return sorted(events, key=lambda event: event.position)
+
+
+def _with_end(run: Run, at: Position, events: list[Event]) -> list[Event]:
+    return [*events, end_of(run)] if run.is_final and end_of(run).position > at else events
 
 
 def _after(rows: QuerySet[AnyRow], attempt: int, seq: int) -> QuerySet[AnyRow]:

@@ -1,77 +1,17 @@
-"""Follows a run's events: its stream in Redis, with gaps filled from the database."""
+"""Follows a run's events for one viewer: from its place on, each once and in order, as fast as the viewer reads."""
 
-import asyncio
-import json
-from collections.abc import AsyncGenerator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing
-from itertools import pairwise
-from typing import Any, TypeVar, cast
+from collections.abc import AsyncGenerator
+from typing import Any, cast
 from uuid import UUID
 
-from asgiref.sync import sync_to_async
-from django.db import close_old_connections
+from benchmarks.models import Status
+from benchmarks.runs.live import feeds, sources
+from benchmarks.runs.live.events import BEGINNING, Event, State, event_id, position
+from benchmarks.runs.live.feeds import Feed
 
-from benchmarks.models import Run, Status
-from benchmarks.runs.live.events import BEGINNING, Event, State, event_id, history, position, state_payload, stream_key
-from core.lib import redis_client
-
-T = TypeVar("T")
 LIFE = (Status.QUEUED, Status.STARTING, Status.RUNNING)  # then one of the final states
-BLOCK_MS = 5_000
-ANSWERS_WITHIN_S = BLOCK_MS / 1000 + 5
-WITHOUT_REDIS_S = 0.5
-# A few threads read the database for all viewers, never one for each.
-_readers = ThreadPoolExecutor(max_workers=4, thread_name_prefix="live")
-
-
-async def _from_database(read: Callable[[], T]) -> T:
-    """Return the result of a reading function, run in one of the few reading threads."""
-
-    def reading() -> T:
-        close_old_connections()
-        try:
-            return read()
-        finally:
-            close_old_connections()
-
-    return await sync_to_async(reading, thread_sensitive=False, executor=_readers)()
-
-
-def _poll(run_id: UUID | str, after: str) -> list[Event]:
-    """Return the run's present state (under the viewer's last id), then its history after that id."""
-    run = Run.objects.get(pk=run_id)
-    return [Event("state", after, state_payload(run)), *history(run, after)]
-
-
-class _Stream:
-    """One viewer's reader of a run's stream."""
-
-    def __init__(self, run_id: UUID | str) -> None:
-        self._key = stream_key(run_id)
-        self._client = redis_client.asynchronous()
-
-    async def read(self, after: str, block_ms: int | None) -> list[Event] | None:
-        """Return the events after that id, waiting `block_ms` for one; None where Redis is away."""
-        try:
-            async with asyncio.timeout(ANSWERS_WITHIN_S):
-                answer: Any = await self._client.xread({self._key: after}, count=1000, block=block_ms)
-        except redis_client.ERRORS:
-            return None
-        return [_decoded(id_, fields) for _, entries in answer for id_, fields in entries]
-
-    async def aclose(self) -> None:
-        await self._client.aclose()
-
-
-def _decoded(id_: bytes, fields: dict[bytes, bytes]) -> Event:
-    return Event(fields[b"event"].decode(), id_.decode(), json.loads(fields[b"payload"]))
-
-
-def _has_no_gap(last: str, events: list[Event]) -> bool:
-    """Test whether the events follow the last one without a gap; an end may come at any place."""
-    places = [position(last), *(event.position for event in events if event.name != "end")]
-    return all(one[0] == two[0] and two[1] == one[1] + 1 for one, two in pairwise(places))
+AT_ONCE = 100  # events: what a viewer holds that does not read
+PAUSE_S = 15.0
 
 
 class _SentState:
@@ -93,45 +33,40 @@ class _SentState:
         self._furthest = max(place, self._furthest)
         return further
 
+    def leaves(self, events: list[Event]) -> list[Event]:
+        """Return the events without the states that are not further."""
+        return [one for one in events if one.name != "state" or self.moves_to(cast("State", one.payload))]
 
-async def follow(run_id: UUID | str, after: str = BEGINNING) -> AsyncGenerator[Event, None]:
-    """Yield the run's events after that id, each once and in order, as they come, until its end.
 
-    Gaps of the stream (before this viewer came, or while Redis was away) are filled from the database, which is also
-    queried whenever the stream is silent, so that an end that could not be published is seen too.
+async def follow(
+    run_id: UUID | str, after: str = BEGINNING, state: State | None = None, pause_s: float = PAUSE_S
+) -> AsyncGenerator[list[Event], None]:
+    """Yield the run's events after that id as they come, some at a time, until its end; first its `state`, if given.
+
+    An empty list stands for `pause_s` seconds without an event. A state that the database has is told under the id of
+    the last event. Ends too where the run was removed, or the database can't be read.
     """
-    stream, last, sent_state = _Stream(run_id), event_id(*position(after)), _SentState()
-    try:
-        async with aclosing(_batches(stream, run_id, last)) as batches:
-            async for batch in batches:
-                for event in batch:
-                    if event.name == "state" and not sent_state.moves_to(cast("State", event.payload)):
-                        continue
-                    yield event
-                    if event.name == "end":
-                        return
-    finally:
-        await stream.aclose()
+    last, sent_state = event_id(*position(after)), _SentState()
+    if state and sent_state.moves_to(state):
+        yield [Event("state", last, state)]
+    async with feeds.following(run_id) as feed:
+        known: State | None = None
+        while not feed.has_failed:
+            found = [Event("state", last, feed.state)] if feed.state and feed.state is not known else []
+            known, news = feed.state, await _news(feed, run_id, last)
+            last = news[-1].id if news else last
+            if events := sent_state.leaves(found + news):
+                yield events
+                if news and news[-1].name == "end":
+                    return
+            elif not news:
+                if feed.is_over:
+                    return
+                if not await feed.changed(pause_s):
+                    yield []
 
 
-async def _batches(stream: _Stream, run_id: UUID | str, last: str) -> AsyncGenerator[list[Event], None]:
-    """Yield batches of new events in order; an empty stream yields the state in the database."""
-    live: list[Event] | None = None
-    while True:
-        known: list[Event] = []
-        if not live or not _has_no_gap(last, live):
-            known = await _from_database(lambda after=last: _poll(run_id, after))  # type: ignore[misc]
-            live = await stream.read(last, None)
-        batch = _merged(known, live or [])
-        yield batch
-        last = max([last, *(event.id for event in batch)], key=position)
-        if live is None:
-            await asyncio.sleep(WITHOUT_REDIS_S)
-        else:
-            live = await stream.read(last, BLOCK_MS)
-
-
-def _merged(known: list[Event], live: list[Event]) -> list[Event]:
-    """Merge both in order, without duplicates."""
-    states, rows = [e for e in known if e.name == "state"], [e for e in known if e.name != "state"]
-    return states + sorted({event.id: event for event in [*rows, *live]}.values(), key=lambda event: event.position)
+async def _news(feed: Feed, run_id: UUID | str, last: str) -> list[Event]:
+    """Return some events after that id: of those that the feed keeps, or of the database for one who is far behind."""
+    kept = feed.after(position(last), AT_ONCE)
+    return kept if kept is not None else await sources.oldest(run_id, last, AT_ONCE)

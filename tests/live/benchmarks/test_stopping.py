@@ -113,7 +113,7 @@ def test_who_watches_a_queued_run_sees_its_cancel_at_once(submit: Submit) -> Non
 
     async def watch() -> tuple[float, events.Event]:
         timer.start()
-        seen = [(time.monotonic(), event) async for event in follower.follow(run.pk)]
+        seen = [(time.monotonic(), event) async for events in follower.follow(run.pk) for event in events]
         return seen[-1]
 
     began = time.monotonic()

@@ -15,7 +15,7 @@ from asgiref.sync import async_to_sync
 
 from benchmarks.models import Run
 from benchmarks.runs.live import events as live_events
-from benchmarks.runs.live import follower
+from benchmarks.runs.live import follower, sources
 from core.accounts.models import ApiToken
 from panel.quickstart.ports import LOOPBACK
 from panel.quickstart.servers import RedisServer
@@ -104,7 +104,7 @@ def test_a_viewer_may_leave_at_any_moment_of_reading_the_stream(queue: RedisServ
     """
 
     async def leave_after(steps: int) -> bool:
-        stream = follower._Stream(uuid4())
+        stream = sources.StreamReader(uuid4())
         reading = asyncio.create_task(stream.read(live_events.BEGINNING, 1_000))
         for _ in range(steps):
             await asyncio.sleep(0)

@@ -202,4 +202,4 @@ def test_redis_restarted_under_a_run_costs_it_nothing_and_its_watcher_no_point(
 
 async def collect(run: Run, after: str) -> list[live_events.Event]:
     """Every event until the end."""
-    return [event async for event in follower.follow(run.pk, after)]
+    return [event async for events in follower.follow(run.pk, after) for event in events]

@@ -11,7 +11,7 @@ from django.db import connections
 
 from benchmarks.models import Run, Sample, Status
 from benchmarks.runs.live import events as live_events
-from benchmarks.runs.live import follower, publisher
+from benchmarks.runs.live import follower, publisher, sources
 from benchmarks.runs.live.events import Event
 from core.lib import redis_client
 from panel.quickstart.ports import free_port
@@ -58,18 +58,17 @@ def test_an_id_is_read_as_a_place_and_anything_else_as_the_beginning(id_, place)
     ],
 )
 def test_a_number_left_out_is_seen(last, ids, gapless):
-    assert follower._has_no_gap(last, [Event("sample", id_) for id_ in ids]) is gapless
+    assert sources.has_no_gap(last, [Event("sample", id_) for id_ in ids]) is gapless
 
 
 def test_the_end_may_come_after_any_number():
-    assert follower._has_no_gap("1-4", [Event("sample", "1-5"), Event("end", f"1-{live_events.END_SEQ}")])
+    assert sources.has_no_gap("1-4", [Event("sample", "1-5"), Event("end", f"1-{live_events.END_SEQ}")])
 
 
 def test_what_stands_in_the_stream_and_in_the_database_is_told_once_and_in_order():
-    state = Event("state", "1-1")
-    known = [state, Event("sample", "1-10"), Event("sample", "1-9")]
-    stream = [Event("log", "1-2"), Event("sample", "1-9"), Event("log", "1-11")]
-    assert [event.id for event in follower._merged(known, stream)] == ["1-1", "1-2", "1-9", "1-10", "1-11"]
+    stored = [Event("sample", "1-10"), Event("sample", "1-9")]
+    published = [Event("log", "1-2"), Event("sample", "1-9"), Event("log", "1-11")]
+    assert [event.id for event in sources._merged(stored, published)] == ["1-2", "1-9", "1-10", "1-11"]
 
 
 @pytest.mark.django_db
@@ -123,7 +122,7 @@ def test_without_redis_a_run_is_followed_through_the_database_to_its_end():
     run.write(status=Status.RUNNING)
 
     async def follow() -> list[Event]:
-        return [event async for event in follower.follow(run.pk, "1-2")]
+        return [event async for events in follower.follow(run.pk, "1-2") for event in events]
 
     thread = working(run, sample_and_finish)
     events = async_to_sync(follow)()
@@ -142,7 +141,7 @@ def test_a_watcher_who_leaves_leaves_nothing_behind():
 
     async def look_once() -> set[str]:
         events = follower.follow(run.pk)
-        assert (await anext(events)).name == "state"
+        assert [event.name for event in await anext(events)] == ["state"]
         await events.aclose()
         return {task.get_name() for task in asyncio.all_tasks() - {asyncio.current_task()}}
 

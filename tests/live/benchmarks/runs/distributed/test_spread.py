@@ -108,7 +108,7 @@ def test_watchers_of_the_whole_see_merged_samples_live(spread: Spread) -> None:
 
 
 async def collect(run: Run) -> list[live_events.Event]:
-    return [event async for event in follower.follow(run.pk)]
+    return [event async for events in follower.follow(run.pk) for event in events]
 
 
 def test_a_killed_generator_makes_the_whole_incomplete_and_leaves_nothing(
