@@ -3,6 +3,7 @@
 from django.utils.translation import gettext as _
 
 from benchmarks.models import Experiment
+from core.accounts.access import used_by
 from pools.models import Cluster, Pool, Pooler, PoolerKind
 from pools.poolers import KINDS, driver
 
@@ -10,12 +11,15 @@ from pools.poolers import KINDS, driver
 def find(experiment: Experiment, kind: str) -> Pooler | None:
     """Return the pooler that a pool of this kind is made on: the one asked for, else the first that can carry it.
 
-    Of a kind that serves one cluster, only one whose pools, if it has any, lead to this cluster.
+    It is one that the team of the experiment has, or that is shared with it. Of a kind that serves one cluster, only
+    one whose pools, if it has any, lead to this cluster.
     """
     chosen = experiment.pooler
     if chosen is not None and chosen.kind == kind:
         return chosen
-    for pooler in Pooler.objects.filter(kind=kind).exclude(config_dir="").order_by("created_at"):
+    team = experiment.owning_team
+    usable = Pooler.objects.filter(used_by(Pooler, team.pk if team else None), kind=kind)
+    for pooler in usable.exclude(config_dir="").order_by("created_at"):
         others = Pool.objects.wanted().filter(pooler=pooler).exclude(cluster=experiment.cluster)
         if not driver(pooler).serves_one_cluster or not others.exists():
             return pooler

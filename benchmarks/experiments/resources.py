@@ -67,6 +67,11 @@ def name_of(experiment: Experiment, suffix: str = "") -> str:
     return f"pooldeck_experiment_{experiment.number}" + (f"_{suffix}" if suffix else "")
 
 
+def maker_of(experiment: Experiment) -> str:
+    """Return what its pools are marked as made for, which tells them from pools of other people with their names."""
+    return f"experiment {experiment.number}"
+
+
 def loads_existing(experiment: Experiment) -> bool:
     """Return whether it loads tables that exist, so that role and database are not its own."""
     return "existing" in experiment.advice
@@ -206,6 +211,7 @@ def _make_profile(experiment: Experiment, need: RequiredResource) -> UUID:
         description=description,
         author=experiment.author,
         is_admin=experiment.by_admin,
+        team=experiment.owning_team,
     ).pk
 
 
@@ -226,8 +232,8 @@ def _make_pool(experiment: Experiment, need: RequiredResource) -> UUID:
     }
     _require_room(cluster, pooler, size)
     note_smaller_size(experiment, wanted, size)
-    made_for, method = f"experiment {experiment.number}", AUTH_METHODS.get(need.values["auth"], "")
-    return pool_changes.create(values, experiment.author, made_for=made_for, auth_method=method).pk
+    method = AUTH_METHODS.get(need.values["auth"], "")
+    return pool_changes.create(values, experiment.author, made_for=maker_of(experiment), auth_method=method).pk
 
 
 MAKERS = {
@@ -326,8 +332,13 @@ def is_being_applied(experiment: Experiment, arm: ArmSpec) -> bool:
 
 
 def pool_of(row: ExperimentResource) -> Pool | None:
-    """Return its record; by name where a crash came before its id was written down."""
-    return Pool.objects.filter(pk=row.record).first() if row.record else Pool.objects.filter(name=row.name).first()
+    """Return its record; where a crash came before its id was written down, the one made for the experiment.
+
+    Others may have a pool of that name on another pooler.
+    """
+    if row.record:
+        return Pool.objects.filter(pk=row.record).first()
+    return Pool.objects.filter(name=row.name, made_for=maker_of(row.experiment)).first()
 
 
 def remove_all(experiment: Experiment) -> list[str]:
@@ -361,7 +372,9 @@ def _remove_pool(experiment: Experiment, row: ExperimentResource) -> bool:
 
 
 def _remove_profile(experiment: Experiment, row: ExperimentResource) -> bool:
-    if profile := SettingsProfile.objects.filter(name=row.name).first():
+    of_its_team = {"name": row.name, "team": experiment.owning_team, "author": experiment.author}
+    known = {"pk": row.record} if row.record else of_its_team  # a crash came before its id was written down
+    if profile := SettingsProfile.objects.filter(**known).first():
         store.remove(profile)
     return True
 

@@ -6,8 +6,25 @@ from django.conf import settings
 from django.db import models
 
 from benchmarks.models.runs import Run
-from core.accounts.models import OwnedByTeam
+from core.accounts.access import Access, used_by
+from core.accounts.models import ApiToken, OwnedByTeam
 from pools.models import Cluster
+
+
+class SettingsProfileQuerySet(models.QuerySet["SettingsProfile"]):
+    """The profiles there are."""
+
+    def usable_in(self, run: Run) -> "SettingsProfileQuerySet":
+        """Return those that a run may put in force: of its team, shared with that, or seen by whoever started it.
+
+        A run names its profile, and the name may be that of another team's profile by the time that the run starts.
+        """
+        team = run.owning_team
+        found = self.filter(used_by(self.model, team.pk if team else None))
+        if run.author is None:
+            return found
+        of_team = ApiToken.objects.filter(user=run.author, team__isnull=False).first()  # a team's token is its author
+        return found | Access.by(run.author, of_team).visible(self.all())
 
 
 class SettingsProfile(OwnedByTeam):
@@ -19,6 +36,8 @@ class SettingsProfile(OwnedByTeam):
     values = models.JSONField(default=dict)
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)
     created_at = models.DateTimeField(auto_now_add=True)
+
+    objects = SettingsProfileQuerySet.as_manager()
 
     class Meta:
         ordering = ["name"]

@@ -9,6 +9,7 @@ from benchmarks.targets.external import ConsoleLogin, EndpointValues
 from core.lib.crypto import SealBroken
 from pools.clusters import endpoints
 from pools.connection_strings import uri as connection_uri
+from pools.inventory import pooler_choice
 from pools.models import Entry
 from pools.poolers import driver
 
@@ -30,6 +31,7 @@ def tried(entry: Entry, user: str, password: str, database: str = "") -> Externa
         raise InvalidTarget({"database": [_("name the database: this entry leads to whatever its clients name")]})
     endpoint = endpoints.for_run(entry, user, password, database)
     login = {"host": endpoint.host, "port": endpoint.port, "database": endpoint.database, "user": user}
+    cluster = pooler_choice.usable_clusters(entry.pooler).filter(pk=entry.cluster_id).first()
     team = {"team_id": entry.pooler.team_id}  # another team may have one of the same login, which is not ours to change
     known = ExternalEndpoint.objects.filter(**login, **team).first() or ExternalEndpoint(**team)
     values: EndpointValues = {
@@ -37,8 +39,8 @@ def tried(entry: Entry, user: str, password: str, database: str = "") -> Externa
         "name": known.name or _free_name(f"{entry.pooler}/{endpoint.database}", user),
         "pooled_by": entry.pooler.get_kind_display(),
         "sslrootcert": "",
-        "cluster": entry.cluster,
-        "cluster_database": (entry.database or database) if entry.cluster else "",
+        "cluster": cluster,
+        "cluster_database": (entry.database or database) if cluster else "",
         **_console(entry),
     }
     try:

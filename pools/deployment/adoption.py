@@ -15,7 +15,7 @@ from pools.config_files import folder_owner
 from pools.deployment import live_files
 from pools.errors import HostUnreachable, InvalidValues
 from pools.hosts.base import UnsafeFolder
-from pools.inventory import budget, pool_validation, pooler_settings_validation
+from pools.inventory import budget, pool_validation, pooler_choice, pooler_settings_validation
 from pools.models import Cluster, Pool, Pooler, PoolerFile, PoolState, RolePassword, TakeOver
 from pools.poolers import KINDS
 from pools.poolers.adoption import Adoption
@@ -99,11 +99,9 @@ def _changed(pool: Pool, fields: Mapping[str, Any]) -> Pool:
 
 
 def _new_pool(pooler: Pooler, fields: Mapping[str, Any]) -> Pool:
-    """Build a new pool; raise `CannotAdopt` unless exactly one cluster is at its host and port."""
-    address = fields["host"], fields["port"]
-    there = (
-        Cluster.objects.filter(host=address[0], port=address[1]) if address[1].isdecimal() else Cluster.objects.none()
-    )
+    """Build a new pool; raise `CannotAdopt` unless exactly one usable cluster is at its host and port."""
+    address, usable = (fields["host"], fields["port"]), pooler_choice.usable_clusters(pooler)
+    there = usable.filter(host=address[0], port=address[1]) if address[1].isdecimal() else usable.none()
     if there.count() != 1:
         _refuse([_ambiguous(fields["name"], f"{address[0]}:{address[1]}", is_known=there.exists())])
     values = {name: value for name, value in fields.items() if name not in ("host", "port")}

@@ -1,10 +1,26 @@
-"""The registered servers, by address and by the identifier of their data, to which entries of poolers lead."""
+"""The registered servers, by address and by the identifier of their data, to which entries of poolers lead.
+
+An entry becomes a pool of a cluster only where the pooler's team has the cluster, or it is shared with that team: who
+owns a pooler writes its files, and would otherwise get pools of any cluster by naming its address there.
+"""
 
 from django.utils.translation import gettext as _
 
+from core.accounts.models import Team
 from pools.clusters.cluster_index import ClusterIndex
+from pools.inventory import pooler_choice
 from pools.models import Cluster, ClusterNode, ClusterStatus, Pooler
 from pools.poolers.entry_logins import EntryLogin
+
+
+def why_none(pooler: Pooler) -> str:
+    """Return the sentence on an `address` that no usable cluster has, with the remedy."""
+    if not Team.objects.exclude(pk=pooler.team_id).exists():
+        return _("no cluster is registered for %(address)s: register it, then it can become a pool")
+    return _(
+        "no cluster of the pooler's team is registered for %(address)s: register it, or have it shared with the team, "
+        "then it can become a pool"
+    )
 
 
 class Servers:
@@ -13,11 +29,14 @@ class Servers:
     def __init__(self, pooler: Pooler) -> None:
         self.pooler, self.index = pooler, ClusterIndex.read()
         self._at: dict[tuple[str, int], list[Cluster]] = {}
-        for cluster in Cluster.objects.all():
+        clusters = {cluster.pk: cluster for cluster in pooler_choice.usable_clusters(pooler)}
+        for cluster in clusters.values():
             self._at.setdefault((cluster.host, cluster.port), []).append(cluster)
-        for node in ClusterNode.objects.select_related("cluster"):
+        for node in ClusterNode.objects.filter(cluster__in=clusters).select_related("cluster"):
             self._at.setdefault((node.host, node.port), []).append(node.cluster)
-        statuses = ClusterStatus.objects.exclude(system_identifier="").select_related("cluster")
+        self._usable = frozenset(clusters)
+        statuses = ClusterStatus.objects.filter(cluster__in=clusters).exclude(system_identifier="")
+        statuses = statuses.select_related("cluster")
         self._identifiers = {one.cluster_id: one.system_identifier for one in statuses}
         self._clusters = {one.cluster_id: one.cluster for one in statuses}
 
@@ -29,8 +48,7 @@ class Servers:
             text = _("several clusters are registered for %(address)s")
             return None, text % {"address": address}
         if not found:
-            text = _("no cluster is registered for %(address)s: register it, then it can become a pool")
-            return None, text % {"address": address}
+            return None, why_none(self.pooler) % {"address": address}
         if answer.is_standby:
             text = _("it leads to a standby of %(cluster)s, while a pool of the panel leads to all of them")
             return None, text % {"cluster": found[0]}
@@ -44,7 +62,7 @@ class Servers:
             return same or list(at.values())
         if not answer.identifier:
             there = self.index.find(self.pooler, host, port)
-            return [there] if there else []
+            return [there] if there and there.pk in self._usable else []
         pks = [pk for pk, identifier in self._identifiers.items() if identifier == answer.identifier]
         found = [self._clusters[pk] for pk in pks]
         return [one for one in found if one.port == port] or found

@@ -1,4 +1,4 @@
-"""Chooses the pooler of a new pool for API clients that name only the cluster."""
+"""Which poolers take the pools of which clusters; chooses one for API clients that name only the cluster."""
 
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
@@ -53,6 +53,14 @@ def _why_none(cluster: Cluster) -> str:
         "create the first one in the panel, or choose the pooler on the shelf"
     )
     return text % {"cluster": cluster, "poolers": names}
+
+
+def usable_clusters(pooler: Pooler) -> QuerySet[Cluster]:
+    """Return the clusters that lines of a pooler's own files may lead to, for the panel to log in there as its admin.
+
+    They are those that its team has, or that are shared with it: who owns a pooler could name any address there.
+    """
+    return Cluster.objects.filter(used_by(Cluster, pooler.team_id))
 
 
 def _able(cluster: Cluster) -> QuerySet[Pooler]:

@@ -6,9 +6,10 @@ from statistics import fmean
 from django.conf import settings
 from django.utils.translation import gettext as _
 
+from benchmarks.experiments import resources
 from benchmarks.experiments.advice import recommendation, recorded, sweep, through_entry
 from benchmarks.experiments.advice.grid import Cell
-from benchmarks.models import Experiment, ExperimentState, ResourceKind
+from benchmarks.models import Experiment, ExperimentState
 from benchmarks.models.advice import CellFigures, RecommendedSize
 from benchmarks.models.summaries import Summary
 from pools.inventory import budget
@@ -63,8 +64,11 @@ def _left_of_budget(experiment: Experiment, taken: int) -> int | None:
     pool_id = experiment.advice.get("pool")
     pool = Pool.objects.filter(pk=pool_id).first() if pool_id else None
     free = budget.of_cluster(experiment.cluster, without=pool).free
-    names = experiment.resources.filter(kind=ResourceKind.POOL).values("name")
-    own = Pool.objects.wanted().select_related("pooler").filter(cluster=experiment.cluster, name__in=names)
+    own = (
+        Pool.objects.wanted()
+        .select_related("pooler")
+        .filter(cluster=experiment.cluster, made_for=resources.maker_of(experiment))
+    )
     in_all = taken * (experiment.pooler.process_count if experiment.pooler else 1)
     return None if free is None else free + sum(map(budget.needed_by, own)) - in_all
 

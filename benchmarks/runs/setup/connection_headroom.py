@@ -11,6 +11,7 @@ from benchmarks.models import SettingsProfile
 from benchmarks.models.options import RunOptions
 from benchmarks.runs.setup.options import CLUSTER
 from benchmarks.targets.resolve import OpenSession, Target
+from core.accounts.access import Access
 from pools.errors import PoolsError
 from pools.poolers import driver
 
@@ -21,11 +22,12 @@ _LIMITS = """
 """
 
 
-def guard(target: Target, engine: str, options: RunOptions, session: OpenSession) -> None:
+def guard(target: Target, engine: str, options: RunOptions, session: OpenSession, access: Access | None = None) -> None:
     """Raise `InvalidOptions` where the held connections exceed the server's limit, even with nobody else connected.
 
     Connections through a pool are not checked: they are the pooler's clients, and the pool's size bounds what the
-    server sees. `session` is one of the panel's admin, and raises `ClusterUnreachable`.
+    server sees. `session` is one of the panel's admin, and raises `ClusterUnreachable`. `access` is that of whoever
+    starts the run (None: the panel itself).
     """
     if target.cluster is None:
         return
@@ -36,7 +38,7 @@ def guard(target: Target, engine: str, options: RunOptions, session: OpenSession
     _guard_pooler(target, options)
     if not reserved_by_run:
         return
-    limits = dict(session().execute(_LIMITS).fetchall()) | _of_profile(options)
+    limits = dict(session().execute(_LIMITS).fetchall()) | _of_profile(options, access)
     most = limits.pop("max_connections", 0)
     reserved = sum(limits.values())
     if sum(reserved_by_run.values()) > most - reserved:
@@ -64,9 +66,10 @@ def _guard_pooler(target: Target, options: RunOptions) -> None:
         raise InvalidOptions({"idle_connections": [text % values]})
 
 
-def _of_profile(options: RunOptions) -> dict[str, int]:
+def _of_profile(options: RunOptions, access: Access | None) -> dict[str, int]:
     """Return the limits in the run's settings profile, which is in force before any connection is opened."""
-    profile = SettingsProfile.objects.filter(name=options.get("settings_profile") or "").first()
+    named = SettingsProfile.objects.filter(name=options.get("settings_profile") or "")
+    profile = (access.visible(named) if access else named).first()
     values = profile.values if profile else {}
     return {name: int(values[name]) for name in LIMITS if str(values.get(name, "")).isdigit()}
 

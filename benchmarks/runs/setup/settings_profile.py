@@ -66,7 +66,7 @@ def in_force(context: SetupContext) -> Iterator[None]:
         shared.end_before(context.run)
         yield
         return
-    profile = SettingsProfile.objects.filter(name=name).first()
+    profile = SettingsProfile.objects.usable_in(context.run).filter(name=name).first()
     if profile is None or context.run.cluster is None:
         raise Refused(_("there is no settings profile %(name)s any more: choose another one") % {"name": repr(name)})
     context.report(_("putting the settings profile %(name)s in force") % {"name": name})

@@ -194,7 +194,7 @@ def _allowed_by_server(
             server_version.refuse_unmakeable(session(), engine, checked, program)
         if tables is not None and purpose == Purpose.PREPARE:
             return datasets.guard_prepare(target, tables, confirm, session)
-        connection_headroom.guard(target, engine, checked, session)
+        connection_headroom.guard(target, engine, checked, session, request.access)
         if tables is not None:
             datasets.guard_load(target, tables, confirm, session)
         setup.guard(target, checked, confirm, session, is_admin=request.is_admin, access=request.access)

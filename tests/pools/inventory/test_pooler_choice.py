@@ -2,6 +2,7 @@
 
 import pytest
 
+from core.accounts.models import Team
 from pools.inventory import pooler_choice
 from pools.inventory.pooler_choice import NoPooler
 from pools.models import ShelfEntry
@@ -48,3 +49,10 @@ def test_of_two_pools_of_a_name_the_chosen_poolers_is_found():
     a_pool(cluster=cluster, pooler=second)
     assert pooler_choice.find_pool(cluster, "web") == wanted
     assert pooler_choice.find_pool(cluster, "we\0b") is None
+
+
+def test_lines_of_a_pooler_lead_to_clusters_of_its_team_and_to_those_shared_with_it():
+    team = Team.objects.create(name="Payments")
+    own, _theirs, shared = a_cluster(team=team), a_cluster(), a_cluster()
+    shared.shared_with.add(team)
+    assert set(pooler_choice.usable_clusters(a_pooler(team=team))) == {own, shared}

@@ -8,6 +8,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from core.accounts.models import Team
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools import deployment
 from pools.deployment import adoption, drift
@@ -16,6 +17,7 @@ from pools.models import Cluster, Pool, Pooler, PoolState, Revision, RevisionSta
 from tests.callers import bearer, person
 from tests.live.pools.conftest import Live, LogIn, MakePool
 from tests.pages import page_of
+from tests.pools.records import a_cluster
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,6 +85,17 @@ def test_new_and_vanished_entries_become_pools_and_removals(
     made = Pool.objects.get(name="stock")
     assert (made.cluster, made.database, made.user, made.size) == (cluster, "app", "app", 2)
     assert not Pool.objects.filter(pk=orders.pk).exists()
+
+
+def test_an_entry_that_leads_to_a_cluster_of_another_team_is_not_adopted(
+    orders: Pool, pooler: Pooler, by_hand: ByHand
+) -> None:
+    a_cluster(host="10.0.0.9", port=5432, team=Team.objects.create(name="Payments"))
+    entry = "host=10.0.0.9 port=5432 dbname=app user=app pool_size=2 pool_mode=session max_db_connections=2"
+    by_hand("pooldeck.ini", "[databases]\n", f"[databases]\nstock = {entry}\n")
+    with pytest.raises(CannotAdopt, match=r"stock routes to 10\.0\.0\.9:5432, where no cluster is"):
+        adoption.adopt(pooler)
+    assert Pool.objects.get() == orders
 
 
 def test_a_changed_password_is_adopted_where_it_works(
