@@ -31,6 +31,8 @@ Texts: TypeAlias = dict[str, str]
 class Playbook(OwnedByTeam):
     """A playbook that a user added; the built-in ones are files."""
 
+    address_field = "name"
+
     name = models.SlugField(max_length=40, unique=True)
     text = models.TextField()  # TOML, as it was given
     author = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL)

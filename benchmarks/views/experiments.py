@@ -184,8 +184,8 @@ def _playbook_page(request: HttpRequest, spec: PlaybookSpec, form: ExperimentFor
         "other_host": other_host.describe(spec),
         "changes": [*start.changes(spec, quick), *start.sessions_to_end(spec, _chosen_cluster(form))],
         "is_built_in": is_built_in,
-        # one more query for members of one of several teams alone
-        "added": None if is_built_in or access.sees_all else library.added(spec.name, access),
+        # one more query, or two, where there are several teams
+        "added": library.added(spec.name, access) if not is_built_in and access.has_several_teams else None,
         "past": access.visible(Experiment.objects.all()).filter(playbook=spec.name, advice={})[:PAST],
     }
     return render(request, "benchmarks/playbook_detail.html", context, status=status)

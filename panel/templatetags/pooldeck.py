@@ -85,6 +85,8 @@ ABOVE: dict[str, tuple[str, Promise | str]] = {
     "experiment-detail": ("experiment-list", RECORD),
     "ceiling-list": ("run-list", gettext_lazy("Run limits")),
     "external-list": ("run-list", gettext_lazy("External endpoints")),
+    "external-edit": ("external-list", RECORD),
+    "playbook-detail": ("experiment-list", RECORD),
     "script-detail": ("script-list", RECORD),
     "profile-detail": ("profile-list", RECORD),
 }
@@ -139,10 +141,14 @@ def breadcrumbs(page: str, *here: object, of: Model | None = None) -> dict[str, 
     links: list[tuple[str, object]] = []
     while page:
         above, label = ABOVE[page] if page in ABOVE else ("", labels[page])
-        address = reverse(page) if of is None or page.endswith("-list") else reverse(page, args=[of.pk])
+        address = reverse(page) if of is None or page.endswith("-list") else _address(page, of)
         links.insert(0, (address, label or getattr(of, "label", of)))
         page = above
     return {"links": links, "here": here}
+
+
+def _address(page: str, of: Model) -> str:
+    return reverse(page, args=[getattr(of, "address_key", of.pk)])
 
 
 @register.simple_block_tag
@@ -172,7 +178,7 @@ def form_end(
     note: str = "",
 ) -> dict[str, str]:
     """Render the button that sends a form, and the link that leaves it for `back`, or for the page of this URL name."""
-    back = back or (reverse(page, args=[of.pk]) if of else reverse(page))
+    back = back or (_address(page, of) if of else reverse(page))
     keep = keep or (_("Keep it") if level == "danger" else _("Cancel"))
     return {"verb": verb, "back": back, "keep": keep, "level": level, "drawing": drawing, "note": note}
 

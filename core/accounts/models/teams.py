@@ -1,6 +1,7 @@
 """Teams, the roles of their members, and what belongs to a team."""
 
 import uuid
+from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
@@ -90,6 +91,8 @@ class OwnedByTeam(models.Model):
     its removal, stays with the team that it belongs to.
     """
 
+    address_field: ClassVar[str] = "pk"  # the addresses of its pages name it by this
+
     team = models.ForeignKey(
         Team,
         on_delete=models.PROTECT,
@@ -104,3 +107,8 @@ class OwnedByTeam(models.Model):
 
     class Meta:
         abstract = True
+
+    @property
+    def address_key(self) -> object:
+        """What the addresses of its pages name it by."""
+        return getattr(self, self.address_field)

@@ -26,9 +26,11 @@ Form = TypeVar("Form", bound=forms.BaseForm)
 CHOICES_NAMED = 20  # teams that a refusal names
 # kinds whose page has their team, and the names of these pages
 WITH_PAGE = {
-    **{kind: f"{kind}-detail" for kind in ("cluster", "pooler", "host", "script", "profile")},
+    **{kind: f"{kind}-detail" for kind in ("cluster", "pooler", "host", "script", "profile", "playbook")},
     "external_endpoint": "external-edit",
 }
+
+WITH_PARTS = {"cluster", "pooler", "external_endpoint"}  # what belongs to one of these follows it to another team
 
 
 def model_of(kind: str) -> type[OwnedByTeam] | None:

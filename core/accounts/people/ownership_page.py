@@ -1,9 +1,8 @@
 """The page on which an owner moves a record to another of their teams, or shares it with others."""
 
-from uuid import UUID
-
 from django import forms
 from django.contrib import messages
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -43,24 +42,32 @@ class OwnershipForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @needs("team.members")
-def team_of(request: HttpRequest, kind: str, pk: UUID) -> HttpResponse:
+def team_of(request: HttpRequest, kind: str, pk: str) -> HttpResponse:
     """Render and accept the team of a record; moving it takes an owner in both teams, and a confirmation."""
     model = ownership.model_of(kind)
     if model is None:
         raise Http404
-    owned: OwnedByTeam = find(request, model._default_manager.select_related("team"), pk=pk)
+    owned = _found(request, model, pk)
     form = OwnershipForm(request.POST if request.method == "POST" else None, owned, Access.of(request))
     context: dict[str, object] = {"form": form, "record": owned, "detail": ownership.WITH_PAGE[kind]}
+    context["has_parts"] = kind in ownership.WITH_PARTS
     if form.is_valid():
         team, shared = form.cleaned_data["team"], form.shared
         if team == owned.team or "confirm" in request.POST:
             if _is_placed(form, owned, team, shared):
                 text = _("%(record)s belongs to %(team)s.")
                 messages.success(request, text % {"record": owned, "team": owned.team})
-                return redirect(ownership.WITH_PAGE[kind], pk)
+                return redirect(ownership.WITH_PAGE[kind], owned.address_key)
         else:
             context |= {"to": team, "losing": ownership.losing(owned, team, shared)}
     return render(request, "accounts/team_of.html", context, status=422 if form.is_bound else 200)
+
+
+def _found(request: HttpRequest, model: type[OwnedByTeam], key: str) -> OwnedByTeam:
+    try:
+        return find(request, model._default_manager.select_related("team"), **{model.address_field: key})
+    except ValidationError:  # it is no id
+        raise Http404 from None
 
 
 def _is_placed(form: OwnershipForm, owned: OwnedByTeam, team: Team, shared: set[Team]) -> bool:

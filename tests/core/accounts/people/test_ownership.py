@@ -1,16 +1,19 @@
 """The team of what belongs to one: chosen where it is made, named on pages, and changed by who owns both."""
 
 import re
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from django.contrib.auth.models import User
+from django.urls import reverse
 
 from benchmarks.experiments import library
+from benchmarks.library.scripts import library as scripts
 from benchmarks.models import ExternalEndpoint, Playbook, Run, Script, SettingsProfile
 from core.accounts.access import Access
 from core.accounts.models import FIRST_TEAM, Role, Team
 from core.accounts.people import ownership
+from core.accounts.people.ownership import WITH_PAGE, model_of
 from core.audit.models import Entry
 from pools.inventory import poolers
 from pools.inventory.poolers import PoolerCheck
@@ -18,7 +21,7 @@ from pools.models import Cluster, Host, Pool, Pooler
 from tests.benchmarks.results.test_import_output import SUMMARY as PRINTED
 from tests.callers import bearer, person
 from tests.core.accounts.people.records import a_member, a_team, browser_of
-from tests.pools.records import a_cluster, a_pool
+from tests.pools.records import a_cluster, a_pool, a_pooler
 
 pytestmark = pytest.mark.django_db
 CLUSTER = {"name": "shop", "host": "127.0.0.1", "port": 1, "admin_user": "postgres", "admin_password": "x"}
@@ -130,6 +133,47 @@ def test_an_external_endpoint_is_moved_on_its_page(team: Team) -> None:
     assert endpoint.team == second
 
 
+def test_a_playbook_is_moved_and_shared_on_its_page(team: Team) -> None:
+    library.add(
+        library.built_in()["burst"].text.replace('name = "burst"', 'name = "mine"', 1), is_admin=True, team=team
+    )
+    user = a_member(team, "ann", Role.OWNER)
+    second, third = a_team("Second"), a_team("Third")
+    second.memberships.create(user=user, role=Role.OWNER)
+    ann, bo, address = browser_of(user), browser_of(a_member(third, "bo", Role.VIEWER)), "/teams/of/playbook/mine/"
+    assert address in ann.get("/playbooks/mine/").content.decode()
+    assert bo.get("/playbooks/mine/").status_code == 404
+    third.memberships.create(user=user, role=Role.VIEWER)
+    assert ann.post(address, {"team": team.pk, "shared_with": [third.pk]}).headers["Location"] == "/playbooks/mine/"
+    assert "shared with" in ann.get("/playbooks/mine/").content.decode()
+    shared = bo.get("/playbooks/mine/")
+    assert (shared.status_code, address in shared.content.decode(), bo.get(address).status_code) == (200, False, 403)
+    asked = ann.post(address, {"team": second.pk, "shared_with": [third.pk]}).content.decode()
+    assert "mine moves from Payments to Second." in asked
+    assert "What belongs to it" not in asked
+    ann.post(address, {"team": second.pk, "confirm": "1"})
+    assert Playbook.objects.get().team == second
+    assert bo.get("/playbooks/mine/").status_code == 404
+
+
+@pytest.mark.parametrize("kind", sorted(WITH_PAGE))
+def test_each_kind_has_the_page_and_leads_to_it(kind: str, team: Team) -> None:
+    a_cluster(), a_pooler()
+    Host.objects.create(name="db", address="db.example.org")
+    ExternalEndpoint.objects.create(name="proxy", host="127.0.0.1", database="a", user="b")
+    SettingsProfile.objects.create(name="wide", values={"work_mem": "16MB"})
+    scripts.create(name="look", text="SELECT 1;")
+    library.add(library.built_in()["burst"].text.replace('name = "burst"', 'name = "mine"', 1), is_admin=True)
+    record, admin = cast("Any", model_of(kind))._default_manager.get(), browser_of(person("boss"))
+    address = f"/teams/of/{kind}/{record.address_key}/"
+    own_page = reverse(WITH_PAGE[kind], args=[record.address_key])
+    assert f'href="{own_page}"' in admin.get(address).content.decode()
+    assert address in admin.get(own_page).content.decode()
+    assert admin.post(address, {"team": team.pk, "confirm": "1"}).headers["Location"] == own_page
+    record.refresh_from_db()
+    assert record.team == team
+
+
 def test_over_the_api_too(team: Team) -> None:
     ann = bearer(user=a_member(team, "ann", Role.OWNER))
     body = {name: value for name, value in CLUSTER.items() if name != "save_anyway"}
@@ -197,6 +241,7 @@ def test_an_unknown_kind_and_a_record_of_others_are_not_found(team: Team) -> Non
     cluster = of_team(team)
     ann = browser_of(a_member(a_team("Own"), "ann", Role.OWNER))
     assert [ann.get(f"/teams/of/{kind}/{cluster.pk}/").status_code for kind in ("pool", "cluster")] == [404, 404]
+    assert [ann.get(f"/teams/of/{kind}/no-id/").status_code for kind in ("cluster", "playbook")] == [404, 404]
 
 
 def test_a_pool_lets_developers_reveal_its_password_by_the_form_and_the_api(team: Team) -> None:
