@@ -1,5 +1,6 @@
 """What the audit trail follows of clusters, poolers and pools."""
 
+from core.audit.causes import follows
 from core.audit.tracking import OptionsOfOwner, track
 from pools.models import (
     ApprovalRequest,
@@ -129,6 +130,10 @@ track(
     outcome=("state", "reason"),
     actions=TAKE_OVER_ACTIONS,
 )
+follows("pool.delete", "pool.remove")
+follows("pooler.take_over", "pooler.take_over", "pooler.let_go")
+follows("pooler.let_go", "pooler.take_over", "pooler.let_go")
+follows("pooler.apply", "pooler.roll_back", "pooler.adopt", "pooler.overwrite", is_repeated=True)
 track(Threshold, "threshold", name="kind")
 track(
     Event,

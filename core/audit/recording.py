@@ -17,7 +17,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.utils import timezone
 from django.utils.encoding import force_str
 
-from core.audit import actors, redaction
+from core.audit import actors, causes, redaction
 from core.audit.connections import RecordingConnection
 from core.audit.models import Entry
 
@@ -48,7 +48,9 @@ def record(
 ) -> None:
     """Record an act in the running transaction, or in one of its own; who acts is `actors.current`'s answer."""
     origin = actors.current()
-    actor = origin.who()
+    actor, reason = origin.who(), origin.reason
+    if not reason and actor.kind in causes.CARRY_OUT:
+        reason = causes.reason_of(action, subject.kind, subject.id, using)
     entry = Entry(
         number=0,
         at=timezone.now(),
@@ -64,7 +66,7 @@ def record(
         cluster_id=subject.cluster_id,
         team_id=subject.team_id,
         change=change_of(before, after),
-        reason=_cut(redaction.without_secrets(origin.reason), TEXT_CHARACTERS),
+        reason=_cut(redaction.without_secrets(reason), TEXT_CHARACTERS),
         outcome=_cut(redaction.without_secrets(outcome), TEXT_CHARACTERS),
     )
     connection = cast("RecordingConnection", transaction.get_connection(using))

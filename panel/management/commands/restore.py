@@ -10,6 +10,8 @@ from django.db import connections
 
 from benchmarks.errors import QueueDown
 from benchmarks.generators import heartbeats
+from core.accounts import reasons
+from core.audit import actors
 from core.installation import backup_contents, backups, copies, known_keys, manifests, pausing, schema, trail
 from core.installation.backup_contents import BackupFailed, Contents
 from panel.quickstart.home import AlreadyRunning, Home
@@ -34,13 +36,28 @@ class Command(BaseCommand):
             action="store_true",
             help="neither migrate nor pause: for an upgrade that failed, whose panel this is and which has stopped it",
         )
+        parser.add_argument("--reason", default="", help="why, in one sentence for the audit trail")
 
     def handle(
-        self, *args: Any, folder: Path, yes: bool, other_keys: bool = False, go_back: bool = False, **options: Any
+        self,
+        *args: Any,
+        folder: Path,
+        yes: bool,
+        other_keys: bool = False,
+        go_back: bool = False,
+        reason: str = "",
+        **options: Any,
     ) -> None:
         """Bring it back, migrate it to this release, and pause."""
         if not yes:
             raise CommandError("this overwrites the metadata database: stop the panel, then add --yes")
+        reason = " ".join(reason.split())
+        if not go_back and (error := reasons.fault(reason)):
+            raise CommandError(f"{error}: add --reason")
+        with actors.because(reason):
+            self._restore(folder, other_keys=other_keys, go_back=go_back)
+
+    def _restore(self, folder: Path, *, other_keys: bool, go_back: bool) -> None:
         try:
             contents = verified(folder, other_keys)
             with Home(settings.HOME).locked():

@@ -11,6 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from benchmarks.generators import heartbeats
+from core.audit.models import Entry
 from core.installation import backup_contents, backups, copies, pausing, schema
 from core.installation.backup_contents import BackupFailed, Contents
 from core.installation.models import Installation
@@ -196,6 +197,22 @@ def test_a_restored_panel_is_paused(tmp_path: Path) -> None:
         call_command("restore", tmp_path)
     call_command("restore", tmp_path, yes=True)
     assert pausing.is_paused()
+
+
+@pytest.mark.django_db(transaction=True)  # entries are written with the commit
+@pytest.mark.usefixtures("nothing_overwritten")
+def test_a_restore_has_the_reason_that_was_given(tmp_path: Path, settings) -> None:
+    call_command("restore", tmp_path, yes=True, reason="  the disk\nof db3 died ")
+    entry = Entry.objects.get(action="installation.restore")
+    assert (entry.reason, entry.outcome) == ("the disk of db3 died", "done")
+    settings.REQUIRE_REASON = True
+    with pytest.raises(CommandError, match=r"give a reason: .*: add --reason"):
+        call_command("restore", tmp_path, yes=True)
+    with pytest.raises(CommandError, match="at most 500 characters"):
+        call_command("restore", tmp_path, yes=True, reason="x" * 501)
+    assert Entry.objects.filter(action="installation.restore").count() == 1
+    call_command("restore", tmp_path, yes=True, go_back=True)  # an upgrade can't be asked
+    assert Entry.objects.filter(action="installation.restore").count() == 2
 
 
 @pytest.mark.usefixtures("nothing_overwritten")
