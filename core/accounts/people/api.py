@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from rest_framework.routers import SimpleRouter
 from rest_framework.viewsets import GenericViewSet, ModelViewSet
 
+from core.accounts import mails
 from core.accounts.access import Access
 from core.accounts.models import Invitation, Membership, Team
 from core.accounts.people import invitations, persons, teams
@@ -171,7 +172,7 @@ class InvitationViewSet(
             email=values.get("email", ""),
             lifetime=lifetime,
         )
-        if made.email and invitations.mails():
+        if made.email and mails.is_sent():
             invitations.mail(made, link)
         answer = NewInvitationSerializer(made, context={**self.get_serializer_context(), "link": link})
         return Response(answer.data, status=status.HTTP_201_CREATED)

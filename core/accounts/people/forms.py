@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
+from core.accounts import mails
 from core.accounts.models import Role, Team
 from core.accounts.people import invitations
 
@@ -86,5 +87,5 @@ class InvitationForm(PeopleForm):
         team = self.fields["team"]
         if isinstance(team, forms.ModelChoiceField):
             team.queryset = teams
-        if not invitations.mails():
+        if not mails.is_sent():
             self.fields["email"].help_text = _("Whom the link is for; this panel sends no mail, so copy the link")

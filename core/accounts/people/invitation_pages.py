@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from core.accounts import confirmation
+from core.accounts import confirmation, mails
 from core.accounts.access import Access, allow, find, needs
 from core.accounts.first_admin import LinkRefused
 from core.accounts.first_admin_page import BACKEND
@@ -60,7 +60,7 @@ def invitation_create(request: HttpRequest) -> HttpResponse:
     invitation, link = invitations.issue(
         values["team"], values["role"], person(request.user), email=values["email"], lifetime=lifetime
     )
-    is_mailed = bool(invitation.email) and invitations.mails()
+    is_mailed = bool(invitation.email) and mails.is_sent()
     not_sent = invitations.mail(invitation, link) if is_mailed else ""
     context = {"invitation": invitation, "link": link, "is_mailed": is_mailed and not not_sent, "not_sent": not_sent}
     return render(request, "accounts/invitation_made.html", context)

@@ -7,16 +7,15 @@ and as soon as the person who made it may not let anybody into the team any more
 import logging
 import secrets
 from datetime import timedelta
-from smtplib import SMTPException
 
 from django.conf import settings
 from django.contrib.auth.models import User
-from django.core.mail import EmailMessage, get_connection
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from core.accounts import mails
 from core.accounts.access import Access
 from core.accounts.first_admin import LinkRefused
 from core.accounts.models import Invitation, Membership, Role, Team, digest
@@ -24,7 +23,6 @@ from core.accounts.people.errors import Refused
 
 LIFETIME = timedelta(days=7)
 LONGEST_DAYS = 30
-MAIL_WITHIN_S = 10
 logger = logging.getLogger(__name__)
 
 
@@ -83,11 +81,6 @@ def accept(user: User, token: str) -> Invitation:
     return invitation
 
 
-def mails() -> bool:
-    """Tell whether this panel sends mail."""
-    return bool(settings.EMAIL_HOST)
-
-
 def mail(invitation: Invitation, link: str) -> str:
     """Send the link to the address of the invitation; return why that failed, empty where it did not."""
     names = {"name": invitation.invited_by, "team": invitation.team, "link": link}
@@ -95,23 +88,9 @@ def mail(invitation: Invitation, link: str) -> str:
         "%(name)s invites you into the team %(team)s of a Pooldeck panel.\n\n"
         "Open this link to choose a user name and a password. It is good once, until %(until)s:\n%(link)s"
     )
-    message = EmailMessage(
-        _("Invitation into %(team)s on Pooldeck") % names,
-        text % {**names, "until": f"{invitation.expires_at:%Y-%m-%d %H:%M} UTC"},
-        settings.DEFAULT_FROM_EMAIL,
-        [invitation.email],
-        connection=(connection := get_connection(timeout=MAIL_WITHIN_S)),
-    )
-    try:
-        message.send()
-    except UnicodeError:  # its text is the password of the mail server
-        connection.close()  # what Django does after the errors that it expects
-        logger.warning("the invitation %s was not mailed: SMTP can't carry the user or the password", invitation.pk)
-        return _("the mail server's user or password has letters beyond ASCII, which can't be sent to it")
-    except (OSError, SMTPException) as error:
-        logger.warning("the invitation %s was not mailed: %s", invitation.pk, error)
-        return str(error)
-    return ""
+    subject = _("Invitation into %(team)s on Pooldeck") % names
+    text %= {**names, "until": f"{invitation.expires_at:%Y-%m-%d %H:%M} UTC"}
+    return mails.send(invitation.email, subject, text, about=f"the invitation {invitation.pk}")
 
 
 def _ended(found: Invitation) -> str:

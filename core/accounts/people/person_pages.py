@@ -10,13 +10,16 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from core.accounts.access import needs
+from core.accounts.confirm_page import needs_confirmation
 from core.accounts.models import ApiToken, BrowserSession
 from core.accounts.people import persons
 from core.accounts.people.errors import Refused
 from core.accounts.permissions import person
+from core.accounts.second_factor import requirement
+from core.accounts.sign_on import provenance
 
 PAGE_SIZE = 50
 
@@ -77,6 +80,27 @@ def person_deactivate(request: HttpRequest, pk: int) -> HttpResponse:
 def person_reactivate(request: HttpRequest, pk: int) -> HttpResponse:
     """Let a person log in again."""
     return _change(request, pk, persons.reactivate, _("%(name)s can log in again, and their tokens work again."))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@needs("person.manage", destroys=gettext_lazy("Reset the second factor"))
+@needs_confirmation
+def person_reset_second_factor(request: HttpRequest, pk: int) -> HttpResponse:
+    """Confirm, then remove the second factor of a person who lost it; who asks has one and proved it shortly before."""
+    found, own = get_object_or_404(persons.listed(), pk=pk), person(request.user)
+    by_has_one = requirement.factors(own).exists() or provenance.has_second_factor(request)
+    if request.method != "POST":
+        return render(request, "accounts/person_reset_second_factor.html", {"person": found, "has_own": by_has_one})
+    try:
+        mail_error = persons.reset_second_factor(found, own, by_has_one=by_has_one)
+    except Refused as refused:
+        messages.error(request, str(refused))
+        return redirect("person-detail", pk)
+    text = _("The second factor of %(name)s is removed, and their sessions have ended: their password alone logs in.")
+    messages.success(request, text % {"name": found})
+    if mail_error:
+        messages.warning(request, _("They were not told by mail: %(reason)s.") % {"reason": mail_error})
+    return redirect("person-detail", pk)
 
 
 def _change(request: HttpRequest, pk: int, verb: Callable[[User], object], done: str) -> HttpResponse:

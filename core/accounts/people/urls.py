@@ -20,6 +20,7 @@ urlpatterns: list[URLPattern] = [
     path("people/<int:pk>/demote/", person_pages.person_demote, name="person-demote"),
     path("people/<int:pk>/deactivate/", person_pages.person_deactivate, name="person-deactivate"),
     path("people/<int:pk>/reactivate/", person_pages.person_reactivate, name="person-reactivate"),
+    path("people/<int:pk>/reset-factor/", person_pages.person_reset_second_factor, name="person-reset-second-factor"),
     path("invitations/", invitation_pages.invitation_list, name="invitation-list"),
     path("invitations/new/", invitation_pages.invitation_create, name="invitation-create"),
     path("invitations/<uuid:pk>/revoke/", invitation_pages.invitation_revoke, name="invitation-revoke"),

@@ -2,18 +2,12 @@
 
 from typing import Any
 
-from allauth.mfa.models import Authenticator
 from django.contrib.auth.models import User
 from django.core.management import BaseCommand, CommandError, CommandParser
 
 from core.accounts import reasons
-from core.accounts.models import BrowserSession
+from core.accounts.second_factor.reset import reset
 from core.audit import actors
-from core.audit.acts import subject_of
-from core.audit.recording import record
-from core.audit.tracking import ANNOUNCED
-
-ANNOUNCED.add("person.reset_second_factor")
 
 
 class Command(BaseCommand):
@@ -26,7 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--reason", default="", help="why, in one sentence for the audit trail")
 
     def handle(self, *args: Any, name: str, reason: str, **options: Any) -> None:
-        """Remove the factors and end the sessions, whose browser may be the one that was lost."""
+        """Remove the factors and end the sessions."""
         if error := reasons.fault(reason):
             raise CommandError(f"{error}: add --reason")
         with actors.because(reason):
@@ -36,7 +30,5 @@ class Command(BaseCommand):
         user = User.objects.filter(username=name).first()
         if user is None:
             raise CommandError(f"there is no user {name}: give the name that they log in with")
-        removed, _details = Authenticator.objects.filter(user=user).delete()
-        record("person.reset_second_factor", subject_of(user), before={"factors": removed})
-        BrowserSession.objects.filter(user=user).end()
+        removed = reset(user)
         self.stdout.write(f"Removed {removed} factors of {name}, whose password alone logs in now.")
