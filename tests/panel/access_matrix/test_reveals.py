@@ -4,11 +4,17 @@ Every column of secrets is filled with a word of its own, and every method of ev
 do everything: an answer with one of those words is a reveal, whoever wrote that page.
 """
 
-from collections.abc import Iterator
+import io
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
+from email.message import Message
 from typing import Any, cast
 
 import pytest
+from click.testing import CliRunner
 from django.core.cache import cache
 from django.db import transaction
 from django.test import Client
@@ -20,6 +26,8 @@ from core.accounts.routes import Route
 from core.audit.connections import RecordingConnection
 from core.audit.models import Entry
 from core.installation import key_rotation
+from panel.command_line import pooldeck
+from pools.connection_strings import FORMATS
 from pools.models import Cluster, Host, Pooler, PoolerFile, Revision, RolePassword, TakeOver, TakeOverState
 from pools.models.revisions import RevisionContent
 from pools.models.take_overs import Original
@@ -149,3 +157,71 @@ def test_every_operation_that_reveals_does_so_with_an_entry(planted: Planted, ou
         for text, entries in asked(route, planted) if names else ():
             met |= names if CANARY.encode() in text and any(is_told(one) for one in entries) else set()
     assert reveals - met == REVEALING_NOTHING
+
+
+SERVER_ERROR = 5  # the client's exit code where a server of the records can't be reached
+Commands = Callable[..., tuple[str, list[Entry]]]
+
+
+class ThroughTheTestClient:
+    """What opens the client's requests, in place of the network: by Django's own test client, in this process."""
+
+    def open(self, request: urllib.request.Request, timeout: float) -> Any:
+        headers = {name: str(value) for name, value in request.header_items() if name != "Content-type"}
+        answer = Client().generic(
+            request.get_method(),
+            request.selector,
+            cast("bytes", request.data or b""),
+            content_type="application/json",
+            headers=headers,
+        )
+        content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+        if answer.status_code >= 400:
+            raise urllib.error.HTTPError(request.full_url, answer.status_code, "", Message(), io.BytesIO(content))
+        return closing(io.BytesIO(content))
+
+
+@pytest.fixture
+def by_client(planted: Planted, outside: None, monkeypatch: pytest.MonkeyPatch) -> Commands:
+    """The client with a login, as a function that returns what a command prints and which reveals it left."""
+    monkeypatch.setattr(urllib.request, "build_opener", lambda *_handlers: ThroughTheTestClient())
+    login = {"POOLDECK_URL": "http://testserver", "POOLDECK_TOKEN": planted.token}
+    connection = cast("RecordingConnection", transaction.get_connection())
+
+    def carry_out(*words: str) -> tuple[str, list[Entry]]:
+        with transaction.atomic():
+            connection.kept = []
+            done = CliRunner().invoke(pooldeck, list(words), env=login)
+            left = [one.entry for one in connection.kept if one.entry.action == "secret.reveal"]
+            transaction.set_rollback(True)
+        cache.clear()
+        assert done.exit_code in (0, SERVER_ERROR), done.output
+        return done.stdout, left
+
+    return carry_out
+
+
+@pytest.mark.parametrize("kind", FORMATS)
+def test_what_the_client_prints_with_a_password_has_an_entry(kind: str, planted: Planted, by_client: Commands) -> None:
+    pool = str(planted.records["pool"])
+    text, entries = by_client("uri", pool, "--as", kind, "--reveal")
+    assert (CANARY in text, [is_told(one) for one in entries]) == (True, [True])
+    assert entries[0].fields["after"]["form"] == kind
+    without, entries = by_client("uri", pool, "--as", kind)
+    assert (CANARY in without, entries) == (False, [])
+
+
+READ_BY_CLIENT = [route for route in METHODS if route.path.startswith(("api/v1/", "v2/")) and route.method == "get"]
+
+
+def test_any_request_of_the_client_that_shows_a_secret_has_an_entry(planted: Planted, by_client: Commands) -> None:
+    shown, untold = set(), set()
+    for route in READ_BY_CLIENT:
+        if not (revealing(route) or (route.operation and route.operation.name.endswith((".reveal", ".files")))):
+            continue
+        address = f"/{address_of(route.path, planted.records).lstrip('/')}"
+        text, entries = by_client("api", "GET", address + ("?reveal=1" if revealing(route) else ""))
+        shown |= {route.path} if CANARY in text else set()
+        untold |= {route.path} if CANARY in text and not any(is_told(one) for one in entries) else set()
+    assert untold == set()
+    assert {"api/v1/pools/<uuid:pk>/connection/", "api/v1/poolers/<uuid:pk>/files/"} <= shown
