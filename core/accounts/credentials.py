@@ -1,23 +1,26 @@
 """Credentials of requests that are held open: the token or session of each, and how its holder stands now."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from typing import Any
 from uuid import UUID
 
+from django.apps import apps
 from django.conf import settings
 from django.contrib import auth
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
+from django.db.models import Count, QuerySet, Value
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 from rest_framework.request import Request
 
-from core.accounts.access import Access, LimitedAccess
-from core.accounts.models import ApiToken, Membership
+from core.accounts.access import Access, LimitedAccess, shares_of
+from core.accounts.models import ApiToken, Membership, OwnedByTeam
 from core.accounts.permissions import person
 
 Roles = frozenset[tuple[UUID, str]]
@@ -98,6 +101,22 @@ def _roles_of(users: dict[int, User]) -> dict[int, Roles]:
     for user_id, team, role in of_people.values_list("user_id", "team_id", "role"):
         found[user_id] = found.get(user_id, NO_ROLES) | {(team, role)}
     return found
+
+
+def records_of(teams: Collection[UUID]) -> dict[tuple[UUID, str], int]:
+    """Return how many records of each kind these teams have, and how many are shared with them, in one query."""
+    if not teams:
+        return {}
+    parts = [part for model in apps.get_models() if issubclass(model, OwnedByTeam) for part in _counts(model, teams)]
+    counts = parts[0].union(*parts[1:], all=True)
+    return {(team, kind): count for team, kind, count in counts}
+
+
+def _counts(model: type[OwnedByTeam], teams: Collection[UUID]) -> Iterator[QuerySet[Any, tuple[UUID, str, int]]]:
+    shares, _key = shares_of(model)
+    for way, rows in (("owned", model._default_manager.all()), ("shared", shares)):
+        named = rows.order_by().filter(team__in=teams).values("team").annotate(kind=Value(f"{model.__name__} {way}"))
+        yield named.annotate(count=Count("pk")).values_list("team", "kind", "count")
 
 
 def as_if_new(request: HttpRequest) -> HttpRequest:

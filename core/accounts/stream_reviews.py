@@ -1,7 +1,8 @@
 """The open event streams of this process, and the review that ends those whose callers may follow them no more.
 
 One look-up every `REVIEW_EVERY_S` serves all of them: a query for each stream would cost a process with hundreds more
-than the streams themselves. Only a stream whose caller stands otherwise than before is authorized again.
+than the streams themselves. A stream is authorized again only where its caller stands otherwise than before, or one of
+the caller's teams has fewer records than before: a share was withdrawn, or a record moved to another team.
 """
 
 import asyncio
@@ -10,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
+from uuid import UUID
 
 from django.db import Error, connections
 
@@ -52,6 +54,7 @@ class OpenStream:
 _open: dict[object, OpenStream] = {}  # each change of it is one atomic operation: threads and the event loop make them
 _reviews: set["asyncio.Task[None]"] = set()  # the task of each event loop that reviews while streams are open
 _again: set["asyncio.Task[None]"] = set()  # those that authorize a stream again
+_had: dict[tuple[UUID, str], int] = {}  # how many records of each kind the teams had at the last look
 _thread = ThreadPoolExecutor(1, thread_name_prefix="stream-review")  # keeps its session while streams are open
 
 
@@ -90,28 +93,42 @@ async def _review_once() -> None:
         for stream in streams:
             stream.end()
     held = {stream.credential for stream in streams}
-    found = await asyncio.get_running_loop().run_in_executor(_thread, _granted, held)
+    found = await asyncio.get_running_loop().run_in_executor(_thread, _look, held)
     if found is None:
         return
+    granted, robbed = found
     for stream in streams:
-        grants = found.get(stream.credential)
+        grants = granted.get(stream.credential)
         if grants is None:
             stream.end()
-        elif grants != stream.grants:
+        elif grants != stream.grants or robbed & _teams_of(grants):
             stream.grants = grants
             task = asyncio.create_task(_authorize_again(stream))
             _again.add(task)
             task.add_done_callback(_again.discard)
 
 
-def _granted(held: set[Credential]) -> dict[Credential, Grants] | None:
-    """Return how the holders stand; None while the database is away."""
+def _look(held: set[Credential]) -> tuple[dict[Credential, Grants], set[UUID]] | None:
+    """Return how the holders stand, and those of their teams that lost a record; None while the database is away."""
     try:
-        return credentials.granted(held)
+        found = credentials.granted(held)
+        return found, _that_lost(set().union(*map(_teams_of, found.values())))
     except Error as error:
         logger.warning("can't check the credentials of event streams: %s", error)
         connections.close_all()
         return None
+
+
+def _teams_of(grants: Grants) -> set[UUID]:
+    return set() if grants.is_admin else {team for team, _role in grants.roles}
+
+
+def _that_lost(teams: set[UUID]) -> set[UUID]:
+    """Return the teams that have fewer records of a kind than at the last look, where they were looked at."""
+    had = dict(_had)
+    _had.clear()
+    _had.update(credentials.records_of(teams))
+    return {team for (team, kind), count in had.items() if team in teams and _had.get((team, kind), 0) < count}
 
 
 async def _authorize_again(stream: OpenStream) -> None:

@@ -9,9 +9,10 @@ from django.db.backends.utils import CursorWrapper
 from rest_framework.request import Request
 from rest_framework.test import APIRequestFactory
 
+from benchmarks.models import Script
 from core.accounts import credentials, stream_reviews
 from core.accounts.credentials import Credential, Grants
-from core.accounts.models import ApiToken, Membership, Role
+from core.accounts.models import ApiToken, Membership, Role, Team
 from core.accounts.stream_reviews import OpenStream
 from tests.callers import person
 
@@ -76,12 +77,12 @@ def look() -> None:
 
 
 @pytest.mark.parametrize("count", [1, STREAMS])
-def test_a_look_takes_three_queries_however_many_are_open(executed: list[str], count: int) -> None:
+def test_a_look_takes_four_queries_however_many_are_open(executed: list[str], count: int) -> None:
     watched = Watched(count)
     executed.clear()
     look()
     asked = [sql for sql in executed if sql.startswith("SELECT")]
-    assert (len(asked), watched.asked, watched.over) == (3, 0, 0)  # the fourth is for sessions, of which none is open
+    assert (len(asked), watched.asked, watched.over) == (4, 0, 0)  # another is for sessions, of which none is open
 
 
 def test_only_those_whose_callers_changed_are_authorized_again_and_only_once() -> None:
@@ -90,6 +91,40 @@ def test_only_those_whose_callers_changed_are_authorized_again_and_only_once() -
     look()
     look()
     assert (watched.asked, watched.over) == (1, 0)
+
+
+def in_a_team_of_their_own(name: str) -> Team:
+    team = Team.objects.create(name=f"Team of {name}")
+    Membership.objects.filter(user__username=name).update(team=team)
+    return team
+
+
+def test_who_lost_a_share_or_a_record_is_authorized_again_and_nobody_else() -> None:
+    watched = Watched(3)
+    first, second, third = (in_a_team_of_their_own(f"watcher-{number}") for number in range(3))
+    shared, owned = Script.objects.create(name="shared", team=third), Script.objects.create(name="owned", team=second)
+    shared.shared_with.set([first, third])
+    look()
+    watched.asked = 0
+    shared.shared_with.remove(first)
+    look()
+    look()
+    assert watched.asked == 1
+    owned.team = third
+    owned.save(update_fields=["team"])
+    look()
+    look()
+    assert watched.asked == 2
+
+
+def test_more_records_than_before_ask_nobody_again() -> None:
+    watched = Watched(1)
+    team = in_a_team_of_their_own("watcher-0")
+    look()
+    watched.asked = 0
+    Script.objects.create(name="new", team=team)
+    look()
+    assert watched.asked == 0
 
 
 def test_who_is_refused_the_second_time_is_sent_away() -> None:
