@@ -58,7 +58,12 @@ class RunFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filte
     def filter_queryset(self, queryset: RunQuerySet) -> RunQuerySet:
         """Leave out the runs of experiments where nobody asked for them."""
         found: RunQuerySet = super().filter_queryset(queryset)
-        return found if self._asks_for_experiments() else found.of_people()
+        return found if self._asks_for_experiments() else self.usual(found)
+
+    @staticmethod
+    def usual(runs: RunQuerySet) -> RunQuerySet:
+        """Leave out the runs of experiments."""
+        return runs.of_people()
 
     def left_out(self) -> RunQuerySet:
         """Return the runs of experiments that match, where they are left out."""

@@ -47,7 +47,7 @@ LISTED = "listed_"
 NOT_THERE = (AttributeError, KeyError, ValueError, ObjectDoesNotExist)
 
 
-def listed(relation: str, rows: "QuerySet[Any] | None" = None) -> Prefetch:
+def listed(relation: str, rows: "QuerySet[Any] | None" = None) -> "Prefetch[Any, Any, Any]":
     """Return what prefetches a relation into a list of each row, for answers that change nothing.
 
     Django's own prefetch makes a query set for each row, which costs more than all other values of it together.
@@ -57,8 +57,9 @@ def listed(relation: str, rows: "QuerySet[Any] | None" = None) -> Prefetch:
 
 def listed_of(row: Any, relation: str) -> Sequence[Any]:  # noqa: ANN401 (a record of any model)
     """Return the related records of a row, from the list where one was fetched."""
-    found: Any = row.__dict__.get(LISTED + relation)
-    return getattr(row, relation).all() if found is None else found
+    fetched = row.__dict__.get(LISTED + relation)
+    found: Sequence[Any] = getattr(row, relation).all() if fetched is None else fetched
+    return found
 
 
 class CompiledSerializer(serializers.Serializer[Any]):

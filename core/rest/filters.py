@@ -14,6 +14,7 @@ from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds
 
+OF_EVERY_LIST = {"page", "page_size", "ordering", "search"}  # parameters that are no filters
 SEARCH_WORDS = 10
 SEARCH_CHARACTERS = 200
 
@@ -26,11 +27,17 @@ class OnlyVisible(BaseFilterBackend):
 
 
 class ListFilter(DjangoFilterBackend):  # type: ignore[misc]  # django-filter carries no types
-    """The filters that a view declares."""
+    """The filters that a view declares; `usual` of a filter set is what it leaves where none of them is named.
+
+    A filter set copies each of its filters and of the fields of its form, also where nobody filters.
+    """
 
     def filter_queryset(self, request: Request, queryset: QuerySet[Model], view: APIView) -> QuerySet[Model]:
         if getattr(view, "detail", False):
             return queryset
+        if request.query_params.keys() <= OF_EVERY_LIST:
+            usual = getattr(getattr(view, "filterset_class", None), "usual", None)
+            return usual(queryset) if usual else queryset
         found: QuerySet[Model] = super().filter_queryset(request, queryset, view)
         return found
 

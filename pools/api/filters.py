@@ -73,7 +73,12 @@ class PoolFilter(django_filters.FilterSet):  # type: ignore[misc]  # django-filt
     def filter_queryset(self, queryset: PoolQuerySet) -> PoolQuerySet:
         """Leave out what nobody asked for."""
         found: PoolQuerySet = super().filter_queryset(queryset)
-        return found if self.form.cleaned_data.get("experiments") else found.of_people()
+        return found if self.form.cleaned_data.get("experiments") else self.usual(found)
+
+    @staticmethod
+    def usual(pools: PoolQuerySet) -> PoolQuerySet:
+        """Leave out what experiments made for themselves."""
+        return pools.of_people()
 
     def shown(self, pools: PoolQuerySet, name: str, value: bool) -> PoolQuerySet:
         """Filter nothing: `filter_queryset` does, where the parameter is not given too."""
