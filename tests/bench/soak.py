@@ -10,8 +10,8 @@ PostgreSQL in DATABASE_URL that is its size, the files in its pg_wal and what it
 Memory is what the kernel calls anonymous: what a process has allocated by itself. Its share of common pages (PSS) grows
 when a process that shared them ends, and its resident memory when it reads a file.
 
-The first fifth is left out: programs load modules and fill their pools then. What is printed is the growth from the
-second fifth to the last, per hour, and which lines the logs got, most frequent first.
+The first fifth is left out: programs load modules and fill their pools then. What is printed is the median in each
+of the others, the growth from the fourth to the last, per hour, and which lines the logs got, most frequent first.
 """
 
 import argparse
@@ -38,6 +38,7 @@ from tests.installation import Installation
 from tests.programs import below, heads
 
 EVERY_S = 30.0
+FIFTHS = 5
 MEGABYTE = 1024 * 1024
 ENDED = {"succeeded", "failed", "lost", "cancelled", "timed_out"}
 DATABASE = os.environ.get("DATABASE_URL", "")
@@ -130,23 +131,19 @@ def _watch(installation: Installation, path: str) -> None:
             pass
 
 
-def growth(samples: Sequence[Figures]) -> Mapping[str, tuple[float, float, float]]:
-    """Return name → (median of the second fifth, of the last, growth per hour in the figure's unit)."""
-    fifth = max(1, len(samples) // 5)
-    parts = samples[fifth : 2 * fifth] or samples[:1], samples[-fifth:]
-    hours = (len(samples) - 2 * fifth) * EVERY_S / 3600
-    found = {}
-    for name in samples[-1]:
-        first, last = (statistics.median(one.get(name, 0.0) for one in part) for part in parts)
-        found[name] = (first, last, (last - first) / hours if hours else 0.0)
-    return found
+def fifths(samples: Sequence[Figures]) -> Mapping[str, Sequence[float]]:
+    """Return figure → its median in each fifth of the time."""
+    size = max(1, len(samples) // FIFTHS)
+    parts = [samples[at * size : (at + 1) * size] for at in range(FIFTHS - 1)] + [samples[-size:]]
+    return {name: [statistics.median(one.get(name, 0.0) for one in part) for part in parts] for name in samples[-1]}
 
 
-def table(samples: Sequence[Figures]) -> str:
-    """Return the growth of every figure as a table in Markdown."""
-    lines = ["| figure | after the start | at the end | per hour |", "|---|---|---|---|"]
-    for name, (first, last, hourly) in sorted(growth(samples).items()):
-        lines.append(f"| {name} | {first:.1f} | {last:.1f} | {hourly:+.1f} |")
+def table(samples: Sequence[Figures], minutes: float) -> str:
+    """Return the figures in every fifth but the first, and the growth between the last two, as a table in Markdown."""
+    lines = ["| figure | second fifth | third | fourth | last | per hour |", "|---|---|---|---|---|---|"]
+    for name, (_first, *medians) in sorted(fifths(samples).items()):
+        hourly = (medians[-1] - medians[-2]) / (minutes / FIFTHS / 60)
+        lines.append(f"| {name} | {' | '.join(f'{one:.1f}' for one in medians)} | {hourly:+.1f} |")
     return "\n".join(lines)
 
 
@@ -180,7 +177,7 @@ def main() -> int:
         worker.join(120)
     if options.json:
         options.json.write_text(json.dumps(samples, indent=1) + "\n")
-    print(table(samples))
+    print(table(samples, options.minutes))
     print(table_of_lines(logged, logged_at_the_end, options.minutes / 60))
     return 1 if ended_early else 0
 
