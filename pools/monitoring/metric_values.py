@@ -51,42 +51,50 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
     """Yield every value that is known now, in a handful of queries; a pool of a silent console has none."""
     are_refused = Q(pools__state__in=REFUSED, pools__made_for="")
     poolers = list(Pooler.objects.annotate(refused=Count("pools", filter=are_refused)))
+    answered = {one.pk: (one, found) for one in poolers if (found := snapshots.get(one.pk)) and not found.error}
     drifted = set(Pooler.objects.filter(pools__state=PoolState.DRIFTED).values_list("pk", flat=True))
     kept = folder_owner.of_all(poolers)
     for pooler in poolers:
         yield from _of_pooler(pooler, snapshots.get(pooler.pk), pooler.pk in drifted)
         yield from _of_owner(pooler, kept.get(pooler.pk))
     down = set(ClusterStatus.objects.filter(state=ClusterState.UNREACHABLE).values_list("cluster_id", flat=True))
-    for pool in Pool.objects.wanted().of_people().select_related("pooler"):
+    for pool in Pool.objects.wanted().of_people().only(*OF_POOLS):
         if pool.cluster_id not in down:  # The event of an unreachable cluster says why its pools fail.
             yield _of_failing(pool)
-        if (snapshot := snapshots.get(pool.pooler_id)) and not snapshot.error:
-            yield from _of_queue(pool, snapshot, (SubjectType.POOL, pool.pk, pool.name), pool.size)
-    for entry in Entry.objects.unmanaged().select_related("pooler"):
-        if (snapshot := snapshots.get(entry.pooler_id)) and not snapshot.error:
-            yield from _of_queue(entry, snapshot, (SubjectType.ENTRY, entry.pk, entry.name), entry.size or 0)
+        if pool.pooler_id in answered:
+            yield from _of_queue(*answered[pool.pooler_id], (SubjectType.POOL, pool.pk, pool.name), pool.size)
+    for entry in Entry.objects.unmanaged().only(*OF_ENTRIES):
+        if entry.pooler_id in answered:
+            subject = (SubjectType.ENTRY, entry.pk, entry.name)
+            yield from _of_queue(*answered[entry.pooler_id], subject, entry.size or 0)
     yield from _of_clusters()
     yield _of_trail()
 
 
 REFUSED = (PoolState.FAILED, PoolState.ROLLED_BACK)
+OF_POOLS = ("name", "size", "state", "state_reason", "cluster", "pooler")
+OF_ENTRIES = ("name", "size", "pooler")
 
 
 def _of_queue(
-    pool: Pool | Entry, snapshot: ConsoleSnapshot, subject: tuple[SubjectType, UUID, str], size: int
+    pooler: Pooler, snapshot: ConsoleSnapshot, subject: tuple[SubjectType, UUID, str], size: int
 ) -> Iterator[Value]:
     """Yield the number of clients waiting for a connection of a pool or entry, and the longest wait in seconds."""
-    figures = snapshot.figures.get(pool.name)
+    figures = snapshot.figures.get(subject[2])
     waiting, wait_s = (figures.cl_waiting, figures.maxwait_ms / 1000) if figures else (0, 0.0)
+    if not waiting and not wait_s:  # Nobody waits: events close without a sentence, and most of ten thousand are so.
+        yield Value(EventKind.WAITING, *subject, 0, "", pooler.pk)
+        yield Value(EventKind.MAXWAIT, *subject, 0.0, "", pooler.pk)
+        return
     text = ngettext(
         "%(waiting)s client waits for one of the %(size)s server connections",
         "%(waiting)s clients wait for one of the %(size)s server connections",
         waiting,
     )
-    message = text % {"waiting": waiting, "size": size * taking_clients(pool.pooler.processes)}
-    yield Value(EventKind.WAITING, *subject, waiting, message, pool.pooler_id)
+    message = text % {"waiting": waiting, "size": size * taking_clients(pooler.processes)}
+    yield Value(EventKind.WAITING, *subject, waiting, message, pooler.pk)
     message = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
-    yield Value(EventKind.MAXWAIT, *subject, wait_s, message, pool.pooler_id)
+    yield Value(EventKind.MAXWAIT, *subject, wait_s, message, pooler.pk)
 
 
 def _of_trail() -> Value:

@@ -104,6 +104,8 @@ FAMILIES = (
     *_families("databases", DATABASES, DATABASE_LABELS, "gauge"),
 )
 
+LABELED = tuple(dict.fromkeys((family.word, family.labels) for family in FAMILIES))  # rows that share their labels
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -137,11 +139,10 @@ def answer_of(pooler: Pooler, snapshot: "ConsoleSnapshot") -> Answer:
     """Return what a scrape needs of a snapshot; one with an error has no lines."""
     rows = {} if snapshot.error else snapshot.rows
     labeled = {
-        (family.word, family.labels): [
-            (row, _labels(("pooler", *family.labels), (pooler.name, *map(row.get, family.labels))))
-            for row in rows.get(family.word, [])
+        (word, labels): [
+            (row, _labels(("pooler", *labels), (pooler.name, *map(row.get, labels)))) for row in rows.get(word, [])
         ]
-        for family in FAMILIES
+        for word, labels in LABELED
     }
     lines = tuple(_lines(family, labeled[family.word, family.labels]) for family in FAMILIES)
     return Answer(snapshot.at, snapshot.error, lines)

@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -113,8 +112,8 @@ def _key(pooler_id: UUID, minute: int) -> str:
 
 
 def _as_json(snapshot: ConsoleSnapshot) -> list[Any]:
-    figures = {name: list(asdict(one).values()) for name, one in snapshot.figures.items()}
-    counters = {name: list(asdict(one).values()) for name, one in snapshot.counters.items()}
+    figures = {name: list(vars(one).values()) for name, one in snapshot.figures.items()}
+    counters = {name: list(vars(one).values()) for name, one in snapshot.counters.items()}
     return [snapshot.at, figures, counters if "stats" in snapshot.rows else None]
 
 

@@ -29,6 +29,23 @@ class SharingDown(Exception):
 _breaker = Breaker()
 
 
+def claim_or_read(key: str, for_s: float, other: str) -> tuple[bool, Any]:
+    """Return whether this caller is the first within that time, and the value stored under the other key, as `read`.
+
+    Both in one round trip. Raises `SharingDown`.
+    """
+
+    def ask(client: "redis.Redis") -> list[Any]:
+        with client.pipeline(transaction=False) as pipe:
+            pipe.set(PREFIX + key, "1", nx=True, px=max(1, int(for_s * 1000)))
+            pipe.get(PREFIX + other)
+            answers: list[Any] = pipe.execute()
+            return answers
+
+    claimed, text = _ask(ask)
+    return claimed is not None, json.loads(text) if text else None
+
+
 def claim(key: str, for_s: float) -> bool:
     """Return whether this caller is the first within that time. Raises `SharingDown`."""
     answer = _ask(lambda client: client.set(PREFIX + key, "1", nx=True, px=max(1, int(for_s * 1000))))
@@ -98,6 +115,23 @@ def read(key: str) -> Any:  # noqa: ANN401 (JSON; who asks knows what was kept)
     """Return the stored value, None where there is none. Raises `SharingDown`."""
     text: Any = _ask(lambda client: client.get(PREFIX + key))
     return json.loads(text) if text else None
+
+
+def keep_and_hold(values: Mapping[str, object], for_s: int, *, held: str, held_s: float) -> None:
+    """Store values by key as `keep` does (`bytes` as they are) and block claims as `hold` does, in one round trip.
+
+    Raises `SharingDown`.
+    """
+    packed = {key: one if isinstance(one, bytes) else json.dumps(one, default=str) for key, one in values.items()}
+
+    def write(client: "redis.Redis") -> None:
+        with client.pipeline(transaction=False) as pipe:
+            for key, one in packed.items():
+                pipe.set(PREFIX + key, one, ex=for_s)
+            pipe.set(PREFIX + held, "1", px=max(1, int(held_s * 1000)))
+            pipe.execute()
+
+    _ask(write)
 
 
 def keep_bytes(key: str, value: bytes, for_s: int) -> None:

@@ -1,9 +1,10 @@
 """Polls poolers' consoles: at most once a second for all viewers, in all processes of the panel."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 from uuid import UUID
@@ -12,7 +13,7 @@ from django.db import connections
 from django.utils.translation import gettext as _
 
 from pools.errors import PoolerUnreachable
-from pools.models import Pooler
+from pools.models import Pooler, PoolerState
 from pools.monitoring import rates, redis_store
 from pools.monitoring.prometheus import Answer, answer_of
 from pools.monitoring.rates import Rates, Reading
@@ -32,6 +33,7 @@ UNUSED_S = 600.0  # Nobody asks for a snapshot that is so old: its pooler was re
 POLL_S = 0.02
 AT_ONCE = 64
 Rows = list[dict[str, object]]
+BY_NAME: dict[str, Callable[..., Any]] = {"figures": PoolFigures, "counters": Counters, "rates": Rates}
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,7 @@ def _drop_unused() -> None:
 
 def snapshots_of(poolers: Iterable[Pooler], within_s: float = LONGEST_S) -> dict[UUID, ConsoleSnapshot]:
     """Return snapshots of poolers by their ids, polled in parallel; those that are late have an error."""
-    by_id = {pooler.pk: pooler for pooler in poolers}
+    by_id = {pooler.pk: pooler for pooler in sorted(poolers, key=_was_silent)}
     if not by_id:
         return {}
     threads = ThreadPoolExecutor(min(AT_ONCE, len(by_id)), thread_name_prefix="watch")
@@ -120,6 +122,12 @@ def snapshots_of(poolers: Iterable[Pooler], within_s: float = LONGEST_S) -> dict
     threads.shutdown(wait=False, cancel_futures=True)
     answered = {coming[one].pk: one.result() for one in done}
     return answered | {coming[one].pk: _unanswered(coming[one], within_s) for one in late}
+
+
+def _was_silent(pooler: Pooler) -> bool:
+    """Return whether a pooler did not answer last time: it may hang, so it is asked after those that did."""
+    cached = _cache.get(pooler.pk)
+    return pooler.state == PoolerState.UNREACHABLE or bool(cached and cached.snapshot.error)
 
 
 def last_answers(poolers: Iterable[Pooler]) -> dict[UUID, Answer]:
@@ -169,19 +177,19 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
     """Poll the console, or take the answer of another process; without Redis each process polls."""
     key = f"{pooler.pk}:{pooler.version}"
     try:
-        if not redis_store.claim(f"asked:{key}", POLLING_S):
+        is_first, shared = redis_store.claim_or_read(f"asked:{key}", POLLING_S, f"look:{key}")
+        if not is_first:
             return _shared_answer(pooler, key)
-        before = _decoded(redis_store.read(f"look:{key}")) or before
+        if shared and shared["at"] != before.at:
+            before = _decoded(shared) or before
     except SharingDown:
         return _ask(pooler, before)
     fresh = _ask(pooler, before)
-    try:
-        redis_store.keep(f"look:{key}", asdict(fresh), KEPT_S)
-        if KINDS[pooler.kind].exports_metrics:
-            redis_store.keep_bytes(f"metrics:{key}", answer_of(pooler, fresh).packed(), KEPT_S)
-        redis_store.hold(f"asked:{key}", fresh.serves_s)
-    except SharingDown:
-        pass  # the next process notices, and polls by itself
+    kept: dict[str, object] = {f"look:{key}": _encoded(fresh)}
+    if KINDS[pooler.kind].exports_metrics:
+        kept[f"metrics:{key}"] = answer_of(pooler, fresh).packed()
+    with suppress(SharingDown):  # the next process notices, and polls by itself
+        redis_store.keep_and_hold(kept, KEPT_S, held=f"asked:{key}", held_s=fresh.serves_s)
     return fresh
 
 
@@ -230,10 +238,15 @@ def _unanswered(pooler: Pooler, after_s: float = WAIT_S) -> ConsoleSnapshot:
     return ConsoleSnapshot(at=time.time(), error=text % {"pooler": pooler, "seconds": f"{after_s:g}"})
 
 
-def _decoded(kept: Any) -> ConsoleSnapshot | None:  # noqa: ANN401 (JSON that `asdict` made of a snapshot)
+def _encoded(snapshot: ConsoleSnapshot) -> dict[str, Any]:
+    """Return what `_decoded` reads; `asdict` would copy each of ten thousand rows."""
+    by_name = {word: {name: vars(one) for name, one in getattr(snapshot, word).items()} for word in BY_NAME}
+    return vars(snapshot) | by_name | {"processes": [vars(one) for one in snapshot.processes]}
+
+
+def _decoded(kept: Any) -> ConsoleSnapshot | None:  # noqa: ANN401 (JSON of what `_encoded` made of a snapshot)
     if not kept:
         return None
-    by_name = {"figures": PoolFigures, "counters": Counters, "rates": Rates}
-    typed = {word: {name: make(**one) for name, one in kept[word].items()} for word, make in by_name.items()}
+    typed = {word: {name: make(**one) for name, one in kept[word].items()} for word, make in BY_NAME.items()}
     processes = [ProcessFigures(**one) for one in kept["processes"]]
     return ConsoleSnapshot(**kept | typed | {"processes": processes})

@@ -25,7 +25,7 @@ from django.utils.translation import gettext as _
 
 from pools.config_files import deliveries
 from pools.models import Pooler
-from pools.poolers import program_trust
+from pools.poolers import program_trust, socket_owner
 
 log = logging.getLogger(__name__)
 
@@ -89,13 +89,15 @@ def socket_folders(pid: int, port: int) -> list[str]:
     return []
 
 
-def peer_of(connection: socket.socket) -> int | None:
-    """Return the process at the other end of a connection; None where that can't be seen from here."""
+def peer_of(connection: socket.socket, likely: Iterable[int] = ()) -> int | None:
+    """Return the process at the other end of a connection; None where that can't be seen from here.
+
+    The likely ones are asked before all others.
+    """
     if connection.family == socket.AF_UNIX:
         credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return int(struct.unpack("3i", credentials)[0]) or None
-    ends = connection.getpeername()[:2], connection.getsockname()[:2]
-    return next((one.pid for one in psutil.net_connections("tcp") if one.raddr and _ends(one) == ends), None)
+    return socket_owner.peer_of(connection, likely)
 
 
 def started_on_folder(pooler: Pooler, name: str) -> list[psutil.Process]:
@@ -264,10 +266,6 @@ def _takes(listening: str, own: set[Ip]) -> bool:
     """Return whether a TCP socket that listens at an address takes clients of one of these."""
     ip = _ip(listening)
     return ip.is_unspecified or ip in own
-
-
-def _ends(connection: Any) -> tuple[tuple[str, int], tuple[str, int]]:  # noqa: ANN401 (as above)
-    return tuple(connection.laddr), tuple(connection.raddr)
 
 
 def _own_addresses(pooler: Pooler) -> set[Ip]:

@@ -25,6 +25,7 @@ from pools.poolers.pgbouncer import (
     database_entries,
     fetched,
     global_settings,
+    kept_consoles,
     layout,
     login_messages,
     manual_edits,
@@ -144,8 +145,8 @@ class PgBouncer(Driver):
         return advisories.of_release(version_text)
 
     def check(self, pooler: Pooler) -> str:
-        """Return `PgBouncer 1.18.0`, from SHOW VERSION."""
-        with processes.any_of(pooler) as connection:
+        """Return `PgBouncer 1.18.0`, from SHOW VERSION; the other questions of a check go over the same login."""
+        with kept_consoles.keeping(pooler, processes.any_of(pooler)) as connection:
             return str(console.rows(connection, "version")[0]["version"])
 
     def entries(self, pooler: Pooler) -> list[FoundEntry]:
@@ -164,7 +165,7 @@ class PgBouncer(Driver):
         """Compare the files that SHOW CONFIG names with those of its folder; of a shared port an apply does."""
         if not deliveries.of(pooler).writes:
             return
-        with processes.any_of(pooler) as connection:
+        with kept_consoles.lent(pooler) as connection:
             config = {str(row["key"]): str(row["value"] or "") for row in console.rows(connection, "config")}
         if config.get("so_reuseport") != "1":
             main = pooler_files.read(pooler, [render.MAIN])[render.MAIN]
@@ -279,7 +280,7 @@ class PgBouncer(Driver):
 
     def processes(self, pooler: Pooler, version_text: str) -> list[ProcessRow]:
         """Find those that share its port by so_reuseport, and main files of such ones that do not answer."""
-        with processes.opened(pooler) as found:
+        with processes.opened(pooler, kept_consoles.lent) as found:
             return process_files.rows(pooler, found)
 
     @contextmanager

@@ -54,7 +54,7 @@ def pid_behind(pooler: Pooler, connection: Console) -> int | None:
     if not deliveries.of(pooler).runs_here:
         return None
     with socket.socket(fileno=os.dup(connection.fileno())) as end:
-        return local_process.peer_of(end)
+        return local_process.peer_of(end, [row["pid"] for row in pooler.processes if row["pid"]])
 
 
 def _first_here(pid: int, port: int) -> str:

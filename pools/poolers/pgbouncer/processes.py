@@ -5,8 +5,8 @@ where the processes run on this host, or on one that the panel reaches by SSH (`
 opened until each has taken one (`process_search`).
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -62,12 +62,14 @@ class Process:
 
 
 @contextmanager
-def opened(pooler: Pooler) -> Iterator[list[Process]]:
-    """Open a console of each process; one alone where the port is not shared.
+def opened(
+    pooler: Pooler, first_of: Callable[[Pooler], AbstractContextManager[Console]] = any_of
+) -> Iterator[list[Process]]:
+    """Open a console of each process; one alone, by `first_of`, where the port is not shared.
 
     Raises `PoolerUnreachable`, with the process that refuses the login where others take it.
     """
-    with any_of(pooler) as first:
+    with first_of(pooler) as first:
         config = _config(first)
         if config.get("so_reuseport") != "1":
             yield [Process(first, config, process_sockets.pid_behind(pooler, first))]

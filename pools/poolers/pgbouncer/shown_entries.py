@@ -12,7 +12,7 @@ from pools.config_files import deliveries, pooler_files
 from pools.errors import PoolerUnreachable, PoolsError
 from pools.models import Mode, Pooler
 from pools.poolers.console_sample import FoundEntry
-from pools.poolers.pgbouncer import console, operators_config, processes, taken_entries
+from pools.poolers.pgbouncer import console, kept_consoles, operators_config, processes, taken_entries
 from pools.poolers.pgbouncer.console import Row
 from pools.poolers.pgbouncer.database_entries import DEFAULT_PORT
 from pools.poolers.pgbouncer.global_settings import SETTINGS
@@ -66,7 +66,7 @@ def read(pooler: Pooler) -> list[FoundEntry]:
 
 def _of_each_process(pooler: Pooler) -> ConsoleState:
     if not pooler.shares_its_port:
-        with console.open(pooler) as connection:
+        with kept_consoles.lent(pooler) as connection:
             rows = console.rows(connection, "databases")
             return ConsoleState([rows], _config(connection), _resolved(connection), _unused_automatic(connection))
     with processes.known(pooler) as (found, _missing):
@@ -106,7 +106,7 @@ def _addresses(host: str, resolved: Resolved) -> dict[str, list[str]]:
 
 def commands_refused(pooler: Pooler) -> str:
     """Return why the console takes no command from the panel's login: it is in stats_users alone."""
-    with console.open(pooler) as connection:
+    with kept_consoles.lent(pooler) as connection:
         config = _config(connection)
     by_socket = pooler.host.startswith(("/", "@")) and pooler.admin_user == OWNER
     if by_socket or config.get("auth_type") == ANY_USER or pooler.admin_user in _names(config.get("admin_users", "")):

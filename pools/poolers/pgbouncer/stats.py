@@ -5,7 +5,7 @@ from operator import attrgetter
 
 from pools.models import Pooler
 from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures, ProcessFigures
-from pools.poolers.pgbouncer import console, process_sums, processes
+from pools.poolers.pgbouncer import console, kept_consoles, process_sums, processes
 
 Row = Mapping[str, object]
 OWN = "pgbouncer"  # the console itself, which it lists among the databases
@@ -26,7 +26,7 @@ COUNTERS = {
 def sample(pooler: Pooler) -> ConsoleSample:
     """Poll the console of each process, without its own pool. Raises `PoolerUnreachable`."""
     if not pooler.shares_its_port:
-        with console.open(pooler) as connection:
+        with kept_consoles.lent(pooler) as connection:
             return _sample(_shown(connection))
     with processes.known(pooler) as (found, missing):
         answers = [_shown(one.console) for one in found]

@@ -53,3 +53,13 @@ def test_another_thread_is_hung_up_on(pair):
     assert parsed == [b""]
     session.closed = True
     session_deadline.shut_down(session)  # a closed one is left alone
+
+
+def test_one_thread_keeps_the_deadlines_of_all_sessions(pair):
+    session, _ = pair
+    other, peer = socket.socketpair()
+    with other, peer, session_deadline.within(session, 60):
+        before = threading.active_count()
+        with session_deadline.within(Silent(other), 0.1) as gave_up:
+            assert other.recv(1) == b""  # it is sooner than the one that was set first
+        assert (gave_up.is_set(), threading.active_count()) == (True, before)

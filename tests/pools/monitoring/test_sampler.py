@@ -101,3 +101,10 @@ def test_a_pool_that_nobody_used_yet_is_idle(db, questions):
     snapshot = sampler.latest(a_pooler(name="edge"))
     assert snapshot.reading("never")["cl_active"] == 0
     assert snapshot.whole()["cl_active"] == 3
+
+
+def test_poolers_that_were_silent_wait_until_all_others_were_asked(db, questions, monkeypatch):
+    monkeypatch.setattr(sampler, "AT_ONCE", 1)
+    silent, others = a_pooler(name="silent", state="unreachable"), [a_pooler(name="up"), a_pooler(name="edge")]
+    sampler.snapshots_of([silent, *others])
+    assert questions == ["up", "edge", "silent"]

@@ -94,7 +94,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     """How the processes are reached: as those of another host are, whose sockets can't be seen, too."""
     if request.param == "over the port alone":
         monkeypatch.setattr(local_process, "sharing", lambda _pooler: None)
-        monkeypatch.setattr(local_process, "peer_of", lambda _connection: None)
+        monkeypatch.setattr(local_process, "peer_of", lambda _connection, _likely: None)
         monkeypatch.setattr("pools.poolers.pgbouncer.process_sockets.is_here", lambda _folder, _port: False)
 
 
