@@ -1,11 +1,13 @@
 """Monitoring connections, opened before the load because a saturated server would refuse them later."""
 
 import logging
-from collections.abc import Iterator
+import threading
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import psycopg
+from django.db import connections
 from django.utils.translation import gettext_lazy as _
 from psycopg.rows import dict_row
 
@@ -20,6 +22,7 @@ log = logging.getLogger(__name__)
 
 NAME = "pooldeck-watch"
 STATEMENT_TIMEOUT_MS = 5_000
+FOUND_WITHIN_S = 2.0  # processes of a pooler, on a host that is not crowded
 HIDDEN = _("wait events and states of other roles' sessions: grant pg_monitor to the panel's role")
 
 
@@ -34,7 +37,7 @@ class ServerProbe:
     session: connect.Connection | None = None
     is_here: bool = False
     hidden: str = ""
-    pooler_pids: tuple[int, ...] = ()
+    pooler_pids: Sequence[int] = ()
 
 
 @contextmanager
@@ -43,7 +46,7 @@ def opened(run: Run) -> Iterator[ServerProbe]:
     if run.purpose != Purpose.LOAD:
         yield ServerProbe()
         return
-    pids = pooler_processes(run.pool.pooler) if run.pool else ()
+    pids = search(run.pool.pooler) if run.pool else ()
     session = log_in(run) if run.parent_id is None else None  # the whole observes the server, once for all parts
     try:
         is_here, hidden = _open_probes(session) if session else (False, "")
@@ -51,6 +54,27 @@ def opened(run: Run) -> Iterator[ServerProbe]:
     finally:
         if session:
             session.close()
+
+
+def search(pooler: Pooler) -> Sequence[int]:
+    """Return the pooler's processes as a list that a thread fills; it is full at once on most hosts.
+
+    The search reads all sockets of the host: beside ten thousand of them it took longer than the lease of a run.
+    """
+    found: list[int] = []
+    if pooler.ssh_host or not driver(pooler).one_core_program:  # the thread asks the database nothing
+        return found
+
+    def fill() -> None:
+        try:
+            found.extend(pooler_processes(pooler))
+        finally:
+            connections.close_all()
+
+    thread = threading.Thread(target=fill, name=f"processes of {pooler.pk}", daemon=True)
+    thread.start()
+    thread.join(FOUND_WITHIN_S)
+    return found
 
 
 def pooler_processes(pooler: Pooler) -> tuple[int, ...]:
