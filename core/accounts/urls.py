@@ -1,6 +1,5 @@
 """Addresses of the login, logout, one's own account, tokens, teams, people and the audit trail."""
 
-from django.contrib.auth.views import LogoutView
 from django.urls import URLPattern, URLResolver, path
 
 from core.accounts import account_pages, first_admin_page, views
@@ -8,6 +7,7 @@ from core.accounts.access import needs
 from core.accounts.audit import pages as audit_pages
 from core.accounts.people.urls import urlpatterns as people_urls
 from core.accounts.second_factor.pages import urlpatterns as second_factor_urls
+from core.accounts.sign_on.pages import SignOut
 from core.accounts.sign_on.pages import urlpatterns as sign_on_urls
 
 login = needs("session.start")(views.Login.as_view())
@@ -16,7 +16,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("login/", login, name="login"),
     path("login/", login, name="account_login"),  # as allauth calls it
     path("first-admin/", first_admin_page.first_admin_form, name="first-admin"),
-    path("logout/", needs("session.end")(LogoutView.as_view()), name="logout"),
+    path("logout/", needs("session.end")(SignOut.as_view()), name="logout"),
     path("account/", account_pages.account, name="account-page"),
     path("account/password/", account_pages.password_change, name="account-password"),
     path("account/sessions/<int:pk>/end/", account_pages.session_end, name="account-session-end"),

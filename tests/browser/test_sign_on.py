@@ -212,3 +212,28 @@ def test_while_the_provider_is_down_passwords_work_and_afterwards_a_new_key_is_t
     assert (old, new in before) == (before, False)
     sign_in(stranger, "fred")
     expect(stranger).to_have_url(f"http://localhost:{panel.port}/teams/")
+
+
+@pytest.fixture
+def panel_that_signs_out_there(panel: Web, provider: Canaille) -> Iterator[None]:
+    panel.environment["POOLDECK_OIDC_SIGN_OUT"] = "true"
+    panel.kill()
+    panel.start()
+    yield
+    del panel.environment["POOLDECK_OIDC_SIGN_OUT"]
+    panel.kill()
+    panel.start()
+
+
+def test_sign_out_ends_the_session_at_the_provider_too_and_leads_back(
+    stranger: Page, panel: Web, panel_that_signs_out_there: None
+) -> None:
+    sign_in(stranger, "fred")
+    expect(stranger).to_have_url(f"http://localhost:{panel.port}/teams/")
+    stranger.get_by_role("button", name="Sign out").first.click()
+    expect(stranger).to_have_url(f"http://localhost:{panel.port}/login/")  # by the provider, which needs no question
+    stranger.goto("/login/?next=/teams/")
+    stranger.get_by_role("link", name="Sign in with ACME").click()
+    expect(stranger.locator("input[name=login]")).to_be_visible()  # it knows nobody any more
+    log_in_there(stranger, "fred")
+    expect(stranger).to_have_url(f"http://localhost:{panel.port}/teams/")

@@ -12,7 +12,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from core.accounts.sign_on import admission, provenance, refusals
+from core.accounts.sign_on import admission, provenance, refusals, sign_out
 from core.accounts.sign_on.admission import Description
 from core.accounts.sign_on.openid_connect import Provider, app, configured
 
@@ -43,9 +43,10 @@ class SignOnAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allau
         oidc, extra = configured(), sociallogin.account.extra_data
         described = Description(extra["username"], extra["groups"], sociallogin.user)
         try:
-            admission.admit(request, oidc, described, known, lambda user: sociallogin.connect(request, user))
+            user = admission.admit(request, oidc, described, known, lambda user: sociallogin.connect(request, user))
         except admission.Refused as refused:
             raise ImmediateHttpResponse(refused.answer) from None
+        sign_out.keep(request, user, getattr(request, "sign_on_id_token", ""))
         provenance.keep(request, provenance.SignOn(oidc.name, _moment(extra["auth_time"]), oidc.second_factor))
 
     def _before_link(self, request: HttpRequest, known: User | None) -> None:

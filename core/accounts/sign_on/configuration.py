@@ -80,6 +80,7 @@ class OpenIDConnect(Voucher):
     username_claim: str = "preferred_username"
     groups_claim: str = "groups"
     token_auth_method: str = ""  # one of TOKEN_AUTH_METHODS; empty leaves it to the provider's description
+    sign_out: bool = False  # whether who signs out here is led to sign out there too
 
 
 def grants(raw: str) -> tuple[Grant, ...]:
@@ -124,6 +125,7 @@ def openid_connect() -> OpenIDConnect | None:
         rules=GroupRules(env.read("POOLDECK_OIDC_GROUPS", (), grants), env.flag("POOLDECK_OIDC_ALLOW_ALL")),
         link_by_name=env.flag("POOLDECK_OIDC_LINK_BY_NAME"),
         second_factor=env.flag("POOLDECK_OIDC_SECOND_FACTOR"),
+        sign_out=env.flag("POOLDECK_OIDC_SIGN_OUT"),
     )
 
 

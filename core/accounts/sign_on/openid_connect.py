@@ -77,8 +77,9 @@ class ProviderAdapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # alla
 
     def complete_login(self, request: HttpRequest, app: SocialApp, token: SocialToken, **words: Any) -> SocialLogin:
         """Return whom the ID token names. Raises `OAuth2Error` for one that is not good."""
-        claims = self._verified(str(words["response"].get("id_token") or ""))
-        oidc = configured()
+        id_token = str(words["response"].get("id_token") or "")
+        claims, oidc = self._verified(id_token), configured()
+        request.sign_on_id_token = id_token  # type: ignore[attr-defined]  # for `sign_out`
         if not {oidc.groups_claim, oidc.username_claim} <= claims.keys() and "userinfo_endpoint" in self.openid_config:
             claims = self._userinfo(token.token, claims["sub"]) | claims
         return self.get_provider().sociallogin_from_response(request, claims)

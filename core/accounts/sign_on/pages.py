@@ -11,6 +11,7 @@ from allauth.socialaccount.providers.oauth2.views import OAuth2CallbackView
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.contrib.auth.views import LogoutView
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import URLPattern, path
@@ -21,7 +22,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from core.accounts.access import needs
 from core.accounts.confirm_page import needs_confirmation
 from core.accounts.permissions import person
-from core.accounts.sign_on import group_roles, refusals
+from core.accounts.sign_on import group_roles, refusals, sign_out
 from core.accounts.sign_on.openid_connect import Provider, ProviderAdapter, app, configured
 
 UNREACHABLE = (requests.RequestException, OAuth2Error, ValueError)
@@ -91,6 +92,26 @@ def unlink(request: HttpRequest, pk: int) -> HttpResponse:
     group_roles.follow(user, [])
     messages.success(request, _("Your account is no longer linked. The roles that its groups gave you have ended."))
     return redirect("account-page")
+
+
+class SignOut(LogoutView):
+    """The end of the session here, and then at the provider where it began there and the settings ask for it."""
+
+    def post(self, request: HttpRequest, *args: Any, **words: Any) -> HttpResponse:
+        """End the session here whatever becomes of that there."""
+        token = sign_out.hint(request)
+        answer: HttpResponse = super().post(request, *args, **words)
+        if token is None:
+            return answer
+        try:
+            there = sign_out.address(request, token)
+        except UNREACHABLE:
+            there = ""
+        if not there:
+            text = _("You are signed out here, but maybe not at %(name)s: it could not be asked to end your session.")
+            messages.warning(request, text % {"name": configured().name})
+            return answer
+        return render(request, "accounts/sign_on_leave.html", {"name": configured().name, "to": there})
 
 
 def _leave(request: HttpRequest, process: str, next_page: str, words: dict[str, str]) -> HttpResponse:
