@@ -133,20 +133,32 @@ def history(run: Run, after: str = BEGINNING, at_most: int | None = None) -> lis
 
     With `at_most` it is so many, the oldest ones.
     """
-    at, tables = position(after), (run.samples.all(), run.pool_samples.all(), run.observations.all())
-    events = _in_order([row_event(row) for rows in tables for row in _after(rows, *at)[:at_most]])
+    at = position(after)
+    events = _in_order(
+        [
+            *_after(run.samples.all(), *at)[:at_most],
+            *_after(run.pool_samples.all(), *at)[:at_most],
+            *_after(run.observations.all(), *at)[:at_most],
+        ]
+    )
     return _with_end(run, at, events)[:at_most]
 
 
 def newest(run: Run, after: str, at_most: int) -> list[Event]:
     """Return the newest of the stored events after that id, in order, with its end once it has one."""
-    at, tables = position(after), (run.samples.all(), run.pool_samples.all(), run.observations.all())
-    events = _in_order([row_event(row) for rows in tables for row in _after(rows, *at).reverse()[:at_most]])
+    at = position(after)
+    events = _in_order(
+        [
+            *_after(run.samples.all(), *at).reverse()[:at_most],
+            *_after(run.pool_samples.all(), *at).reverse()[:at_most],
+            *_after(run.observations.all(), *at).reverse()[:at_most],
+        ]
+    )
     return _with_end(run, at, events)[-at_most:]
 
 
-def _in_order(events: list[Event]) -> list[Event]:
-    return sorted(events, key=lambda event: event.position)
+def _in_order(rows: Iterable[Row]) -> list[Event]:
+    return sorted(map(row_event, rows), key=lambda event: event.position)
 
 
 def _with_end(run: Run, at: Position, events: list[Event]) -> list[Event]:
