@@ -60,6 +60,7 @@ LISTEN = """
   };
   document.addEventListener("pooldeck:sample", (event) => window.drawn.push([event.detail.t, clock()]));
 """
+EARLIER_S = 6  # of a run before the watched one, so that the page stands before its first point is due
 STAGES = ("published", "arrived", "drawn")  # stages after the load program printed a line
 # The programs on the way to each stage, by the beginnings of their names.
 PROGRAMS = {"published": ("generator",), "arrived": ("redis-server", "panel.web"), "drawn": ("chrom",)}
@@ -108,13 +109,15 @@ def write_relay(folder: Path) -> tuple[Path, Path]:
 
 def watch_run(page: Page, installation: Installation, log: Path, seconds: int) -> list[dict[str, float]]:
     """Return for each point of one run the ms from its printing to each stage that it was seen in."""
-    log.write_text("")
+    log.write_text("")  # of two lines of one time the later counts, which is the watched run's
     pool = installation.api.get("pools/")["results"][0]
     options = {"builtin": "select-only", "clients": 4, "threads": 2, "duration": seconds, "progress": 1}
-    run = installation.api.post("runs/", {"target": {"pool": pool["id"]}, "engine": "pgbench", "options": options})
+    request = {"target": {"pool": pool["id"]}, "engine": "pgbench", "options": options}
+    installation.api.post("runs/", request | {"options": options | {"duration": EARLIER_S}})
+    run = installation.api.post("runs/", request)
     subscriber = Subscriber(installation.home, run["id"])
     page.goto(f"{installation.url}/runs/{run['id']}/")
-    time.sleep(seconds)  # asking meanwhile would load the web process that is being measured
+    time.sleep(EARLIER_S + seconds)  # asking meanwhile would load the web process that is being measured
     installation.api.wait(f"runs/{run['id']}/", "status", {"succeeded", "failed"}, 60)
     time.sleep(0.5)
     subscriber.close()
