@@ -59,6 +59,16 @@ def test_the_pool_chart_is_there_for_pooled_runs_only(staff):
     assert 'data-chart="pool"' not in page(staff, a_finished_run())
 
 
+def test_a_run_whose_worker_is_silent_says_so(staff):
+    said = "The worker does not answer: its lease ran out at "
+    run = a_run(1, status=Status.RUNNING, attempt=1, lease_until=timezone.now() + timedelta(seconds=15))
+    assert said not in page(staff, run)
+    Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+    assert said in page(staff, run)
+    run.finish(Status.LOST)
+    assert said not in page(staff, run)
+
+
 def test_a_running_run_can_be_stopped_by_staff(staff, reader):
     run = a_run(1, status=Status.RUNNING, attempt=1)
     assert f'action="/runs/{run.pk}/cancel/"' in page(staff, run)
