@@ -18,13 +18,15 @@ from pools.inventory.unmanaged_connections import NOTHING, UnmanagedConnections
 from pools.models import Cluster, ClusterStatus, NodeRole, Pool, Pooler
 from pools.models.poolers import taking_clients
 from pools.poolers import KINDS, driver
-from pools.poolers.base import Problems
+from pools.poolers.base import Driver, Problems
 
 CONNECTIONS_PER_GB = 25  # the managed providers' rule of thumb: 25 per GB of memory, less 3 for maintenance
 KEPT_FOR_MAINTENANCE = 3
 # All that is read here: of a status, the names of its databases and roles are the most, of a pooler its findings.
 OF_STATUS = ("max_connections", "superuser_reserved_connections", "reserved_connections")
 OF_POOLER = ("kind", "settings", "facts", "config_file")
+# The kinds that may have a fixed number of connections of their own; pools of the others are counted by their sizes.
+WITH_OWN = [kind for kind, driver in KINDS.items() if type(driver).connections_of is not Driver.connections_of]
 _SIZE = gettext_lazy("size %(size)s")
 _WITH_RESERVE = gettext_lazy("size %(size)s with a reserve of %(reserve)s")
 _OF_EACH = gettext_lazy("%(size)s in each of %(count)s processes of pooler %(pooler)s, %(needed)s connections in all,")
@@ -81,7 +83,7 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
 
 
 def of_clusters(clusters: Iterable[Cluster], *, target: str = NodeRole.PRIMARY) -> dict[UUID, Budget]:
-    """Return the budgets of the clusters' primaries, or of their standbys, by cluster id, in five queries."""
+    """Return the budgets of the clusters' primaries, or of their standbys, by cluster id, in six queries."""
     listed = {cluster.pk: cluster for cluster in clusters}
     statuses = ClusterStatus.objects.only(*OF_STATUS).in_bulk(list(listed))
     allocated, others = _allocated(listed, target), unmanaged_connections.by_cluster(listed, target)
@@ -135,7 +137,8 @@ def _allocated(cluster_ids: Collection[UUID], target: str, without: Pool | None 
     pools = Pool.objects.with_connections().filter(cluster__in=cluster_ids, through=None).order_by()
     if without is not None:
         pools = pools.exclude(pk=without.pk)
-    routes = list(pools.values_list("pooler", "cluster", "target", "made_for").distinct())
+    columns = ("pooler", "cluster", "target", "made_for")
+    routes = list(pools.filter(pooler__kind__in=WITH_OWN).values_list(*columns).distinct())
     poolers = Pooler.objects.only(*OF_POOLER).in_bulk({pooler_id for pooler_id, *_ in routes})
     by_pooler = {pk: KINDS[pooler.kind].connections_of(pooler) for pk, pooler in poolers.items()}
     own = [pk for pk, connections in by_pooler.items() if connections is not None]

@@ -71,13 +71,14 @@ def test_many_clusters_take_six_queries_and_say_the_same() -> None:
     for number, cluster in enumerate(clusters):
         a_pool(cluster=cluster, size=10 + number)
         a_pool(cluster=cluster, size=1)
+    a_pool(cluster=clusters[0], pooler=a_pooler(kind="pgpool", facts={"num_init_children": 8, "max_pool": 4}), size=8)
     with CaptureQueriesContext(
         connection,
     ) as queries:
         found = budget.of_clusters(clusters)
     assert len(queries) == 6
     assert found == {cluster.pk: budget.of_cluster(cluster) for cluster in clusters}
-    assert [found[cluster.pk].allocated for cluster in clusters] == [11, 12, 13]
+    assert [found[cluster.pk].allocated for cluster in clusters] == [11 + 32, 12, 13]
 
 
 def test_a_reserve_counts_with_the_size() -> None:
