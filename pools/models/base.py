@@ -9,11 +9,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from core.lib import crypto
+from core.lib.choice_labels import ChoiceLabels
 from core.lib.sealed_field import SealedField
 from pools.errors import Stale
 
 
-class VersionedModel(models.Model):
+class VersionedModel(ChoiceLabels):
     """A record that people edit; `version` grows with each edit, and a stale one is refused."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -4,10 +4,11 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from core.lib.choice_labels import ChoiceLabels
 from pools.models.states import ClusterState, NodeRole
 
 
-class CheckResult(models.Model):
+class CheckResult(ChoiceLabels):
     """Fields that only checks write, so that they never conflict with edits by people."""
 
     state = models.CharField(max_length=12, choices=ClusterState.choices, default=ClusterState.UNKNOWN, editable=False)

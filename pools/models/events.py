@@ -11,6 +11,7 @@ from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
 from core.accounts.access import Access
+from core.lib.choice_labels import ChoiceLabels
 from pools.models.clusters import Cluster
 from pools.models.entries import Entry
 from pools.models.poolers import Pooler
@@ -89,7 +90,7 @@ class EventQuerySet(models.QuerySet["Event"]):
         return self.reportable().exclude(closed_at=None)
 
 
-class Event(models.Model):
+class Event(ChoiceLabels):
     """A value beyond its threshold, pending until `opened_at`; its name stays when the subject is deleted."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

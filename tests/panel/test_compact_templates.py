@@ -1,13 +1,16 @@
 """Pages without the white space that lays templates out, and with the one that counts."""
 
 import re
+from unittest import mock
 
 import pytest
 from django.template import Context, engines
 from django.template.loader import get_template
+from django.templatetags.i18n import BlockTranslateNode
 
 from panel.compact_templates import Loader
 from tests.callers import person
+from tests.panel import pseudo_locale
 
 PAGE = """
 <p>
@@ -21,11 +24,14 @@ PAGE = """
 """
 
 
-def rendered(tmp_path, name, text):
+def loaded(tmp_path, name, text):
     (tmp_path / name).write_text(text)
     engine = engines["django"].engine
-    loader = Loader(engine, [("django.template.loaders.filesystem.Loader", [tmp_path])])
-    return loader.get_template(name).render(Context({"word": "a\n   b"}))
+    return Loader(engine, [("django.template.loaders.filesystem.Loader", [tmp_path])]).get_template(name)
+
+
+def rendered(tmp_path, name, text):
+    return loaded(tmp_path, name, text).render(Context({"word": "a\n   b"}))
 
 
 def test_lines_lose_their_indentation_and_values_stay(tmp_path):
@@ -44,6 +50,35 @@ def test_files_and_messages_stay_as_they_are(tmp_path, name):
 
 def test_a_part_of_a_template_is_compact_too():
     assert get_template("benchmarks/run_form.html").template.is_compact
+
+
+TEXTS = """{% load i18n %}{% for n in numbers %}
+{% translate "100 % of State" %} {% translate "State" as state %}{{ state }} {% translate word %}
+{% blocktranslate trimmed with x=word %}
+    on {{ x }}
+{% endblocktranslate %}
+{% blocktranslate trimmed count n=n %}
+    {{ n }} pool of {{ word }}
+{% plural %}
+    {{ n }} pools of {{ word }}
+{% endblocktranslate %}{% endfor %}"""
+
+
+def test_texts_are_those_that_django_renders(tmp_path, monkeypatch):
+    context = {"numbers": [1, 2, 3], "word": "a & b"}
+    plain = engines["django"].engine.from_string(TEXTS)
+    compact = loaded(tmp_path, "page.txt", TEXTS)  # no page: its white space stays
+    assert compact.render(Context(context)) == plain.render(Context(context))
+    pseudo_locale.speak(monkeypatch)
+    assert compact.render(Context(context)) == plain.render(Context(context))
+    assert "⟦" in compact.render(Context(context))
+
+
+def test_what_to_look_up_is_worked_out_once(tmp_path):
+    template = loaded(tmp_path, "page.html", TEXTS)
+    with mock.patch.object(BlockTranslateNode, "render_token_list") as put_together:
+        template.render(Context({"numbers": range(50), "word": "a"}))
+    assert put_together.call_count == 0
 
 
 @pytest.mark.django_db

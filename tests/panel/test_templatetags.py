@@ -170,7 +170,7 @@ def test_what_is_lent_to_experiments_counts_in_the_form_of_a_pool_and_not_in_the
 )
 def test_a_budget_of_nothing_is_not_an_unknown_one(available, words):
     budget = Budget(available, 5, None if available is None else -5, [])
-    page = Template('{% include "includes/budget_bar.html" with compact=True %}').render(Context({"budget": budget}))
+    page = Template("{% load rows %}{% budget_line budget %}").render(Context({"budget": budget}))
     assert words in page
 
 
