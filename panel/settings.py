@@ -92,6 +92,8 @@ TEMPLATES = [
     }
 ]
 
+FORM_RENDERER = "panel.form_rendering.FormRenderer"
+
 DATABASES = {"default": database_url.from_url(env.database_url())}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 REDIS_URL = env.redis_url()

@@ -31,7 +31,16 @@ class _CheckboxesField(forms.MultipleChoiceField):
         return True
 
 
-class WithGenerators(forms.Form):
+class WithStatuses(forms.Form):
+    """A form whose parts ask for the generators, which are read once for all of them."""
+
+    @cached_property
+    def statuses(self) -> tuple[list[GeneratorStatus], str]:
+        """Every generator, and why it is unknown which are alive (empty: it is known)."""
+        return registry.known_or_remembered()
+
+
+class WithGenerators(WithStatuses):
     """A form with generators; `place` returns them once it is valid."""
 
     generators = _CheckboxesField(label=_("Generators"), required=False)
@@ -49,7 +58,7 @@ class WithGenerators(forms.Form):
     def known_generators(self) -> list[tuple[GeneratorStatus, bool]]:
         """All live generators and the ticked ones, each with whether it is ticked."""
         ticked = {str(name) for name in self["generators"].value() or ()}
-        found, _unknown = registry.known_or_remembered()
+        found, _unknown = self.statuses
         return [(one, one.name in ticked) for one in found if one.alive is not False or one.name in ticked]
 
     @property

@@ -17,7 +17,7 @@ from benchmarks.engines.base import Field, Value
 from benchmarks.errors import InvalidOptions
 from benchmarks.forms import run_sections, unsupported_options
 from benchmarks.forms.profiles import offer_profiles
-from benchmarks.forms.run_sections import WithGenerators, WithHostFile, WithThresholds
+from benchmarks.forms.run_sections import WithGenerators, WithHostFile, WithStatuses, WithThresholds
 from benchmarks.forms.script_fields import SHOWN_APART, WithScripts
 from benchmarks.forms.visible import VisibleChoices
 from benchmarks.generators import selection
@@ -62,7 +62,7 @@ def _database_field() -> forms.CharField:
     return forms.CharField(label=_("Database"), max_length=63, widget=forms.TextInput(attrs=picker))
 
 
-class OptionsForm(VisibleChoices, PanelForm):
+class OptionsForm(WithStatuses, VisibleChoices, PanelForm):
     """A form with an engine's options for one purpose; `cleaned_data["options"]` holds the validated ones."""
 
     purpose = Purpose.LOAD
@@ -71,7 +71,7 @@ class OptionsForm(VisibleChoices, PanelForm):
     def __init__(self, *args: object, access: Access, **kwargs: object) -> None:
         super().__init__(*args, access=access, **kwargs)
         self.fields["engine"].choices = [(name, name) for name in ENGINES]  # type: ignore[attr-defined]
-        self.version = options.known_program_version(self.engine_name)
+        self.version = options.known_program_version(self.engine_name, known=self.statuses[0])
         every = options.fields_for(self.engine_name, self.purpose)
         self.option_fields, self.lacked = unsupported_options.parted(every, self.version, self._names_set())
         for option in self.option_fields:
@@ -95,7 +95,7 @@ class OptionsForm(VisibleChoices, PanelForm):
 
     @cached_property
     def engine_offers(self) -> list[Offer]:
-        return selection.offers_for(self.purpose)
+        return selection.offers_for(self.purpose, self.statuses)
 
     @property
     def chosen_offer(self) -> Offer | None:

@@ -118,16 +118,19 @@ class Offer:
         return _("on %(generators)s") % {"generators": ", ".join(self.generators)} if self.generators else ""
 
 
-def offers() -> list[Offer]:
-    """Return all engines. Where no generator is known to be alive, this host decides what can be chosen."""
-    found, unknown = registry.known_or_remembered()
+def offers(known: tuple[list[GeneratorStatus], str] | None = None) -> list[Offer]:
+    """Return all engines. Where no generator is known to be alive, this host decides what can be chosen.
+
+    `known` is what `registry.known_or_remembered` returned, where it was asked already.
+    """
+    found, unknown = known or registry.known_or_remembered()
     alive = [one for one in found if one.alive]
     return [_offer(name, alive if not unknown else found) for name in ENGINES]
 
 
-def offers_for(purpose: str) -> list[Offer]:
-    """Return the engines that have options for this purpose."""
-    return [one for one in offers() if ENGINES[one.name].fields_for(purpose)]
+def offers_for(purpose: str, known: tuple[list[GeneratorStatus], str] | None = None) -> list[Offer]:
+    """Return the engines that have options for this purpose; `known` as in `offers`."""
+    return [one for one in offers(known) if ENGINES[one.name].fields_for(purpose)]
 
 
 def _offer(name: str, able: list[GeneratorStatus]) -> Offer:

@@ -10,6 +10,7 @@ from benchmarks.engines import engine, option_parsing
 from benchmarks.engines.base import Field
 from benchmarks.errors import BenchmarksError, InvalidOptions
 from benchmarks.generators import registry, selection
+from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.library.scripts import library
 from benchmarks.models import Purpose
 from benchmarks.models.options import RunOptions
@@ -92,12 +93,16 @@ def _why_no_warm_up(engine_name: str, options: RunOptions, purpose: str) -> str:
 Version = tuple[int, int]
 
 
-def known_program_version(engine_name: str, generators: Sequence[str] = ()) -> Version | None:
+def known_program_version(
+    engine_name: str, generators: Sequence[str] = (), known: Sequence[GeneratorStatus] | None = None
+) -> Version | None:
     """Return the oldest version among the generators that may take it (named, or any live one), else of this host.
 
-    None where neither is known: then the worker that takes the run refuses options that its program lacks.
+    None where neither is known: then the worker that takes the run refuses options that its program lacks. `known` are
+    all generators, where they were asked for already.
     """
-    return _of_generators(engine_name, generators) or _here(engine_name)
+    listed = registry.known_or_remembered()[0] if known is None else known
+    return _of_generators(engine_name, generators, listed) or _here(engine_name)
 
 
 def check_program_version(engine_name: str, options: RunOptions, generators: Sequence[str] = ()) -> Version | None:
@@ -108,9 +113,9 @@ def check_program_version(engine_name: str, options: RunOptions, generators: Seq
     return version
 
 
-def _of_generators(engine_name: str, generators: Sequence[str]) -> Version | None:
+def _of_generators(engine_name: str, generators: Sequence[str], known: Sequence[GeneratorStatus]) -> Version | None:
     named = {name.strip() for name in generators} - {selection.ANY, ""}
-    able = [one for one in registry.known_or_remembered()[0] if one.alive is not False and (named or not one.ssh_host)]
+    able = [one for one in known if one.alive is not False and (named or not one.ssh_host)]
     versions = ((one.engines or {}).get(engine_name, "") for one in able if not named or one.name in named)
     return min(filter(None, map(_version_of, versions)), default=None)
 
