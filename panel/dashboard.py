@@ -1,10 +1,11 @@
 """The dashboard: clusters, poolers and pools with their problems, and the latest runs."""
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Model, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -20,12 +21,16 @@ from core.accounts.team_lists import access_of
 from pools.inventory import budget
 from pools.inventory.entries import unmanaged
 from pools.models import Cluster, ClusterState, Entry, Event, EventKind, Pool, Pooler, PoolerState, PoolState
-from pools.views.live import entry_rows, pool_rows
+from pools.views.live import UNASKED, entry_rows, pool_rows
+from pools.views.pools import LISTED
 
+R = TypeVar("R", bound=Model)
 CLUSTERS_SHOWN = 6
 POOLS_SHOWN, LEAST_ENTRIES = 8, 3
 RUNS_SHOWN = 7
 PROBLEMS_SHOWN = 5
+RUN_COLUMNS = ("number", "name", "purpose", "target_label", "created_at", "status", "error", "summary")
+CLUSTER_COLUMNS = ("name", "memory_mb", "set_aside_connections", "status__state", "status__error")
 STATE_HAS_ITS_OWN = [
     EventKind.CLUSTER_DOWN,
     EventKind.POOLER_DOWN,
@@ -58,13 +63,13 @@ class Problem:
 def dashboard(request: HttpRequest) -> HttpResponse:
     """Show the dashboard. It loads at once: `dashboard_live` polls the consoles afterwards."""
     access = access_of(request)
-    pools = list(_pools(access))
+    pools = list(_pools(access).only(*LISTED))
     context = {
         "totals": _totals(access),
         "troubles": _problems(access),
         "clusters": _clusters(access),
-        "rows": [{"pool": pool} for pool in pools],
-        "entries": [{"entry": entry} for entry in _entries(access, len(pools))],
+        "rows": [{"pool": pool, **UNASKED} for pool in pools],
+        "entries": [{"entry": entry, **UNASKED} for entry in _entries(access, len(pools))],
         "runs": _runs(access),
         "first_pool": _first_pool(access),
     }
@@ -74,7 +79,8 @@ def dashboard(request: HttpRequest) -> HttpResponse:
 def _first_pool(access: Access) -> Pool | None:
     """Return the oldest pool that is live, which the page offers to measure."""
     live = access.visible(Pool.objects.wanted().of_people().filter(state=PoolState.APPLIED))
-    return live.select_related("pooler", "cluster").order_by("created_at").first()
+    rows = live.select_related("pooler", "cluster").only(*LISTED, "pooler__kind", "cluster__protected")
+    return rows.order_by("created_at").first()
 
 
 @require_safe
@@ -113,7 +119,7 @@ def _counts(rows: QuerySet[Any], field: str) -> Counter[str]:
 
 
 def _clusters(access: Access) -> list[dict[str, object]]:
-    rows = access.visible(Cluster.objects.select_related("status"))
+    rows = access.visible(Cluster.objects.select_related("status").only(*CLUSTER_COLUMNS))
     found = list(rows.order_by("name")[:CLUSTERS_SHOWN])
     budgets = budget.of_clusters(found)
     return [{"cluster": cluster, "budget": budgets[cluster.pk]} for cluster in found]
@@ -131,7 +137,7 @@ def _entries(access: Access, shown: int) -> QuerySet[Entry]:
 
 def _runs(access: Access) -> list[dict[str, object]]:
     """Return the latest runs with sparklines of their throughput."""
-    found = list(_measurements(access).select_related("pool", "cluster")[:RUNS_SHOWN])
+    found = list(_measurements(access).only(*RUN_COLUMNS)[:RUNS_SHOWN])
     courses = sparklines.of_runs(found)
     return [{"run": run, **_course(courses.get(run.pk, []))} for run in found]
 
@@ -147,29 +153,34 @@ def _course(points: list[float]) -> dict[str, object]:
 
 def _problems(access: Access) -> dict[str, object]:
     """Return the first problems as `shown`, and the number of further ones as `more`."""
-    own = access.visible(Pooler.objects.all())
-    clusters = access.visible(Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status"))
-    poolers = own.exclude(error="")
-    changed = own.exclude(drift=[])
-    refused = own.filter(settings_state__in=[PoolState.FAILED, PoolState.ROLLED_BACK])
+    own = access.visible(Pooler.objects.only("name", "error", "drift", "settings_state", "settings_reason"))
+    unreachable = Cluster.objects.filter(status__state=ClusterState.UNREACHABLE).select_related("status")
+    clusters = access.visible(unreachable.only("name", "status__error"))
     pools = (
         access.visible(Pool.objects.of_people())
         .filter(Q(state__in=UNWELL) | ~Q(state_reason=""))
         .order_by("-updated_at")
+        .only("name", "state", "state_reason")
     )
     events = (
         access.visible(Event.objects.ongoing()).exclude(kind__in=STATE_HAS_ITS_OWN).order_by("severity", "-opened_at")
     )
-    found = [
-        *(_problem("unreachable", "cluster", one, one.status.error) for one in clusters[:PROBLEMS_SHOWN]),
-        *(_problem("unreachable", "pooler", one, one.error) for one in poolers[:PROBLEMS_SHOWN]),
-        *(_drift_problem(one) for one in changed[:PROBLEMS_SHOWN]),
-        *(_settings_problem(one) for one in refused[:PROBLEMS_SHOWN]),
-        *(_event_problem(one) for one in events[:PROBLEMS_SHOWN]),
-        *(_problem(one.state, "pool", one, one.state_reason) for one in pools[:PROBLEMS_SHOWN]),
+    groups = [
+        _first(clusters, lambda one: _problem("unreachable", "cluster", one, one.status.error)),
+        _first(own.exclude(error=""), lambda one: _problem("unreachable", "pooler", one, one.error)),
+        _first(own.exclude(drift=[]), _drift_problem),
+        _first(own.filter(settings_state__in=[PoolState.FAILED, PoolState.ROLLED_BACK]), _settings_problem),
+        _first(events, _event_problem),
+        _first(pools, lambda one: _problem(one.state, "pool", one, one.state_reason)),
     ]
-    count = sum(rows.count() for rows in (clusters, poolers, changed, refused, events, pools))
-    return {"shown": found[:PROBLEMS_SHOWN], "more": max(0, count - PROBLEMS_SHOWN)}
+    shown = [problem for problems, _count in groups for problem in problems][:PROBLEMS_SHOWN]
+    return {"shown": shown, "more": sum(count for _problems, count in groups) - len(shown)}
+
+
+def _first(rows: QuerySet[R], described: Callable[[R], Problem]) -> tuple[list[Problem], int]:
+    """Return the first problems of a kind and how many there are, which is counted only where more may follow."""
+    found = list(rows[:PROBLEMS_SHOWN])
+    return [described(one) for one in found], rows.count() if len(found) == PROBLEMS_SHOWN else len(found)
 
 
 def _problem(state: str, noun: str, record: Cluster | Pooler | Pool, reason: str) -> Problem:

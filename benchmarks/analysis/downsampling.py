@@ -15,14 +15,19 @@ def thinned(rows: Sequence[Row], at_most: int, *, t: Value, value: Value) -> Seq
     """
     if len(rows) <= at_most or at_most < 3:
         return rows
-    points = [(t(row) or 0.0, value(row) or 0.0) for row in rows]
+    xs, ys = _column(rows, t), _column(rows, value)
     edges = _edges(len(rows), at_most - 2)
     kept = [0]
     for bucket in range(at_most - 2):
-        start, end = edges[bucket], edges[bucket + 1]
-        beyond = _mean(points[end : edges[bucket + 2]] or points[-1:])
-        kept.append(_largest(points, start, end, points[kept[-1]], beyond))
+        start, end, beyond = edges[bucket : bucket + 3]
+        right = _mean(xs, end, beyond), _mean(ys, end, beyond)
+        kept.append(_largest(xs, ys, start, end, kept[-1], right))
     return [rows[at] for at in (*kept, len(rows) - 1)]
+
+
+def _column(rows: Sequence[Row], of: Value) -> list[float]:
+    """Return one figure of each row in a list of its own: sums and comprehensions go over that without a call a row."""
+    return [figure or 0.0 for figure in map(of, rows)]
 
 
 def _edges(count: int, buckets: int) -> list[int]:
@@ -31,17 +36,16 @@ def _edges(count: int, buckets: int) -> list[int]:
     return [1 + int(bucket * width) for bucket in range(buckets)] + [count - 1, count]
 
 
-def _mean(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    return sum(x for x, _ in points) / len(points), sum(y for _, y in points) / len(points)
+def _mean(figures: Sequence[float], start: int, end: int) -> float:
+    """Return the mean of a bucket; of an empty one, the last figure."""
+    return sum(figures[start:end]) / (end - start) if end > start else figures[-1]
 
 
 def _largest(
-    points: Sequence[tuple[float, float]], start: int, end: int, left: tuple[float, float], right: tuple[float, float]
+    xs: Sequence[float], ys: Sequence[float], start: int, end: int, left: int, right: tuple[float, float]
 ) -> int:
-    (x0, y0), (x2, y2) = left, right
-
-    def area(at: int) -> float:
-        x, y = points[at]
-        return abs((x0 - x2) * (y - y0) - (x0 - x) * (y2 - y0))
-
-    return max(range(start, end), key=area)
+    """Return the row of a bucket that spans the largest triangle with the row `left` and the point `right`."""
+    x0, y0, (x2, y2) = xs[left], ys[left], right
+    width, height = x0 - x2, y2 - y0
+    areas = [abs(width * (y - y0) - (x0 - x) * height) for x, y in zip(xs[start:end], ys[start:end], strict=True)]
+    return start + areas.index(max(areas))

@@ -29,6 +29,7 @@ from benchmarks.models.thresholds import Threshold
 from core.accounts.access import Access
 from core.accounts.models import FIRST_TEAM, Team
 from core.lib import database_clock
+from core.lib.choice_labels import ChoiceLabels
 from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
@@ -157,7 +158,7 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         return self.filter(status__in=ACTIVE, lease_until__lt=Now())
 
 
-class Run(models.Model):
+class Run(ChoiceLabels):
     """One execution of an engine; its state is here, never in the queue.
 
     It belongs to the team of the external endpoint or the cluster that it loads; `team` counts where there is none of
@@ -240,6 +241,7 @@ class Run(models.Model):
             models.Index(fields=["parent", "number"], name="runs_in_order"),  # top-level ones, newest first
             models.Index(fields=["parent", "status", "number"], name="runs_of_a_status"),
             models.Index(fields=["status", "generator"], condition=Q(finished_at=None), name="runs_unfinished"),
+            models.Index(fields=["cluster", "pool"], condition=Q(is_baseline=True), name="runs_baselines"),
             # Lists leave out the runs of experiments. These have all columns that are counted, searched, or asked by
             # teams, so that lists read the wide rows of one page only.
             models.Index(

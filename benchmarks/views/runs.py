@@ -39,6 +39,30 @@ from pools.clusters.endpoints import Endpoint
 from pools.models import Cluster, Pool, PoolState
 
 PAGE_SIZE = 25
+LISTED = [
+    "number",
+    "name",
+    "purpose",
+    "engine",
+    "cluster",
+    "pool",
+    "external",
+    "is_external",
+    "team",
+    "database",
+    "pooled",
+    "target_label",
+    "options",
+    "status",
+    "validity",
+    "reasons",
+    "error",
+    "is_baseline",
+    "gate",
+    "created_at",
+    "summary",
+]
+OWNERS = ("cluster__team", "external__team", "team")
 SENT_TWICE_S = 60  # an identical form within this time counts as a double submission
 AGAIN_S = 3  # the same for "Run again"
 WORTH_S = 10  # duration of each run of "Is my pool worth it?"
@@ -64,8 +88,9 @@ def run_list(request: HttpRequest) -> HttpResponse:
     query = request.GET.get("q", "").strip()
     run_filter = RunFilter(request.GET, queryset=_found(query, Access.of(request)))
     found = run_filter.qs
-    owners = ("cluster__team", "external__team", "team") if Access.of(request).has_several_teams else ()
-    runs = found.select_related("cluster", "pool", "pool__pooler", *owners).prefetch_related("tags")
+    owners = OWNERS if Access.of(request).has_several_teams else ()
+    runs = found.select_related(*owners) if owners else found
+    runs = runs.only(*LISTED, *(f"{owner}__name" for owner in owners)).prefetch_related("tags")
     page = LongList(runs, PAGE_SIZE).get_page(request.GET.get("page"))
     context = {
         "page": page,

@@ -108,9 +108,12 @@ def reject(request: ApprovalRequest, access: Access) -> ApprovalRequest:
 
 
 def waiting_for(access: Access) -> list[ApprovalRequest]:
-    """Return the pending requests that this person can decide on."""
-    pending = access.visible(ApprovalRequest.objects.pending().select_related("cluster__approval_rules", "requester"))
-    return [one for one in pending if may_decide(one, access)]
+    """Return the pending requests that this person can decide on; each page asks, and mostly there are none."""
+    pending = access.visible(ApprovalRequest.objects.pending())
+    if not pending.exists():
+        return []
+    with_records = pending.select_related("cluster__approval_rules", "requester")
+    return [one for one in with_records if may_decide(one, access)]
 
 
 def may_decide(request: ApprovalRequest, access: Access) -> bool:

@@ -188,13 +188,13 @@ def _is_id(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Filter:
-    """A filter of a list by a record's name: the records to list, or None where they are too many."""
+    """A filter of a list by a record's name: the names to list, or None where they are too many."""
 
     name: str
     chosen: str
     label: str
     any_label: str
-    records: list[Any] | None
+    names: list[str] | None
 
     @property
     def attributes(self) -> SafeString:
@@ -205,5 +205,5 @@ class Filter:
 
 def filter_by(name: str, rows: QuerySet[Any], chosen: str, label: str, any_label: str) -> Filter:
     """Return a filter by the records of a source that these rows are of."""
-    found = list(rows[: MOST_LISTED + 1])
+    found = list(rows.values_list("name", flat=True)[: MOST_LISTED + 1])
     return Filter(name, chosen, label, any_label, None if len(found) > MOST_LISTED else found)

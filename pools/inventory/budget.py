@@ -76,7 +76,7 @@ def of_cluster(cluster: Cluster, *, target: str = NodeRole.PRIMARY, without: Poo
     A standby that serves queries allows at least as many connections as its primary (PostgreSQL's manual,
     "Hot Standby"), so both are judged by the same figures.
     """
-    status = ClusterStatus.objects.filter(cluster=cluster).first()
+    status = ClusterStatus.objects.only(*OF_STATUS).filter(cluster=cluster).first()
     allocated = _allocated([cluster.pk], target, without)
     others = unmanaged_connections.by_cluster([cluster.pk], target)
     return _budget(cluster, status, allocated[cluster.pk], others.get(cluster.pk, NOTHING))

@@ -120,7 +120,13 @@ class Pool(VersionedModel):
             ),
             models.CheckConstraint(condition=Q(size__gte=1), name="pool_has_a_size"),
         ]
-        indexes = [models.Index(fields=["name", "id"], name="pools_by_name")]
+        indexes = [
+            models.Index(fields=["name", "id"], name="pools_by_name"),
+            # What the dashboard counts by state, and the oldest of a state.
+            models.Index(
+                fields=["made_for", "removal_requested_at", "state", "created_at"], name="pools_of_people_by_state"
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name

@@ -31,6 +31,21 @@ from pools.views.connections import connection_answer
 from pools.views.form_submit import attempt
 
 PAGE_SIZE = 50
+# What a row of the list shows, and what its budget is made of; a status also holds all databases and roles.
+LISTED = [
+    "name",
+    "host",
+    "port",
+    "protected",
+    "memory_mb",
+    "set_aside_connections",
+    "team__name",
+    "status__state",
+    "status__error",
+    "status__server_version",
+    "status__used_connections",
+    "status__checked_at",
+]
 RUNS_SHOWN = 6
 
 
@@ -39,7 +54,8 @@ RUNS_SHOWN = 6
 def cluster_list(request: HttpRequest) -> HttpResponse:
     """List the clusters with their budgets, filtered by name or host (`q`) and by state."""
     query, state = request.GET.get("q", "").strip(), request.GET.get("state", "")
-    rows = Access.of(request).visible(Cluster.objects.select_related("status", "team")).order_by("name")
+    listed = Cluster.objects.select_related("status", "team").only(*LISTED)
+    rows = Access.of(request).visible(listed).order_by("name")
     if query:
         rows = rows.filter(Q(name__icontains=query) | Q(host__icontains=query))
     if state in ClusterState.values:

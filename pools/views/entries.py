@@ -29,10 +29,21 @@ from pools.poolers import KINDS
 from pools.poolers.console_sample import PoolFigures
 from pools.views import monitoring
 from pools.views.connections import connection_answer
-from pools.views.live import entry_rows, snapshot_of
+from pools.views.live import UNASKED, entry_rows, snapshot_of
 from pools.views.pool_verbs import ENTRY_PAGES, condition_context
 
 PAGE_SIZE, CARD_SIZE = 50, 20
+# What a row of the list shows before the consoles are asked: all of the entry, and of its pooler and cluster the names
+# and how many processes have a pool of its size each.
+OF_OTHERS = [
+    "pooler__name",
+    "pooler__kind",
+    "pooler__processes",
+    "pooler__desired_processes",
+    "pooler__team__name",
+    "cluster__name",
+]
+LISTED = [*(field.name for field in Entry._meta.concrete_fields), *OF_OTHERS]
 
 
 @require_safe
@@ -40,11 +51,16 @@ PAGE_SIZE, CARD_SIZE = 50, 20
 def entry_list(request: HttpRequest) -> HttpResponse:
     """List the entries that are not managed here, filtered as the pools are; htmx polls the rows."""
     size = CARD_SIZE if "first" in request.GET else PAGE_SIZE
-    page = LongList(found(request), size).get_page(request.GET.get("page"))
-    if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
+    polls, rows = bool(request.htmx), found(request)  # type: ignore[attr-defined]  # the middleware adds it
+    page = LongList(rows if polls else rows.only(*LISTED), size).get_page(request.GET.get("page"))
+    if polls:
         on_pooler = request.GET.get("pooler")
         return render(request, "pools/includes/entry_rows.html", {"entries": entry_rows(page), "on_pooler": on_pooler})
-    context: dict[str, object] = {"page": page, "chosen": request.GET, "entries": [{"entry": one} for one in page]}
+    context: dict[str, object] = {
+        "page": page,
+        "chosen": request.GET,
+        "entries": [{"entry": one, **UNASKED} for one in page],
+    }
     access = Access.of(request)
     context["record_filters"] = record_filters(request, access)
     return render(request, "pools/entry_list.html", context)
@@ -73,7 +89,7 @@ def _card(rows: EntryQuerySet, given: dict[str, str]) -> dict[str, object]:
     query = urlencode({name: value for name, value in given.items() if value})
     here = reverse("entry-list")
     return {
-        "entries": [{"entry": entry} for entry in rows[:CARD_SIZE]],
+        "entries": [{"entry": entry, **UNASKED} for entry in rows.only(*LISTED)[:CARD_SIZE]],
         "entry_count": rows.count(),
         "entries_url": f"{here}?{query}",
         "entry_rows_url": f"{here}?{query}&first",

@@ -45,6 +45,11 @@ class EntryRow(_Figures):
     uri: str
 
 
+# Of a row whose pooler was not asked yet: an answer to the page itself, which polls the figures afterwards. A template
+# that looks for a key in vain takes longer than one that finds it.
+UNASKED: dict[str, object] = {"figures": None, "error": "", "uncounted": frozenset[str](), "uri": ""}
+
+
 class ProcessCells(TypedDict):
     """A process that shares a pooler's port: what the last check found, and what it does now, None if unknown."""
 

@@ -32,13 +32,33 @@ from pools.poolers import KINDS
 from pools.views import entries, mode_check, settings_context
 from pools.views.connections import connection_answer
 from pools.views.form_submit import attempt_with_sql
-from pools.views.live import pool_rows, pool_state
+from pools.views.live import UNASKED, pool_rows, pool_state
 from pools.views.monitoring import live_part
 from pools.views.offered import offer_pool
 from pools.views.pool_verbs import condition_context
 
 PAGE_SIZE = 50
 RUNS_SHOWN = 6
+# What a row of the list shows before the consoles are asked; a pooler and a cluster have three times as many columns.
+LISTED = [
+    "name",
+    "database",
+    "user",
+    "mode",
+    "size",
+    "over_budget_by",
+    "state",
+    "state_reason",
+    "applied_at",
+    "made_for",
+    "paused_until",
+    "removal_requested_at",
+    "password_for_developers",
+    "pooler__name",
+    "pooler__team",
+    "cluster__name",
+    "cluster__team__name",
+]
 RECORDS = ("pooler", "cluster")  # fields of the form that take a record's name too
 
 
@@ -48,14 +68,15 @@ def pool_list(request: HttpRequest) -> HttpResponse:
     """List the pools by `q` (name, database, user), state, pooler, cluster and its team; htmx polls the rows."""
     found, shows_experiments = _found(request), is_set(request.GET.get("experiments"))
     listed = found if shows_experiments else found.of_people()
-    page = LongList(listed, PAGE_SIZE).get_page(request.GET.get("page"))
+    polls = bool(request.htmx)  # type: ignore[attr-defined]  # the middleware adds it
+    page = LongList(listed if polls else listed.only(*LISTED), PAGE_SIZE).get_page(request.GET.get("page"))
     context: dict[str, object] = {"page": page, "chosen": request.GET, "states": PoolState.choices}
-    if request.htmx:  # type: ignore[attr-defined]  # the middleware adds it
+    if polls:
         return render(request, "pools/includes/pool_rows.html", context | {"rows": pool_rows(page)})
-    context |= {"rows": [{"pool": pool} for pool in page]}
+    context |= {"rows": [{"pool": pool, **UNASKED} for pool in page]}
     access = Access.of(request)
     filters = context["record_filters"] = entries.record_filters(request, access)
-    context["clusters"], context["poolers"] = (one.records != [] for one in filters)  # whether there are any
+    context["clusters"], context["poolers"] = (one.names != [] for one in filters)  # whether there are any
     context |= {"shows_experiments": shows_experiments, "hidden": found.exclude(made_for="").count()}
     context |= entries.card(request) if page.number == 1 else {}
     return render(request, "pools/pool_list.html", context)

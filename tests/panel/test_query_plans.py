@@ -8,14 +8,21 @@ from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
 from benchmarks.api.runs import PARTS
+from benchmarks.forms.run_filter import RunFilter
 from benchmarks.models import Purpose, Run, Sample
-from pools.models import Pool
+from pools.models import Pool, PoolState
 
 pytestmark = pytest.mark.django_db
 
 
 def newest() -> QuerySet[Any]:
     return Run.objects.top_level().of_people().order_by("-number", "pk")
+
+
+def left_out() -> QuerySet[Any]:
+    found = RunFilter({}, Run.objects.top_level())
+    assert found.is_valid()
+    return found.left_out()
 
 
 # The query, and an index that its plan must name.
@@ -39,6 +46,22 @@ QUERIES: dict[str, tuple[Callable[[], QuerySet[Any]], str]] = {
     "the parts of runs": (lambda: PARTS.filter(parent__in=["0" * 32, "1" * 32]), "runs_in_order"),
     "the first page of pools": (lambda: Pool.objects.order_by("name", "pk")[:50], "pools_by_name"),
     "the last page of pools": (lambda: Pool.objects.order_by("-name", "-pk").values("pk")[:50], "pools_by_name"),
+    "pools by state": (
+        lambda: Pool.objects.wanted().of_people().order_by().values("state").annotate(Count("pk")),
+        "pools_of_people_by_state",
+    ),
+    "the oldest pool that is live": (
+        lambda: Pool.objects.wanted().of_people().filter(state=PoolState.APPLIED).order_by("created_at")[:1],
+        "pools_of_people_by_state",
+    ),
+    "the baseline of a target": (
+        lambda: Run.objects.filter(cluster="0" * 32, pool=None, is_baseline=True).order_by("-number")[:1],
+        "runs_baselines",
+    ),
+    "the runs of experiments that a list leaves out": (
+        lambda: left_out().order_by().values("parent").annotate(Count("pk")),
+        "experiment_id>?" if connection.vendor == "sqlite" else "experiment_id >= ",
+    ),
     "the last sample of a run": (
         lambda: Sample.objects.filter(run="0" * 32).order_by("-attempt", "-seq")[:1],
         "autoindex" if connection.vendor == "sqlite" else "one_sample_of_a_seq",  # SQLite names it itself
