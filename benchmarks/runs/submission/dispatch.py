@@ -37,19 +37,23 @@ def dispatch(run: Run, generator: str = "") -> bool:
 def dispatch_new(run: Run) -> bool:
     """Send a new run; where any generator may take it, only to those that have its engine and its file."""
     alive = [] if run.generator or run.is_spread else _alive() or []
-    return dispatch(run) if _capable(run, alive) == alive else _send(run, alive)
+    return dispatch(run) if _capable(run, alive) == alive else _send(run, alive, set())
 
 
 def dispatch_due() -> int:
     """Send each cluster's earliest run that nothing blocks, and all that may run alongside; return the number sent.
 
     A run for any generator goes to an idle one, so that no busy one takes its message; while none is idle, none is
-    sent, since the end of a run dispatches again.
+    sent, since the end of a run dispatches again. An idle one is sent one run: it would refuse all others, and with a
+    hundred queued each end of a run would send a hundred messages.
     """
     earliest: dict[object, Run] = {}
     for run in Run.objects.due()[:EXAMINED_AT_MOST]:
         earliest.setdefault(run.pk if run.alongside else run.cluster_id or run.pk, run)
-    return sum(_send(run, alive) for run in earliest.values()) if earliest and (alive := _alive()) is not None else 0
+    if not earliest or (alive := _alive()) is None:
+        return 0
+    given: set[str] = set()
+    return sum(_send(run, alive, given) for run in earliest.values())
 
 
 def _alive() -> list[GeneratorStatus] | None:
@@ -61,16 +65,24 @@ def _alive() -> list[GeneratorStatus] | None:
         return None
 
 
-def _send(run: Run, alive: list[GeneratorStatus]) -> bool:
-    """Send a run to a generator that can start it now; return False where there is none."""
+def _send(run: Run, alive: list[GeneratorStatus], given: set[str]) -> bool:
+    """Send a run to a generator that can start it now; return False where there is none.
+
+    `given` are the idle generators that were sent a run already, to which this one is added.
+    """
     if run.generator or run.is_spread:
         generators = {run.generator} if run.generator else set(run.wanted_generators)
         return generators <= {one.name for one in alive} and dispatch(run)
     if not alive:  # a Redis that lost its memory has no heartbeat of this worker yet
         return dispatch(run)
-    able = _capable(run, alive)
-    idle = sorted(able, key=lambda one: len(one.runs))[:1] if run.alongside else [one for one in able if not one.runs]
-    return dispatch(run, idle[0].name) if idle else False
+    if run.alongside:
+        able = _capable(run, alive)
+        return bool(able) and dispatch(run, min(able, key=lambda one: len(one.runs)).name)
+    idle = [one for one in alive if not one.runs and one.name not in given]
+    if not idle or not (able := _capable(run, idle)):
+        return False
+    given.add(able[0].name)
+    return dispatch(run, able[0].name)
 
 
 def _capable(run: Run, alive: list[GeneratorStatus]) -> list[GeneratorStatus]:

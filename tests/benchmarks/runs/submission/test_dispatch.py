@@ -30,7 +30,7 @@ def test_the_earliest_run_of_each_cluster_is_sent_to_who_is_idle(sent, north_and
     first, second = (Run.objects.enqueue(cluster=cluster) for cluster in [make_cluster("one")] * 2)
     other = Run.objects.enqueue(cluster=make_cluster("two"))
     dispatch.dispatch_due()
-    assert [run for run, _ in sent] == [first, other]
+    assert sent == [(first, "north"), (other, "south")]
     claimed = Run.objects.claim(str(first.pk), "north")
     sent.clear()
     dispatch.dispatch_due()
@@ -39,6 +39,14 @@ def test_the_earliest_run_of_each_cluster_is_sent_to_who_is_idle(sent, north_and
     sent.clear()
     dispatch.dispatch_due()
     assert [run for run, _ in sent] == [second, other]
+
+
+def test_who_is_idle_is_sent_one_run_however_many_wait(sent, seen, django_assert_max_num_queries):
+    seen("north", engines={"pgbench": "15.18"})
+    runs = [Run.objects.enqueue(cluster=make_cluster(f"cluster {number}")) for number in range(20)]
+    with django_assert_max_num_queries(6):
+        assert dispatch.dispatch_due() == 1
+    assert sent == [(runs[0], "north")]
 
 
 def test_while_all_are_busy_nothing_is_sent(sent, seen):
