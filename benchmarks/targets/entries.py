@@ -31,7 +31,8 @@ def tried(entry: Entry, user: str, password: str, database: str = "") -> Externa
         raise InvalidTarget({"database": [_("name the database: this entry leads to whatever its clients name")]})
     endpoint = endpoints.for_run(entry, user, password, database)
     login = {"host": endpoint.host, "port": endpoint.port, "database": endpoint.database, "user": user}
-    cluster = pooler_choice.usable_clusters(entry.pooler).filter(pk=entry.cluster_id).first()
+    usable = pooler_choice.usable_clusters(entry.pooler)
+    cluster = usable.filter(pk=entry.cluster.pk).first() if entry.cluster else None
     team = {"team_id": entry.pooler.team_id}  # another team may have one of the same login, which is not ours to change
     known = ExternalEndpoint.objects.filter(**login, **team).first() or ExternalEndpoint(**team)
     values: EndpointValues = {

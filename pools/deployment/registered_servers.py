@@ -13,9 +13,9 @@ from pools.models import Cluster, ClusterNode, ClusterStatus, Pooler
 from pools.poolers.entry_logins import EntryLogin
 
 
-def why_none(pooler: Pooler) -> str:
+def why_none() -> str:
     """Return the sentence on an `address` that no usable cluster has, with the remedy."""
-    if not Team.objects.exclude(pk=pooler.team_id).exists():
+    if Team.objects.count() < 2:
         return _("no cluster is registered for %(address)s: register it, then it can become a pool")
     return _(
         "no cluster of the pooler's team is registered for %(address)s: register it, or have it shared with the team, "
@@ -48,7 +48,7 @@ class Servers:
             text = _("several clusters are registered for %(address)s")
             return None, text % {"address": address}
         if not found:
-            return None, why_none(self.pooler) % {"address": address}
+            return None, why_none() % {"address": address}
         if answer.is_standby:
             text = _("it leads to a standby of %(cluster)s, while a pool of the panel leads to all of them")
             return None, text % {"cluster": found[0]}

@@ -11,7 +11,7 @@ from django.contrib.auth.models import User
 from django.http import HttpRequest
 from django.urls import reverse
 
-from core.accounts.sign_on.openid_connect import ProviderAdapter
+from core.accounts.sign_on.openid_connect import ProviderAdapter, configured
 from core.lib import crypto
 
 KEPT = "sign_on_id_token"
@@ -49,6 +49,6 @@ def address(request: HttpRequest, token: str) -> str:
     if urlsplit(endpoint).scheme not in ("https", "http"):
         return ""
     asked = {"id_token_hint": token} if token else {}
-    asked["client_id"] = settings.OIDC.client_id
+    asked["client_id"] = configured().client_id
     asked["post_logout_redirect_uri"] = request.build_absolute_uri(reverse("login"))
     return f"{endpoint}{'&' if urlsplit(endpoint).query else '?'}{urlencode(asked)}"
