@@ -46,8 +46,8 @@ def _compact(template: Template) -> None:
 
 def _remember_texts(template: Template) -> None:
     """Give the nodes of texts what to look up; the catalog itself is asked at each rendering, in its language."""
-    for node in template.nodelist.get_nodes_by_type(BlockTranslateNode):
-        _remember_block(node)
+    for block in template.nodelist.get_nodes_by_type(BlockTranslateNode):
+        _remember_block(block)  # type: ignore[arg-type]  # the stubs know no type of those that are found
     for node in template.nodelist.get_nodes_by_type(TranslateNode):
         words = node.filter_expression  # type: ignore[attr-defined]  # the stubs lack it
         if _is_literal(words.var) and not (words.filters or node.noop or node.message_context):  # type: ignore[attr-defined]

@@ -17,4 +17,5 @@ class ChoiceLabels(models.Model):
     def _get_FIELD_display(self, field: "models.Field[object, object]") -> str:
         value = getattr(self, field.attname)
         label = next((label for known, label in field.flatchoices if known == value), value)
-        return force_str(label, strings_only=True)
+        text: str = force_str(label, strings_only=True)
+        return text

@@ -30,7 +30,7 @@ BAR = (
 @register.simple_tag(takes_context=True)
 def state_badge(context: template.Context) -> SafeString:
     """Render a state as a badge; the context has `state` and maybe `label` and `reason`, see `includes/state.html`."""
-    state, reason = context.get("state", ""), context.get("reason")
+    state, reason = str(context.get("state", "")), context.get("reason")
     words = state_words(state)
     label = context.get("label") or words.label or state
     if words.verified and context.get("panel_is_paused"):
