@@ -95,9 +95,9 @@ class TakeOverRun(ABC, Generic[P]):
             raise
         except IntegrityError as error:
             logger.warning("pooler %s can't be saved as taken over: %s", self.asked.pooler_id, error)
-            fault = ApplyFailed(_("a cluster of its pools was removed in the meantime: plan the take-over again"))
-            self._put_back(fault)
-            raise fault from error
+            removed = ApplyFailed(_("a cluster of its pools was removed in the meantime: plan the take-over again"))
+            self._put_back(removed)
+            raise removed from error
         except (PoolsError, OSError) as fault:
             self._put_back(fault)
             raise

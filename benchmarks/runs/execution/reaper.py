@@ -61,7 +61,8 @@ def pause() -> None:
 def reap() -> list[Run]:
     """End the lost runs and return them; their samples stay, their sessions are ended and viewers are notified."""
     expired = Run.objects.expired().select_related("cluster", "pool").annotate(asked_at=Now())
-    lost = [run for run in expired if not is_kept(run, run.asked_at) and _end_lost_run(run)]
+    silent = [run for run in expired if not is_kept(run, run.asked_at)]  # type: ignore[attr-defined]  # annotated
+    lost = [run for run in silent if _end_lost_run(run)]
     cancel.cancel_parts_of([run for run in lost if run.is_spread])
     for run in lost:
         log.warning("run %s: %s", run.pk, run.error)
