@@ -115,7 +115,8 @@ def _totals(access: Access) -> dict[str, dict[str, int]]:
 
 
 def _counts(rows: QuerySet[Any], field: str) -> Counter[str]:
-    return Counter(dict(rows.order_by().values_list(field).annotate(Count("pk"))))
+    """Count the rows by a field: not their keys, which would have to be read, where an index has the rest."""
+    return Counter(dict(rows.order_by().values_list(field).annotate(count=Count("*"))))
 
 
 def _clusters(access: Access) -> list[dict[str, object]]:

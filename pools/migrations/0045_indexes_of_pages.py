@@ -12,6 +12,6 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddIndex(
             model_name='pool',
-            index=models.Index(fields=['made_for', 'removal_requested_at', 'state', 'created_at'], name='pools_of_people_by_state'),
+            index=models.Index(fields=['state', 'created_at', 'made_for', 'removal_requested_at'], name='pools_by_state'),
         ),
     ]
