@@ -93,7 +93,7 @@ async def _review_once() -> None:
         for stream in streams:
             stream.end()
     held = {stream.credential for stream in streams}
-    found = await asyncio.get_running_loop().run_in_executor(_thread, _look, held)
+    found = await asyncio.get_running_loop().run_in_executor(_thread, _query, held)
     if found is None:
         return
     granted, robbed = found
@@ -108,7 +108,7 @@ async def _review_once() -> None:
             task.add_done_callback(_again.discard)
 
 
-def _look(held: set[Credential]) -> tuple[dict[Credential, Grants], set[UUID]] | None:
+def _query(held: set[Credential]) -> tuple[dict[Credential, Grants], set[UUID]] | None:
     """Return how the holders stand, and those of their teams that lost a record; None while the database is away."""
     try:
         found = credentials.granted(held)
