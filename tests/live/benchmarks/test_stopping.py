@@ -15,7 +15,7 @@ from benchmarks.errors import Refused
 from benchmarks.models import Run, Status, Validity
 from benchmarks.processes import process
 from benchmarks.runs.execution import runner
-from benchmarks.runs.live import events, follower
+from benchmarks.runs.live import events, follower, sources
 from benchmarks.runs.submission import cancel
 from panel.quickstart.servers import PgBouncerServer, PostgresServer
 from pools.models import Pool
@@ -120,7 +120,7 @@ def test_who_watches_a_queued_run_sees_its_cancel_at_once(submit: Submit) -> Non
     at, end = async_to_sync(watch)()
     timer.join()
     assert (end.name, end.payload["status"]) == ("end", "cancelled")
-    assert at - began < 1.0 + follower.BLOCK_MS / 1000
+    assert at - began < 1.0 + sources.BLOCK_MS / 1000
     print(f"a watcher sees the cancel of a queued run after {(at - began - 1.0) * 1000:.0f} ms")
 
 
