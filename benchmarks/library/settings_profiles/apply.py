@@ -101,8 +101,10 @@ def take_back(row: AppliedProfile) -> bool:
     Settings that somebody else changed in the meantime are left; row and run name them. Nothing is done where another
     worker has restored it: a later run may have put the same values in force by now.
     """
-    row.refresh_from_db(fields=["restored_at", "error"])
-    if row.restored_at is not None:
+    restored = AppliedProfile.objects.filter(pk=row.pk, restored_at__isnull=False)
+    closed = restored.values_list("restored_at", "error").first()
+    if closed:  # `refresh_from_db` would take another object for the run: notes are made in the one that is here
+        row.restored_at, row.error = closed
         return True
     if row.cluster is None:
         return _close(row, [])

@@ -12,9 +12,9 @@ import benchmarks.tasks  # noqa: F401 (registered before `use_broker` closes the
 import pools.tasks  # noqa: F401 (as above)
 from benchmarks.models import FINAL, Run, Status
 from benchmarks.processes import workdir
-from benchmarks.runs.execution import runner
+from benchmarks.runs.execution import reaper, runner
 from benchmarks.runs.submission import dispatch
-from benchmarks.targets import datasets
+from benchmarks.targets import datasets, sessions
 from panel.quickstart.servers import PgBouncerServer, PostgresServer, RedisServer
 from pools import deployment
 from pools.models import Cluster, Pool, Pooler, PoolState
@@ -115,6 +115,14 @@ def pgbenches(run: Run) -> list[int]:
     """The process ids of live pgbenches of this run, by the name they give their sessions."""
     wanted = f"PGAPPNAME={run.application_name}".encode()
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and wanted in _environment(path)]
+
+
+def wait_until_load_is_silent(run: Run) -> None:
+    """Wait until the reaper takes a killed load for dead; the lease of a test runs out sooner than a real one."""
+    deadline = time.monotonic() + 30
+    while sessions.began_statements(run, reaper.CHECK_EVERY_S + reaper.DIED_BEFORE_S):
+        assert time.monotonic() < deadline, "its sessions begin statements"
+        time.sleep(0.05)
 
 
 def _environment(folder: Path) -> list[bytes]:

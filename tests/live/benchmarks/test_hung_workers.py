@@ -12,9 +12,8 @@ from django.utils import timezone
 
 from benchmarks.models import Run, Status, Validity
 from benchmarks.runs.execution import reaper, runner
-from benchmarks.targets import sessions
 from pools.models import Pool
-from tests.live.benchmarks.conftest import Submit, ended, has_samples, pgbenches, wait_for
+from tests.live.benchmarks.conftest import Submit, ended, has_samples, pgbenches, wait_for, wait_until_load_is_silent
 from tests.live.panel_programs import TestWorker
 from tests.programs import below
 
@@ -69,10 +68,7 @@ def test_a_worker_that_wakes_up_after_its_run_was_ended_writes_nothing_and_ends_
 ) -> None:
     running = wait_for(submit(duration=60), has_samples(1))
     with hung(worker, spared=[]):
-        deadline = time.monotonic() + 30
-        while sessions.began_statements(running, reaper.CHECK_EVERY_S + reaper.DIED_BEFORE_S):
-            assert time.monotonic() < deadline, "a load that was stopped begins statements"
-            time.sleep(0.5)
+        wait_until_load_is_silent(running)
         expire(running)
         assert [lost.pk for lost in reaper.reap()] == [running.pk]
         lost = Run.objects.get(pk=running.pk)

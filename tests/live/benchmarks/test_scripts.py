@@ -27,7 +27,16 @@ from pools.clusters.endpoints import Endpoint
 from tests import programs
 from tests.benchmarks.processes.sandbox.mechanisms import MECHANISMS, NO_BUBBLEWRAP
 from tests.benchmarks.submitting import submit_one
-from tests.live.benchmarks.conftest import LASTING, execute, has_samples, homes_of, pgbenches, short, wait_for
+from tests.live.benchmarks.conftest import (
+    LASTING,
+    execute,
+    has_samples,
+    homes_of,
+    pgbenches,
+    short,
+    wait_for,
+    wait_until_load_is_silent,
+)
 from tests.live.conftest import APP_ROLE
 
 ONE = {"text": "\\set n random(1, 10)\nSELECT :n;\n"}
@@ -305,6 +314,7 @@ def test_a_confined_load_dies_with_its_worker(worker, cluster, dataset):
     while pgbenches(run):
         assert time.monotonic() - killed_at < 30, f"pgbench outlives its worker: {programs.states(whose)}"
         time.sleep(0.01)
+    wait_until_load_is_silent(run)
     Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert [lost.pk for lost in reaper.reap()] == [run.pk]
     assert homes_of(run) == []

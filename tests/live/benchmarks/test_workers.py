@@ -26,7 +26,17 @@ from pools.models import Cluster, Pool
 from tests import programs
 from tests.benchmarks.submitting import submit_one, submit_pair
 from tests.callers import of_an_admin
-from tests.live.benchmarks.conftest import LASTING, QUICK, Submit, ended, has_samples, homes_of, pgbenches, wait_for
+from tests.live.benchmarks.conftest import (
+    LASTING,
+    QUICK,
+    Submit,
+    ended,
+    has_samples,
+    homes_of,
+    pgbenches,
+    wait_for,
+    wait_until_load_is_silent,
+)
 from tests.live.conftest import APP_PASSWORD, SUPERUSER_PASSWORD
 from tests.live.panel_programs import TestBeat, TestWorker
 
@@ -70,6 +80,7 @@ def test_a_killed_worker_takes_its_load_along_and_the_run_is_lost_with_its_reaso
         time.sleep(0.01)
     known = running.samples.count()
     assert known >= 2
+    wait_until_load_is_silent(running)
     Run.objects.filter(pk=run.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
     assert [lost.pk for lost in reaper.reap()] == [run.pk]
     lost = Run.objects.get(pk=run.pk)

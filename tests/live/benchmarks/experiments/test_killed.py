@@ -14,7 +14,7 @@ from benchmarks.runs.execution import reaper
 from panel.quickstart.servers import PostgresServer
 from pools.models import Cluster, Pool
 from pools.provisioning import roles
-from tests.live.benchmarks.conftest import wait_for
+from tests.live.benchmarks.conftest import wait_for, wait_until_load_is_silent
 from tests.live.benchmarks.experiments.conftest import until_ended
 from tests.live.panel_programs import TestBeat, TestWeb, TestWorker
 
@@ -75,6 +75,7 @@ def test_a_killed_worker_costs_its_run_and_the_experiment_goes_on(
     run = until_loaded(experiment)
     worker.kill()
     worker.stop()
+    wait_until_load_is_silent(run)
     Run.objects.filter(pk=run.pk).update(lease_until=run.created_at - LEASE)
     Experiment.objects.filter(pk=experiment.pk).update(lease_until=None)  # This simulates an expired lease.
     reaper.reap()

@@ -16,7 +16,7 @@ from benchmarks.runs.execution import reaper, runner
 from panel.quickstart.servers import PostgresServer
 from pools.clusters import connect as pg_connect
 from pools.models import Cluster
-from tests.live.benchmarks.conftest import execute, has_samples, wait_for
+from tests.live.benchmarks.conftest import execute, has_samples, wait_for, wait_until_load_is_silent
 from tests.live.panel_programs import TestWorker
 
 MEMORY = {"work_mem": "7MB", "checkpoint_timeout": "7min"}
@@ -97,8 +97,9 @@ def test_the_reaper_takes_back_what_a_killed_worker_left(submit, make_worker, pr
     before = auto_conf(postgres)
     worker: TestWorker = make_worker("doomed")
     run = submit(settings_profile="tuned", duration=30)
-    wait_for(run, has_samples(1))
+    run = wait_for(run, has_samples(1))
     worker.kill()
+    wait_until_load_is_silent(run)
     Run.objects.filter(pk=run.pk).update(lease_until=run.created_at - LEASE)
     reaper.reap()
     assert Run.objects.get(pk=run.pk).status == Status.LOST
