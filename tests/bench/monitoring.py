@@ -58,8 +58,11 @@ def panel(folder: Path, *, postgresql: bool) -> Iterator[None]:
         django.setup()
         from django.core.management import call_command
 
+        from panel import start
+
         logging.disable(logging.WARNING)
         call_command("migrate", verbosity=0)
+        start.recognize_a_copy(folder)  # else its beat takes the poolers for those of another panel, and pauses
         yield
 
 
