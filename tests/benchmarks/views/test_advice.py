@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks.experiments import start
+from benchmarks.experiments import resources, start
 from benchmarks.experiments.advice import answers, grid, sweep
 from benchmarks.experiments.advice.request import AdviceRequest
 from benchmarks.experiments.start import InvalidExperiment
@@ -99,7 +99,8 @@ def test_the_pools_of_the_sweep_itself_take_nothing_of_the_budget(staff, queued:
     checked(pool.cluster, max_connections=100)
     experiment = an_advice(pool)
     left = answers.of(experiment)["left_of_budget"]
-    swept = records.a_pool(name="pooldeck_experiment_1_p1", cluster=pool.cluster, pooler=pool.pooler, size=8)
+    its_own = {"made_for": resources.maker_of(experiment)}
+    swept = records.a_pool(name="pooldeck_experiment_1_p1", cluster=pool.cluster, pooler=pool.pooler, size=8, **its_own)
     experiment.resources.create(kind=ResourceKind.POOL, key="pgbouncer-transaction-8-scram", name=swept.name)
     assert answers.of(experiment)["left_of_budget"] == left == 97 - 4 - 1
 

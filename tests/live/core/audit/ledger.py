@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from core.accounts.models import FIRST_TEAM, Team
+from core.audit.models import ActorKind
 from core.audit.tracking import TRACKED, TrackedModel
 from tests.live.core.audit.acts import Act
 
@@ -15,12 +16,18 @@ EMPTY: tuple[object, ...] = (None, "", [], {})
 
 
 def acts_off(acts: Iterable[Act], entries: Iterable[Entry]) -> list[str]:
-    """Name the acts whose entries are others than theirs, and the entries of no act."""
+    """Name the acts whose entries are others than theirs, and the entries of no act.
+
+    Workers repeat the reason of what they carry out, as often as they try; they may not be the only ones to have it.
+    """
     left: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    repeated: dict[str, list[str]] = defaultdict(list)
     for one in entries:
-        if one["reason"]:
+        if one["reason"] and one["actor_kind"] == ActorKind.WORKER:
+            repeated[one["reason"]].append(one["action"])
+        elif one["reason"]:
             left[one["reason"]].append((one["action"], one["outcome"].partition(":")[0]))
-    off = []
+    off = [f"only a worker gives {reason}, for {found}" for reason, found in repeated.items() if reason not in left]
     for act in acts:
         found = left.pop(act.reason, [])
         if found not in act.possible:
