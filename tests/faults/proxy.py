@@ -31,6 +31,7 @@ class Proxy:
         asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(STARTS_WITHIN_S)
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(STARTS_WITHIN_S)
+        self._loop.close()
 
     async def _end(self) -> None:
         self._server.close()

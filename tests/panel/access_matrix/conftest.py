@@ -32,12 +32,19 @@ NAME = "zquser"
 
 
 @pytest.fixture
-def outside(db: None, nothing_leaves: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def no_logs() -> Iterator[None]:
+    """Nothing is logged; `logging.disable` alone forgets which levels each logger found disabled."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+@pytest.fixture
+def outside(db: None, no_logs: None, nothing_leaves: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No server answers, no worker is asked, a generator is alive, and the documentation is built.
 
     Nothing is logged, since each refusal is, and the API's description is short: to make one takes seconds.
     """
-    monkeypatch.setattr(logging.root.manager, "disable", logging.CRITICAL)
     openapi.description()  # it is kept
     short = {"openapi": "3.0.3", "info": {"title": "zq", "version": "1"}, "paths": {}}
     monkeypatch.setattr(SchemaGenerator, "get_schema", lambda *_args, **_words: short)
