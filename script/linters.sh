@@ -40,7 +40,8 @@ check_ruff() { # check_ruff PATH...
 }
 
 check_types() { # check_types [PATH...]
-  step "mypy" "fix the types it names" mypy "$@"
+  # As a module: it then takes `tests` from the checkout, and not from a package that installs its own.
+  step "mypy" "fix the types it names" python -m mypy "$@"
 }
 
 check_imports() { step "lint-imports" "see the import direction in CONTRIBUTING.md" lint-imports --no-logo; }
