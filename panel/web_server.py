@@ -20,7 +20,7 @@ from panel.request_deadlines import HEAD_BYTES, HeaderDeadline
 
 STARTUP_FAILURE = 3  # uvicorn's own command exits with it too
 # So long each turn of the event loop may wait for a thread that makes a page, and an event takes some turns: with
-# Python's 5 ms it came 8 ms later beside one busy thread. Threads take no more processor time so.
+# Python's 5 ms it came 8 ms later beside one busy thread. Its price is in decision 16.
 SWITCH_S = 0.0005
 REQUESTS_END_WITHIN_S = 30  # the longest answers are reports; streams end within a second by themselves
 
