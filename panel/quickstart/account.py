@@ -100,7 +100,9 @@ def _path_to(paths: list[str], account: Account) -> list[str]:
 
 def _is_open(path: str, account: Account) -> bool:
     program = shutil.which(path) or path
-    return subprocess.run([_setpriv(), *_as(account), "test", "-x", program], cwd="/", check=False).returncode == 0
+    argv = [_setpriv(), *_as(account), "test", "-x", program]
+    # without the panel's environment, which has secrets that the account could read of its own process
+    return subprocess.run(argv, env={"PATH": "/usr/bin:/bin"}, cwd="/", check=False).returncode == 0
 
 
 def _bounding_set() -> int:
