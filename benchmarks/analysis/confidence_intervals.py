@@ -135,6 +135,11 @@ def student_t(freedom: int, alpha: float = ALPHA) -> float:
     return high
 
 
+def outside_t(t: float, freedom: int) -> float:
+    """Return the probability that Student's t lies beyond -t to t, the two-sided p-value of a statistic t."""
+    return max(0.0, 1 - _within(t, freedom))
+
+
 def _within(t: float, freedom: int) -> float:
     """Return the probability of -t to t (Abramowitz and Stegun, 26.7.3 and 26.7.4, whole degrees of freedom)."""
     angle = atan(t / sqrt(freedom))
