@@ -12,6 +12,7 @@ from typing import ParamSpec, TypeVar
 from django.conf import settings
 
 from panel.error_pages import MANAGED
+from panel.web.permits import Permits, Request
 
 Words = ParamSpec("Words")
 Found = TypeVar("Found")
@@ -32,36 +33,57 @@ class Overloaded(Exception):
 class Lane:
     """A few threads; without `queue` requests wait for one as long as it takes, else so many, and not for long."""
 
-    def __init__(self, name: str, threads: int, queue: int | None = None) -> None:
+    def __init__(self, name: str, threads: int, queue: int | None = None, permits: Permits | None = None) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
         self._places = asyncio.Semaphore(threads)
+        self._permits = permits or Permits(threads)
         self._queue, self._waiting = queue, 0
         self._was_empty_at = 0.0
 
     async def call(self, work: Callable[Words, Found], *words: Words.args, **named: Words.kwargs) -> Found:
         """Return what the function returns in one of the threads. Raises `Overloaded`."""
-        await self._enter()
+        request = await self._admitted()
         loop = asyncio.get_running_loop()
-        working = loop.run_in_executor(self._threads, lambda: work(*words, **named))
-        working.add_done_callback(lambda _done: self._places.release())  # also if nobody waits for it any more
+
+        def run() -> Found:
+            with request.in_thread():
+                return work(*words, **named)
+
+        working = loop.run_in_executor(self._threads, run)
+        working.add_done_callback(lambda _done: self._leave(request))  # also if nobody waits for it any more
         return await asyncio.shield(working)
 
-    async def _enter(self) -> None:
-        """Wait for a free thread."""
-        if self._queue is None or not self._places.locked():
-            await self._places.acquire()
-            return
+    async def _admitted(self) -> Request:
+        """Wait for a free thread and a permit to compute."""
+        if self._queue is None or (not self._waiting and self._is_free):
+            return await self._enter()
         if self._waiting >= self._queue:
             raise Overloaded
         within_s = self._longest_wait_s()
         self._waiting += 1
         try:
             async with asyncio.timeout(within_s):
-                await self._places.acquire()
+                return await self._enter()
         except TimeoutError:
             raise Overloaded from None
         finally:
             self._waiting -= 1
+
+    @property
+    def _is_free(self) -> bool:
+        return not self._places.locked() and self._permits.has_any
+
+    async def _enter(self) -> Request:
+        await self._places.acquire()
+        try:
+            return await self._permits.admit()
+        except BaseException:
+            self._places.release()
+            raise
+
+    def _leave(self, request: Request) -> None:
+        request.leave()
+        self._places.release()
 
     def _longest_wait_s(self) -> float:
         """Return how long a request that comes now may wait."""
@@ -75,10 +97,11 @@ class Lanes:
     """The lane of each request, by its path."""
 
     def __init__(self) -> None:
-        self._usual = Lane("request", settings.WEB_THREADS, settings.WEB_QUEUE)
+        permits = Permits()
+        self._usual = Lane("request", settings.WEB_THREADS, settings.WEB_QUEUE, permits)
         self._spared = Lane("spared", SPARED_THREADS)
         # a change under /v2/ occupies its thread until it is applied: as many as may wait, apart from the others
-        self._managed = Lane("managed", settings.WAITS, settings.WEB_QUEUE)
+        self._managed = Lane("managed", settings.WAITS, settings.WEB_QUEUE, permits)
         self.finishing = Lane("finishing", 1)  # answers to what was done already, which can't be refused any more
         self._prefixes = (*SPARED, settings.STATIC_URL)
 
