@@ -23,7 +23,7 @@ release = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["versi
 extensions = ["myst_parser", "generated_parts", "inline_parts", "llms_txt"]
 source_suffix = {".md": "markdown"}
 # for those who work on the code, in the repository itself; and files that other pages offer for download
-exclude_patterns = ["development", "pull", "_*"]
+exclude_patterns = ["development", "pull", "prometheus", "grafana", "_*"]
 nitpicky = True
 
 myst_heading_anchors = 4

@@ -76,6 +76,24 @@ DATABASES = (
     _gauge("disabled", "disabled", "1 while it is disabled"),
 )
 
+LISTS = (
+    _gauge("databases", "databases", "Databases"),
+    _gauge("users", "users", "Users"),
+    _gauge("pools", "pools", "Pools"),
+    _gauge("free_clients", "free_clients", "Clients that left, whose memory is kept"),
+    _gauge("used_clients", "used_clients", "Clients"),
+    _gauge("login_clients", "login_clients", "Clients that are logging in"),
+    _gauge("free_servers", "free_servers", "Servers that left, whose memory is kept"),
+    _gauge("used_servers", "used_servers", "Servers"),
+    _gauge("dns_names", "cached_dns_names", "DNS names in the cache"),
+    _gauge("dns_zones", "cached_dns_zones", "DNS zones in the cache"),
+    _gauge("dns_queries", "in_flight_dns_queries", "DNS queries without an answer yet"),
+)
+CONFIG = (
+    _gauge("max_client_conn", "config_max_client_connections", "The most clients"),
+    _gauge("max_user_connections", "config_max_user_connections", "The most server connections of a user; 0: any"),
+)
+
 
 @dataclass(frozen=True)
 class Family:
@@ -98,10 +116,17 @@ def _families(word: str, columns: tuple[Column, ...], labels: tuple[str, ...], t
     return [Family(word, labels, one, f"pgbouncer_{word}_{one.metric}{ending}", type) for one in columns]
 
 
+def _of_process(word: str, columns: tuple[Column, ...]) -> list[Family]:
+    """Return gauges of a whole process, which pgbouncer_exporter names without the word of SHOW."""
+    return [Family(word, (), one, f"pgbouncer_{one.metric}", "gauge") for one in columns]
+
+
 FAMILIES = (
     *_families("pools", POOLS, POOL_LABELS, "gauge"),
     *_families("stats", STATS, ("database",), "counter"),
     *_families("databases", DATABASES, DATABASE_LABELS, "gauge"),
+    *_of_process("lists", LISTS),
+    *_of_process("config", CONFIG),
 )
 
 LABELED = tuple(dict.fromkeys((family.word, family.labels) for family in FAMILIES))  # rows that share their labels
@@ -126,10 +151,10 @@ class Answer:
         return zstd.compress(text, ZSTD_LEVEL)
 
     @classmethod
-    def unpacked(cls, packed: bytes) -> "Answer":
-        """Return the answer that was packed."""
+    def unpacked(cls, packed: bytes) -> "Answer | None":
+        """Return the answer that was packed, None if another release of the panel did, which has other metrics."""
         at, error, *lines = zstd.decompress(packed).split(SEPARATOR)
-        return cls(float(at), error.decode(), tuple(lines))
+        return cls(float(at), error.decode(), tuple(lines)) if len(lines) == len(FAMILIES) else None
 
 
 Known = tuple[Pooler, Answer | None]  # a pooler and its last answer

@@ -1,4 +1,4 @@
-"""Sums SHOW POOLS, STATS and DATABASES over the processes of a PgBouncer that share its port."""
+"""Sums SHOW POOLS, STATS, DATABASES, LISTS and limits over the processes of a PgBouncer that share its port."""
 
 from collections.abc import Callable, Iterable, Mapping
 from operator import itemgetter
@@ -6,7 +6,14 @@ from operator import itemgetter
 from pools.poolers.console_sample import ProcessFigures
 
 Row = Mapping[str, object]
-KEYS = {"pools": ("database", "user"), "stats": ("database",), "databases": ("name",)}
+# the columns that tell rows apart; LISTS and CONFIG are one row of a process
+KEYS: dict[str, tuple[str, ...]] = {
+    "pools": ("database", "user"),
+    "stats": ("database",),
+    "databases": ("name",),
+    "lists": (),
+    "config": (),
+}
 TEXTS = frozenset({"name", "database", "user", "host", "port", "force_user", "pool_mode", "load_balance_hosts"})
 FLAGS = ("paused", "disabled")
 # a mean of SHOW STATS → the rate by which each process weighs in it

@@ -1,8 +1,11 @@
-"""What PgBouncer's pools do now and have done since its start: SHOW POOLS, STATS and DATABASES in one login."""
+"""What PgBouncer's pools do now and have done since its start: SHOW POOLS, STATS, DATABASES and LISTS in one login."""
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
+from weakref import WeakKeyDictionary
 
+from pools.errors import ConsoleRefused
 from pools.models import Pooler
 from pools.poolers.console_sample import ConsoleSample, Counters, PoolFigures, ProcessFigures
 from pools.poolers.pgbouncer import console, kept_consoles, process_sums, processes
@@ -10,6 +13,10 @@ from pools.poolers.pgbouncer import console, kept_consoles, process_sums, proces
 Row = Mapping[str, object]
 OWN = "pgbouncer"  # the console itself, which it lists among the databases
 NAMED_BY = {"pools": "database", "stats": "database", "databases": "name"}
+# What the whole process holds, and its limits, each as one row: SHOW LISTS, and of SHOW CONFIG what metrics name.
+WHOLE = ("lists", "config")
+LIMITS = frozenset({"max_client_conn", "max_user_connections"})
+LIMITS_S = 60.0  # SHOW CONFIG has a hundred rows, which cost as much as all else and rarely change
 GAUGES = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used")
 # PgBouncer's usage manual, SHOW STATS; columns are found by name, since later releases have more of them.
 COUNTERS = {
@@ -30,7 +37,7 @@ def sample(pooler: Pooler) -> ConsoleSample:
             return _sample(_shown(connection))
     with processes.known(pooler) as (found, missing):
         answers = [_shown(one.console) for one in found]
-    rows = {word: process_sums.summed(word, [one[word] for one in answers]) for word in NAMED_BY}
+    rows = {word: process_sums.summed(word, [one[word] for one in answers]) for word in (*NAMED_BY, *WHOLE)}
     each = [
         process_sums.figures_of(one.name, one.pid, own["pools"]) for one, own in zip(found, answers, strict=True)
     ] + [ProcessFigures(name, error=why) for name, why in missing.items()]
@@ -43,7 +50,29 @@ def _sample(shown: dict[str, list[dict[str, object]]], each: Sequence[ProcessFig
 
 def _shown(connection: console.Console) -> dict[str, list[dict[str, object]]]:
     rows = {word: console.rows(connection, word) for word in NAMED_BY}
-    return {word: [row for row in rows[word] if row[key] != OWN] for word, key in NAMED_BY.items()}
+    pools = {word: [row for row in rows[word] if row[key] != OWN] for word, key in NAMED_BY.items()}
+    return pools | {"lists": _one_row(connection, "lists"), "config": _limits(connection)}
+
+
+_known_limits: WeakKeyDictionary[console.Console, tuple[float, list[dict[str, object]]]] = WeakKeyDictionary()
+
+
+def _limits(connection: console.Console) -> list[dict[str, object]]:
+    """Return the limits of SHOW CONFIG, at most a minute old."""
+    asked_at, limits = _known_limits.get(connection, (-LIMITS_S, []))
+    if time.monotonic() - asked_at >= LIMITS_S:
+        limits = [{key: row[key] for key in LIMITS & row.keys()} for row in _one_row(connection, "config")]
+        _known_limits[connection] = time.monotonic(), limits
+    return limits
+
+
+def _one_row(connection: console.Console, word: str) -> list[dict[str, object]]:
+    """Return a SHOW of names and values as one row; none of a console that speaks PgBouncer's language without it."""
+    try:
+        table = console.table(connection, word)
+    except ConsoleRefused:
+        return []
+    return [{str(values[0]): values[1] for values in table.rows}]
 
 
 def figures(pools: Iterable[Row]) -> dict[str, PoolFigures]:

@@ -1,5 +1,7 @@
 """What Prometheus reads, parsed by its own parser."""
 
+from dataclasses import replace
+
 from prometheus_client.parser import text_string_to_metric_families
 
 from pools.models import Pooler
@@ -11,6 +13,8 @@ OLD = {
     "pools": [{"database": "web", "user": "app", "cl_active": 3, "cl_waiting": 2, "sv_tested": 1, "maxwait": 4}],
     "stats": [{"database": "web", "total_query_count": 7, "total_query_time": 2_500_000, "total_received": 80}],
     "databases": [{"name": "web", "host": None, "port": 5432, "database": "shop", "pool_size": 9, "reserve_pool": 2}],
+    "lists": [{"databases": 2, "used_clients": 5, "dns_names": 1, "peers": 0}],
+    "config": [{"max_client_conn": "100"}],
 }
 NEW = {"databases": [{"name": "new", "pool_size": 4, "reserve_pool_size": 1}]}
 
@@ -40,6 +44,22 @@ def test_names_and_labels_are_those_of_pgbouncer_exporter_and_the_pooler():
     assert found["pgbouncer_stats_received_bytes_total"] == [(of_stats, 80)]
     labels = {"pooler": "edge", "name": "web", "host": "", "port": "5432", "database": "shop"}
     assert found["pgbouncer_databases_pool_size"] == [({**labels, "force_user": "", "pool_mode": ""}, 9)]
+
+
+def test_lists_and_limits_are_those_of_the_whole_pooler():
+    found = read((Pooler(name="edge"), ConsoleSnapshot(at=1.0, rows=OLD)))
+    of_pooler = {"pooler": "edge"}
+    assert found["pgbouncer_databases"] == [(of_pooler, 2)]
+    assert found["pgbouncer_used_clients"] == [(of_pooler, 5)]
+    assert found["pgbouncer_cached_dns_names"] == [(of_pooler, 1)]
+    assert found["pgbouncer_config_max_client_connections"] == [(of_pooler, 100)]
+    assert "pgbouncer_config_max_user_connections" not in found
+
+
+def test_an_answer_that_another_release_of_the_panel_kept_is_not_read():
+    answer = prometheus.answer_of(Pooler(name="edge"), ConsoleSnapshot(at=1.0, rows=OLD))
+    assert prometheus.Answer.unpacked(replace(answer, lines=answer.lines[:-1]).packed()) is None
+    assert prometheus.Answer.unpacked(answer.packed()) == answer
 
 
 def test_a_column_that_a_later_release_renamed_keeps_its_metric():

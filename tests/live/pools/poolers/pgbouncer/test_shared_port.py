@@ -115,6 +115,8 @@ def test_figures_are_sums_over_the_processes_and_each_has_a_row(
         assert {one.name: one.cl_active for one in sample.processes} == dict(zip(NAMES, (1, 1, 0), strict=True))
         assert [row["name"] for row in sample.rows["databases"]] == ["orders"]
         assert sample.rows["databases"][0]["pool_size"] == 3 * shared.size
+        limit = KINDS[pooler.kind].most_clients(pooler)
+        assert sample.rows["config"][0]["max_client_conn"] == 3 * limit
         assert (entry.size, entry.connections) == (shared.size, sample.rows["databases"][0]["current_connections"])
         assert entry.connections >= 2
     words = {row["process"] for row in KINDS[pooler.kind].show(pooler, "databases") if row["name"] == "orders"}

@@ -1,5 +1,6 @@
 """A PgBouncer that is known by its console alone: what it shows of its entries, and that nothing of it is changed."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from pools.errors import ConsoleRefused, IllegalTransition
 from pools.inventory import budget, poolers, pools
 from pools.inventory.pools import InvalidPool
 from pools.models import Cluster, Entry, Pool, Pooler, PoolerState
+from pools.monitoring.prometheus import answer_of, exposition
+from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS
 from tests.callers import bearer, person
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE
@@ -174,6 +177,18 @@ def test_a_load_goes_through_an_entry_with_a_login_that_somebody_gives(register:
     assert made.console is not None
     assert "open" in KINDS["pgbouncer"].sample(made.console).figures
     assert targets.endpoint_of(entry, APP_ROLE, APP_PASSWORD).pk == made.pk
+
+
+def test_a_poll_has_what_the_whole_pooler_holds_and_its_limits(register: Register) -> None:
+    pooler = register()
+    shown = {row["key"]: row["value"] for row in KINDS["pgbouncer"].show(pooler, "config")}
+    rows = KINDS["pgbouncer"].sample(pooler).rows
+    assert rows["config"] == [{name: shown[name] for name in ("max_client_conn", "max_user_connections")}]
+    assert rows["lists"][0]["databases"] == len(KINDS["pgbouncer"].show(pooler, "databases"))
+    answer = answer_of(pooler, ConsoleSnapshot(at=time.time(), rows=rows))
+    text = b"".join(exposition([(pooler, answer)], time.time())).decode()
+    assert f'pgbouncer_config_max_client_connections{{pooler="{pooler.name}"}} {shown["max_client_conn"]}.0' in text
+    assert f'pgbouncer_used_clients{{pooler="{pooler.name}"}} ' in text
 
 
 def test_a_list_is_watched_and_bad_lines_stay_with_their_reason(operated: PgBouncerServer, cluster: Cluster) -> None:
