@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from benchmarks.generators import file_changes, heartbeats
-from core.lib import env, gc_tuning, queues
+from core.lib import acknowledgements, env, gc_tuning, queues
 
 if TYPE_CHECKING:
     from core.audit.actors import Origin
@@ -41,6 +41,7 @@ def pause_garbage_collection(**_: object) -> None:
     gc_tuning.pause()
 
 
+acknowledgements.install()
 app = Celery("pooldeck", task_cls="core.installation.pausing:PausableTask")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
