@@ -16,6 +16,7 @@ from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed
 from pools.hosts.base import LARGEST_BYTES, Access, UnsafeFolder
+from pools.hosts.free_space import refuse_full
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
 POLLS = 5  # attempts to read a file that another process is swapping
@@ -30,18 +31,19 @@ def read(folder: str, names: list[str]) -> dict[str, bytes | None]:
 def replace(folder: str, contents: Mapping[str, bytes | None], of_new: Access | None = None) -> None:
     """Replace all files by these bytes (None: remove it) at one moment; raises `UnsafeFolder` or `ApplyFailed`.
 
-    Everything is on disk under other names before that moment, so a full disk changes nothing. Files that already hold
-    these bytes are left alone, so that a full disk never prevents a rollback.
+    Files for which the disk has no room are refused (`DiskFull`). Everything is on disk under other names before that
+    moment, so a disk that gets full changes nothing. Files that already hold these bytes are left alone, so that a full
+    disk never prevents a rollback.
     Mode 0600, or 0640 where the folder is setgid: its owner shares it so with PgBouncer's group. With `of_new`, files
     that are there keep their owner and mode, and new ones get these.
     """
     with _opened(folder) as folder_fd:
         changed = {name: new for name, new in contents.items() if _read_one(folder_fd, folder, name) != new}
         try:
+            finish_swap(folder_fd)
+            refuse_full(folder_fd, folder, changed.values())
             if changed:
                 replace_behind_link(folder_fd, changed, of_new)
-            else:
-                finish_swap(folder_fd)
         except OSError as error:
             raise ApplyFailed(
                 _("%(folder)s could not be written: %(reason)s; its files are unchanged")

@@ -130,6 +130,8 @@ class HostConnection(ABC):
     ) -> None:
         """Replace all files by these bytes (None: remove it) at one moment; raises `UnsafeFolder` or `ApplyFailed`.
 
+        Nothing is written where the disk has no room for them (`DiskFull`).
+
         A reader, and a crash or a lost connection at any moment, finds all old bytes or all new ones. Owner, group and
         access are those of the folder; with `of_new`, files that are there keep theirs, and new ones get these.
         Where another process changed the files in the meantime, `before_retry` is called before each further try; what

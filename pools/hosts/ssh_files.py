@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from pools.errors import ApplyFailed, OutcomeUnknown
 from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, CompletedCommand, HostConnection, UnsafeFolder, script
+from pools.hosts.free_space import DiskFull
 
 (
     A_LINK,
@@ -25,9 +26,10 @@ from pools.hosts.base import ABSENT, LARGEST_BYTES, Access, CompletedCommand, Ho
     HALF_SYNCED,
     OF_GROUP,
     NOT_OWNER,
+    FULL,
 ) = (
     *(41, 42, 43, 45, 46, 47, 48, 49),
-    *(50, 51, 52, 53, 54, 55),
+    *(50, 51, 52, 53, 54, 55, 56),
 )
 ATTEMPTS = 5  # attempts while another process writes there, such as the rest of an apply whose worker was killed
 PLAIN_NAME = re.compile(r"[A-Za-z0-9_.+-]{1,200}")
@@ -157,6 +159,8 @@ def _refusal(folder: str, done: CompletedCommand) -> ApplyFailed:
         return _of_stranger(folder, *words.split())
     if done.exit_code == OPEN_TO_ALL:
         return _open_to_all(folder)
+    if done.exit_code == FULL:
+        return DiskFull(folder, *map(int, words.split()))
     if done.exit_code in (OF_GROUP, NOT_OWNER):
         return _refused_to_root(folder, done)
     if done.exit_code == NO_FILE:

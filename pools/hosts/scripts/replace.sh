@@ -5,7 +5,8 @@
 # (`files_digest` of pools/hosts/ssh_files.py), so that what a lost worker sent, and arrives late, undoes nothing.
 # Only the folder's owner runs it; for root see as_owner.sh.
 # Exit codes: 41 to 49 as in pools/hosts/ssh_files.py, 50: a step failed, and the files are as before, 51: they have
-# other bytes than SEEN, 53: they may be the new ones, but a step that stores them for good failed.
+# other bytes than SEEN, 53: they may be the new ones, but a step that stores them for good failed, 56: the disk has no
+# room for the new ones: `NEEDED FREE`, in kB.
 LC_ALL=C
 export LC_ALL
 umask 077
@@ -92,6 +93,14 @@ is_as_seen() { # is_as_seen DIGEST NAME...
     [ "${found%% *}" = "$wanted" ]
 }
 
+refuse_full() { # the files lie there twice for a moment: all of stdin, and one by one
+    set -- $(df -Pk . 2> /dev/null | tail -n 1)
+    [ $# -ge 6 ] || return 0
+    case $2$4 in *[!0-9]*) return 0 ;; esac
+    needed=$(((2 * total + 1023) / 1024))
+    [ "$2" -eq 0 ] || [ "$needed" -le "$4" ] || refuse 56 "$needed $4"
+}
+
 receive() { # stores all of stdin, so that what a lost connection cut off is never used
     mkdir "$stage" "$stage/old" "$stage/new" || return 1
     # an owner outside the folder's group would lose setgid by a chmod
@@ -104,7 +113,7 @@ stage_files() {
     offset=1
     while [ $# -gt 0 ]; do
         if [ "$2" != - ]; then
-            tail -c "+$offset" "$stage/all" | head -c "$2" > "$stage/new/$1" || return 1
+            tail -c "+$offset" "$stage/all" 2> /dev/null | head -c "$2" > "$stage/new/$1" || return 1
             [ "$(wc -c < "$stage/new/$1")" -eq "$2" ] || { echo "No space left on device" >&2; return 1; }
             share_file "$1" "$stage/new/$1" && sync "$stage/new/$1" || return 1
             offset=$((offset + $2))
@@ -168,6 +177,7 @@ for name in $names; do
     [ ! -L "$name" ] || refuse 42 "$name"
     [ ! -e "$name" ] || [ -f "$name" ] || refuse 42 "$name"
 done
+refuse_full
 set +f
 receive || failed
 trap '' HUP INT TERM PIPE # what follows no longer needs the connection

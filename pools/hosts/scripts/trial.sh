@@ -32,7 +32,7 @@ trap 'exit 1' HUP INT TERM PIPE
 cat > "$folder/all" || exit 1
 offset=1
 while [ "$files" -gt 0 ]; do
-    tail -c "+$offset" "$folder/all" | head -c "$2" > "$folder/$1" || exit 1
+    tail -c "+$offset" "$folder/all" 2> /dev/null | head -c "$2" > "$folder/$1" || exit 1
     [ "$(wc -c < "$folder/$1")" -eq "$2" ] || { echo "FATAL: No space left on device"; exit 1; }
     offset=$((offset + $2))
     files=$((files - 1))

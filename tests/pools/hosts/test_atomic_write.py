@@ -8,12 +8,14 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from pools.errors import ApplyFailed
 from pools.hosts import atomic_write
 from pools.hosts.base import UnsafeFolder
+from pools.hosts.free_space import DiskFull
 
 STRANGER_UID = 65534
 
@@ -111,8 +113,44 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", mounted], check=True)
 
 
-def test_a_full_disk_leaves_every_old_file_whole(tiny_disk: Path) -> None:
+def test_files_that_the_disk_has_no_room_for_are_refused_with_both_sizes_before_anything_is_written(
+    tiny_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     atomic_write.replace(str(tiny_disk), {"userlist.txt": b"old", "pooldeck.ini": b"old"})
+    monkeypatch.setattr(atomic_write, "replace_behind_link", pytest.fail)
+    with pytest.raises(DiskFull) as refused:
+        atomic_write.replace(str(tiny_disk), {"userlist.txt": b"new", "pooldeck.ini": b"x" * 100_000})
+    assert str(refused.value) == (
+        f"{tiny_disk} needs 104 kB for its new files, and its disk has 56 kB free: free some space there; "
+        "its files are unchanged"
+    )
+    assert {path.name for path in tiny_disk.iterdir()} == {"userlist.txt", "pooldeck.ini"}
+
+
+def test_files_that_just_fit_are_written(tiny_disk: Path) -> None:
+    atomic_write.replace(str(tiny_disk), {"pooldeck.ini": b"x" * 64 * 1024})
+    assert (tiny_disk / "pooldeck.ini").stat().st_size == 64 * 1024
+
+
+def test_room_is_wanted_only_for_files_that_change(tiny_disk: Path) -> None:
+    atomic_write.replace(str(tiny_disk), {"pooldeck.ini": b"x" * 40 * 1024})
+    both = {"pooldeck.ini": b"x" * 40 * 1024, "userlist.txt": b"new"}
+    atomic_write.replace(str(tiny_disk), both)
+    assert atomic_write.read(str(tiny_disk), list(both)) == both
+
+
+def test_a_disk_without_a_size_is_tried(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    none = SimpleNamespace(f_blocks=0, f_bfree=0, f_bavail=0, f_frsize=4096)
+    monkeypatch.setattr(os, "fstatvfs", lambda _fd: none)
+    atomic_write.replace(str(folder), {"userlist.txt": b"new"})
+    assert (folder / "userlist.txt").read_bytes() == b"new"
+
+
+def test_a_disk_that_gets_full_meanwhile_leaves_every_old_file_whole(
+    tiny_disk: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    atomic_write.replace(str(tiny_disk), {"userlist.txt": b"old", "pooldeck.ini": b"old"})
+    monkeypatch.setattr(atomic_write, "refuse_full", lambda *_: None)
     with pytest.raises(ApplyFailed, match="could not be written: No space left on device; its files are unchanged"):
         atomic_write.replace(str(tiny_disk), {"userlist.txt": b"new", "pooldeck.ini": b"x" * 100_000})
     assert {path.name: path.read_bytes() for path in tiny_disk.iterdir()} == {

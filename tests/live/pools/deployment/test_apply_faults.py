@@ -60,7 +60,7 @@ def test_a_full_disk_leaves_the_old_configuration_live(
     full = make_pool("full", size=9)
     revision = deployment.apply_pooler(pooler)
     assert (revision.state, state_of(full)[0]) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
-    assert "No space left on device; its files are unchanged" in revision.reason
+    assert "kB for its new files, and its disk has 0 kB free" in revision.reason
     tasks.apply_what_waits()
     assert pooler.revisions.count() == 2  # the same refusal is not repeated while the disk is full
     filler.unlink()

@@ -217,7 +217,7 @@ def test_a_full_disk_is_waited_for(
         deployment.apply_pooler(pooler)
         _fill(folder / "full")
         fresh = make_pool("fresh")
-        assert "No space left" in refused(pooler, fresh)
+        assert "its disk has 0 kB free" in refused(pooler, fresh)
         (folder / "full").unlink()
         _beat(pooler)
         assert (state_of(fresh), log_in("fresh")) == ((PoolState.APPLIED, ""), "app")

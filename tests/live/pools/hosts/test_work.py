@@ -16,6 +16,7 @@ from panel.quickstart.servers import PgBouncerServer
 from pools.errors import ApplyFailed, HostUnreachable
 from pools.hosts import keys, ssh
 from pools.hosts.base import HostConnection, UnsafeFolder
+from pools.hosts.free_space import DiskFull
 from pools.inventory import hosts
 from pools.models import Host
 from tests.live.pools.hosts.conftest import reachable, registered
@@ -128,7 +129,8 @@ def test_a_full_disk_changes_nothing(connection: HostConnection, folder: Path) -
     try:
         account.make_folder(mounted)
         connection.replace(str(mounted), {"pgbouncer.ini": b"old", "pooldeck.ini": b"old"})
-        with pytest.raises(ApplyFailed, match="could not be written: No space left on device; its files are unchanged"):
+        sizes = r"tiny needs 391 kB for its new files, and its disk has 120 kB free: .*; its files are unchanged"
+        with pytest.raises(DiskFull, match=sizes):
             connection.replace(str(mounted), {"pgbouncer.ini": b"new", "pooldeck.ini": b"x" * 200_000})
         assert {path.name: path.read_bytes() for path in mounted.iterdir()} == {
             "pgbouncer.ini": b"old",
@@ -136,6 +138,9 @@ def test_a_full_disk_changes_nothing(connection: HostConnection, folder: Path) -
         }
         (mounted / "filler").write_bytes(b"x" * 100_000)
         connection.replace(str(mounted), {"pgbouncer.ini": b"old", "pooldeck.ini": b"old"})
+        with pytest.raises(ApplyFailed, match="could not be written: No space left on device; its files are unchanged"):
+            connection.replace(str(mounted), {f"{number}.ini": b"x" * 1_800 for number in range(5)})
+        assert {path.name for path in mounted.iterdir()} == {"pgbouncer.ini", "pooldeck.ini", "filler"}
     finally:
         subprocess.run(["umount", mounted], check=True)
 

@@ -220,7 +220,8 @@ def test_a_full_disk_there_rolls_the_pool_back_and_says_so(
         revision = deployment.apply_pooler(managed)
         pool.refresh_from_db()
         assert (revision.state, pool.state) == (RevisionState.ROLLED_BACK, PoolState.ROLLED_BACK)
-        assert "No space left on device; its files are unchanged" in pool.state_reason
+        assert f"{folder} needs " in pool.state_reason
+        assert "kB for its new files, and its disk has 0 kB free" in pool.state_reason
         assert files(own) == old
         filler.unlink()
         deployment.reset_to_pending(managed)
