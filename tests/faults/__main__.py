@@ -82,8 +82,11 @@ def main() -> int:
     end_all_on_sigterm()
     asked = cells.chosen(options.faults, options.processes, options.activities)
     grid = cells.quick() if options.quick else list(asked)
-    has_disks = any(cell.fault == cells.DISK for cell in grid)
-    with tempfile.TemporaryDirectory() as folder, Ground(Path(folder), has_disks=has_disks) as ground:
+    needs = {
+        "has_disks": any(cell.fault == cells.DISK for cell in grid),
+        "has_proxies": any(cell.needs_proxies for cell in grid),
+    }
+    with tempfile.TemporaryDirectory() as folder, Ground(Path(folder), **needs) as ground:
         trials = measure(ground, grid, options)
     print(f"\n{table(trials)}")
     return 1 if any(trial.wrong for trial in trials) else 0

@@ -2,8 +2,8 @@
 
 import itertools
 import time
-import urllib.error
 from abc import ABC, abstractmethod
+from http.client import HTTPException
 from typing import Any
 
 import psycopg
@@ -16,7 +16,6 @@ RUN_ENDED = {"succeeded", "failed", "lost", "cancelled", "timed_out"}
 EXPERIMENT_ENDED = {"succeeded", "failed", "cancelled"}
 DURATION_S, STRIKES_AFTER_S = 8, 2.0
 SCALE = 20
-ARMS = ["10-scram-none", "10-scram-pgbouncer"]
 MADE_BY_EXPERIMENTS = """
     SELECT 'role ' || rolname FROM pg_roles WHERE rolname LIKE 'pooldeck_experiment%'
      UNION ALL SELECT 'database ' || datname FROM pg_database WHERE datname LIKE 'pooldeck_experiment%'
@@ -35,7 +34,8 @@ class Activity(ABC):
     strikes_after_s = STRIKES_AFTER_S
 
     def __init__(self, ground: Ground, cell: Cell) -> None:
-        self.ground, self.cell, self.api = ground, cell, ground.api
+        self.ground, self.cell = ground, cell
+        self.api = ground.api_by_proxy if cell.needs_proxies and cell.process == "web" else ground.api
         self.pooler = "pgpool" if cell.process == "pgpool" else "pgbouncer"
         is_behind = cell.process == "postgres" and cell.fault in NETWORK
         self.cluster = ground.clusters["behind" if is_behind else "demo"]
@@ -58,7 +58,7 @@ class Activity(ABC):
         while time.monotonic() < deadline:
             try:
                 found = self.api.get(self.path)
-            except (Refused, OSError, urllib.error.URLError):
+            except (Refused, OSError, HTTPException):
                 time.sleep(0.5)
                 continue
             if found[field] in states:
@@ -74,9 +74,7 @@ class Load(Activity):
     asked: dict[str, Any] = {"options": {"duration": DURATION_S, "clients": 2, "rate": 100}, "generators": ["local"]}
 
     def target(self) -> dict[str, str]:
-        """The pool of the pooler that the fault strikes, where that is the network by the proxy before it."""
-        if self.cell.fault in NETWORK and self.cell.process == "pgbouncer":
-            return {"external": self.ground.endpoint}
+        """The pool of the pooler that the fault strikes."""
         return {"pool": self.pool}
 
     def begin(self) -> None:
@@ -166,14 +164,15 @@ class Apply(Activity):
 
 
 class Experiment(Activity):
-    """Two arms of the reconnect playbook, one through PgBouncer with a pool of its own."""
+    """Two arms of the reconnect playbook, one through a pooler with a pool of its own."""
 
     ends_within_s = 240.0
     strikes_after_s = 5.0
 
     def begin(self) -> None:
         form = {"repeats": 1, "options": {"duration": 3, "warm_up": None}, "dataset": {"scale": 1}}
-        made = self.api.post("experiments/", form | {"playbook": "reconnect", "cluster": self.cluster, "arms": ARMS})
+        arms = {"arms": ["10-scram-none", f"10-scram-{self.pooler}"]}
+        made = self.api.post("experiments/", form | arms | {"playbook": "reconnect", "cluster": self.cluster})
         self.path = f"experiments/{made['id']}/"
 
     def faults_after(self) -> list[str]:

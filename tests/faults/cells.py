@@ -7,11 +7,11 @@ PANEL = ("web", "worker", "generator", "beat", "redis", "metadata")
 SERVERS = ("pgbouncer", "pgpool", "postgres")
 PROCESSES = PANEL + SERVERS
 SIGNALS = ("kill", "term", "stop")
-NETWORK = ("cut", "delay")  # of the way to a pooler or to a server
+NETWORK = ("cut", "delay")  # of the way to it
 DISK = "disk"
 FAULTS = (*SIGNALS, *NETWORK, DISK)
 ACTIVITIES = ("run", "apply", "init", "experiment")
-BEHIND_A_PROXY = ("pgbouncer", "postgres")
+ONLY_CLIENTS = ("worker", "generator", "beat")  # they listen on nothing
 QUICK = (
     ("kill", "generator", "run"),
     ("kill", "worker", "apply"),
@@ -33,12 +33,13 @@ class Cell:
 
     @property
     def is_possible(self) -> bool:
-        """Whether there is such a cell: clients alone go through the proxy before a pooler, and no preparation does."""
-        if self.fault not in NETWORK:
-            return True
-        if self.process == "pgbouncer":
-            return self.activity == "run"
-        return self.process in BEHIND_A_PROXY
+        """Whether there is such a cell: ways to what only connects are those to what it connects to."""
+        return self.fault not in NETWORK or self.process not in ONLY_CLIENTS
+
+    @property
+    def needs_proxies(self) -> bool:
+        """Whether what passes between the processes has to go through proxies."""
+        return self.fault in NETWORK
 
     @property
     def load_may_fail(self) -> bool:

@@ -32,13 +32,13 @@ def terminate(ground: Ground, process: str) -> float:
 def _end(ground: Ground, process: str, by: signal.Signals) -> float:
     before, struck_at = ground.process_of(process), time.monotonic()
     os.kill(before, by)
-    if process == "metadata":
+    if server := ground.own.get(process):
         if by == signal.SIGTERM:  # PostgreSQL waits for its clients then; an operator's pg_ctl stop is the fast one
-            os.kill(before, signal.SIGINT)
-        assert ground.metadata.process
-        ground.metadata.process.wait(BACK_WITHIN_S)
-        ground.metadata.process = None
-        ground.metadata.start()
+            server.kill(server.stop_signal)
+        assert server.process
+        server.process.wait(BACK_WITHIN_S)
+        server.process = None
+        server.start()
         return struck_at
     deadline = struck_at + BACK_WITHIN_S
     while ground.process_of(process) in (before, 0):

@@ -2,23 +2,27 @@
 
 import json
 import subprocess
-from contextlib import ExitStack
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Self
 
 import psycopg
 
 from panel.quickstart.ports import free_port
-from panel.quickstart.servers import PostgresServer
+from panel.quickstart.servers import PostgresServer, RedisServer, Server
+from tests.faults.cells import Cell
 from tests.faults.proxy import Proxy
-from tests.installation import Installation
+from tests.installation import Api, Installation, Refused
 from tests.programs import below, heads
 
 # Megabytes of each disk; "home" holds logs, keys and everything of the panel but its database.
-DISKS = {"home": 300, "home/postgres": 1500, "home/redis": 60, "home/pgbouncer": 8, "home/pgpool": 16, "metadata": 300}
-DISK_OF = {"postgres": "home/postgres", "metadata": "metadata"} | {
-    name: f"home/{name}" for name in ("redis", "pgbouncer", "pgpool")
-}
+DISKS = {"home": 300, "home/postgres": 1500, "home/pgbouncer": 8, "home/pgpool": 16, "metadata": 300}
+DISKS |= {"home/redis": 60, "redis": 60}
+LOOPBACK, LED_WITHIN_S = "127.0.0.1", 60.0
+DISK_OF = {name: f"home/{name}" for name in ("postgres", "redis", "pgbouncer", "pgpool")}
 DATABASE = "pooldeck"
 DATABASES = {"demo": "app", "behind": "behind"}  # of the loads, by cluster
 
@@ -26,19 +30,25 @@ DATABASES = {"demo": "app", "behind": "behind"}  # of the loads, by cluster
 class OwnInstallation(Installation):
     """`script/up` whose metadata database is a server that the test can stop."""
 
-    def __init__(self, home: Path, database_url: str) -> None:
-        super().__init__(home, "--port", str(free_port()), program=("env", f"DATABASE_URL={database_url}", *UP))
+    def __init__(self, home: Path, environment: dict[str, str]) -> None:
+        variables = (f"{name}={value}" for name, value in environment.items())
+        super().__init__(home, "--port", str(free_port()), program=("env", *variables, *UP))
 
 
 UP = (str(Path(__file__).resolve().parents[2] / "script" / "up"),)
 
 
 class Ground:
-    """Everything that faults strike, as a context manager; mounts disks in `folder` where it may (as root)."""
+    """Everything that faults strike, as a context manager; mounts disks in `folder` where it may (as root).
 
-    def __init__(self, folder: Path, *, has_disks: bool = True) -> None:
-        self.has_disks = has_disks
+    With `has_proxies` a proxy stands before web, the metadata database and Redis too, which then is one of the test's.
+    """
+
+    def __init__(self, folder: Path, *, has_disks: bool = True, has_proxies: bool = False) -> None:
+        self.has_disks, self.has_proxies = has_disks, has_proxies
         self.folder, self.home = folder, folder / "home"
+        self.own: dict[str, Server] = {}  # not started by `script/up`
+        self.proxies: dict[str, Proxy] = {}
         self.metadata = PostgresServer(folder / "metadata", free_port(), password="metadata")
         self._stack = ExitStack()
 
@@ -54,18 +64,30 @@ class Ground:
     def _start(self, stack: ExitStack) -> None:
         for name, megabytes in DISKS.items() if self.has_disks else ():
             _mount(stack, self.folder / name, megabytes)
-        stack.enter_context(self.metadata)
+        self.own["metadata"] = stack.enter_context(self.metadata)
         self.metadata.create_owner_and_database(DATABASE, "panel", DATABASE)
-        url = f"postgresql://{DATABASE}:panel@127.0.0.1:{self.metadata.port}/{DATABASE}"
-        self.installation = stack.enter_context(OwnInstallation(self.home, url))
-        self.api = self.installation.api
+        environment = self._with_proxies(stack) if self.has_proxies else {"DATABASE_URL": _url(self.metadata.port)}
+        self.installation = stack.enter_context(OwnInstallation(self.home, environment))
+        self.api = self.api_by_proxy = self.installation.api
         self.kept = json.loads((self.home / "installation.json").read_text())
         self.ports: dict[str, int] = self.kept["ports"]
-        self.proxies = {name: stack.enter_context(Proxy(self.ports[name])) for name in ("postgres", "pgbouncer")}
-        self._put_proxies_on_the_way()
+        for name in ("postgres", "pgbouncer", "pgpool"):
+            self.proxies[name] = stack.enter_context(Proxy(self.ports[name]))
+        if self.has_proxies:
+            web = stack.enter_context(Proxy(int(self.api.url.rpartition(":")[2])))
+            self.proxies["web"], self.api_by_proxy = web, Api(f"http://{LOOPBACK}:{web.port}", self.api.token)
+        self._add_pools()
 
-    def _put_proxies_on_the_way(self) -> None:
-        """Add an endpoint of PgBouncer's behind a proxy, and a cluster, which is the demo's server behind another."""
+    def _with_proxies(self, stack: ExitStack) -> dict[str, str]:
+        """Start a Redis, put proxies before it and the metadata database, and return what leads through them."""
+        redis = RedisServer(self.folder / "redis", free_port(), "redis")
+        self.own["redis"] = stack.enter_context(redis)
+        self.proxies |= {name: stack.enter_context(Proxy(one.port)) for name, one in self.own.items()}
+        url_of_redis = f"redis://:{redis.password}@{LOOPBACK}:{self.proxies['redis'].port}/0"
+        return {"DATABASE_URL": _url(self.proxies["metadata"].port), "REDIS_URL": url_of_redis}
+
+    def _add_pools(self) -> None:
+        """Add a cluster, which is the demo's server behind a proxy, and a pool of each kind."""
         (demo,) = self.api.get("clusters/")["results"]
         passwords = self.kept["passwords"]
         at_proxy = {"name": "behind", "host": "127.0.0.1", "port": self.proxies["postgres"].port, "protected": False}
@@ -74,8 +96,6 @@ class Ground:
             session.execute("CREATE DATABASE behind OWNER app")
         self.clusters = {"demo": demo["id"], "behind": self.api.post("clusters/", at_proxy | login)["id"]}
         self.poolers = {one["kind"]: one["id"] for one in self.api.get("poolers/")["results"]}
-        uri = f"postgresql://app:{passwords['app']}@127.0.0.1:{self.proxies['pgbouncer'].port}/app?sslmode=disable"
-        self.endpoint: str = self.api.post("external-endpoints/", {"name": "proxy", "uri": uri})["id"]
         (app,) = self.api.get("pools/")["results"]
         self.pools = {
             "pgbouncer": app["id"],
@@ -93,21 +113,47 @@ class Ground:
         self.api.wait(f"pools/{made['id']}/", "state", {"applied"}, 60)
         return str(made["id"])
 
+    @contextmanager
+    def way_of(self, cell: Cell) -> Iterator[None]:
+        """Let the panel and its loads reach the pooler that a cell strikes through the proxy before it meanwhile."""
+        if not cell.needs_proxies or cell.process not in self.poolers:
+            yield
+            return
+        self._lead(cell.process, self.proxies[cell.process].port)
+        try:
+            yield
+        finally:
+            self._lead(cell.process, self.ports[cell.process])
+
+    def _lead(self, pooler: str, port: int) -> None:
+        """Change the port at which the panel reaches a pooler; what came before may still keep it busy."""
+        password = self.kept["passwords"]["pgbouncer" if pooler == "pgbouncer" else "postgres"]
+        deadline = time.monotonic() + LED_WITHIN_S
+        while True:
+            try:
+                path, change = f"poolers/{self.poolers[pooler]}/", {"port": port, "admin_password": password}
+                self.api.call("PATCH", path, change)
+            except (Refused, OSError, HTTPException):
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(1)
+            else:
+                return
+
     def process_of(self, name: str) -> int:
         """Return the process that is the head of a program, 0 while there is none."""
-        if name == "metadata":
-            process = self.metadata.process
-            return process.pid if process and self.metadata.is_running else 0
+        if server := self.own.get(name):
+            return server.process.pid if server.process and server.is_running else 0
         return heads(self.installation).get(name, 0)
 
     def disk_of(self, name: str) -> Path:
         """Return the folder whose disk a program writes to."""
-        return self.folder / DISK_OF.get(name, "home")
+        return self.folder / (name if name in self.own else DISK_OF.get(name, "home"))
 
     def its_own(self) -> set[int]:
         """Return the processes of the installation that are to be there."""
-        metadata = self.process_of("metadata")
-        return {self.installation.process.pid, *below(self.installation.process.pid), metadata, *below(metadata)}
+        tops = (self.installation.process.pid, *map(self.process_of, self.own))
+        return {pid for top in tops for pid in (top, *below(top))}
 
     def console(self) -> "psycopg.Connection[Any]":
         """Log in to PgBouncer's console, past the proxy."""
@@ -125,6 +171,11 @@ class Ground:
         """Log in to the pool of a pooler, past its proxy."""
         login = {"user": "app", "password": self.kept["passwords"]["app"], "dbname": pool}
         return psycopg.connect(host="127.0.0.1", port=self.ports[pooler], connect_timeout=2, autocommit=True, **login)
+
+
+def _url(port: int) -> str:
+    """Return the address of the metadata database at a port."""
+    return f"postgresql://{DATABASE}:panel@{LOOPBACK}:{port}/{DATABASE}"
 
 
 def _mount(stack: ExitStack, folder: Path, megabytes: int) -> None:

@@ -40,13 +40,14 @@ def tried(ground: Ground, cell: Cell) -> Trial:
     found, begun = Trial(cell), time.monotonic()
     activity = ACTIVITIES[cell.activity](ground, cell)
     try:
-        begin(activity)
-        time.sleep(activity.strikes_after_s)
-        counts_from = FAULTS[cell.fault](ground, cell.process)
-        found.recovery_s = recovered(ground) - counts_from
-        found.wrong += activity.faults_after()
+        with ground.way_of(cell):
+            begin(activity)
+            time.sleep(activity.strikes_after_s)
+            counts_from = FAULTS[cell.fault](ground, cell.process)
+            found.recovery_s = recovered(ground) - counts_from
+            found.wrong += activity.faults_after()
         found.outcome = activity.outcome
-    except Stuck as stuck:
+    except (Stuck, AssertionError, OSError, psycopg.Error) as stuck:
         found.wrong.append(f"stuck: {stuck}")
     found.wrong += [f"orphan: {one}" for one in orphans(ground)]
     found.seconds = time.monotonic() - begun
