@@ -19,9 +19,10 @@ from pools.poolers import local_process
 from pools.poolers.admin_commands import Column, Controls
 from pools.poolers.adoption import Adoption
 from pools.poolers.advisory import Advisory
-from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable
+from pools.poolers.console_sample import ConsoleSample, FoundEntry, LiveTable, PoolFigures
 from pools.poolers.features import Features
 from pools.poolers.nodes import NodeAdmin
+from pools.poolers.pool_queue import PoolQueue
 from pools.poolers.process_plan import ProcessPlan
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.session import Session
@@ -275,6 +276,14 @@ class Driver(ABC):
     @abstractmethod
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         """Build the live table of the pooler's page from a poll of its console."""
+
+    def queue(self, pooler: Pooler, name: str) -> PoolQueue:
+        """Read the queue of one pool, and who has its server connections. Raises `PoolerUnreachable`, `NotLive`.
+
+        A console that lists no connections tells the number of clients that wait, no more.
+        """
+        figures = self.sample(pooler).figures.get(name, PoolFigures())
+        return PoolQueue(name, figures.cl_waiting, figures.maxwait_ms / 1000, sees_servers=False)
 
     def words_of(self, pooler: Pooler) -> tuple[str, ...]:
         """Return those of `words` that its release knows."""

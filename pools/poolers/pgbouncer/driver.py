@@ -35,6 +35,7 @@ from pools.poolers.pgbouncer import (
     process_files,
     process_plan,
     processes,
+    queue_reading,
     releases,
     render,
     sharing,
@@ -49,6 +50,7 @@ from pools.poolers.pgbouncer.features import FEATURES
 from pools.poolers.pgbouncer.process_controls import SharedControls
 from pools.poolers.pgbouncer.session import PgBouncerSession
 from pools.poolers.pgbouncer.settings_catalog import CATALOG
+from pools.poolers.pool_queue import PoolQueue
 from pools.poolers.server_connections import HeldServers
 from pools.poolers.settings_schema import Scope, Setting, Version
 
@@ -174,6 +176,9 @@ class PgBouncer(Driver):
     def sample(self, pooler: Pooler) -> ConsoleSample:
         """Read SHOW POOLS, SHOW STATS and SHOW DATABASES."""
         return stats.sample(pooler)
+
+    def queue(self, pooler: Pooler, name: str) -> PoolQueue:
+        return queue_reading.read(pooler, name)
 
     def live_table(self, sample: ConsoleSample) -> LiveTable:
         rows = [[row.get(column) for column in LIVE_COLUMNS] for row in sample.rows.get("pools", [])]

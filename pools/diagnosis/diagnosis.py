@@ -1,0 +1,168 @@
+"""Asks a pooler and its server, live, why the clients of a pool wait."""
+
+import time
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from pools.clusters import connect, topology
+from pools.clusters.topology import Place
+from pools.diagnosis import blocking_tree, causes
+from pools.diagnosis import sessions as server_sessions
+from pools.diagnosis.blocking_tree import Branch
+from pools.diagnosis.evidence import Evidence
+from pools.diagnosis.finding import Finding
+from pools.diagnosis.sessions import ServerSessions, Session
+from pools.errors import ClusterUnreachable, NotLive, PoolerUnreachable
+from pools.models import Cluster, Entry, NodeRole, Pool
+from pools.poolers import KINDS
+from pools.poolers.pool_queue import PoolQueue, ServerConnection
+
+Target = Pool | Entry
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A server connection of the pool, and the session that it is on the server, where that is known."""
+
+    server: ServerConnection
+    session: Session | None
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """Why the clients of one pool wait, as it was at a moment; reading it took `took_s` seconds.
+
+    `cause` is one of `causes.NAMES`, and empty where none was found. `also` are further causes that hold. `notes` say
+    what could not be asked.
+    """
+
+    pool: str
+    taken_at: datetime
+    cause: str
+    finding: Finding
+    also: tuple[tuple[str, Finding], ...] = ()
+    notes: tuple[str, ...] = ()
+    queue: PoolQueue | None = None
+    holders: tuple[Holder, ...] = ()
+    tree: list[Branch] = field(default_factory=list)
+    took_s: float = 0.0
+
+
+def of(target: Target) -> Diagnosis:
+    """Ask why the clients of a pool or an entry wait; what can't be asked is told in the notes."""
+    began, taken_at = time.monotonic(), timezone.now()
+    try:
+        queue = KINDS[target.pooler.kind].queue(target.pooler, target.name)
+    except (PoolerUnreachable, NotLive) as error:
+        return Diagnosis(target.name, taken_at, "", _unread(str(error)), took_s=time.monotonic() - began)
+    evidence = _evidence(target, queue)
+    first, *also = causes.found_in(evidence) or [("", _none_found(evidence))]
+    return Diagnosis(
+        pool=target.name,
+        taken_at=taken_at,
+        cause=first[0],
+        finding=first[1],
+        also=tuple(also),
+        notes=tuple(_notes(target, evidence)),
+        queue=queue,
+        holders=_holders(evidence),
+        tree=blocking_tree.of_sessions(evidence.sessions) if evidence.sessions else [],
+        took_s=time.monotonic() - began,
+    )
+
+
+def _evidence(target: Target, queue: PoolQueue) -> Evidence:
+    place = place_of(target, queue)
+    if place is None:
+        return Evidence(queue)
+    pids = [one.pid for one in queue.servers if one.pid]
+    sessions: ServerSessions | None = None
+    server_error = ""
+    try:
+        sessions = server_sessions.read(place, pids, target.database, whole=not queue.sees_servers)
+    except ClusterUnreachable as error:
+        server_error = str(error)
+    return Evidence(queue, sessions, server_error, _login_error(target, queue, place) if sessions else None)
+
+
+def place_of(target: Target, queue: PoolQueue) -> Place | None:
+    """Return the server that the pool leads to: the one at the address that the pooler shows, else its primary."""
+    cluster: Cluster | None = target.cluster
+    if cluster is None:
+        return None
+    places = topology.of_cluster(cluster)
+    shown = (queue.server_host, queue.server_port)
+    at_address = next((place for place in places if place.address == shown), None)
+    wants_standby = isinstance(target, Pool) and target.target == NodeRole.STANDBY
+    standbys = topology.standbys(cluster) if wants_standby else []
+    return at_address or next(iter(standbys), None) or topology.primary(cluster)
+
+
+def _login_error(target: Target, queue: PoolQueue, place: Place) -> str | None:
+    """Log in as the pool's role where its pooler lacks connections that it may open; return why that failed."""
+    if not isinstance(target, Pool) or not queue.waiting or queue.reached_server_limit or queue.paused:
+        return None
+    role = target.login
+    if not queue.sees_servers or not role or target.cluster.password_of(role) is None:
+        return None
+    try:
+        connect.connect(
+            target.cluster,
+            at=place.address,
+            database=target.database,
+            user=role,
+            connect_timeout=server_sessions.CONNECT_TIMEOUT_S,
+        ).close()
+    except ClusterUnreachable as error:
+        return str(error)
+    return ""
+
+
+def _holders(evidence: Evidence) -> tuple[Holder, ...]:
+    by_pid = evidence.sessions.by_pid if evidence.sessions else {}
+    holders = [Holder(one, by_pid.get(one.pid)) for one in evidence.queue.servers]
+    return tuple(sorted(holders, key=_precedence))
+
+
+def _precedence(holder: Holder) -> tuple[bool, float, int]:
+    age = holder.session.transaction_s if holder.session else None
+    return not holder.server.is_busy, -(age or 0.0), holder.server.pid
+
+
+def _unread(reason: str) -> Finding:
+    return Finding(
+        _("The pooler's console can't be asked, so nothing is known of the queue: %(reason)s.") % {"reason": reason},
+        _("Check the pooler."),
+    )
+
+
+def _none_found(evidence: Evidence) -> Finding:
+    queue = evidence.queue
+    if not queue.waiting:
+        return Finding(_("No client waits for a connection of pool %(pool)s now.") % {"pool": queue.name}, "")
+    if evidence.is_most(evidence.hidden):
+        return Finding(
+            _("All server connections in use are hidden from the panel's role, so that what they do is unknown."),
+            _("Grant pg_monitor to the panel's role."),
+        )
+    return Finding(
+        _("Clients wait (%(waiting)s now), and none of the causes that the panel knows holds.")
+        % {"waiting": queue.waiting},
+        _("Look again: a queue that passes within a moment has no lasting cause."),
+    )
+
+
+def _notes(target: Target, evidence: Evidence) -> list[str]:
+    notes = [evidence.server_error, evidence.queue.core_unknown]
+    if target.cluster is None:
+        notes.append(_("The server behind this entry is not registered, so its sessions can't be asked."))
+    if evidence.sessions and not evidence.sessions.sees_all:
+        text = _("Sessions of other roles are hidden from %(role)s: GRANT pg_monitor TO %(role)s.")
+        notes.append(text % {"role": evidence.sessions.role})
+    if not evidence.queue.sees_servers:
+        text = _("%(kind)s does not say which client has which connection: all sessions in the database are shown.")
+        notes.append(text % {"kind": target.pooler.get_kind_display()})
+    return [note for note in notes if note]

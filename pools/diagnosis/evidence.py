@@ -1,0 +1,77 @@
+"""What is known of a pool whose clients wait: the queue, the sessions of its servers, and a login to its server."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pools.diagnosis.sessions import ServerSessions, Session
+from pools.poolers.pool_queue import PoolQueue
+
+LONG_S = 1.0  # from which on a statement is slow, and a transaction without one is left open
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a cause is judged by.
+
+    `sessions` is None where the server can't be asked, for the reason `server_error`. `login_error` is why a login as
+    the pool's role failed; empty where it worked, None where none was tried.
+    """
+
+    queue: PoolQueue
+    sessions: ServerSessions | None = None
+    server_error: str = ""
+    login_error: str | None = None
+
+    @cached_property
+    def held(self) -> tuple[Session, ...]:
+        """The sessions of the server connections that clients have, or of the whole database where none are known."""
+        if self.sessions is None:
+            return ()
+        if not self.queue.sees_servers:
+            return tuple(one for one in self.sessions.by_pid.values() if one.state not in ("", "idle"))
+        found = (self.sessions.by_pid.get(one.pid) for one in self.queue.busy)
+        return tuple(one for one in found if one is not None)
+
+    @cached_property
+    def locked(self) -> tuple[Session, ...]:
+        """Those that wait for a lock, and those among them that hold it."""
+        waiting = [one for one in self.held if one.blocked_by]
+        if self.sessions is None or not waiting:
+            return ()
+        ends = {pid for one in waiting for pid in self.sessions.blockers_of(one)}
+        return tuple(one for one in self.held if one.blocked_by or one.pid in ends)
+
+    @cached_property
+    def left_open(self) -> tuple[Session, ...]:
+        """Those whose transaction is open while nothing runs for long."""
+        return tuple(one for one in self._unlocked if one.is_in_transaction and (one.in_state_s or 0.0) >= LONG_S)
+
+    @cached_property
+    def slow(self) -> tuple[Session, ...]:
+        """Those whose statement has run for long."""
+        return tuple(one for one in self._unlocked if one.state == "active" and (one.statement_s or 0.0) >= LONG_S)
+
+    @cached_property
+    def idle(self) -> tuple[Session, ...]:
+        """Those that have run nothing for long: a client keeps them without using them."""
+        return tuple(one for one in self._unlocked if one.state == "idle" and (one.in_state_s or 0.0) >= LONG_S)
+
+    @cached_property
+    def hidden(self) -> tuple[Session, ...]:
+        """Those of which the panel's role may not see what they do."""
+        return tuple(one for one in self._unlocked if one.is_hidden)
+
+    @cached_property
+    def quick(self) -> tuple[Session, ...]:
+        """All others: what they do takes less than a second."""
+        others = {one.pid for part in (self.left_open, self.slow, self.idle, self.hidden) for one in part}
+        return tuple(one for one in self._unlocked if one.pid not in others)
+
+    @property
+    def _unlocked(self) -> tuple[Session, ...]:
+        return tuple(one for one in self.held if one not in self.locked)
+
+    def is_most(self, part: tuple[Session, ...]) -> bool:
+        """Whether no other part of the held connections is larger."""
+        parts = (self.locked, self.left_open, self.slow, self.idle, self.hidden, self.quick)
+        return bool(part) and len(part) >= max(map(len, parts))

@@ -1,0 +1,118 @@
+"""What each cause needs to be named, and what keeps it from being named."""
+
+from dataclasses import replace
+
+import pytest
+
+from pools.diagnosis import causes
+from pools.diagnosis.evidence import Evidence
+from pools.diagnosis.sessions import ServerSessions, Session
+from pools.poolers.pool_queue import CoreUse, Limit, PoolQueue, ServerConnection
+
+FULL = (Limit("pool_size", 2, 2),)
+OPEN = Session(
+    pid=7,
+    backend_start=None,
+    database="app",
+    role="app",
+    application="shop",
+    client="10.0.0.7",
+    client_port=50001,
+    state="active",
+    wait_event_type="",
+    wait_event="",
+    backend_type="client backend",
+    transaction_s=0.2,
+    statement_s=0.1,
+    in_state_s=0.1,
+    query="SELECT $1",
+    text="SELECT 'secret'",
+    blocked_by=(),
+    is_privileged=False,
+)
+LEFT_OPEN = replace(OPEN, state="idle in transaction", transaction_s=90.0, in_state_s=80.0)
+SLOW = replace(OPEN, transaction_s=12.0, statement_s=11.0, in_state_s=11.0)
+HIDDEN = replace(OPEN, state="", backend_type="", transaction_s=None, statement_s=None, in_state_s=None)
+KEPT = replace(OPEN, state="idle", transaction_s=None, in_state_s=400.0)
+
+
+def connection(pid: int, state: str = "active") -> ServerConnection:
+    return ServerConnection("orders", "app", state, pid, 40000 + pid)
+
+
+def evidence(*sessions: Session, beside: tuple[Session, ...] = (), **changes: object) -> Evidence:
+    """The sessions are those of the pool's server connections, in the order of their pids."""
+    held = [replace(session, pid=pid) for pid, session in enumerate(sessions, 1)]
+    values: dict[str, object] = {"waiting": 3, "server_limits": FULL} | changes
+    queue = PoolQueue("orders", servers=tuple(connection(one.pid) for one in held), **values)  # type: ignore[arg-type]
+    return Evidence(queue, ServerSessions({one.pid: one for one in (*held, *beside)}, connections=20, most=97))
+
+
+def named(found: Evidence) -> list[str]:
+    return [name for name, _finding in causes.found_in(found)]
+
+
+LOCKED = replace(SLOW, wait_event_type="Lock", blocked_by=(70,))
+HOLDER = replace(LEFT_OPEN, pid=70, application="batch")
+
+
+@pytest.mark.parametrize(
+    ("found", "cause"),
+    [
+        (evidence(LOCKED, LOCKED, beside=(HOLDER,)), "lock"),
+        (evidence(LOCKED, OPEN, beside=(HOLDER,)), "lock"),
+        (evidence(replace(LOCKED, blocked_by=(0,)), LOCKED), "lock"),
+        (evidence(LEFT_OPEN, LEFT_OPEN), "idle_in_transaction"),
+        (evidence(SLOW, SLOW), "slow_statement"),
+        (evidence(OPEN, OPEN), "pool_size"),
+        (evidence(KEPT, KEPT, mode="session"), "pool_size"),
+        (evidence(OPEN, OPEN, core=CoreUse(0.8, 0.15)), "pooler_core"),
+        (evidence(OPEN, OPEN, paused=True), "paused"),
+        (evidence(waiting=0, client_limits=(Limit("max_client_conn", 100, 100),)), "client_limit"),
+        (evidence(server_limits=(), unresolved=("db.example",)), "dns"),
+        (evidence(server_limits=()), "server_logins"),
+        (replace(evidence(OPEN, server_limits=()), login_error="too many clients"), "server_logins"),
+    ],
+)
+def test_the_first_cause_is_the_one_that_clients_wait_for(found: Evidence, cause: str) -> None:
+    assert named(found)[0] == cause
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        evidence(OPEN, OPEN, waiting=0),
+        evidence(LEFT_OPEN, LEFT_OPEN, waiting=0),
+        evidence(HIDDEN, HIDDEN),  # what the panel's role may not see is not guessed
+        evidence(OPEN, server_limits=(Limit("pool_size", 2, 1),)),
+    ],
+)
+def test_nothing_is_named_where_nothing_is_known(found: Evidence) -> None:
+    assert named(found) == []
+
+
+def test_the_end_of_a_chain_of_locks_is_named_not_its_middle() -> None:
+    middle = replace(LOCKED, pid=71, blocked_by=(70,), application="migration")
+    found = evidence(replace(LOCKED, blocked_by=(71,)), replace(LOCKED, blocked_by=(71,)), beside=(middle, HOLDER))
+    (_name, finding), *_others = causes.found_in(found)
+    assert finding.sentence == (
+        "Lock: 2 server connections of pool orders wait for process 70 (role app, application batch). "
+        "Its transaction has been open for 90 s, and nothing runs in it now."
+    )
+    assert finding.pids == (70,)
+
+
+def test_a_deadlock_has_no_end_and_names_those_in_it() -> None:
+    found = evidence(replace(LOCKED, blocked_by=(2,)), replace(LOCKED, blocked_by=(1,)))
+    assert found.sessions is not None
+    assert found.sessions.blockers_of(found.held[0]) == [1, 2]
+    assert named(found)[0] == "lock"
+
+
+def test_a_reached_limit_of_clients_stands_behind_what_holds_the_connections() -> None:
+    found = evidence(SLOW, SLOW, client_limits=(Limit("max_client_conn", 100, 100),))
+    assert named(found) == ["slow_statement", "client_limit"]
+
+
+def test_a_cause_is_one_module_and_one_line() -> None:
+    assert list(causes.CAUSES) == list(causes.NAMES)
