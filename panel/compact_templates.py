@@ -15,6 +15,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
 
 _LINES = re.compile(r"\s*\n\s*")
+# Browsers show no white space between the cells of a table, nor at the ends of one.
+_AROUND_CELLS = re.compile(r"\n(?=</?(?:table|thead|tbody|tr|th|td)\b)|(?<=</t[dhr]>)\n|(?<=<t[dr]>)\n")
 KEPT = ("<pre", "<textarea")  # their content is shown as it is
 OF_FILES = ("_export.html",)  # pages that people keep
 
@@ -22,7 +24,8 @@ OF_FILES = ("_export.html",)  # pages that people keep
 class Loader(cached.Loader):
     """Django's loader that keeps compiled templates; the lines of their literal text lose their indentation.
 
-    A line's end stays one, so that words stay apart; texts to translate and values are left as they are.
+    A line's end stays one, so that words stay apart, but for those around cells of tables. Texts to translate and
+    values are left as they are.
     """
 
     def get_template(self, template_name: str, skip: list[Origin] | None = None) -> Template:
@@ -41,7 +44,7 @@ def _compact(template: Template) -> None:
         return
     texts = (node for node in template.nodelist.get_nodes_by_type(TextNode) if isinstance(node, TextNode))
     for text in texts:
-        text.s = _LINES.sub("\n", text.s)
+        text.s = _AROUND_CELLS.sub("", _LINES.sub("\n", text.s))
 
 
 def _remember_texts(template: Template) -> None:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from benchmarks.engines.base import Field
-from benchmarks.generators import host_files, registry
+from benchmarks.generators import host_files, registry, selection
 from benchmarks.generators.host_files import FileChoice
 from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Run
@@ -114,7 +114,10 @@ def _shown(file: FileChoice, everyone: set[str]) -> str:
     if file.fault:
         return gettext("%(file)s (can't be used)") % {"file": file.name}
     if set(file.generators) < everyone:
-        return gettext("%(file)s (on %(generators)s)") % {"file": file.name, "generators": ", ".join(file.generators)}
+        return gettext("%(file)s (on %(generators)s)") % {
+            "file": file.name,
+            "generators": selection.few(file.generators),
+        }
     return file.name
 
 

@@ -15,6 +15,7 @@ from benchmarks.generators.registry import GeneratorStatus
 from benchmarks.models import Purpose
 
 ANY = registry.ANY
+MOST_NAMED = 5  # generators in a sentence of a form, which also lists all of them with their boxes
 
 # why a run can't have a generator: by whether another one that has its engine is alive
 _UNKNOWN = {
@@ -66,7 +67,7 @@ def _check_any(engine: str) -> None:
     """Refuse an engine that no live generator has; a run may wait for a generator yet to start."""
     alive = [one for one in registry.known_or_remembered()[0] if one.alive and not one.ssh_host]
     if alive and all(one.lacks(engine) for one in alive):
-        names = ", ".join(one.name for one in alive)
+        names = few([one.name for one in alive])
         raise InvalidGenerators(
             [
                 _("no generator has %(engine)s: install it where one of %(names)s runs")
@@ -89,7 +90,7 @@ def _wrong_with(name: str, engine: str, known: list[GeneratorStatus]) -> str:
         text = _WITHOUT_ENGINE[bool(able)]
     else:
         return ""
-    words = {"name": repr(name), "engine": engine, "able": ", ".join(able)}
+    words = {"name": repr(name), "engine": engine, "able": few(able)}
     return str(text) % (words | {"ago": seen_ago(found.last_seen_at) if found else ""})
 
 
@@ -114,8 +115,23 @@ class Offer:
 
     @property
     def where(self) -> str:
-        """The generators that have it: `on east, west`; empty where none is known."""
-        return _("on %(generators)s") % {"generators": ", ".join(self.generators)} if self.generators else ""
+        """The generators that have it: `on east, west`, of many the first few; empty where none is known."""
+        return _("on %(generators)s") % {"generators": few(list(self.generators))} if self.generators else ""
+
+    @property
+    def is_on(self) -> str:
+        """A sentence that says where it is; empty where no generator that has it is known."""
+        words = {"engine": self.name, "generators": few(list(self.generators))}
+        return _("%(engine)s is on %(generators)s") % words if self.generators else ""
+
+
+def few(names: Sequence[str]) -> str:
+    """Return the names, or of more than five the first few and how many more there are."""
+    if len(names) <= MOST_NAMED:
+        return ", ".join(names)
+    count = len(names) - MOST_NAMED + 1
+    words = {"names": ", ".join(names[: MOST_NAMED - 1]), "count": count}
+    return ngettext("%(names)s and %(count)s more", "%(names)s and %(count)s more", count) % words
 
 
 def offers(known: tuple[list[GeneratorStatus], str] | None = None) -> list[Offer]:
@@ -145,7 +161,7 @@ def _missing(name: str, able: list[GeneratorStatus]) -> str:
     here = missing(name)
     if not able:
         return here
-    words = {"generators": ", ".join(one.name for one in able), "reason": here}
+    words = {"generators": few([one.name for one in able]), "reason": here}
     if here:
         return _("no generator has it (%(generators)s reported so): %(reason)s") % words
     return _("no generator has it (%(generators)s reported so): install it where one of them runs") % words

@@ -101,9 +101,8 @@ def icon(name: str, extra: str = "") -> SafeString:
 
 @cache  # a page has some 50 icons, all of names that templates hold
 def _icon(address: str, extra: str) -> SafeString:
-    return format_html(
-        '<svg class="pd-icon {}" aria-hidden="true" focusable="false"><use href="{}"/></svg>', extra, address
-    )
+    classes = f"pd-icon {extra}".rstrip()
+    return format_html('<svg class="{}" aria-hidden="true"><use href="{}"/></svg>', classes, address)
 
 
 @register.inclusion_tag("includes/navigation.html", takes_context=True)

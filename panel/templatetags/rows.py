@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from panel.templatetags.pooldeck import icon, lasting_percent, state_words
+from panel.templatetags.pooldeck import lasting_percent, state_words
 from pools.inventory.budget import Budget
 
 register = template.Library()
@@ -18,6 +18,7 @@ DOTS = {
     moving: format_html('<span class="status-dot{}"></span>', " status-dot-animated" if moving else "")
     for moving in (False, True)
 }
+TICK = SafeString('<span class="pd-state-tick"></span>')
 HIGH_PERCENT = 80
 UNKNOWN_BUDGET = '<span class="pd-muted">{}</span>'
 BAR = (
@@ -41,7 +42,7 @@ def state_badge(context: template.Context) -> SafeString:
         words.meaning,
         ": " if reason else "",
         reason or "",
-        icon("check", "pd-state-tick") if words.verified else DOTS[words.moving],
+        TICK if words.verified else DOTS[words.moving],
         label,
     )
 

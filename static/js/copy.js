@@ -1,5 +1,6 @@
 // Buttons that copy: data-copy holds the text, data-copy-from the selector of the element that holds it, or
-// data-copy-post the address that answers it (a password is fetched when asked for and never stands in the page).
+// data-copy-post the address that answers it (a password is fetched when asked for and never stands in the page) to the
+// form values in data-copy-body, the button's own or those of the table around it.
 (() => {
   const SHOWN_MS = 1600;
 
@@ -40,7 +41,7 @@
 
   const fetched = async (button) => {
     const headers = JSON.parse(document.body.getAttribute("hx-headers") ?? "{}");
-    const body = new URLSearchParams(button.dataset.copyBody ?? "");
+    const body = new URLSearchParams(button.closest("[data-copy-body]")?.dataset.copyBody ?? "");
     const answer = await fetch(button.dataset.copyPost, { method: "POST", headers, body });
     if (answer.redirected) window.location.reload(); // the session has ended
     if (answer.status === 403) throw new Error(gettext("Show the password first"), { cause: "unconfirmed" });

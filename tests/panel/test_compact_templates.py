@@ -38,6 +38,25 @@ def test_lines_lose_their_indentation_and_values_stay(tmp_path):
     assert rendered(tmp_path, "page.html", PAGE) == "\n<p>\none a\n   b\ntwo\n</p>\n\n<b>three</b>\n\n"
 
 
+TABLE = """<table>
+    <tr>
+        <td>
+            {{ word }} <b>c</b>
+            <i>d</i>
+        </td>
+        <td class="pd-number">
+            e
+        </td>
+    </tr>
+</table>
+"""
+
+
+def test_cells_of_tables_have_no_white_space_around_them(tmp_path):
+    expected = '<table><tr><td>a\n   b <b>c</b>\n<i>d</i></td><td class="pd-number">\ne</td></tr></table>\n'
+    assert rendered(tmp_path, "page.html", TABLE) == expected
+
+
 @pytest.mark.parametrize("text", ["<pre>\n    a\n</pre>", "<textarea>\n    a\n</textarea>"])
 def test_what_is_shown_as_it_is_keeps_its_spaces(tmp_path, text):
     assert rendered(tmp_path, "page.html", text) == text

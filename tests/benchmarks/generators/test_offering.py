@@ -24,6 +24,15 @@ def test_an_engine_of_a_generator_that_lives_is_offered_though_this_host_lacks_i
     assert offer("warp").where == "on east, west"
 
 
+def test_of_many_generators_the_first_few_are_named(seen):
+    for at in range(50):
+        seen(f"load-{at:02}", engines={"warp": "1.2"})
+    first = "load-00, load-01, load-02, load-03 and 46 more"
+    assert offer("warp").where == f"on {first}"
+    assert offer("warp").is_on == f"warp is on {first}"
+    assert offer("http").missing.startswith(f"no generator has it ({first} reported so)")
+
+
 def test_an_engine_that_no_generator_has_is_missing_though_this_host_has_it(seen):
     seen("east", engines={"warp": "1.2"})
     seen("west", engines={})

@@ -32,6 +32,17 @@ def test_the_list_shows_each_pool(staff):
         assert words in page
 
 
+def test_a_row_of_the_list_takes_few_bytes(staff):
+    """A page has fifty, and asks for all of them again every five seconds."""
+    pooler, cluster = a_pooler(port=1), a_cluster()
+    sizes = []
+    for count in (1, 10):
+        for _nth in range(count):
+            a_pool(pooler=pooler, cluster=cluster, state=PoolState.APPLIED)
+        sizes.append(len(staff.get("/pools/").content))
+    assert sizes[1] - sizes[0] < 10 * 1_150
+
+
 @pytest.mark.parametrize(
     ("query", "found"),
     [
