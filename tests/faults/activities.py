@@ -180,6 +180,8 @@ class Experiment(Activity):
         runs = self.api.get(f"runs/?experiment={found['id']}&page_size=50")["results"]
         wrong = [f"double: run {one['number']}: {one['attempt']} starts" for one in runs if one["attempt"] != 1]
         wrong += [f"stuck: run {one['number']} is {one['status']}" for one in runs if one["status"] not in RUN_ENDED]
+        if found["state"] != "succeeded" and not self.cell.load_may_fail:
+            wrong.append(f"state: {found['state']}: {'; '.join(found['reasons'])[:200]}")
         if found["state"] != "succeeded" and not found["reasons"]:
             wrong.append(f"state: {found['state']} without a reason")
         return wrong + [f"left: {one}" for one in self._left()]

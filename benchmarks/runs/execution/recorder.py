@@ -23,7 +23,7 @@ from benchmarks.models.columns import RunColumns
 from benchmarks.models.runs import LEASE
 from benchmarks.runs.execution import latency_exchange
 from benchmarks.runs.execution.latency_exchange import Latencies
-from benchmarks.runs.execution.outages import AWAY, Unsent, retry_until_available
+from benchmarks.runs.execution.outages import AWAY, Unsent, close_connection, retry_until_available
 from benchmarks.runs.live import events, publisher
 from benchmarks.runs.observers.base import ObservedFigures
 from benchmarks.runs.observers.pool import PoolObservation
@@ -86,6 +86,7 @@ class Recorder:
     def __init__(self, run: Run) -> None:
         self.run = run
         self.began = time.monotonic()
+        self.has_begun = False  # the load may run, or may have run
         self.output = Output(settings.OUTPUT_CAP_BYTES)
         self.samples: list[Progress] = []
         self.sample_seqs: list[int] = []
@@ -120,6 +121,7 @@ class Recorder:
         self.state(**columns)
         if self._unsent.since is not None:
             self.write_pending()
+        self.has_begun = True
 
     def _wall_clock(self, at: float) -> datetime:
         return timezone.now() - timedelta(seconds=time.monotonic() - at)
@@ -239,6 +241,11 @@ class Recorder:
             RunOutput.objects.get_or_create(run=self.run)
             added = {stream: Concat(F(stream), Value(text), output_field=TextField()) for stream, text in news.items()}
             RunOutput.objects.filter(run=self.run).update(truncated=self.output.truncated, **added)
+
+    def wait_for_database(self) -> None:
+        """Wait until the metadata database is back, and renew the lease there; raises `Fenced`."""
+        close_connection()
+        self.write_pending()
 
     def write_pending(self) -> None:
         """Write all that the database lacks; wait for it where it is away."""

@@ -35,7 +35,7 @@ from benchmarks.runs.execution.ending import (
     incomplete,
     with_leftovers,
 )
-from benchmarks.runs.execution.outages import retry_until_available
+from benchmarks.runs.execution.outages import AWAY, retry_until_available
 from benchmarks.runs.execution.recorder import Recorder
 from benchmarks.runs.live import publisher
 from benchmarks.runs.observers import probes
@@ -54,12 +54,13 @@ CHECK_S = 0.4  # longest delay until a cancel is noticed
 VERSION_CHARACTERS = 200
 HELD_PIPES_S = 5.0  # time after the program's end for other processes that still hold its pipes
 TRANSACTIONS_CEILING_S = 6 * 3600.0
+MOST_PREPARATIONS = 5  # where the metadata database goes away before the load begins
 PREPARING_S, PREPARED_BYTES_A_SECOND = 600.0, 1_600_000  # a slow disk's, keys and vacuum included
 
 
 def execute(run: Run) -> None:
     """Carry out a run that this worker claimed; it gets exactly one final state, whatever happens."""
-    run_to_completion(run, _run_load)
+    run_to_completion(run, _prepare_and_run)
 
 
 def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], EndState]) -> None:
@@ -71,9 +72,9 @@ def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], EndState]) 
         log.warning("run %s: %s; its load was ended and nothing more is written", run.pk, error)
         return
     except Stopped as stop:
-        end_state = incomplete(stop.status, with_leftovers(run, str(stop)))
+        end_state = _broken_off(run, stop.status, str(stop))
     except (DomainError, SealBroken, OSError) as error:
-        end_state = incomplete(Status.FAILED, with_leftovers(run, str(error)))
+        end_state = _broken_off(run, Status.FAILED, str(error))
     except Exception as error:
         log.exception("run %s ended by an error of the panel", run.pk)
         text = _("the panel failed (%(error)s): see the worker's log") % {"error": type(error).__name__}
@@ -81,6 +82,23 @@ def run_to_completion(run: Run, carry_out: Callable[[Run, Recorder], EndState]) 
     if retry_until_available(lambda: run.finish(end_state.status, **end_state.values)):
         publisher.publish_end(run)
     log.info("run %s: %s %s", run.pk, run.status, run.error)
+
+
+def _broken_off(run: Run, status: Status, error: str) -> EndState:
+    return incomplete(status, retry_until_available(partial(with_leftovers, run, error)))
+
+
+def _prepare_and_run(run: Run, recorder: Recorder) -> EndState:
+    """Run the load; prepare it anew where the metadata database went away before it began."""
+    for _preparation in range(MOST_PREPARATIONS - 1):
+        try:
+            return _run_load(run, recorder)
+        except AWAY as error:
+            if recorder.has_begun:
+                raise
+            log.warning("run %s: the metadata database went away, it is prepared anew: %s", run.pk, error)
+            recorder.wait_for_database()
+    return _run_load(run, recorder)
 
 
 def _run_load(run: Run, recorder: Recorder) -> EndState:
@@ -94,7 +112,7 @@ def _run_load(run: Run, recorder: Recorder) -> EndState:
             # ping and warm-up decide how much of the load to log
             options, recorder.log_follower = store.planned(run, context.place)
             exit_code, stop = _run_program(run, recorder, context.command(options), context)
-    return ending.of_load(run, recorder, exit_code, stop)
+    return retry_until_available(partial(ending.of_load, run, recorder, exit_code, stop))
 
 
 @contextmanager
