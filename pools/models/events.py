@@ -33,6 +33,7 @@ class EventKind(models.TextChoices):
     RESTART = "restart", _("restart required")
     FAILING = "failing", _("pool failing")
     UNSENT = "unsent", _("audit entries not sent")
+    CLIENT_LIMIT = "client_limit", _("client limit nearly reached")
 
 
 class Severity(models.TextChoices):

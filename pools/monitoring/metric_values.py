@@ -25,6 +25,7 @@ from pools.models import (
 )
 from pools.models.poolers import taking_clients
 from pools.monitoring.sampler import ConsoleSnapshot
+from pools.poolers import KINDS
 
 TRAIL_ID = uuid5(NAMESPACE_URL, "pooldeck:audit-trail")  # the one subject of its kind
 
@@ -57,6 +58,7 @@ def all_values(snapshots: Mapping[UUID, ConsoleSnapshot]) -> Iterator[Value]:
     for pooler in poolers:
         yield from _of_pooler(pooler, snapshots.get(pooler.pk), pooler.pk in drifted)
         yield from _of_owner(pooler, kept.get(pooler.pk))
+        yield from _of_clients(pooler, snapshots.get(pooler.pk))
     down = set(ClusterStatus.objects.filter(state=ClusterState.UNREACHABLE).values_list("cluster_id", flat=True))
     for pool in Pool.objects.wanted().of_people().only(*OF_POOLS):
         if pool.cluster_id not in down:  # The event of an unreachable cluster says why its pools fail.
@@ -95,6 +97,17 @@ def _of_queue(
     yield Value(EventKind.WAITING, *subject, waiting, message, pooler.pk)
     message = _("the first client in the queue has waited for %(wait)s s") % {"wait": f"{wait_s:.1f}"}
     yield Value(EventKind.MAXWAIT, *subject, wait_s, message, pooler.pk)
+
+
+def _of_clients(pooler: Pooler, snapshot: ConsoleSnapshot | None) -> Iterator[Value]:
+    """Yield the share of the clients that the whole pooler lets in, in percent; nothing where it does not tell them."""
+    if snapshot is None or snapshot.error or not snapshot.most_clients:
+        return
+    percent = 100 * snapshot.clients / snapshot.most_clients
+    text = _("%(clients)s of the %(most)s clients that %(setting)s allows are connected (%(percent)s %%)")
+    words = {"clients": snapshot.clients, "most": snapshot.most_clients, "percent": f"{percent:.0f}"}
+    message = text % (words | {"setting": KINDS[pooler.kind].clients_setting})
+    yield Value(EventKind.CLIENT_LIMIT, SubjectType.POOLER, pooler.pk, pooler.name, percent, message, pooler.pk)
 
 
 def _of_trail() -> Value:

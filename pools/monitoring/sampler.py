@@ -51,6 +51,8 @@ class ConsoleSnapshot:
     processes: list[ProcessFigures] = field(default_factory=list)  # see ConsoleSample.processes
     error: str = ""
     serves_s: float = FRESH_S
+    clients: int = 0  # see ConsoleSample.clients
+    most_clients: int = 0
 
     @property
     def age_s(self) -> float:
@@ -219,6 +221,8 @@ def _ask(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:
         rates=_rates(before, sample, at + took / 2),
         rows=sample.rows,
         processes=sample.processes,
+        clients=sample.clients,
+        most_clients=sample.most_clients,
         serves_s=max(FRESH_S, sum(map(len, sample.rows.values())) / ROWS_A_S),
     )
 

@@ -47,6 +47,13 @@ WATCHES = {
         ),
         Watch(EventKind.CLUSTER_DOWN, Severity.CRITICAL, Rule(1, 1, 60), _("a cluster does not answer"), "", False),
         Watch(
+            EventKind.CLIENT_LIMIT,
+            Severity.CRITICAL,
+            Rule(85, 75, 30),
+            _("a pooler's clients, of the most that it lets in"),
+            "%",
+        ),
+        Watch(
             EventKind.NOT_APPLIED,
             Severity.WARNING,
             Rule(1, 1, 60),

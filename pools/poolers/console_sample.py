@@ -48,13 +48,16 @@ class ProcessFigures:
 class ConsoleSample:
     """One poll of a console: figures and counters by pool name, and the raw rows by SHOW word.
 
-    Where several processes share the port they are sums, and `processes` has a row for each.
+    Where several processes share the port they are sums, and `processes` has a row for each. `clients` are all that are
+    connected, of the `most_clients` that are let in; 0 where the kind does not tell it.
     """
 
     figures: dict[str, PoolFigures] = field(default_factory=dict)
     counters: dict[str, Counters] = field(default_factory=dict)
     rows: dict[str, list[dict[str, object]]] = field(default_factory=dict)
     processes: list[ProcessFigures] = field(default_factory=list)
+    clients: int = 0
+    most_clients: int = 0
 
 
 @dataclass(frozen=True)

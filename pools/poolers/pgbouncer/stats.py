@@ -45,7 +45,15 @@ def sample(pooler: Pooler) -> ConsoleSample:
 
 
 def _sample(shown: dict[str, list[dict[str, object]]], each: Sequence[ProcessFigures] = ()) -> ConsoleSample:
-    return ConsoleSample(figures(shown["pools"]), counters(shown["stats"]), shown, list(each))
+    lists, limits = ((shown[word] or [{}])[0] for word in WHOLE)
+    return ConsoleSample(
+        figures(shown["pools"]),
+        counters(shown["stats"]),
+        shown,
+        list(each),
+        clients=number(lists.get("used_clients")),
+        most_clients=number(limits.get("max_client_conn")),
+    )
 
 
 def _shown(connection: console.Console) -> dict[str, list[dict[str, object]]]:

@@ -116,13 +116,15 @@ def test_everything_that_is_looked_after_has_its_value():
     pool = a_pool(name="web", cluster=cluster, size=30, state="failed", applied_at=timezone.now())
     pool.pooler.needs_restart = [{"name": "listen_port", "live": "1", "wanted": "2"}]
     pool.pooler.save(update_fields=["needs_restart"])
-    snapshot = ConsoleSnapshot(at=1.0, figures={"web": PoolFigures(cl_waiting=3, maxwait_ms=1500)})
+    figures = {"web": PoolFigures(cl_waiting=3, maxwait_ms=1500)}
+    snapshot = ConsoleSnapshot(at=1.0, figures=figures, clients=60, most_clients=80)
     name = pool.pooler.name
     assert values_of({pool.pooler_id: snapshot}) == {
         ("pooler_down", name): False,
         ("not_applied", name): 1,
         ("drift", name): False,
         ("restart", name): True,
+        ("client_limit", name): 75.0,
         ("waiting", "web"): 3,
         ("maxwait", "web"): 1.5,
         ("failing", "web"): False,
@@ -130,6 +132,23 @@ def test_everything_that_is_looked_after_has_its_value():
         ("budget", "main"): 75.0,
         ("unsent", "audit trail"): 0.0,
     }
+
+
+def test_a_pooler_that_lets_in_few_more_clients_opens_an_event_before_it_refuses_them():
+    pooler = a_pooler(name="edge")
+    rule = thresholds.Bound(thresholds.WATCHES[EventKind.CLIENT_LIMIT], Rule(85, 75, 0))
+    for clients in (84, 85, 76, 74):
+        snapshot = ConsoleSnapshot(at=1.0, clients=clients, most_clients=100)
+        values = [one for one in metric_values.all_values({pooler.pk: snapshot}) if one.kind == EventKind.CLIENT_LIMIT]
+        alerting.judge_values(values, {EventKind.CLIENT_LIMIT: rule})
+    event = Event.objects.get()
+    assert (event.value, event.severity, event.is_open) == (85, Severity.CRITICAL, False)
+    assert event.message == "85 of the 100 clients that max_client_conn allows are connected (85 %)"
+
+
+def test_a_pooler_that_tells_no_limit_of_its_clients_has_no_value_of_it():
+    pooler = a_pooler()
+    assert ("client_limit", pooler.name) not in values_of({pooler.pk: ConsoleSnapshot(at=1.0)})
 
 
 @pytest.mark.django_db(transaction=True)

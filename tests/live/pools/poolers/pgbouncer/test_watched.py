@@ -182,7 +182,9 @@ def test_a_load_goes_through_an_entry_with_a_login_that_somebody_gives(register:
 def test_a_poll_has_what_the_whole_pooler_holds_and_its_limits(register: Register) -> None:
     pooler = register()
     shown = {row["key"]: row["value"] for row in KINDS["pgbouncer"].show(pooler, "config")}
-    rows = KINDS["pgbouncer"].sample(pooler).rows
+    sample = KINDS["pgbouncer"].sample(pooler)
+    assert (sample.clients >= 1, sample.most_clients) == (True, int(str(shown["max_client_conn"])))
+    rows = sample.rows
     assert rows["config"] == [{name: shown[name] for name in ("max_client_conn", "max_user_connections")}]
     assert rows["lists"][0]["databases"] == len(KINDS["pgbouncer"].show(pooler, "databases"))
     answer = answer_of(pooler, ConsoleSnapshot(at=time.time(), rows=rows))
