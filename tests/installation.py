@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-READY = "Pooldeck is ready at"
+READY, READY_WITHIN_S = "Pooldeck is ready at", 600.0
 
 
 class Refused(AssertionError):
@@ -84,7 +84,7 @@ class Installation:
         )
         self.reader = threading.Thread(target=self._read, daemon=True)
         self.reader.start()
-        deadline = time.monotonic() + 300
+        deadline = time.monotonic() + READY_WITHIN_S
         while not self.ready.wait(0.2):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 self.__exit__()

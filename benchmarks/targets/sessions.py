@@ -1,12 +1,21 @@
 """Sessions of a run on the server: their current statements, and their end when the program was stopped or lost."""
 
 import logging
+import os
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import LiteralString
 
 import psycopg
 
 from benchmarks.models import Run
+from benchmarks.targets import resolve
 from core.lib.crypto import SealBroken
+from core.lib.errors import DomainError
 from pools.clusters import connect
 from pools.errors import PoolsError
 
@@ -32,6 +41,16 @@ _BEGUN_SINCE = """
 """
 
 
+# COPY is one statement for all rows of a table; bytes come only while its client sends them.
+_COPIED = """
+    SELECT coalesce(sum(bytes_processed), 0)::bigint
+    FROM pg_stat_progress_copy JOIN pg_stat_activity USING (pid) WHERE application_name = %s
+"""
+COPY_VIEW_SINCE = 140000  # pg_stat_progress_copy came with PostgreSQL 14
+COPY_WATCHED_S = 1.0
+ANSWERS_WITHIN_S = 5.0  # a pooler lets a query wait for minutes where all its server connections are taken
+
+
 @dataclass(frozen=True)
 class Work:
     """A running statement, for how long it has run, and the process id of the session that blocks it."""
@@ -53,20 +72,54 @@ def at_work(run: Run) -> list[Work] | None:
         return None
 
 
-def began_statements(run: Run, within_s: float) -> bool:
-    """Test whether this attempt's sessions began a statement in the last `within_s` seconds, by the cluster's clock.
+def goes_on(run: Run, within_s: float) -> bool:
+    """Test whether the clients of this attempt's sessions are alive, as seen by its server.
 
-    A load whose client has died begins none. False where the cluster can't be queried.
+    They are where they began a statement in the last `within_s` seconds, by the server's clock, or send rows of a COPY.
+    The server is asked as the panel's admin, or through an external endpoint as the load's own role, which sees its own
+    sessions. False where it can't be asked.
     """
-    if run.cluster is None:
-        return False
     try:
-        with connect.connect(run.cluster, application_name="pooldeck-reaper") as connection:
-            found = connection.execute(_BEGUN_SINCE, (run.application_name, within_s)).fetchone()
-    except (PoolsError, SealBroken, psycopg.Error) as error:
+        with _session(run) as connection, _given_up_after(connection, ANSWERS_WITHIN_S):
+            begun = _number(connection, _BEGUN_SINCE, run.application_name, within_s)
+            return bool(begun) or _copies(connection, run.application_name)
+    except (DomainError, SealBroken, psycopg.Error) as error:
         log.warning("run %s: whether its load goes on could not be asked: %s", run.pk, error)
         return False
-    return bool(found and found[0])
+
+
+def _session(run: Run) -> connect.Connection:
+    if run.cluster is not None:
+        return connect.connect(run.cluster, application_name="pooldeck-reaper")
+    return connect.connect_endpoint(resolve.endpoint_of(run), application_name="pooldeck-reaper", connect_timeout=2)
+
+
+@contextmanager
+def _given_up_after(connection: connect.Connection, seconds: float) -> Iterator[None]:
+    """Shut the connection down where its queries take longer, so that they raise `psycopg.Error`."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as duplicate:
+        timer = threading.Timer(seconds, duplicate.shutdown, [socket.SHUT_RDWR])
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
+
+
+def _copies(connection: connect.Connection, application_name: str) -> bool:
+    if connection.info.server_version < COPY_VIEW_SINCE:
+        return False
+    before = _number(connection, _COPIED, application_name)
+    if not before:
+        return False
+    time.sleep(COPY_WATCHED_S)
+    return _number(connection, _COPIED, application_name) > before
+
+
+def _number(connection: connect.Connection, query: LiteralString, *parameters: object) -> int:
+    row = connection.execute(query, parameters).fetchone()
+    return int(row[0]) if row else 0
 
 
 def terminate(run: Run) -> int | None:

@@ -91,7 +91,9 @@ def fill_disk(ground: Ground, process: str) -> float:
         time.sleep(FULL_S)
     finally:
         full.unlink(missing_ok=True)
-    return time.monotonic()
+    ended_at = time.monotonic()
+    ground.start_ended()
+    return ended_at
 
 
 def _fill(path: Path) -> None:

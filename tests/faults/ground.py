@@ -146,6 +146,13 @@ class Ground:
             return server.process.pid if server.process and server.is_running else 0
         return heads(self.installation).get(name, 0)
 
+    def start_ended(self) -> None:
+        """Start the servers of the test that have ended, as a PostgreSQL without room for its WAL does."""
+        for server in self.own.values():
+            if server.has_ended:
+                server.process = None
+                server.start()
+
     def disk_of(self, name: str) -> Path:
         """Return the folder whose disk a program writes to."""
         return self.folder / (name if name in self.own else DISK_OF.get(name, "home"))

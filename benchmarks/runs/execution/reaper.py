@@ -77,17 +77,17 @@ def reap() -> list[Run]:
 def is_kept(run: Run, now: datetime) -> bool:
     """Test whether the load of an expired run goes on, and may: its worker hangs or is cut off, and may come back.
 
-    It is known by new statements of its sessions, so this asks the cluster. `now` is by the metadata database's clock.
+    Its server is asked, see `sessions.goes_on`. `now` is by the metadata database's clock.
     """
     if run.status != Status.RUNNING or run.cancel_requested_at or run.lease_until is None:
         return False
     silent_s = (now - run.lease_until).total_seconds()
     if silent_s > runner.allowed_s(run):
         return False
-    goes_on = sessions.began_statements(run, within_s=min(silent_s, CHECK_EVERY_S) + DIED_BEFORE_S)
-    if goes_on:
+    load_goes_on = sessions.goes_on(run, within_s=min(silent_s, CHECK_EVERY_S) + DIED_BEFORE_S)
+    if load_goes_on:
         log.warning("run %s: its worker is silent, and its load goes on: it is kept", run.pk)
-    return goes_on
+    return load_goes_on
 
 
 def _end_lost_run(run: Run) -> bool:

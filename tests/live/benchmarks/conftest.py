@@ -120,7 +120,7 @@ def pgbenches(run: Run) -> list[int]:
 def wait_until_load_is_silent(run: Run) -> None:
     """Wait until the reaper takes a killed load for dead; the lease of a test runs out sooner than a real one."""
     deadline = time.monotonic() + 30
-    while sessions.began_statements(run, reaper.CHECK_EVERY_S + reaper.DIED_BEFORE_S):
+    while sessions.goes_on(run, reaper.CHECK_EVERY_S + reaper.DIED_BEFORE_S):
         assert time.monotonic() < deadline, "its sessions begin statements"
         time.sleep(0.05)
 

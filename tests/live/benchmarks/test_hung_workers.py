@@ -10,10 +10,24 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from benchmarks.models import Run, Status, Validity
+from benchmarks.models import ExternalEndpoint, Run, Status, Validity
 from benchmarks.runs.execution import reaper, runner
-from pools.models import Pool
-from tests.live.benchmarks.conftest import Submit, ended, has_samples, pgbenches, wait_for, wait_until_load_is_silent
+from benchmarks.targets import external, sessions
+from panel.quickstart.servers import PgBouncerServer, PostgresServer
+from pools.models import Cluster, Pool
+from tests.benchmarks.submitting import submit_one
+from tests.live.benchmarks.conftest import (
+    Submit,
+    ended,
+    has_samples,
+    pgbenches,
+    prepare,
+    short,
+    wait_for,
+    wait_until_load_is_silent,
+)
+from tests.live.benchmarks.test_external import uri_of
+from tests.live.conftest import APP_PASSWORD, APP_ROLE
 from tests.live.panel_programs import TestWorker
 from tests.programs import below
 
@@ -95,3 +109,56 @@ def test_a_load_that_is_not_waited_for_is_ended_on_its_server(
         assert [lost.pk for lost in reaper.reap()] == [running.pk]
         wait_until_gone(running)
     assert Run.objects.get(pk=running.pk).status == Status.LOST
+
+
+@pytest.mark.slow
+def test_a_preparation_that_sends_rows_in_one_long_copy_is_kept_and_lost_once_none_come(
+    worker: TestWorker, cluster: Cluster, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    postgres.create_owner_and_database(APP_ROLE, APP_PASSWORD, "copied")
+    monkeypatch.setattr(reaper, "DIED_BEFORE_S", -0.5)  # the copy began before that, and nothing since
+    running = wait_for(prepare(cluster, "copied", scale=60), lambda run: (run.progress_percent or 0) > 2)
+    with hung(worker, spared=pgbenches(running)):
+        time.sleep(0.6)
+        expire(running)
+        assert reaper.reap() == []
+        for pid in pgbenches(running):
+            os.kill(pid, signal.SIGSTOP)
+        wait_until_load_is_silent(running)  # what was sent has arrived
+        assert [lost.pk for lost in reaper.reap()] == [running.pk]
+        for pid in pgbenches(running):
+            os.kill(pid, signal.SIGKILL)
+    wait_until_gone(running)
+
+
+def test_the_run_of_an_external_endpoint_is_kept_by_what_its_own_role_sees(
+    worker: TestWorker, pool: Pool, pgbouncer: PgBouncerServer
+) -> None:
+    endpoint = external.save(ExternalEndpoint(), uri_of(pgbouncer), name="theirs", pooled_by="Odyssey")
+    pool.delete()
+    running = wait_for(
+        submit_one(
+            target={"external": str(endpoint.pk)}, options=short(builtin="select-only", duration=8), author=None
+        ),
+        has_samples(1),
+    )
+    with hung(worker, spared=pgbenches(running)):
+        expire(running)
+        assert reaper.reap() == []
+        time.sleep(2.5)
+        assert reaper.reap() == []
+    done = wait_for(running, ended)
+    assert (done.status, done.attempt, done.error) == (Status.SUCCEEDED, 1, "")
+
+
+def test_a_server_that_lets_the_question_wait_is_given_up(
+    cluster: Cluster, worker: TestWorker, submit: Submit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running = wait_for(submit(duration=60), has_samples(1))
+    monkeypatch.setattr(sessions, "ANSWERS_WITHIN_S", 0.5)
+    monkeypatch.setattr(sessions, "_BEGUN_SINCE", "SELECT pg_sleep(60) WHERE %s <> '' AND %s > 0")
+    begun = time.monotonic()
+    assert not sessions.goes_on(running, 5.0)
+    assert time.monotonic() - begun < 20
+    running.request_cancel()
+    wait_for(running, ended)

@@ -90,7 +90,7 @@ def test_a_folder_of_a_run_that_another_panel_may_have_is_left_alone_until_it_is
 def test_a_run_that_nobody_answers_for_says_so_while_it_is_kept(running, monkeypatch):
     assert not running.is_silent
     expire(running)
-    monkeypatch.setattr(reaper.sessions, "began_statements", lambda run, within_s: True)
+    monkeypatch.setattr(reaper.sessions, "goes_on", lambda run, within_s: True)
     assert (reaper.reap(), Run.objects.get().status, Run.objects.get().is_silent) == ([], Status.RUNNING, True)
     running.request_cancel()
     assert [lost.status for lost in reaper.reap()] == [Status.LOST]
@@ -99,7 +99,7 @@ def test_a_run_that_nobody_answers_for_says_so_while_it_is_kept(running, monkeyp
 
 def test_a_run_that_is_kept_is_renewed_by_its_worker(running, monkeypatch):
     expire(running)
-    monkeypatch.setattr(reaper.sessions, "began_statements", lambda run, within_s: True)
+    monkeypatch.setattr(reaper.sessions, "goes_on", lambda run, within_s: True)
     assert reaper.reap() == []
     running.write(status=Status.RUNNING)
     monkeypatch.undo()
