@@ -55,6 +55,7 @@ def adopt(pooler: Pooler, author: models.Model | None = None) -> None:
         locked = Pooler.objects.select_for_update().get(pk=pooler.pk)
         locked.require_managed()  # it may have been let go in the meantime
         TakeOver.objects.refuse_releasing(locked)
+        locked.pools.all().hold()
         _adopt(locked, adoption, author)
         Pooler.objects.filter(pk=pooler.pk).update(spec_cause=_("manual edits adopted"))
         task_queue.ask_to_overwrite(pooler.pk, author)

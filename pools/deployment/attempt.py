@@ -4,6 +4,7 @@ import logging
 import time
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
@@ -211,8 +212,7 @@ class Attempt:
     def settle(self, needs_restart: list[WaitingSetting]) -> None:
         """Mark everything as applied in one transaction. Pools edited since the attempt began stay pending."""
         self.renew()
-        with transaction.atomic():
-            Pooler.objects.hold(self.pooler.pk)
+        with _held(self.pooler):
             self.revision.finish(RevisionState.APPLIED)
             now = timezone.now()
             settled = {"state": PoolState.APPLIED, "state_reason": "", "applied_at": now, "proved_at": now}
@@ -224,11 +224,19 @@ class Attempt:
             Pooler.objects.filter(pk=self.pooler.pk).update(**columns, drift=[], drift_seen_at=None)
 
 
+@contextmanager
+def _held(pooler: Pooler) -> Iterator[None]:
+    """Write what an attempt ends with in one transaction, which holds the pooler and its pools."""
+    with transaction.atomic():
+        Pooler.objects.hold(pooler.pk)
+        pooler.pools.all().hold()
+        yield
+
+
 def postpone(revision: Revision, fault: ClusterBusy, asked: DesiredState) -> None:
     """End the revision while servers are full or unreachable; the old one is live, their pools stay pending."""
     asked.busy.update(fault.reasons)
-    with transaction.atomic():
-        Pooler.objects.hold(asked.pooler.pk)
+    with _held(asked.pooler):
         revision.finish(RevisionState.FAILED, _retried(str(fault)))
         revision.replace_its_like()
         for route, reason in fault.reasons.items():
@@ -253,8 +261,7 @@ def refuse(revision: Revision, fault: Exception, asked: DesiredState) -> None:
     settings = asked.changed_settings and getattr(fault, "settings", False)
     if not pools and not settings:
         pools, settings = asked.changed, asked.changed_settings
-    with transaction.atomic():
-        Pooler.objects.hold(asked.pooler.pk)
+    with _held(asked.pooler):
         revision.finish(RevisionState.ROLLED_BACK, str(fault))
         for reason, blamed in _by_reason(pools, reasons, str(fault)):
             mark_not_applied(asked, blamed, False, PoolState.ROLLED_BACK, reason)

@@ -94,6 +94,7 @@ def _release(steps: TakeOverSteps, taken: TakeOver) -> None:
         raise LockLost(_("another worker took over pooler %(pooler)s") % {"pooler": pooler})
     with transaction.atomic():
         Pooler.objects.hold(pooler.pk)
+        pooler.pools.all().hold()
         _watch(pooler)
         revision.finish(RevisionState.APPLIED)
         taken.move(TakeOverState.RELEASED, "; ".join(release.edited))

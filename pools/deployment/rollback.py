@@ -86,7 +86,9 @@ def _restore(pooler: Pooler, revision: Revision, author: models.Model | None) ->
     locked.require_managed()  # it may have been let go in the meantime
     TakeOver.objects.refuse_releasing(locked)
     records = revision.specs["pools"]
-    clusters = Cluster.objects.select_for_update().in_bulk({UUID(record["cluster_id"]) for record in records})
+    held = Cluster.objects.order_by("pk").select_for_update(no_key=True)
+    clusters = held.in_bulk({UUID(record["cluster_id"]) for record in records})
+    locked.pools.all().hold()
     _refuse(_lost_clusters(records, clusters))
     plan = _plan(locked, records, clusters)
     fresh = [*plan.changed, *plan.again]

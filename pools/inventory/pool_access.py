@@ -83,6 +83,7 @@ def restrict(pooler: Pooler, confirmed: str, author: models.Model | None = None)
         raise NotConfirmed({"confirm": [text % {"listed": listed, "pooler": pooler.name}]})
     with transaction.atomic():
         Pooler.objects.hold(pooler.pk)
+        pooler.pools.all().hold()
         for one in found:
             one.pool.edit(None, state=PoolState.PENDING, state_reason="", allowed_users="")
         task_queue.ask([pooler.pk], author)

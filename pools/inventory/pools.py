@@ -115,7 +115,7 @@ def create(
     pool, password = _checked(values, right)
     confirmed = values.get("over_budget_confirm") or ""
     with transaction.atomic():
-        _lock(pool)
+        _lock(pool, password)
         checks = (_clashes(pool), budget.problems(pool, confirmed), other_passwords(pool, password))
         InvalidPool.refuse(chain(*checks))
         # one that waits for its removal under this name is replaced: the pooler knows entries by name only
@@ -154,7 +154,7 @@ def change(
     InvalidPool.refuse(pool_validation.server_problems(spec, password, existing))
     sql_settings.refuse_powerful(spec, existing, right)
     with transaction.atomic():
-        _lock(spec)
+        _lock(spec, password)
         _refresh(existing)
         _refuse_if_leaving(existing)
         confirmed = values.get("over_budget_confirm") or ""
@@ -269,18 +269,21 @@ def _changed_fixed_fields(existing: Pool, spec: Pool) -> Problems:
             yield field, _STAYS[field] % {"before": before, "after": after}
 
 
-def _lock(spec: Pool) -> None:
+def _lock(spec: Pool, password: str) -> None:
     """Hold the pooler's and the cluster's row until the commit, so that no two pools share one free connection.
 
+    Then hold the pools that are written: it, the one whose name it takes, and with a new password those of its user.
     SQLite has no row locks; its transactions begin IMMEDIATE (core.lib.database_url), which excludes other writers.
     """
     pooler = Pooler.objects.hold(spec.pooler_id)
     if pooler is None:
         raise InvalidPool({"pooler": [_REMOVED["pooler"] % {"name": spec.pooler}]})
-    if not Cluster.objects.select_for_update().filter(pk=spec.cluster_id).exists():
+    if not Cluster.objects.select_for_update(no_key=True).filter(pk=spec.cluster_id).exists():
         raise InvalidPool({"cluster": [_REMOVED["cluster"] % {"name": spec.cluster}]})
     pooler.require_managed()  # it may have been let go in the meantime
     TakeOver.objects.refuse_releasing(pooler)
+    of_user = Q(cluster=spec.cluster_id, user=spec.user) if password else Q()
+    Pool.objects.filter(Q(pk=spec.pk) | Q(pooler=spec.pooler_id, name=spec.name) | of_user).hold()
 
 
 def _clashes(spec: Pool) -> Problems:

@@ -1,9 +1,9 @@
 """Pools: what clients connect to by name."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
-from django.db import models
+from django.db import connections, models, transaction
 from django.db.models import Q, Sum
 from django.utils.translation import gettext_lazy as _
 
@@ -48,6 +48,24 @@ class PoolQuerySet(models.QuerySet["Pool"]):
     def unsettled(self) -> "PoolQuerySet":
         """Return those whose spec is not live yet: pending, or to be removed."""
         return self.filter(Q(state=PoolState.PENDING) | Q(removal_requested_at__isnull=False))
+
+    def hold(self) -> None:
+        """Hold these rows until the commit, in the order of their ids.
+
+        Whoever writes several pools in a transaction holds all of them first, after their pooler and their cluster: two
+        that lock the same rows in different orders wait for each other, and PostgreSQL ends one of them.
+        """
+        if connections[self.db].features.has_select_for_update:
+            same = self.model._base_manager.using(self.db).filter(pk__in=self.order_by().values("pk"))
+            list(same.order_by("pk").select_for_update(no_key=True).values_list("pk"))
+
+    def update(self, **values: Any) -> int:
+        """Write values to rows that are held, so that no writer of several pools locks them in another order."""
+        if not connections[self.db].features.has_select_for_update:
+            return super().update(**values)
+        with transaction.atomic(using=self.db):
+            self.hold()
+            return super().update(**values)
 
     def connections(self) -> int:
         """Sum the server connections that they may use."""
