@@ -35,6 +35,7 @@ from pools.views import (
     shelf,
     take_overs,
     tools,
+    waiting,
 )
 from pools.views.insights import cluster_insights
 from pools.views.nodes import node_add, node_list, node_remove, nodes_check
@@ -137,6 +138,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("poolers/<uuid:pk>/revisions/", revisions.revision_list, name="pooler-revisions"),
     path("poolers/<uuid:pk>/revisions/<int:number>/", revisions.revision_detail, name="pooler-revision"),
     path("poolers/<uuid:pk>/revisions/<int:number>/rollback/", revisions.pooler_rollback, name="pooler-rollback"),
+    path("poolers/<uuid:pk>/waiting/", waiting.pooler_waiting, name="pooler-waiting"),
     path("poolers/<uuid:pk>/monitoring/", monitoring.pooler_monitoring, name="pooler-monitoring"),
     path("hosts/", hosts.host_list, name="host-list"),
     path("hosts/new/", hosts.host_create, name="host-create"),
@@ -164,6 +166,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("pools/<uuid:pk>/logins/", logins.pool_logins, name="pool-logins"),
     path("pools/<uuid:pk>/condition/", pool_verbs.pool_condition, name="pool-condition"),
     path("pools/<uuid:pk>/console/<str:word>/", pool_verbs.pool_verb, name="pool-verb"),
+    path("pools/<uuid:pk>/waiting/", waiting.pool_waiting, name="pool-waiting"),
     path("pools/<uuid:pk>/monitoring/", monitoring.pool_monitoring, name="pool-monitoring"),
     path("entries/", entries.entry_list, name="entry-list"),
     path("entries/<uuid:pk>/", entries.entry_detail, name="entry-detail"),
@@ -174,6 +177,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("entries/<uuid:pk>/mode/", entries.entry_mode_check, name="entry-mode-check"),
     path("entries/<uuid:pk>/condition/", pool_verbs.entry_condition, name="entry-condition"),
     path("entries/<uuid:pk>/console/<str:word>/", pool_verbs.entry_verb, name="entry-verb"),
+    path("entries/<uuid:pk>/waiting/", waiting.entry_waiting, name="entry-waiting"),
     path("entries/<uuid:pk>/monitoring/", entries.entry_monitoring, name="entry-monitoring"),
     path("events/", events.event_list, name="event-list"),
     path("events/thresholds/", events.event_thresholds, name="event-thresholds"),

@@ -21,6 +21,7 @@ from pools.api.console import VERBS, ConsoleVerbs
 from pools.api.example_values import CLUSTER, POOLER
 from pools.api.filters import EntryFilter
 from pools.api.pool_serializers import ConnectionSerializer
+from pools.api.waiting import WaitingAction
 from pools.clusters import endpoints
 from pools.errors import IllegalTransition
 from pools.models import Entry, LineSource, Mode, Pooler
@@ -136,7 +137,7 @@ class EntryActions(GenericViewSet[Pooler]):
         return self.get_paginated_response(EntrySerializer(self.paginate_queryset(rows), many=True).data)
 
 
-class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
+class EntryViewSet(ConsoleVerbs, WaitingAction, ReadOnlyModelViewSet[Entry]):
     """The names that clients can connect to on all poolers; `managed=false` lists those without a pool of the panel."""
 
     queryset = Entry.objects.select_related("pooler", "cluster", "pool__pooler", "pool__cluster")
@@ -147,6 +148,7 @@ class EntryViewSet(ConsoleVerbs, ReadOnlyModelViewSet[Entry]):
         "retrieve": "entry.view",
         "connection": "entry.view",
         "clients": "entry.view",
+        "waiting": "entry.view",
         "logins": "entry.logins",
         "mode_check": "entry.check",
         **dict.fromkeys(VERBS, "entry.console"),

@@ -34,6 +34,7 @@ from pools.api.revision_serializers import ConfigSerializer
 from pools.api.revisions import RevisionActions
 from pools.api.take_overs import TakeOverActions
 from pools.api.versions import expected_version
+from pools.api.waiting import PoolerWaitingAction
 from pools.deployment import adoption, live_files
 from pools.errors import InvalidValues
 from pools.inventory import poolers, settlement
@@ -52,6 +53,7 @@ class PoolerViewSet(
     AccessActions,
     TakeOverActions,
     FileActions,
+    PoolerWaitingAction,
     ModelViewSet[Pooler],
 ):
     """Running PgBouncers and Pgpool-IIs."""
@@ -69,6 +71,7 @@ class PoolerViewSet(
         "destroy": "pooler.remove",
         "watch": "pooler.create",
         "config": "pooler.view",
+        "waiting": "pooler.view",
         "show": "pooler.view",
         "apply": "pooler.apply",
         "rollback": "pooler.apply",

@@ -24,6 +24,7 @@ from pools.api.filters import PoolFilter
 from pools.api.pool_serializers import ConnectionSerializer, PoolSerializer
 from pools.api.sql_rights import sql_right
 from pools.api.versions import expected_version
+from pools.api.waiting import WaitingAction
 from pools.clusters import endpoints
 from pools.errors import IllegalTransition, NotThere
 from pools.inventory import pools, settlement
@@ -60,7 +61,7 @@ def asked_role(request: Request) -> str:
     update=extend_schema(parameters=[WAIT]),
     partial_update=extend_schema(parameters=[WAIT]),
 )
-class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
+class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, WaitingAction, ModelViewSet[Pool]):
     """Pools; a write is saved with the `state` pending and applied by a worker."""
 
     queryset = Pool.objects.wanted().select_related("pooler", "cluster")
@@ -76,6 +77,7 @@ class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, ModelViewSet[Pool]):
         "connection": "pool.view",
         "reveal": "pool.reveal",
         "clients": "pool.view",
+        "waiting": "pool.view",
         "logins": "pool.logins",
         "mode_check": "pool.check",
         **dict.fromkeys(VERBS, "pool.console"),

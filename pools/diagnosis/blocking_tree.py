@@ -1,22 +1,33 @@
 """The tree of who blocks whom: each blocker with those that wait for it below."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from pools.diagnosis.sessions import ServerSessions, Session
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A session at its depth of the tree; None for one that is no session, such as a prepared transaction."""
+    """A session at its depth of the tree; None for one that is no session, such as a prepared transaction.
+
+    `pool` is the pool of the asked pooler that has it as a server connection, empty for any other session.
+    """
 
     depth: int
     pid: int
     session: Session | None
+    pool: str = ""
 
 
-def of_sessions(sessions: ServerSessions) -> list[Branch]:
-    """Return the branches from each root down; one that waits for several stands below the first of them only."""
+def of_sessions(sessions: ServerSessions, pools: Mapping[int, str]) -> list[Branch]:
+    """Return the branches from each root down; one that waits for several stands below the first of them only.
+
+    `pools` are the pools of the pooler by the pids of their server connections.
+    """
+    return [replace(branch, pool=pools.get(branch.pid, "")) for branch in _branches(sessions)]
+
+
+def _branches(sessions: ServerSessions) -> list[Branch]:
     waiting: dict[int, list[int]] = {}
     for session in sorted(sessions.by_pid.values(), key=lambda one: one.pid):
         for pid in session.blocked_by:

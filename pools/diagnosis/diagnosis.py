@@ -69,7 +69,7 @@ def of(target: Target) -> Diagnosis:
         notes=tuple(_notes(target, evidence)),
         queue=queue,
         holders=_holders(evidence),
-        tree=blocking_tree.of_sessions(evidence.sessions) if evidence.sessions else [],
+        tree=_tree(evidence),
         took_s=time.monotonic() - began,
     )
 
@@ -119,6 +119,13 @@ def _login_error(target: Target, queue: PoolQueue, place: Place) -> str | None:
     except ClusterUnreachable as error:
         return str(error)
     return ""
+
+
+def _tree(evidence: Evidence) -> list[Branch]:
+    if evidence.sessions is None:
+        return []
+    servers = (*evidence.queue.servers, *evidence.queue.elsewhere)
+    return blocking_tree.of_sessions(evidence.sessions, {one.pid: one.pool for one in servers if one.pid})
 
 
 def _holders(evidence: Evidence) -> tuple[Holder, ...]:

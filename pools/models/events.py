@@ -136,6 +136,14 @@ class Event(ChoiceLabels):
         return reverse(f"{self.subject_type}-detail", args=[self.subject_id])
 
     @property
+    def waiting_url(self) -> str:
+        """Return the address of the page that tells why clients wait; empty for an event about something else."""
+        is_about_clients = self.kind in (EventKind.WAITING, EventKind.MAXWAIT)
+        if not is_about_clients or self.subject_type not in (SubjectType.POOL, SubjectType.ENTRY, SubjectType.POOLER):
+            return ""
+        return reverse(f"{self.subject_type}-waiting", args=[self.subject_id])
+
+    @property
     def is_open(self) -> bool:
         return self.opened_at is not None and self.closed_at is None
 

@@ -10,7 +10,7 @@ from tests.pools.diagnosis.test_causes import OPEN
 def tree(*blocked: tuple[int, tuple[int, ...]]) -> list[tuple[int, int]]:
     """Depth and pid of each branch; each given session is a pid with those that it waits for."""
     sessions = {pid: replace(OPEN, pid=pid, blocked_by=by) for pid, by in blocked}
-    return [(branch.depth, branch.pid) for branch in blocking_tree.of_sessions(ServerSessions(sessions))]
+    return [(branch.depth, branch.pid) for branch in blocking_tree.of_sessions(ServerSessions(sessions), {})]
 
 
 def test_each_blocked_session_stands_below_its_blocker() -> None:

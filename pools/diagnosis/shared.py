@@ -1,0 +1,66 @@
+"""One diagnosis for all who look at the same pool: each process asks at most once in two seconds."""
+
+import time
+from dataclasses import dataclass, field
+from threading import Lock
+from uuid import UUID
+
+from django.db import models
+
+from pools.diagnosis import diagnosis
+from pools.diagnosis.diagnosis import Diagnosis, Target
+from pools.models import Entry, Pool, Pooler
+from pools.poolers import KINDS
+
+FRESH_S, KEPT_S = 2.0, 60.0
+POOLS_OF_POOLER = 3  # each takes about a second
+
+
+@dataclass
+class _Slot:
+    """The last diagnosis of one pool, and the lock to renew it."""
+
+    lock: Lock = field(default_factory=Lock)
+    made_at: float = 0.0
+    diagnosis: Diagnosis | None = None
+
+
+_slots: dict[UUID, _Slot] = {}
+
+
+def current(target: Target) -> Diagnosis:
+    """Return a diagnosis of a pool or an entry that is at most two seconds old."""
+    slot = _slots.setdefault(target.pk, _Slot())
+    with slot.lock:
+        if slot.diagnosis is None or time.monotonic() - slot.made_at >= FRESH_S:
+            slot.diagnosis = diagnosis.of(target)
+            slot.made_at = time.monotonic()
+            _drop_old()
+        return slot.diagnosis
+
+
+def of_pooler(pooler: Pooler) -> list[tuple[Target, Diagnosis]]:
+    """Return the diagnoses of the pools whose clients have waited longest, each with its pool or entry.
+
+    Raises `PoolerUnreachable`.
+    """
+    figures = KINDS[pooler.kind].sample(pooler).figures
+    waiting = sorted((name for name in figures if figures[name].cl_waiting), key=lambda name: -figures[name].maxwait_ms)
+    targets = _targets(pooler, waiting[:POOLS_OF_POOLER])
+    return [(target, current(target)) for name in waiting if (target := targets.get(name))]
+
+
+def _targets(pooler: Pooler, names: list[str]) -> dict[str, Target]:
+    """Return the pools, or else the entries, of these names; they share the pooler's record."""
+    found: dict[str, Target] = {}
+    rows: list[models.QuerySet[Entry] | models.QuerySet[Pool]] = [pooler.entries.all(), pooler.pools.wanted()]
+    for of_kind in rows:
+        for target in of_kind.filter(name__in=names).select_related("pooler", "cluster"):
+            found[target.name] = target
+    return found
+
+
+def _drop_old() -> None:
+    for key, slot in list(_slots.items()):
+        if time.monotonic() - slot.made_at > KEPT_S and not slot.lock.locked():
+            _slots.pop(key, None)
