@@ -9,6 +9,7 @@ from benchmarks.models import (
     Generator,
     Playbook,
     Run,
+    Schedule,
     Script,
     ScriptVersion,
     SettingsProfile,
@@ -41,6 +42,19 @@ track(
     actions={"create": "experiment.start", "cancel_requested_at": "experiment.cancel"},
 )
 track(Playbook, "playbook", never=["author"], team=("team_id",))
+track(
+    Schedule,
+    "schedule",
+    never=["author", "consented_by"],
+    team=(
+        "run__external__team_id",
+        "run__cluster__team_id",
+        "run__team_id",
+        "experiment__cluster__team_id",
+        "experiment__team_id",
+    ),
+    author="author__username",
+)
 track(Script, "script", team=("team_id",))
 track(
     ScriptVersion,

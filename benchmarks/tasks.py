@@ -11,6 +11,7 @@ from benchmarks.results import retention
 from benchmarks.runs.distributed import coordinator
 from benchmarks.runs.execution import reaper, runner
 from benchmarks.runs.submission import dispatch
+from benchmarks.schedules import due
 
 
 @shared_task
@@ -29,6 +30,12 @@ def run_benchmark(run_id: str) -> None:
 def advance_experiments() -> None:
     """Carry the experiments on, each by its next steps."""
     lifecycle.advance_all()
+
+
+@shared_task(expires=5)
+def start_due_schedules() -> None:
+    """Start what schedules repeat now."""
+    due.start_due()
 
 
 @shared_task(expires=3600)

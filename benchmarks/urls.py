@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from benchmarks.models import Experiment, Playbook, Run, Script, SettingsProfile
+from benchmarks.models import Experiment, Playbook, Run, Schedule, Script, SettingsProfile
 from benchmarks.views import (
     advice,
     annotations,
@@ -17,6 +17,7 @@ from benchmarks.views import (
     profiles,
     run_detail,
     runs,
+    schedules,
     scripts,
     shared_links,
 )
@@ -24,6 +25,7 @@ from core.accounts.audit.pages import history
 
 run_history = history(Run.objects.all(), "run")
 experiment_history = history(Experiment.objects.all(), "experiment")
+schedule_history = history(Schedule.objects.all(), "schedule")
 script_history = history(Script.objects.all(), "script")
 profile_history = history(SettingsProfile.objects.all(), "profile")
 playbook_history = history(Playbook.objects.all(), "playbook", template="benchmarks/playbook_history.html", key="name")
@@ -59,6 +61,17 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("experiments/advice/<uuid:pool>/", advice.advice_ask, name="advice-ask"),
     path("experiments/advice/<uuid:pool>/at-once/", advice.advice_at_once, name="advice-at-once"),
     path("experiments/<uuid:pk>/apply/", advice.advice_apply, name="advice-apply"),
+    path("schedules/", schedules.schedule_list, name="schedule-list"),
+    path("schedules/new/", schedules.schedule_create, name="schedule-create"),
+    path("schedules/new/preview/", schedules.schedule_preview, name="schedule-preview"),
+    path("schedules/<uuid:pk>/", schedules.schedule_detail, name="schedule-detail"),
+    path("schedules/<uuid:pk>/history/", schedule_history, name="schedule-history"),
+    path("schedules/<uuid:pk>/edit/", schedules.schedule_edit, name="schedule-edit"),
+    path("schedules/<uuid:pk>/pause/", schedules.schedule_pause, name="schedule-pause"),
+    path("schedules/<uuid:pk>/resume/", schedules.schedule_resume, name="schedule-resume"),
+    path("schedules/<uuid:pk>/run-now/", schedules.schedule_run_now, name="schedule-run-now"),
+    path("schedules/<uuid:pk>/consent/", schedules.schedule_consent, name="schedule-consent"),
+    path("schedules/<uuid:pk>/delete/", schedules.schedule_delete, name="schedule-delete"),
     path("playbooks/new/", experiments.playbook_create, name="playbook-create"),
     path("playbooks/<slug:name>/", experiments.playbook_detail, name="playbook-detail"),
     path("playbooks/<slug:name>/history/", playbook_history, name="playbook-history"),

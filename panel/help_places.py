@@ -3,7 +3,7 @@
 START = "index.md"
 HISTORIES = [
     f"{kind}-history"
-    for kind in ("cluster", "pooler", "pool", "host", "run", "experiment", "script", "profile", "playbook")
+    for kind in ("cluster", "pooler", "pool", "host", "run", "experiment", "script", "profile", "playbook", "schedule")
 ]
 PLACES = {
     # a URL name, or the beginning of several with a hyphen at its end; the longest that fits counts
@@ -83,6 +83,7 @@ PLACES = {
     "advice-": "explanation/sizing.md",
     "generator-": "reference/processes.md",
     "dataset-": "reference/panel.md#datasets-runs-and-scripts",
+    "schedule-": "how-to/nightly.md",
     "script-": "reference/panel.md#datasets-runs-and-scripts",
     "profile-": "reference/settings.md",
 }

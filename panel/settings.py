@@ -304,6 +304,11 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 3.0,
         "options": {"expires": 3},
     },
+    "start-due-schedules": {
+        "task": "benchmarks.tasks.start_due_schedules",
+        "schedule": 5.0,
+        "options": {"expires": 5},
+    },
     "ask-generators": {"task": "benchmarks.tasks.ask_generators", "schedule": 180.0, "options": {"expires": 180}},
     "forget-old-runs": {"task": "benchmarks.tasks.forget_old_runs", "schedule": 3600.0, "options": {"expires": 3600}},
     "send-audit-trail": {"task": "pools.tasks.send_audit_trail", "schedule": 5.0, "options": {"expires": 5}},

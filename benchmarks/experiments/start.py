@@ -111,27 +111,34 @@ def without_skipped(
     experiment: Experiment, author: User | None, confirm: str = "", *, is_admin: bool, access: Access | None = None
 ) -> Experiment:
     """Start an experiment again with the arms that could be measured; raises as `start`."""
+    request = request_again(experiment, author, confirm, is_admin=is_admin, access=access)
+    measured = [arm.key for arm in arms_of(experiment) if arm.key not in experiment.skipped]
+    return start(replace(request, arms=measured))
+
+
+def request_again(
+    experiment: Experiment, author: User | None, confirm: str = "", *, is_admin: bool, access: Access | None = None
+) -> ExperimentRequest:
+    """Return the request that starts an experiment once more; raises `InvalidExperiment` without its cluster."""
     if experiment.cluster is None:
         raise InvalidExperiment({"cluster": [_("cluster %(name)s was removed") % {"name": experiment.cluster_name}]})
     has_budget = experiment.minutes or experiment.seconds
-    return start(
-        ExperimentRequest(
-            playbook=experiment.playbook,
-            cluster=experiment.cluster,
-            author=author,
-            access=access,
-            is_admin=is_admin,
-            pooler=experiment.pooler,
-            generators=experiment.generators,
-            quick=experiment.quick,
-            repeats=None if has_budget else experiment.repeats,
-            minutes=experiment.minutes,
-            seconds=experiment.seconds,
-            options=experiment.overrides,
-            dataset=experiment.dataset,
-            arms=[arm.key for arm in arms_of(experiment) if arm.key not in experiment.skipped],
-            confirm=confirm,
-        )
+    return ExperimentRequest(
+        playbook=experiment.playbook,
+        cluster=experiment.cluster,
+        author=author,
+        access=access,
+        is_admin=is_admin,
+        pooler=experiment.pooler,
+        generators=experiment.generators,
+        quick=experiment.quick,
+        repeats=None if has_budget else experiment.repeats,
+        minutes=experiment.minutes,
+        seconds=experiment.seconds,
+        options=experiment.overrides,
+        dataset=experiment.dataset,
+        arms=[arm.key for arm in arms_of(experiment)],
+        confirm=confirm,
     )
 
 

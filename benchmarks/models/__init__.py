@@ -18,6 +18,7 @@ from benchmarks.models.profiles import AppliedProfile, SettingsProfile
 from benchmarks.models.run_states import ACTIVE, FINAL, Gate, Purpose, Status, Validity
 from benchmarks.models.runs import Run
 from benchmarks.models.samples import LatencyHistogram, Observation, ObservationKind, PoolSample, Sample
+from benchmarks.models.schedules import Schedule, ScheduledStart, StartState
 from benchmarks.models.scripts import Script, ScriptVersion
 from benchmarks.models.tags import Tag
 
@@ -45,10 +46,13 @@ __all__ = [
     "Run",
     "RunOutput",
     "Sample",
+    "Schedule",
+    "ScheduledStart",
     "Script",
     "ScriptVersion",
     "SettingsProfile",
     "SharedLink",
+    "StartState",
     "Status",
     "Tag",
     "Validity",

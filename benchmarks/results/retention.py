@@ -1,4 +1,4 @@
-"""Deletes runs that are older than the retention period; baselines stay."""
+"""Deletes runs that are older than the retention period; baselines stay, and what schedules repeat."""
 
 import logging
 from datetime import timedelta
@@ -23,9 +23,8 @@ def delete_old_runs() -> int:
     if not settings.RUN_DAYS:
         return 0
     before = timezone.now() - timedelta(days=settings.RUN_DAYS)
-    old = Run.objects.filter(status__in=FINAL, finished_at__lt=before, parent=None, is_baseline=False).order_by(
-        "number"
-    )
+    ended = Run.objects.filter(status__in=FINAL, finished_at__lt=before, parent=None)
+    old = ended.filter(is_baseline=False, schedules=None).order_by("number")
     removed = 0
     while found := list(old.values_list("pk", flat=True)[:AT_ONCE]):
         for run_id in Run.objects.filter(Q(pk__in=found) | Q(parent__in=found)).values_list("pk", flat=True):

@@ -24,9 +24,8 @@ from benchmarks.forms.run_filter import RunFilter
 from benchmarks.forms.runs import Route, RunForm, initial_of
 from benchmarks.models import Purpose, Run, ScriptVersion, Status, Validity
 from benchmarks.models.run_states import Gate
-from benchmarks.runs.submission import idempotency, submit
-from benchmarks.runs.submission.submit import Placement, RunRequest
-from benchmarks.targets.resolve import RequestedTarget
+from benchmarks.runs.submission import again, idempotency, submit
+from benchmarks.runs.submission.submit import RunRequest
 from benchmarks.views.dataset_facts import facts_of
 from core.accounts.access import Access, find, needs
 from core.accounts.models import Scope
@@ -308,25 +307,4 @@ def run_again(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _again(old: Run, author: User, access: Access, run_id: UUID | None) -> Run:
-    request = RunRequest(
-        target=_target_of(old),
-        options=old.options,
-        author=author,
-        access=access,
-        is_admin=user_holds(author, Scope.ADMIN),
-        engine=old.engine,
-        name=old.name,
-        place=Placement(old.wanted_generators, old.alongside),
-        thresholds=old.thresholds,
-        tags=[tag.name for tag in old.tags.all()],
-        run_id=run_id,
-    )
-    return submit.submit(request)[0]
-
-
-def _target_of(old: Run) -> RequestedTarget:
-    if old.external_id:
-        return {"external": str(old.external_id)}
-    if old.pool_id:
-        return {"pool": str(old.pool_id), "user": old.role}
-    return {"cluster": str(old.cluster_id), "database": old.database, "user": old.role}
+    return submit.submit(again.request_of(old, author, access, run_id))[0]

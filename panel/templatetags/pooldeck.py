@@ -44,6 +44,7 @@ NAVIGATION: list[tuple[Promise, str, str, str | tuple[str, ...]]] = [
     (gettext_lazy("Events"), "event-list", "warning", "event-"),
     (gettext_lazy("Runs"), "run-list", "run", "run-"),
     (gettext_lazy("Experiments"), "experiment-list", "compare", ("experiment-", "playbook-")),
+    (gettext_lazy("Schedules"), "schedule-list", "history", "schedule-"),
     (gettext_lazy("Generators"), "generator-list", "plug", "generator-"),
     (gettext_lazy("Datasets"), "dataset-list", "dataset", "dataset-"),
     (gettext_lazy("Scripts"), "script-list", "file", "script-"),
@@ -88,6 +89,7 @@ ABOVE: dict[str, tuple[str, Promise | str]] = {
     "external-list": ("run-list", gettext_lazy("External endpoints")),
     "external-edit": ("external-list", RECORD),
     "playbook-detail": ("experiment-list", RECORD),
+    "schedule-detail": ("schedule-list", RECORD),
     "script-detail": ("script-list", RECORD),
     "profile-detail": ("profile-list", RECORD),
 }

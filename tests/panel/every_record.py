@@ -25,7 +25,9 @@ from benchmarks.models import (
     Phase,
     Purpose,
     Run,
+    Schedule,
     SettingsProfile,
+    StartState,
     Status,
 )
 from core.accounts.models import FIRST_TEAM, ApiToken, Membership, Role, Team
@@ -106,6 +108,7 @@ def records(user: Any) -> dict[str, Any]:
         "script": script.pk,
         "experiment": _experiments(cluster).pk,
         "profile": SettingsProfile.objects.create(name="zqprofile", values={"work_mem": "16MB"}).pk,
+        "schedule": _schedule(run).pk,
         "ceiling": Ceiling.objects.create(holder=Holder.STAFF, clients=100).pk,
         "external": external.pk,
         "approval": _approval(pool).pk,
@@ -122,6 +125,17 @@ def records(user: Any) -> dict[str, Any]:
     }
     cast("RecordingConnection", transaction.get_connection()).write_kept()  # the trail of all this, without a commit
     return found | {"audit": Entry.objects.filter(action="cluster.create").latest("number").number}
+
+
+def _schedule(run: Run) -> Schedule:
+    """Make one with a start of each kind."""
+    when = {"cron": "15 2 * * *", "time_zone": "UTC", "due_at": timezone.now() + timedelta(days=1)}
+    schedule = Schedule.objects.create(name="zqschedule", run=run, author=run.author, **when)
+    fields = {"schedule": schedule, "claimed_at": timezone.now()}
+    missed = {"state": StartState.MISSED, "reason": "zqreason", "due_times": 3}
+    schedule.starts.create(**fields, **missed, due_at=timezone.now() - timedelta(days=1))
+    schedule.starts.create(**fields, state=StartState.STARTED, run=run, due_at=timezone.now())
+    return schedule
 
 
 def _team(user: Any) -> Team:

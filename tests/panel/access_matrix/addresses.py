@@ -20,6 +20,7 @@ RECORDS = {
     "experiments": "experiment",
     "external-endpoints": "external",
     "scripts": "script",
+    "schedules": "schedule",
     "settings-profiles": "profile",
     "ceilings": "ceiling",
     "approvals": "approval",
@@ -46,6 +47,7 @@ OTHER_RECORDS = {
 }
 WORDS = {"source": "pool", "name": "zqdatabase", "word": "pools", "setting": "auth_hba_file", "kind": "html"}
 QUERIES = {
+    "schedules/new/": "?run={run}",
     "runs/compare/links/": "?run={run}&run={other_run}",
     "settings-profiles/<uuid:pk>/check/": "?cluster={cluster}",
 }
