@@ -8,6 +8,7 @@ PROFILE = "f8e7d6c5-b4a3-4928-9b70-6f5e4d3c2b1a"
 EXTERNAL = "1a0f9e8d-7c6b-4a59-8f4e-3d2c1b0a9f8e"
 LOAD_HOST = "7b2e0d4f-3a5c-4f68-8c91-2d3e4f5a6b71"
 EXPERIMENT = "2b1a0f9e-8d7c-4b6a-9f5e-4d3c2b1a0f9f"
+SCHEDULE = "3c2b1a0f-9e8d-4c7b-8a6f-5e4d3c2b1a10"
 SCRIPT_TEXT = "\\set id random(1, 100000)\nSELECT state FROM orders WHERE id = :id;\n"
 OPTIONS = {"builtin": "select-only", "clients": 10, "threads": 2, "duration": 30, "connect": True}
 PLAYBOOK_TEXT = """name = "orders-pooling"

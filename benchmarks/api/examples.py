@@ -140,6 +140,13 @@ OF_LIBRARY: Requests = {
         )
     ],
     "external_endpoints_partial_update": [(_("Another name"), {"name": "rds-proxy-eu"})],
+    "schedules_create": [
+        (
+            _("Three pairs each night"),
+            {"run": RUN, "name": "orders, each night", "cron": "15 2 * * *", "time_zone": "Europe/Berlin", "repeat": 3},
+        )
+    ],
+    "schedules_partial_update": [(_("On weekdays alone"), {"cron": "15 2 * * 1-5"})],
     "scripts_partial_update": [(_("A new version of the text"), {"text": SCRIPT_TEXT.replace("100000", "200000")})],
     "scripts_dry_run_create": [(_("One transaction through a pool"), {"target": {"pool": POOL}, "confirm": "orders"})],
     "settings_profiles_partial_update": [

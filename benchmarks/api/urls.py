@@ -14,12 +14,14 @@ from benchmarks.api.generators import GeneratorViewSet
 from benchmarks.api.playbooks import PlaybookViewSet
 from benchmarks.api.profiles import ProfileViewSet
 from benchmarks.api.runs import RunViewSet
+from benchmarks.api.schedules import ScheduleViewSet
 from benchmarks.api.scripts import ScriptViewSet
 from benchmarks.api.shared_links import SharedLinkViewSet
 
 router = SimpleRouter(use_regex_path=False)
 router.register("runs", RunViewSet, basename="api-run")
 router.register("external-endpoints", ExternalEndpointViewSet, basename="api-external-endpoint")
+router.register("schedules", ScheduleViewSet, basename="api-schedule")
 router.register("scripts", ScriptViewSet, basename="api-script")
 router.register("settings-profiles", ProfileViewSet, basename="api-settings-profile")
 router.register("ceilings", CeilingViewSet, basename="api-ceiling")

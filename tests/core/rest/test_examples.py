@@ -14,7 +14,7 @@ from rest_framework import serializers
 from rest_framework.test import APIClient
 
 from benchmarks.api import example_values as of_benchmarks
-from benchmarks.models import Ceiling, ExternalEndpoint, Run, Script, SettingsProfile
+from benchmarks.models import Ceiling, ExternalEndpoint, Run, Schedule, Script, SettingsProfile
 from core.accounts.models import Membership, Role, Team
 from core.accounts.people.serializers import MemberSerializer, TeamSerializer
 from core.rest.examples import FORMATS, add_examples, of_serializers
@@ -40,6 +40,7 @@ RECORDS: dict[str, tuple[type[Model], Any]] = {
     "entries": (Entry, EntrySerializer.example["id"]),
     "hosts": (Host, HostSerializer.example["id"]),
     "runs": (Run, of_benchmarks.RUN),
+    "schedules": (Schedule, of_benchmarks.SCHEDULE),
     "scripts": (Script, of_benchmarks.SCRIPT),
     "settings-profiles": (SettingsProfile, of_benchmarks.PROFILE),
     "external-endpoints": (ExternalEndpoint, of_benchmarks.EXTERNAL),
@@ -158,6 +159,8 @@ def records() -> APIClient:
     for run in of_benchmarks.RUNS:
         a_finished_run(pk=run, pool=pool, cluster=cluster)
     an_experiment(pk=of_benchmarks.EXPERIMENT, cluster=cluster)
+    when = {"cron": "15 2 * * *", "time_zone": "UTC", "author": author}
+    Schedule.objects.create(pk=of_benchmarks.SCHEDULE, name="nightly", run_id=of_benchmarks.RUN, **when)
     script = Script.objects.create(pk=of_benchmarks.SCRIPT, name="order-lookup")
     script.versions.create(number=1, text="SELECT 1;", author=author)
     SettingsProfile.objects.create(pk=of_benchmarks.PROFILE, name="larger-memory", values={"work_mem": "32MB"})
