@@ -66,6 +66,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("schedules/new/preview/", schedules.schedule_preview, name="schedule-preview"),
     path("schedules/<uuid:pk>/", schedules.schedule_detail, name="schedule-detail"),
     path("schedules/<uuid:pk>/history/", schedule_history, name="schedule-history"),
+    path("schedules/<uuid:pk>/trend/", schedules.schedule_trend, name="schedule-trend"),
     path("schedules/<uuid:pk>/edit/", schedules.schedule_edit, name="schedule-edit"),
     path("schedules/<uuid:pk>/pause/", schedules.schedule_pause, name="schedule-pause"),
     path("schedules/<uuid:pk>/resume/", schedules.schedule_resume, name="schedule-resume"),

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 from benchmarks.errors import InvalidFields
 from benchmarks.forms.schedules import ScheduleForm, TimesForm, initial_of
 from benchmarks.models import Experiment, Run, Schedule, ScheduledStart, StartState
-from benchmarks.schedules import cron, due, starting, store
+from benchmarks.schedules import cron, due, starting, store, trend_chart, trends
 from core.accounts.access import Access, find, needs
 from core.accounts.permissions import person
 from core.lib.errors import DomainError
@@ -74,6 +74,15 @@ def schedule_detail(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _upcoming(schedule: Schedule) -> list[str]:
     zone = schedule.time_zone
     return [cron.shown(time, zone) for time in cron.upcoming(schedule.cron, zone, timezone.now(), NEXT_TIMES)]
+
+
+@require_safe
+@needs("schedule.view")
+def schedule_trend(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Show the figures of its nights, and since when their level is another one."""
+    schedule = find(request, Schedule.objects.select_related("run", "experiment"), pk=pk)
+    drawings = [trend_chart.draw(trend, schedule.time_zone) for trend in trends.of(schedule)]
+    return render(request, "benchmarks/schedule_trend.html", {"schedule": schedule, "drawings": drawings})
 
 
 @require_safe
