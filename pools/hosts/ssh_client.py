@@ -9,6 +9,7 @@ import os
 import re
 import select
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -75,7 +76,10 @@ def alias_of(host: Host) -> str:
 
 @dataclass(frozen=True)
 class Hop:
-    """One login on the way: `alias` stands for the host in configuration and known_hosts, whatever its address."""
+    """One login on the way: `alias` stands for the host in configuration and known_hosts, whatever its address.
+
+    `judged` is the one of its addresses that was found allowed, empty where its name is resolved by the hop before it.
+    """
 
     alias: str
     name: str
@@ -84,6 +88,12 @@ class Hop:
     user: str
     host_key: str
     private_key: str = field(repr=False)
+    judged: str = ""
+
+    @property
+    def connects_to(self) -> str:
+        """The host to which ssh connects, which stands in its messages."""
+        return self.judged or self.address
 
     @classmethod
     def of(cls, host: Host) -> Self:
@@ -143,7 +153,7 @@ class Client:
 @contextmanager
 def logged_in(hops: Sequence[Hop]) -> Iterator[Client]:
     """Log in over these hops, and log out at the end. Raises `HostUnreachable`, `KeyNotConfirmed`."""
-    _refuse(hops)
+    hops = _judged(hops)
     with _private_folder() as folder:
         client = Client(folder, hops[-1])
         _write_configuration(folder, hops)
@@ -162,7 +172,7 @@ def logged_in(hops: Sequence[Hop]) -> Iterator[Client]:
 
 def offered_key(hops: Sequence[Hop]) -> str:
     """Return the key that the last host offers now, without logging in there. Raises `HostUnreachable`."""
-    _refuse(hops, last_is_confirmed=False)
+    hops = _judged(hops, last_is_confirmed=False)
     with _private_folder() as folder:
         client, offered = Client(folder, hops[-1]), folder / "offered"
         _write_configuration(folder, hops)
@@ -191,14 +201,18 @@ def offered_key(hops: Sequence[Hop]) -> str:
         return " ".join(offered.read_text().split()[1:3])
 
 
-def _refuse(hops: Sequence[Hop], *, last_is_confirmed: bool = True) -> None:
-    """Raise unless the panel may connect to each of these hosts, whose keys must be confirmed."""
+def _judged(hops: Sequence[Hop], *, last_is_confirmed: bool = True) -> list[Hop]:
+    """Return the logins with the address to connect to from here.
+
+    Raises unless the panel may connect to each of these hosts, whose keys must be confirmed.
+    """
     if pausing.is_paused():
         raise HostUnreachable(str(pausing.PAUSED))
     if shutil.which("ssh", path=PATH) is None:
         raise HostUnreachable(_("there is no ssh on the panel's host: install openssh-client"))
+    first = _pinned(hops[0])
     for hop in hops:
-        if reason := addresses.refusal(hop.address, hop.port):
+        if reason := addresses.refusal(hop.address, hop.port) if hop is not hops[0] else "":
             raise HostUnreachable(reason)
         if not hop.host_key and (last_is_confirmed or hop is not hops[-1]):
             raise KeyNotConfirmed(
@@ -206,6 +220,26 @@ def _refuse(hops: Sequence[Hop], *, last_is_confirmed: bool = True) -> None:
                 % {"host": hop.name},
                 hop.alias,
             )
+    return [first, *hops[1:]]
+
+
+def _pinned(hop: Hop) -> Hop:
+    """Resolve a host once, so that ssh connects to an address that was judged. Raises `HostUnreachable`."""
+    try:
+        found = addresses.resolve(hop.address, hop.port)
+    except OSError:  # ssh says so
+        return hop
+    if reason := addresses.refusal_of(hop.address, hop.port, found):
+        raise HostUnreachable(reason)
+    return replace(hop, judged=found[0] if len(found) == 1 else _first_that_answers(found, hop.port))
+
+
+def _first_that_answers(found: Sequence[str], port: int) -> str:
+    """Return the first of several addresses at which something listens, as ssh would choose; else the last."""
+    for address in found[:-1]:
+        with suppress(OSError), socket.create_connection((address, port), timeout=CONNECT_S):
+            return address
+    return found[-1]
 
 
 @contextmanager
@@ -232,7 +266,7 @@ def _write_configuration(folder: Path, hops: Sequence[Hop]) -> None:
     stanzas, before = [], ""
     for hop in hops:
         stanzas.append(
-            f"Host {hop.alias}\n    HostName {hop.address}\n    Port {hop.port}\n    User {hop.user}\n"
+            f"Host {hop.alias}\n    HostName {hop.connects_to}\n    Port {hop.port}\n    User {hop.user}\n"
             f"    HostKeyAlias {hop.alias}\n    IdentityFile {folder / hop.alias}\n"
             f"    UserKnownHostsFile {folder / 'known_hosts'}\n" + (f"    ProxyJump {before}\n" if before else "")
         )
@@ -309,7 +343,7 @@ def _fault(hops: Sequence[Hop], words: str) -> HostUnreachable:
         text = _("host %(host)s has another key than the confirmed one (%(pinned)s): the panel does not log in to it")
         return KeyNotConfirmed(text % {"host": hop.name, "pinned": keys.fingerprint(hop.host_key)}, hop.alias)
     if "Permission denied" in words:
-        hop = next((one for one in hops if f"{one.user}@{one.address}: " in words), hops[-1])
+        hop = next((one for one in hops if f"{one.user}@{one.connects_to}: " in words), hops[-1])
         text = _(
             "host %(host)s does not let the panel in as %(user)s: put the panel's line into the authorized_keys file "
             "of that account"

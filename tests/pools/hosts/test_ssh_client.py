@@ -1,12 +1,14 @@
 """The configuration of ssh, and what its errors mean."""
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from core.installation import pausing
+from core.lib import addresses
 from panel import celery
 from pools import tasks
 from pools.errors import HostUnreachable
@@ -82,3 +84,44 @@ def test_the_hops_lead_over_the_hosts_before() -> None:
     first = Host.objects.create(name="first", address="10.0.0.1", user="a", host_key=KEY)
     last = Host.objects.create(name="last", address="10.0.0.2", user="b", jump=first)
     assert [one.name for one in ssh_client.hops_to(last)] == ["first", "last"]
+
+
+def resolving_to(monkeypatch: pytest.MonkeyPatch, *answers: list[str]) -> None:
+    """Let a name server give these answers about `.example` one after the other; asked once more, it fails the test."""
+    given, real = iter(answers), addresses.resolve
+
+    def answer(host: str, port: int) -> list[str]:
+        return next(given) if host.endswith(".example") else real(host, port)
+
+    monkeypatch.setattr(addresses, "resolve", answer)
+
+
+@pytest.mark.django_db
+def test_ssh_connects_to_the_address_that_was_judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolving_to(monkeypatch, ["10.0.0.7"])
+    ssh_client._write_configuration(tmp_path, ssh_client._judged([hop("a", address="db.example")]))
+    assert "    HostName 10.0.0.7\n" in (tmp_path / "config").read_text()
+
+
+@pytest.mark.django_db
+def test_a_host_behind_another_is_resolved_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolving_to(monkeypatch, ["10.0.0.7"], ["10.0.0.8"])
+    hops = [hop("a", address="jump.example"), hop("b", address="db.example")]
+    ssh_client._write_configuration(tmp_path, ssh_client._judged(hops))
+    names = [line.split()[1] for line in (tmp_path / "config").read_text().splitlines() if "HostName" in line]
+    assert names == ["10.0.0.7", "db.example"]
+
+
+@pytest.mark.django_db
+def test_of_several_addresses_the_first_is_taken_at_which_something_listens(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        resolving_to(monkeypatch, ["127.0.0.9", "127.0.0.1", "127.0.0.8"], ["127.0.0.9", "127.0.0.8"])
+        here = hop("a", address="db.example", port=listener.getsockname()[1])
+        assert [ssh_client._judged([here])[0].judged for _ in range(2)] == ["127.0.0.1", "127.0.0.8"]
+
+
+@pytest.mark.django_db
+def test_a_host_with_one_forbidden_address_is_not_connected_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolving_to(monkeypatch, ["10.0.0.7", "169.254.169.254"])
+    with pytest.raises(HostUnreachable, match=r"resolves to 169\.254\.169\.254"):
+        ssh_client._judged([hop("a", address="db.example")])
