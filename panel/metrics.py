@@ -25,7 +25,7 @@ from rest_framework.views import APIView
 from benchmarks.models import Run
 from core.accounts.access import Access
 from pools.models import Event, Pool, Pooler, Revision
-from pools.monitoring import prometheus, sampler
+from pools.monitoring import health, prometheus, sampler
 from pools.poolers import kinds_that
 
 FRESH_S = 15.0  # a worker polls each console every ten seconds; of one whose answer is older, the next scrape has news
@@ -47,6 +47,7 @@ class StreamAuthorization(APIView):
 
 
 _authorization = StreamAuthorization.as_view()
+WAITING_TEXT = "1 for a pool whose clients wait; saturated: while all its servers are in use"
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 
 
@@ -77,9 +78,18 @@ class PanelCollector(Collector):
         yield _counted("pooldeck_runs", "Runs by status", "status", self._visible(Run.objects.top_level().order_by()))
         yield _counted("pooldeck_applies", "Revisions by state", "state", self._visible(Revision.objects.order_by()))
         yield _counted("pooldeck_pools", "Pools by state", "state", self._visible(Pool.objects.wanted().order_by()))
+        yield _waiting_pools(self._visible(Pool.objects.wanted()))
         yield _counted(
             "pooldeck_events_open", "Open events by kind", "kind", self._visible(Event.objects.ongoing().order_by())
         )
+
+
+def _waiting_pools(pools: QuerySet[Pool]) -> Metric:
+    """Return a line for each pool whose clients wait by the newest sample; all others are left out."""
+    family = GaugeMetricFamily("pooldeck_pool_health", WAITING_TEXT, labels=["pooler", "pool", "health"])
+    for pool, found in health.waiting_of(pools):
+        family.add_metric([pool.pooler.name, pool.name, found.value], 1)
+    return family
 
 
 def _counted(

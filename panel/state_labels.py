@@ -41,6 +41,9 @@ STATES = {
     "unmanaged": StateWords(
         "secondary", _("not managed here"), _("The pooler has it; the panel shows it and never changes it")
     ),
+    "saturated": StateWords("orange", _("saturated"), _("Clients wait, and all server connections are in use")),
+    "waiting": StateWords("orange", _("clients wait"), _("Clients wait for a server connection")),
+    "ok": StateWords("green", _("nobody waits"), _("No client waits for a server connection")),
     "paused": StateWords("orange", _("paused"), _("Its clients are held back until it is resumed")),
     "disabled": StateWords("orange", _("disabled"), _("New clients are refused until it is enabled")),
     "node_up": StateWords("green", _("up"), _("Pgpool-II sends queries there")),

@@ -1,6 +1,7 @@
 """Pools and where their clients log in as JSON; passwords are write-only. The rules are in `pools.inventory`."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from django.utils.translation import gettext_lazy as _
@@ -16,6 +17,8 @@ from pools.clusters import endpoints
 from pools.clusters.endpoints import Endpoint
 from pools.inventory import budget
 from pools.models import Pool
+from pools.monitoring import health
+from pools.monitoring.health import Health, PoolHealth
 
 OF_ALLOWED_USERS = _(
     "Roles that may log in besides `user`, and then work as it; of an inbound pool, the only ones; `*`: every user "
@@ -43,6 +46,17 @@ class EndpointSerializer(CompiledSerializer):
     def get_uri(self, endpoint: Endpoint) -> str:
         """Return the URI without a password."""
         return connection_strings.render(endpoint, "uri", reveal=False)
+
+
+class HealthSerializer(serializers.Serializer[PoolHealth]):
+    """Whether the clients of a pool wait."""
+
+    state = serializers.ChoiceField(
+        choices=Health.choices, help_text=_("`saturated`: clients wait while all server connections are in use")
+    )
+    at = serializers.DateTimeField(allow_null=True, help_text=_("Of the sample; null where it is unknown"))
+
+    example: dict[str, object] = {"state": "saturated", "at": "2026-03-05T16:12:00Z"}
 
 
 class UsersField(serializers.ListField):
@@ -74,6 +88,7 @@ class PoolSerializer(CompiledSerializer, KnownFields, serializers.ModelSerialize
     most_connections = serializers.SerializerMethodField(
         help_text=_("Server connections that it may open in all processes; null where its pooler's pools share them")
     )
+    health = serializers.SerializerMethodField(help_text=_("Whether clients wait, by the newest sample"))
     connection = serializers.SerializerMethodField()
 
     class Meta:
@@ -101,6 +116,7 @@ class PoolSerializer(CompiledSerializer, KnownFields, serializers.ModelSerialize
             "settings",
             "state",
             "state_reason",
+            "health",
             "paused_until",
             "connection",
             "created_at",
@@ -143,6 +159,13 @@ class PoolSerializer(CompiledSerializer, KnownFields, serializers.ModelSerialize
     def get_most_connections(self, pool: Pool) -> int | None:
         """Return the connections that the pool takes of the budget, its reserve included."""
         return budget.most_connections(pool)
+
+    @extend_schema_field(HealthSerializer())
+    def get_health(self, pool: Pool) -> Mapping[str, object]:
+        """Return the health and the time of its sample; of a list, those that were read for the whole page."""
+        found: PoolHealth = pool.__dict__.get("listed_health") or health.of_pools([pool])[pool.pk]
+        at = None if found.at is None else datetime.fromtimestamp(found.at, UTC).isoformat().replace("+00:00", "Z")
+        return {"state": found.health.value, "at": at}
 
     @extend_schema_field(EndpointSerializer())
     def get_connection(self, pool: Pool) -> Mapping[str, object]:

@@ -30,6 +30,7 @@ from pools.errors import IllegalTransition, NotThere
 from pools.inventory import pools, settlement
 from pools.models import Pool
 from pools.models.pools import PoolQuerySet
+from pools.monitoring import health
 
 logger = logging.getLogger(__name__)
 
@@ -41,7 +42,7 @@ ROLE = OpenApiParameter(
 
 # The columns of lists: all of each pool, and of its pooler those of its address and of what its pools may open.
 OF_POOL = [column.name for column in Pool._meta.concrete_fields]
-OF_ITS_ADDRESS = ("host", "port", "client_host", "client_port")
+OF_ITS_ADDRESS = ("host", "port", "client_host", "client_port", "version")
 OF_ITS_CONNECTIONS = ("kind", "settings", "facts", "config_file", "processes", "desired_processes")
 OF_POOLER = [f"pooler__{name}" for name in (*OF_ITS_ADDRESS, *OF_ITS_CONNECTIONS)]
 
@@ -93,6 +94,14 @@ class PoolViewSet(Waits[Pool], ConsoleVerbs, ModeAdvice, WaitingAction, ModelVie
         if self.action != "list":
             return found
         return found.select_related(None).select_related("pooler").only(*OF_POOL, *OF_POOLER)
+
+    def paginate_queryset(self, queryset: Any) -> Any:  # noqa: ANN401 (as in DRF)
+        """Read the health of the pools of a page at once."""
+        page = super().paginate_queryset(queryset)
+        found = health.of_pools(page or ())
+        for pool in page or ():
+            pool.listed_health = found[pool.pk]
+        return page
 
     @extend_schema(parameters=[WAIT])
     def retrieve(self, request: Request, pk: str) -> Response:

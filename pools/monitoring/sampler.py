@@ -1,5 +1,6 @@
 """Polls poolers' consoles: at most once a second for all viewers, in all processes of the panel."""
 
+import json
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -70,6 +71,15 @@ class ConsoleSnapshot:
     def whole(self) -> Reading:
         """Return all figures of all pools together."""
         return rates.total(self.reading(name) for name in self.figures)
+
+
+@dataclass(frozen=True)
+class LastQueues:
+    """What the last poll of a console told of its queues: the figures of the pools whose clients wait, by name."""
+
+    at: float
+    error: str
+    waiting: dict[str, PoolFigures]
 
 
 class _CachedSnapshot:
@@ -150,6 +160,27 @@ def last_answers(poolers: Iterable[Pooler]) -> dict[UUID, Answer]:
     return found
 
 
+def last_queues(poolers: Iterable[Pooler]) -> dict[UUID, LastQueues]:
+    """Return the queues of the last known answer of each pooler, as `last_answers` does: nobody is asked."""
+    listed = list(poolers)
+    found = {pooler.pk: _queues_of(known) for pooler in listed if (known := _cached(pooler))}
+    try:
+        shared = redis_store.read_bytes(f"queues:{pooler.pk}:{pooler.version}" for pooler in listed)
+    except SharingDown:
+        return found
+    for pooler, text in zip(listed, shared, strict=True):
+        kept = json.loads(text) if text else None
+        if kept and (pooler.pk not in found or found[pooler.pk].at <= kept["at"]):
+            waiting = {name: PoolFigures(**figures) for name, figures in kept["waiting"].items()}
+            found[pooler.pk] = LastQueues(kept["at"], kept["error"], waiting)
+    return found
+
+
+def _queues_of(snapshot: ConsoleSnapshot) -> LastQueues:
+    waiting = {name: one for name, one in snapshot.figures.items() if one.cl_waiting}
+    return LastQueues(snapshot.at, snapshot.error, waiting)
+
+
 def _cached(pooler: Pooler) -> ConsoleSnapshot | None:
     cached = _cache.get(pooler.pk)
     return cached.snapshot if cached and cached.version == pooler.version and cached.snapshot.at else None
@@ -187,7 +218,11 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
     except SharingDown:
         return _ask(pooler, before)
     fresh = _ask(pooler, before)
-    kept: dict[str, object] = {f"look:{key}": _encoded(fresh)}
+    queues = _queues_of(fresh)
+    kept: dict[str, object] = {
+        f"look:{key}": _encoded(fresh),
+        f"queues:{key}": vars(queues) | {"waiting": {name: vars(one) for name, one in queues.waiting.items()}},
+    }
     if KINDS[pooler.kind].exports_metrics:
         kept[f"metrics:{key}"] = answer_of(pooler, fresh).packed()
     with suppress(SharingDown):  # the next process notices, and polls by itself

@@ -1,6 +1,7 @@
 """Parts of pages that poll: the latest figures of the poolers' consoles, and the progress of an apply."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import TypedDict
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from pools import connection_strings
 from pools.clusters import endpoints
 from pools.deployment import live_files
 from pools.models import Entry, Pool, Pooler, PoolerState, PoolState, ProcessRow, ProcessState
-from pools.monitoring import sampler
+from pools.monitoring import health, sampler
 from pools.monitoring.sampler import ConsoleSnapshot
 from pools.poolers import KINDS, driver
 from pools.poolers.console_sample import ConsoleSample, PoolFigures, ProcessFigures
@@ -36,6 +37,7 @@ class PoolRow(_Figures):
     """A pool with its live figures, for a row of a list."""
 
     pool: Pool
+    health: str  # one of `Health`; empty until the console was asked
 
 
 class EntryRow(_Figures):
@@ -47,7 +49,7 @@ class EntryRow(_Figures):
 
 # Of a row whose pooler was not asked yet: an answer to the page itself, which polls the figures afterwards. A template
 # that looks for a key in vain takes longer than one that finds it.
-UNASKED: dict[str, object] = {"figures": None, "error": "", "uncounted": frozenset[str](), "uri": ""}
+UNASKED: dict[str, object] = {"figures": None, "error": "", "uncounted": frozenset[str](), "uri": "", "health": ""}
 
 
 class ProcessCells(TypedDict):
@@ -73,12 +75,18 @@ def pool_rows(pools: Iterable[Pool]) -> list[PoolRow]:
     return [
         {
             "pool": pool,
-            "figures": snapshots[pool.pooler_id].figures.get(pool.name, PoolFigures()),
+            "figures": (figures := snapshots[pool.pooler_id].figures.get(pool.name, PoolFigures())),
+            "health": _health(pool, figures, snapshots[pool.pooler_id].error),
             "error": snapshots[pool.pooler_id].error,
             "uncounted": KINDS[pool.pooler.kind].uncounted,
         }
         for pool in listed
     ]
+
+
+def _health(pool: Pool, figures: PoolFigures, error: str) -> str:
+    """Return the health in a word; unknown where the console does not answer."""
+    return health.Health.UNKNOWN.value if error else health.of_figures(pool, figures).value
 
 
 def entry_rows(entries: Iterable[Entry]) -> list[EntryRow]:
@@ -114,7 +122,9 @@ def pool_state(pool: Pool) -> dict[str, object]:
         "pool": pool,
         "revision": revision,
         "is_moving": pool.state == PoolState.PENDING,
-        "figures": snapshot.figures.get(pool.name, PoolFigures()),
+        "figures": (figures := snapshot.figures.get(pool.name, PoolFigures())),
+        "health": _health(pool, figures, snapshot.error),
+        "sampled_at": datetime.fromtimestamp(snapshot.at, UTC) if snapshot.at else None,
         "uncounted": KINDS[pool.pooler.kind].uncounted,
         "look_error": snapshot.error,
     }

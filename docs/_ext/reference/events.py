@@ -3,6 +3,7 @@
 import ast
 from collections.abc import Iterator
 
+from panel.metrics import WAITING_TEXT
 from pools.monitoring import prometheus
 from pools.monitoring.thresholds import WATCHES, Watch
 from reference.places import ROOT
@@ -31,6 +32,7 @@ def metrics() -> str:
         *_columns("pgbouncer_pools", prometheus.POOLS, prometheus.POOL_LABELS),
         *_columns("pgbouncer_stats", prometheus.STATS, ("database",), "_total"),
         *_columns("pgbouncer_databases", prometheus.DATABASES, prometheus.DATABASE_LABELS),
+        ("`pooldeck_pool_health`", "`pooler` `pool` `health`", plain(WAITING_TEXT)),
         *_own(),
     ]
     return table(("Metric", "Labels", "Meaning"), rows)
