@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from django.db.models import Count, Model, Q, QuerySet
+from django.db.models import Count, Model, Q, QuerySet, Window
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import URLPattern, path, reverse
@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 
 from benchmarks.analysis import sparklines
 from benchmarks.models import Purpose, Run, Status
+from benchmarks.models.run_states import ACTIVE
 from core.accounts.access import Access, needs
 from core.accounts.team_lists import access_of
 from pools.inventory import budget
@@ -100,16 +101,17 @@ def _totals(access: Access) -> dict[str, dict[str, int]]:
     clusters = _counts(access.visible(Cluster.objects.all()), "status__state")
     poolers = _counts(access.visible(Pooler.objects.all()), "state")
     pools = _counts(access.visible(Pool.objects.wanted().of_people()), "state")
-    runs = _counts(_measurements(access), "status")
+    runs = _measurements(access).order_by()
+    at_work = _counts(runs.filter(status__in=[Status.QUEUED, *ACTIVE]), "status")  # few, of which an index tells
     return {
         "clusters": {"all": clusters.total(), "well": clusters[ClusterState.ONLINE]},
         "poolers": {"all": poolers.total(), "well": poolers[PoolerState.ONLINE]},
         "pools": {"all": pools.total(), "well": pools[PoolState.APPLIED]},
         "entries": {"all": access.visible(unmanaged()).count()},
         "runs": {
-            "all": runs.total(),
-            "now": runs[Status.RUNNING] + runs[Status.STARTING],
-            "queued": runs[Status.QUEUED],
+            "all": runs.count(),
+            "now": at_work[Status.RUNNING] + at_work[Status.STARTING],
+            "queued": at_work[Status.QUEUED],
         },
     }
 
@@ -179,9 +181,9 @@ def _problems(access: Access) -> dict[str, object]:
 
 
 def _first(rows: QuerySet[R], described: Callable[[R], Problem]) -> tuple[list[Problem], int]:
-    """Return the first problems of a kind and how many there are, which is counted only where more may follow."""
-    found = list(rows[:PROBLEMS_SHOWN])
-    return [described(one) for one in found], rows.count() if len(found) == PROBLEMS_SHOWN else len(found)
+    """Return the first problems of a kind and how many there are, which one reading of them tells."""
+    found = list(rows.annotate(in_all=Window(Count("*")))[:PROBLEMS_SHOWN])
+    return [described(one) for one in found], int(vars(found[0])["in_all"]) if found else 0
 
 
 def _problem(state: str, noun: str, record: Cluster | Pooler | Pool, reason: str) -> Problem:

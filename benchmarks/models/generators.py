@@ -8,6 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from pools.models import Host
 
+GENERATOR_CHARACTERS = 63
+
 
 class RoundTrip(TypedDict, total=False):
     """Round trips of `SELECT 1` between a generator and a cluster, or the error that prevented them."""
@@ -44,3 +46,13 @@ class Generator(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+
+def generator_label(generators: list[str]) -> str:
+    """Return the text stored as the generator of a distributed run: as many names as fit, which serves as its lock."""
+    for count in range(len(generators), 1, -1):
+        unnamed = len(generators) - count
+        text = ", ".join(generators[:count]) + (f" and {unnamed} more" if unnamed else "")
+        if len(text) <= GENERATOR_CHARACTERS:
+            return text
+    return f"{generators[0][:45]} and {len(generators) - 1} more"

@@ -6,11 +6,13 @@ from typing import TypeVar
 from django.db import IntegrityError, models, transaction
 from django.db.models import Max
 
+from core.lib.counted_in_parts import CountedInParts
+
 TRIES = 10
 Record = TypeVar("Record", bound=models.Model)
 
 
-class NumberedQuerySet(models.QuerySet[Record]):
+class NumberedQuerySet(CountedInParts[Record]):
     """Creates records whose `number` is unique."""
 
     def enqueue(self, **fields: object) -> Record:

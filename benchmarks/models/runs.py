@@ -19,14 +19,14 @@ from benchmarks.models.conditions import RunConditions
 from benchmarks.models.endpoints import ExternalEndpoint
 from benchmarks.models.evidence import RunEvidence
 from benchmarks.models.experiments import ExperimentState, Phase
-from benchmarks.models.generators import Generator
+from benchmarks.models.generators import GENERATOR_CHARACTERS, Generator, generator_label
 from benchmarks.models.numbering import NumberedQuerySet
 from benchmarks.models.options import RunOptions
 from benchmarks.models.run_states import ACTIVE, FINAL, Gate, Purpose, Status, Validity
+from benchmarks.models.run_visibility import VisibleByOwner
 from benchmarks.models.summaries import Statement, Summary
 from benchmarks.models.tags import Tag
 from benchmarks.models.thresholds import Threshold
-from core.accounts.access import Access
 from core.accounts.models import FIRST_TEAM, Team
 from core.lib import database_clock
 from core.lib.choice_labels import ChoiceLabels
@@ -34,17 +34,6 @@ from pools.models import Cluster, Pool
 
 LEASE = timedelta(seconds=15)
 PART_CLAIMED_WITHIN = timedelta(seconds=30)  # a part by its generator, whose children may all be at work
-GENERATOR_CHARACTERS = 63
-
-
-def generator_label(generators: list[str]) -> str:
-    """Return the text stored as the generator of a distributed run: as many names as fit, which serves as its lock."""
-    for count in range(len(generators), 1, -1):
-        unnamed = len(generators) - count
-        text = ", ".join(generators[:count]) + (f" and {unnamed} more" if unnamed else "")
-        if len(text) <= GENERATOR_CHARACTERS:
-            return text
-    return f"{generators[0][:45]} and {len(generators) - 1} more"
 
 
 class RunQuerySet(NumberedQuerySet["Run"]):
@@ -158,7 +147,7 @@ class RunQuerySet(NumberedQuerySet["Run"]):
         return self.filter(status__in=ACTIVE, lease_until__lt=Now())
 
 
-class Run(ChoiceLabels):
+class Run(VisibleByOwner, ChoiceLabels):
     """One execution of an engine; its state is here, never in the queue.
 
     It belongs to the team of the external endpoint or the cluster that it loads; `team` counts where there is none of
@@ -253,6 +242,11 @@ class Run(ChoiceLabels):
             models.Index(
                 fields=["parent", "experiment", "number", "name", "target_label", "database"], name="runs_searched"
             ),
+            # What a member sees is counted by this one; it begins with the cluster: no list of all runs is read in it.
+            models.Index(
+                fields=["cluster", "external", "parent", "experiment", "status", "team", "purpose"],
+                name="runs_of_clusters",
+            ),
         ]
         constraints = [
             models.UniqueConstraint(
@@ -280,19 +274,6 @@ class Run(ChoiceLabels):
         """The team of its `owner`; None where that is gone."""
         owner = self.owner
         return owner if owner is None or isinstance(owner, Team) else cast("Team", owner.team)
-
-    @classmethod
-    def visible_to(cls, access: Access) -> Q:
-        """Return the condition for runs that a caller may see: those of what they may see, by `owner`."""
-        external = Q(external__in=access.visible(ExternalEndpoint.objects.all()).values("pk"))
-        cluster = Q(external=None, cluster__in=access.visible(Cluster.objects.all()).values("pk"))
-        return external | cluster | Q(external=None, cluster=None, team__in=list(access.roles))
-
-    @classmethod
-    def within_limit(cls, access: Access) -> Q:
-        """Return the condition for runs that belong to the record that a caller's token is limited to."""
-        cluster = Q(external=None, cluster__in=access.visible(Cluster.objects.all()).values("pk"))
-        return cluster | Q(pool__in=access.visible(Pool.objects.all()).values("pk"))
 
     @property
     def is_final(self) -> bool:

@@ -1,7 +1,7 @@
 """What the caller of a request may see and do: by their roles in teams, and by the scopes of their token."""
 
 from collections.abc import Callable, Iterator
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import UUID
 
@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from core.accounts import operations, reasons
 from core.accounts.models import ApiToken, LimitKind, Membership, OwnedByTeam, Role, Team
 from core.accounts.operations import Audience, Operation
+from core.lib.counted_in_parts import CountedInParts, Parts
 
 if TYPE_CHECKING:  # rest_framework.views imports the permissions, which stand on this module
     from rest_framework.request import Request
@@ -126,7 +127,15 @@ class Access:
 
     def visible(self, rows: Rows) -> Rows:
         """Return those that the user may see; of administrators and of members of the only team, the same query."""
-        return rows if self.sees_all else rows.filter(self.condition(rows.model))
+        if self.sees_all:
+            return rows
+        found = rows.filter(self.condition(rows.model))
+        return found.in_parts(self._parts(rows.model)) if isinstance(found, CountedInParts) else found
+
+    def _parts(self, model: type[Model]) -> Parts | None:
+        """Return what gives the condition of a model in parts of which a row fulfils one at most, if it has any."""
+        parts = getattr(model, "parts_visible_to", None)
+        return partial(parts, self) if parts else None
 
     def condition(self, model: type[Model]) -> Q:
         """Return the condition for rows of a model that the user may see, in subqueries, so that no row comes twice."""
@@ -261,6 +270,9 @@ class LimitedAccess(Access):
         if within := getattr(model, "within_limit", None):
             return self.unlimited.condition(model) & Q(within(self))
         return super().condition(model)
+
+    def _parts(self, model: type[Model]) -> None:
+        """Return none: what belongs to the record that the token is limited to is one part, and small."""
 
     def choices(self, rows: Rows, name: str) -> Rows:
         """Return those within the limit that the user could choose without it."""

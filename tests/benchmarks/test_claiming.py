@@ -10,7 +10,7 @@ from django.db import connections
 
 from benchmarks.errors import Fenced, IllegalTransition
 from benchmarks.models import Run, Status
-from benchmarks.models.runs import generator_label
+from benchmarks.models.generators import generator_label
 from benchmarks.runs.submission import split
 from tests.benchmarks.records import the_options
 from tests.pools.api.conftest import make_cluster

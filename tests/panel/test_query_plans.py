@@ -43,6 +43,10 @@ QUERIES: dict[str, tuple[Callable[[], QuerySet[Any]], str]] = {
         lambda: newest().order_by().filter(Q(name__icontains="x") | Q(database__icontains="x")).values("number"),
         "runs_searched",
     ),
+    "runs of the clusters that a member sees": (
+        lambda: newest().order_by().filter(external=None, cluster__in=["0" * 32, "1" * 32]).values("status"),
+        "runs_of_clusters",
+    ),
     "the parts of runs": (lambda: PARTS.filter(parent__in=["0" * 32, "1" * 32]), "runs_in_order"),
     "the first page of pools": (lambda: Pool.objects.order_by("name", "pk")[:50], "pools_by_name"),
     "the last page of pools": (lambda: Pool.objects.order_by("-name", "-pk").values("pk")[:50], "pools_by_name"),
