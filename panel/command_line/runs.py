@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from . import reports
 from .client import Api, Login, only, pool_named
 from .gates import RATIO, Gate, leave, ratio_faults, run_faults
 from .output import as_json, figure, print_json, print_table
@@ -27,6 +28,8 @@ PAIRS = 3  # a verdict needs three valid runs of each arm
 @click.option("--wait", is_flag=True, help="Wait until all have ended; implied by the limits.")
 @click.option("--fail-under", multiple=True, metavar="[METRIC=]NUMBER", help="Exit code 1 below; of the ratio or tps.")
 @click.option("--point-ratio", is_flag=True, help="Judge the ratio itself, not the end of its interval: luck may pass.")
+@click.option("--junit", metavar="FILE", default="", help="Write a report as JUnit's XML; implies --wait.")
+@click.option("--markdown", metavar="FILE", default="", help="Write a summary as Markdown; implies --wait.")
 @click.option("--fail-over", multiple=True, metavar="METRIC=NUMBER", help="Exit code 1 above.")
 @as_json
 def run(pool: str, **asked: Any) -> None:
@@ -39,12 +42,14 @@ def run(pool: str, **asked: Any) -> None:
         raise click.UsageError("a ratio needs something to compare with: add --pair")
     first: Run = api.post("runs/", _request(pool_named(api, pool)["id"], asked, gates))
     found: list[Run] = list(api.listed("runs/", group=first["group"], ordering="number")) if first["group"] else [first]
-    if not (asked["wait"] or gates):
+    if not (asked["wait"] or gates or asked["junit"] or asked["markdown"]):
         return print_json(found) if asked["as_json"] else _print_runs(found)
     ended = [_ended(api, one) for one in found]
     comparison: Comparison | None = api.get("comparisons/", group=first["group"]) if asked["pair"] else None
     _report(ended, comparison, asked["as_json"])
-    leave(run_faults(ended) + ratio_faults(comparison, gates, is_point=asked["point_ratio"]))
+    of_ratio = ratio_faults(comparison, gates, is_point=asked["point_ratio"])
+    reports.write(ended, comparison, of_ratio, junit=asked["junit"], markdown=asked["markdown"])
+    leave(run_faults(ended) + of_ratio)
 
 
 def _request(pool: str, asked: Mapping[str, Any], gates: Sequence[Gate]) -> dict[str, object]:
