@@ -11,6 +11,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.viewsets import GenericViewSet
 
+from core.accounts.access import Access
 from core.accounts.models import Scope
 from core.accounts.permissions import holds
 from pools.diagnosis import causes, shared
@@ -208,7 +209,7 @@ class WaitingAction(GenericViewSet[Any]):
     @action(detail=True)
     def waiting(self, request: Request, pk: str) -> Response:
         """Ask the pooler and the server, live, why clients wait: the queue, who holds the servers, and the cause."""
-        found = shared.current(self.get_object())
+        found = shared.read_by(Access.of(request), self.get_object())
         return Response(DiagnosisSerializer(found, context=_context(request)).data)
 
 
@@ -219,5 +220,5 @@ class PoolerWaitingAction(GenericViewSet[Pooler]):
     @action(detail=True, pagination_class=None)
     def waiting(self, request: Request, pk: str) -> Response:
         """Ask why clients wait, of the three pools whose clients have waited longest; 502 if the console is silent."""
-        found: Any = [diagnosis for _target, diagnosis in shared.of_pooler(self.get_object())]
+        found: Any = [diagnosis for _target, diagnosis in shared.of_pooler(Access.of(request), self.get_object())]
         return Response(DiagnosisSerializer(found, many=True, context=_context(request)).data)

@@ -1,7 +1,7 @@
 """Asks a pooler and its server, live, why the clients of a pool wait."""
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.utils import timezone
@@ -49,6 +49,12 @@ class Diagnosis:
     holders: tuple[Holder, ...] = ()
     tree: list[Branch] = field(default_factory=list)
     took_s: float = 0.0
+
+    def without_sessions(self) -> "Diagnosis":
+        """Return it for those who see the pooler and not the cluster, whose sessions are none of theirs."""
+        note = _("The sessions of the server are shown to those who see its cluster.")
+        holders = tuple(replace(holder, session=None) for holder in self.holders)
+        return replace(self, holders=holders, tree=[], notes=(*self.notes, note))
 
 
 def of(target: Target) -> Diagnosis:

@@ -7,9 +7,10 @@ from uuid import UUID
 
 from django.db import models
 
+from core.accounts.access import Access
 from pools.diagnosis import diagnosis
 from pools.diagnosis.diagnosis import Diagnosis, Target
-from pools.models import Entry, Pool, Pooler
+from pools.models import Cluster, Entry, Pool, Pooler
 from pools.poolers import KINDS
 
 FRESH_S, KEPT_S = 2.0, 60.0
@@ -28,6 +29,14 @@ class _Slot:
 _slots: dict[UUID, _Slot] = {}
 
 
+def read_by(access: Access, target: Target) -> Diagnosis:
+    """Return the current diagnosis as a reader may have it: sessions of a cluster for those who see that."""
+    found = current(target)
+    if target.cluster_id and not access.visible(Cluster.objects.filter(pk=target.cluster_id)).exists():
+        return found.without_sessions()
+    return found
+
+
 def current(target: Target) -> Diagnosis:
     """Return a diagnosis of a pool or an entry that is at most two seconds old."""
     slot = _slots.setdefault(target.pk, _Slot())
@@ -39,7 +48,7 @@ def current(target: Target) -> Diagnosis:
         return slot.diagnosis
 
 
-def of_pooler(pooler: Pooler) -> list[tuple[Target, Diagnosis]]:
+def of_pooler(access: Access, pooler: Pooler) -> list[tuple[Target, Diagnosis]]:
     """Return the diagnoses of the pools whose clients have waited longest, each with its pool or entry.
 
     Raises `PoolerUnreachable`.
@@ -47,7 +56,7 @@ def of_pooler(pooler: Pooler) -> list[tuple[Target, Diagnosis]]:
     figures = KINDS[pooler.kind].sample(pooler).figures
     waiting = sorted((name for name in figures if figures[name].cl_waiting), key=lambda name: -figures[name].maxwait_ms)
     targets = _targets(pooler, waiting[:POOLS_OF_POOLER])
-    return [(target, current(target)) for name in waiting if (target := targets.get(name))]
+    return [(target, read_by(access, target)) for name in waiting if (target := targets.get(name))]
 
 
 def _targets(pooler: Pooler, names: list[str]) -> dict[str, Target]:

@@ -7,7 +7,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from core.accounts.access import find, needs
+from core.accounts.access import Access, find, needs
 from pools.diagnosis import shared
 from pools.errors import PoolerUnreachable
 from pools.models import Entry, Pool, Pooler
@@ -21,7 +21,7 @@ QUEUE_SHOWN = 10
 def pool_waiting(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Show the queue of a pool, who holds its servers, who blocks whom, and the cause."""
     pool = find(request, Pool.objects.select_related("pooler", "cluster"), pk=pk)
-    context = {"pool": pool, "found": [(pool, shared.current(pool))], "queue_shown": QUEUE_SHOWN}
+    context = {"pool": pool, "found": [(pool, shared.read_by(Access.of(request), pool))], "queue_shown": QUEUE_SHOWN}
     return render(request, "pools/pool_waiting.html", context)
 
 
@@ -33,7 +33,11 @@ def entry_waiting(request: HttpRequest, pk: UUID) -> HttpResponse:
     entry = find(request, Entry.objects.select_related("pooler", "cluster"), pk=pk)
     if entry.pool_id:
         return redirect("pool-waiting", entry.pool_id)
-    context = {"entry": entry, "found": [(entry, shared.current(entry))], "queue_shown": QUEUE_SHOWN}
+    context = {
+        "entry": entry,
+        "found": [(entry, shared.read_by(Access.of(request), entry))],
+        "queue_shown": QUEUE_SHOWN,
+    }
     return render(request, "pools/entry_waiting.html", context)
 
 
@@ -45,7 +49,7 @@ def pooler_waiting(request: HttpRequest, pk: UUID) -> HttpResponse:
     pooler = find(request, Pooler.objects.all(), pk=pk)
     context: dict[str, object] = {"pooler": pooler, "queue_shown": QUEUE_SHOWN, "is_of_pooler": True}
     try:
-        context["found"] = shared.of_pooler(pooler)
+        context["found"] = shared.of_pooler(Access.of(request), pooler)
     except PoolerUnreachable as error:
         context["unreachable"] = str(error)
     return render(request, "pools/pooler_waiting.html", context)

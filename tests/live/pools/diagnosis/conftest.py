@@ -17,7 +17,7 @@ from pools.monitoring import sampler
 from tests.live.conftest import APP_DATABASE, APP_PASSWORD, APP_ROLE, TestPgBouncer
 
 SIZE = 2
-RELEASES = ("installed", "trixie", "sid")
+RELEASES = ("installed", pytest.param("trixie", marks=pytest.mark.slow), "sid")
 WAITING_S = 10
 UNRESOLVED = "db.nowhere.invalid"
 NO_RESOLVER = "127.53.0.1"  # no name server listens there, and loopback keeps the question on this host

@@ -1,0 +1,49 @@
+"""Who reads the sessions of a server in the diagnosis of a pool, and how often it is asked."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from core.accounts.access import Access
+from core.accounts.models import Membership, Role, Team
+from pools.diagnosis import diagnosis, shared
+from pools.diagnosis.blocking_tree import Branch
+from pools.diagnosis.diagnosis import Diagnosis, Holder
+from pools.diagnosis.finding import Finding
+from pools.models import Pool
+from tests.callers import of_an_admin, person
+from tests.pools.diagnosis.test_causes import OPEN, connection
+from tests.pools.records import a_cluster, a_pool, a_pooler
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def pool(monkeypatch: pytest.MonkeyPatch) -> Pool:
+    """A pool of a cluster of another team than its pooler's; each diagnosis of it is a new one."""
+    holders = (Holder(connection(7), OPEN),)
+    tree = [Branch(0, 7, OPEN)]
+
+    def ask(target: Pool) -> Diagnosis:
+        return Diagnosis(target.name, datetime.now(UTC), "", Finding("", ""), holders=holders, tree=tree)
+
+    monkeypatch.setattr(diagnosis, "of", ask)
+    theirs = Team.objects.create(name="theirs")
+    return a_pool(pooler=a_pooler(), cluster=a_cluster(team=theirs))
+
+
+def test_sessions_are_for_those_who_see_the_cluster(pool: Pool) -> None:
+    reader = person("reader", staff=False)
+    Membership.objects.filter(user=reader).delete()
+    Membership.objects.create(user=reader, team=Team.objects.get(pk=pool.pooler.team_id), role=Role.VIEWER)
+    found = shared.read_by(Access.by(reader), pool)
+    assert ([holder.session for holder in found.holders], found.tree) == ([None], [])
+    assert found.notes == ("The sessions of the server are shown to those who see its cluster.",)
+    assert shared.read_by(of_an_admin(), pool).holders[0].session == OPEN
+
+
+def test_all_who_look_within_two_seconds_share_a_diagnosis(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = shared.current(pool)
+    assert shared.current(pool) is first
+    monkeypatch.setattr(shared, "FRESH_S", 0.0)
+    assert shared.current(pool) is not first
