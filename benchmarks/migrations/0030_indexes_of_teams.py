@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('accounts', '0008_sign_on'),
-        ('benchmarks', '0028_indexes_of_pages'),
+        ('benchmarks', '0029_schedules'),
         ('pools', '0045_indexes_of_pages'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
