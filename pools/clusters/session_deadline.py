@@ -29,12 +29,13 @@ class _Call:
 class _Deadlines:
     """The calls of this process by deadline, and the one thread that shuts their sockets down.
 
-    A thread for each call would cost as much as the answer of a console.
+    A thread for each call would cost as much as the answer of a console, and so would a wake of this one for each call
+    that is over: it drops these together.
     """
 
     def __init__(self) -> None:
         self.changed = Condition()
-        self.calls: list[tuple[float, int, _Call]] = []  # a heap by deadline; calls that are over leave it then
+        self.calls: list[tuple[float, int, _Call]] = []  # a heap by deadline; calls that are over leave it once first
         self.numbers = count()
         self.thread: Thread | None = None
 
@@ -58,7 +59,7 @@ class _Deadlines:
         with self.changed:
             while True:
                 now = time.monotonic()
-                while self.calls and self.calls[0][0] <= now:
+                while self.calls and (self.calls[0][0] <= now or self.calls[0][2].line is None):
                     _give_up(heapq.heappop(self.calls)[2])
                 self.changed.wait(self.calls[0][0] - now if self.calls else None)
 

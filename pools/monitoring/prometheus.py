@@ -205,9 +205,13 @@ def _of_consoles(listed: Sequence[Known], good: Sequence[Known], now: float) -> 
 
 def _lines(family: Family, labeled: Sequence[tuple[Row, str]]) -> bytes:
     """Return a line for each row; rows without a value of this column are left out."""
-    column, name = family.column, family.name
-    values = ((labels, _value(row, column)) for row, labels in labeled)
-    return "".join([f"{name}{labels} {value}\n" for labels, value in values if value is not None]).encode()
+    name, factor, names = family.name, family.column.factor, family.column.names
+    if len(names) == 1:
+        raws = [(labels, row.get(names[0])) for row, labels in labeled]
+    else:
+        raws = [(labels, _of_first(names, row)) for row, labels in labeled]
+    lines = [f"{name}{labels} {float(raw) * factor}\n" for labels, raw in raws if raw is not None]  # type: ignore[arg-type]  # a number
+    return "".join(lines).encode()
 
 
 def _head(name: str, text: str, type: str) -> str:
@@ -223,9 +227,9 @@ def _labels(names: Iterable[str], values: Iterable[object]) -> str:
     return "{" + ",".join(f'{name}="{value}"' for name, value in pairs) + "}"
 
 
-def _value(row: Row, column: Column) -> float | None:
-    raw = next((row[name] for name in column.names if row.get(name) is not None), None)
-    return None if raw is None else float(str(raw)) * column.factor
+def _of_first(names: Iterable[str], row: Row) -> object:
+    """Return the value of the first of these columns that has one."""
+    return next((row[name] for name in names if row.get(name) is not None), None)
 
 
 def _label(value: object) -> str:

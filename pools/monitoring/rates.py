@@ -10,6 +10,7 @@ Reading = dict[str, float | None]  # a value for each of FIGURES
 GAUGES = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used", "maxwait_ms")
 RATES = ("queries_per_s", "transactions_per_s", "received_bytes_per_s", "sent_bytes_per_s")
 WEIGHTS = {"query_ms": "queries_per_s", "transaction_ms": "transactions_per_s", "wait_ms": "transactions_per_s"}
+COUNTERS = tuple(one.name for one in fields(Counters))
 FIGURES = (*GAUGES, *RATES, *WEIGHTS)
 
 
@@ -31,7 +32,7 @@ class Rates:
 
 def between(before: Counters, after: Counters, elapsed_s: float) -> Rates | None:
     """Return the rates of an interval; None for an empty one, or where a counter shrank (the pooler restarted)."""
-    grown = {one.name: getattr(after, one.name) - getattr(before, one.name) for one in fields(Counters)}
+    grown = {name: getattr(after, name) - getattr(before, name) for name in COUNTERS}
     if elapsed_s <= 0 or min(grown.values()) < 0:
         return None
     return Rates(

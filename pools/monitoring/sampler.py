@@ -30,8 +30,9 @@ POLLING_S = 5.0  # After this time another process polls too: the first one died
 OLD_S = 10.0  # the oldest answer to use while another process polls
 WAIT_S = 5.0
 KEPT_S = 120
+DROPS_EVERY_S = 60.0
 UNUSED_S = 600.0  # Nobody asks for a snapshot that is so old: its pooler was removed, or is watched elsewhere.
-POLL_S = 0.02
+POLL_S, SLOWEST_POLL_S = 0.02, 0.25  # at first, and of a console that does not answer soon
 AT_ONCE = 64
 Rows = list[dict[str, object]]
 BY_NAME: dict[str, Callable[..., Any]] = {"figures": PoolFigures, "counters": Counters, "rates": Rates}
@@ -94,7 +95,23 @@ class _CachedSnapshot:
         return self.version == pooler.version and 0 <= self.snapshot.age_s < self.snapshot.serves_s
 
 
+class Every:
+    """Tells the first caller in each period of so many seconds that something is due."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds, self.at = seconds, -seconds
+
+    def is_due(self) -> bool:
+        """Return whether the last time was that long ago, and begin a period if so."""
+        now = time.monotonic()
+        is_due = now - self.at >= self.seconds
+        if is_due:
+            self.at = now
+        return is_due
+
+
 _cache: dict[UUID, _CachedSnapshot] = {}
+_drops = Every(DROPS_EVERY_S)
 _polled: set[UUID] = set()  # by poll_in_background, at the moment
 
 
@@ -109,7 +126,8 @@ def latest(pooler: Pooler) -> ConsoleSnapshot:
         if not cached.serves(pooler):
             before = cached.snapshot if cached.version == pooler.version else ConsoleSnapshot()
             cached.snapshot, cached.version = _shared_snapshot(pooler, before), pooler.version
-            _drop_unused()
+            if _drops.is_due():
+                _drop_unused()
         return cached.snapshot
     finally:
         cached.lock.release()
@@ -232,14 +250,15 @@ def _shared_snapshot(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot
 
 def _shared_answer(pooler: Pooler, key: str) -> ConsoleSnapshot:
     """Return the answer of the process that polls now, or did last. Raises `SharingDown`."""
-    deadline = time.monotonic() + WAIT_S
+    deadline, pause_s = time.monotonic() + WAIT_S, POLL_S
     while True:
         decoded = _decoded(redis_store.read(f"look:{key}"))
         if decoded and decoded.age_s < OLD_S:
             return decoded
         if time.monotonic() > deadline:
             return _unanswered(pooler)
-        time.sleep(POLL_S)
+        time.sleep(pause_s)
+        pause_s = min(2 * pause_s, SLOWEST_POLL_S)
 
 
 def _ask(pooler: Pooler, before: ConsoleSnapshot) -> ConsoleSnapshot:

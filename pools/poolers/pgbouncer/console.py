@@ -147,7 +147,14 @@ def _table(connection: Console, word: str) -> Table:
     cursor = _ask(connection, f"SHOW {word}", ANSWER_TIMEOUT_S)
     cursor.row_factory = tuple_row  # type: ignore[assignment]  # the rows fetched from here on are tuples
     rows: list[tuple[object, ...]] = cursor.fetchall()  # type: ignore[assignment]
-    return Table(tuple(column.name for column in cursor.description or ()), rows)
+    return Table(_columns(cursor), rows)
+
+
+def _columns(cursor: psycopg.Cursor[DictRow]) -> tuple[str, ...]:
+    """Return the names of the columns; the cursor's own description looks up the type of each."""
+    result = cursor.pgresult
+    found = [result.fname(number) for number in range(result.nfields)] if result else []
+    return tuple(name.decode() for name in found if name is not None)
 
 
 def _ask(connection: Console, statement: str, within_s: float) -> psycopg.Cursor[DictRow]:

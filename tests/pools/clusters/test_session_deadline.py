@@ -63,3 +63,21 @@ def test_one_thread_keeps_the_deadlines_of_all_sessions(pair):
         with session_deadline.within(Silent(other), 0.1) as gave_up:
             assert other.recv(1) == b""  # it is sooner than the one that was set first
         assert (gave_up.is_set(), threading.active_count()) == (True, before)
+
+
+def test_the_thread_wakes_once_for_all_calls_that_are_over(pair, monkeypatch):
+    session, _ = pair
+    deadlines = session_deadline._Deadlines()
+    monkeypatch.setattr(session_deadline, "_deadlines", deadlines)
+    waits: list[float | None] = []
+    wait = deadlines.changed.wait
+    monkeypatch.setattr(deadlines.changed, "wait", lambda seconds: (waits.append(seconds), wait(seconds)))
+    with session_deadline.within(session, 60):
+        for number in range(20):
+            with session_deadline.within(session, 0.2 + number / 100):
+                pass
+        ends_at = time.monotonic() + 30
+        while len(deadlines.calls) > 1 and time.monotonic() < ends_at:
+            time.sleep(0.05)
+        assert [call.line is None for _deadline, _number, call in deadlines.calls] == [False]
+    assert len(waits) <= 4  # at its start, of the first that is over, and of the one that goes on

@@ -66,7 +66,8 @@ def test_an_edited_pooler_is_asked_anew(db, questions):
     assert questions == ["edge", "edge"]
 
 
-def test_snapshots_of_poolers_that_nobody_asks_for_are_dropped(db, questions):
+def test_snapshots_of_poolers_that_nobody_asks_for_are_dropped_once_a_minute(db, questions):
+    sampler._drops.at = time.monotonic()
     removed, asked, again = (a_pooler(name=name) for name in ("removed", "asked", "again"))
     snapshots = sampler.snapshots_of([removed, asked, again])
     held = {removed.pk, asked.pk, again.pk}
@@ -74,6 +75,10 @@ def test_snapshots_of_poolers_that_nobody_asks_for_are_dropped(db, questions):
     now = snapshots[asked.pk].at
     sampler._cache[removed.pk].snapshot = replace(snapshots[removed.pk], at=now - sampler.UNUSED_S - 1)
     sampler._cache[again.pk].snapshot = replace(snapshots[again.pk], at=now - sampler.DOWN_S)
+    sampler.latest(again)
+    assert held <= sampler._cache.keys()
+    sampler._cache[again.pk].snapshot = replace(snapshots[again.pk], at=now - sampler.DOWN_S)
+    sampler._drops.at -= sampler.DROPS_EVERY_S
     sampler.latest(again)
     assert held & sampler._cache.keys() == {asked.pk, again.pk}
 
