@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Protocol
 
+from core.lib import env
 from panel.upgrade.errors import StepFailed
 
 BEAT, TASKS, RUNS, WEB = "pooldeck-beat", "pooldeck-tasks", "pooldeck-runs", "pooldeck-web"
@@ -76,7 +77,12 @@ class Command:
     def _run(self, verb: str, unit: str) -> "subprocess.CompletedProcess[str]":
         try:
             return subprocess.run(
-                [*self.argv, verb, unit], capture_output=True, text=True, check=False, timeout=LONGEST_STOP_S
+                [*self.argv, verb, unit],
+                env=env.of_other_programs(),
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=LONGEST_STOP_S,
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise StepFailed(f"{self.argv[0]}: {error}") from error
