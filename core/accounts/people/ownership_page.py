@@ -3,6 +3,7 @@
 from django import forms
 from django.contrib import messages
 from django.core.exceptions import ValidationError
+from django.forms.boundfield import BoundWidget
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -33,6 +34,12 @@ class OwnershipForm(forms.Form):
         self.fields["team"].queryset = access.teams("team.members")  # type: ignore[attr-defined]
         self.fields["shared_with"].queryset = seen  # type: ignore[attr-defined]
         self._unseen = set(shared) - set(seen)
+
+    @property
+    def others(self) -> list[BoundWidget]:
+        """The boxes of the teams beside the chosen one, which sees the record anyway."""
+        chosen = str(self["team"].value())
+        return [box for box in self["shared_with"].subwidgets if str(box.data["value"]) != chosen]
 
     @property
     def shared(self) -> set[Team]:

@@ -183,6 +183,11 @@ def test_over_the_api_too(team: Team) -> None:
     assert Cluster.objects.get(name="other").team_id == FIRST_TEAM
 
 
+def boxes_of(answer: Any) -> set[str]:
+    """Return the ids of the teams that the page offers to share with."""
+    return set(re.findall(r'name="shared_with" value="([^"]+)"', answer.content.decode()))
+
+
 @pytest.mark.django_db(transaction=True)  # entries are written with the commit
 def test_an_owner_of_both_moves_and_shares_a_record() -> None:
     first, second, third = a_team("First"), a_team("Second"), a_team("Third")
@@ -193,7 +198,9 @@ def test_an_owner_of_both_moves_and_shares_a_record() -> None:
     cluster, ann = of_team(first, name="main"), browser_of(user)
     address = f"/teams/of/cluster/{cluster.pk}/"
     assert address in ann.get(f"/clusters/{cluster.pk}/").content.decode()
+    assert boxes_of(ann.get(address)) == {str(second.pk), str(third.pk)}
     asked = ann.post(address, {"team": second.pk, "shared_with": [third.pk]})
+    assert boxes_of(asked) == {str(first.pk), str(third.pk)}
     assert (asked.status_code, "1 person sees it no more" in asked.content.decode()) == (422, True)
     assert "Move it to Second" in asked.content.decode()
     cluster.refresh_from_db()
