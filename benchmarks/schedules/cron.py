@@ -19,7 +19,7 @@ from django.utils.translation import gettext_lazy
 from benchmarks.errors import InvalidFields
 
 SHORTEST_MINUTES = 5  # between two times: a run alone lasts longer than a minute, with what comes before and after it
-LOOKED_AT = 50  # times between which the shortest distance is taken
+CHECKED_TIMES = 50  # times between which the shortest distance is taken
 WEEKDAYS = (
     (1, gettext_lazy("Monday")),
     (2, gettext_lazy("Tuesday")),
@@ -99,9 +99,9 @@ def _fault(line: str, zone: str, now: datetime) -> str:
     if len(line.split()) != 5:
         return _("a cron line has five fields: minute, hour, day of the month, month and day of the week")
     try:
-        found = upcoming(line, zone, now, LOOKED_AT)
+        found = upcoming(line, zone, now, CHECKED_TIMES)
     except CronSimError as error:
-        return _("%(line)s is no cron line: %(error)s") % {"line": line, "error": error}
+        return _("%(line)s is not a cron line: %(error)s") % {"line": line, "error": error}
     if not found:
         return _("%(line)s has no time in the next 50 years") % {"line": line}
     shortest = min(((later - earlier).total_seconds() for earlier, later in pairwise(found)), default=None)

@@ -80,7 +80,7 @@ def _refuse(repeated: Run | Experiment, terms: Terms) -> None:
 
 def _faults_of_run(run: Run, terms: Terms) -> dict[str, list[str]]:
     if run.purpose != Purpose.LOAD or run.experiment_id or run.parent_id:
-        return {"run": [_("%(run)s is no load that somebody started: choose another run") % {"run": run}]}
+        return {"run": [_("%(run)s is not a load that somebody started: choose another run") % {"run": run}]}
     if run.removed:
         return {"run": [_("%(target)s was removed: choose another run") % {"target": run.removed}]}
     if terms.pair and starting.pooled_of(run) is None:

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from benchmarks.models import Run
 
 Facts = Mapping[str, str]
-MOST_TOLD = 8  # a sentence names no more
+MOST_NAMED = 8  # a sentence names no more
 
 
 def of_run(run: Run) -> Facts:
@@ -40,8 +40,8 @@ def of_night(runs: Sequence[Run]) -> Facts:
 def changes(before: Facts, after: Facts) -> list[str]:
     """Return what differs, the versions and the revision first: "PostgreSQL 16.4 → 16.5"."""
     found = list(_differences(before, after))
-    told, rest = found[:MOST_TOLD], found[MOST_TOLD:]
-    return [*told, _("%(count)s more") % {"count": len(rest)}] if rest else told
+    named, rest = found[:MOST_NAMED], found[MOST_NAMED:]
+    return [*named, _("%(count)s more") % {"count": len(rest)}] if rest else named
 
 
 def _differences(before: Facts, after: Facts) -> Iterator[str]:

@@ -138,7 +138,7 @@ def test_a_form_ends_with_its_button_and_the_way_back():
 def test_the_columns_of_numbers_and_of_buttons_are_told_from_the_others():
     written = rendered('{% table_head "Pool" "Size" numbers="2" actions=True %}')
     assert written.count("<th ") == 3
-    assert '<th scope="col" class="pd-number"> Size </th>' in written
+    assert '<th scope="col" class="pd-number"> Size</th>' in written
     assert '<span class="visually-hidden">Actions</span>' in written
     assert rendered('{% table_head "Pool" %}').count("<th ") == 1
 

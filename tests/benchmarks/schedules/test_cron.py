@@ -69,8 +69,8 @@ def test_a_line_is_kept_with_single_blanks() -> None:
     [
         ("15 2 * *", BERLIN, "cron", "a cron line has five fields"),
         ("0 15 2 * * *", BERLIN, "cron", "a cron line has five fields"),
-        ("15 25 * * *", BERLIN, "cron", "15 25 * * * is no cron line: Bad hour"),
-        ("0 0 30 2 *", BERLIN, "cron", "0 0 30 2 * is no cron line: Bad day-of-month"),
+        ("15 25 * * *", BERLIN, "cron", "15 25 * * * is not a cron line: Bad hour"),
+        ("0 0 30 2 *", BERLIN, "cron", "0 0 30 2 * is not a cron line: Bad day-of-month"),
         ("* * * * *", BERLIN, "cron", "is due more often than every 5 minutes"),
         ("0,3 2 * * *", BERLIN, "cron", "is due more often than every 5 minutes"),
         ("15 2 * * *", "Europe/Atlantis", "time_zone", "'Europe/Atlantis' is not a time zone here"),

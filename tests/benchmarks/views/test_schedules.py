@@ -94,13 +94,13 @@ def test_what_is_no_cron_line_is_told_beside_its_field(staff):
     run = a_finished_run(0, cluster=a_cluster())
     answer = staff.post(f"{CREATE}?run={run.pk}", FILLED | {"rhythm": "cron", "cron": "15 25 * * *"})
     assert answer.status_code == 400
-    assert answer.context["form"].errors["cron"] == ["15 25 * * * is no cron line: Bad hour"]
+    assert answer.context["form"].errors["cron"] == ["15 25 * * * is not a cron line: Bad hour"]
 
 
 def test_neither_a_dataset_s_run_nor_nothing_is_scheduled(staff):
     preparation = a_run(cluster=a_cluster(), purpose="prepare", status="succeeded")
     text = page_of(staff.post(f"{CREATE}?run={preparation.pk}", FILLED))
-    assert "is no load that somebody started: choose another run" in text
+    assert "is not a load that somebody started: choose another run" in text
     assert staff.get(CREATE).status_code == 404
 
 
