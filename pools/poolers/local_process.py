@@ -181,23 +181,23 @@ def why_no_trial(pooler: Pooler, name: str, version_text: str) -> str:
 
 
 def as_owner(owner: os.stat_result) -> tuple[str, ...]:
-    """Return the words before a command that is to run as the owner; none unless this process is root.
+    """Return the words before a command that runs as the owner where this process is root, and that ends with it.
 
-    setpriv(1) changes the account, since Popen's `user` makes it copy this process's memory map (fork, not vfork).
+    setpriv(1) changes the account, since Popen's `user` makes it copy this process's memory map (fork, not vfork). A
+    worker that is killed can't end the trial instance that it started, so the kernel does: SIGINT lets a pooler without
+    clients end with its children.
     """
-    if os.geteuid() != 0:
-        return ()
     setpriv = shutil.which("setpriv", path=SEARCH_PATH) or "/usr/bin/setpriv"
-    return (setpriv, f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups", "--")
+    account = () if os.geteuid() else (f"--reuid={owner.st_uid}", f"--regid={owner.st_gid}", "--clear-groups")
+    return (setpriv, *account, "--pdeathsig=INT", "--")
 
 
 def hand_over(folder: Path, owner: os.stat_result) -> tuple[str, ...]:
     """Give the folder and its files to the owner, and return `as_owner`."""
-    account = as_owner(owner)
-    if account:
+    if os.geteuid() == 0:
         for path in (folder, *folder.iterdir()):
             os.chown(path, owner.st_uid, owner.st_gid)
-    return account
+    return as_owner(owner)
 
 
 def _found(pooler: Pooler, name: str) -> Iterator[tuple[int, str]]:

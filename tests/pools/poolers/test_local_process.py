@@ -3,6 +3,7 @@
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -14,6 +15,8 @@ import pytest
 
 from pools.models import Pooler
 from pools.poolers import local_process
+
+NOBODY = 65534  # of Debian
 
 
 @pytest.fixture(params=["127.0.0.1", "::1", "0.0.0.0", "::"])
@@ -227,3 +230,26 @@ def test_the_process_of_another_account_is_not_the_pooler(folder: Path) -> None:
         (config / "pgbouncer.ini").touch()
         os.chown(config / "pgbouncer.ini", OTHER, OTHER)  # A package leaves the file with this owner.
         assert local_process.pids(pooler, "pgbouncer-of-others") == (child.pid,)
+
+
+STARTS_ONE = """
+import subprocess, sys, time
+from pathlib import Path
+import django
+django.setup()
+from pools.poolers import local_process
+print(subprocess.Popen([*local_process.as_owner(Path(sys.argv[1]).stat()), "sleep", "300"]).pid, flush=True)
+time.sleep(300)
+"""
+
+
+def test_a_trial_instance_ends_with_a_worker_that_is_killed(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        os.chown(tmp_path, NOBODY, NOBODY)  # the change of account clears the signal, unless it is set after it
+    with subprocess.Popen([sys.executable, "-c", STARTS_ONE, tmp_path], stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        trial = psutil.Process(int(worker.stdout.readline()))
+        while trial.name() != "sleep":
+            time.sleep(0.02)
+        worker.kill()
+    trial.wait(30)
