@@ -6,13 +6,14 @@ a busy process, and people can log in and look what makes it busy.
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import ParamSpec, TypeVar
+from concurrent.futures import Future
+from functools import partial
+from typing import ParamSpec, TypeVar, cast
 
 from django.conf import settings
 
 from panel.error_pages import MANAGED
-from panel.web.permits import Permits, Request
+from panel.web.threads import Threads
 
 Words = ParamSpec("Words")
 Found = TypeVar("Found")
@@ -31,59 +32,47 @@ class Overloaded(Exception):
 
 
 class Lane:
-    """A few threads; without `queue` requests wait for one as long as it takes, else so many, and not for long."""
+    """Places in threads; without `queue` requests wait for one as long as it takes, else so many, and not for long."""
 
-    def __init__(self, name: str, threads: int, queue: int | None = None, permits: Permits | None = None) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
-        self._places = asyncio.Semaphore(threads)
-        self._permits = permits or Permits(threads)
+    def __init__(self, threads: Threads, places: int, queue: int | None = None) -> None:
+        self._threads = threads
+        self._places = asyncio.Semaphore(places)
         self._queue, self._waiting = queue, 0
         self._was_empty_at = 0.0
 
     async def call(self, work: Callable[Words, Found], *words: Words.args, **named: Words.kwargs) -> Found:
         """Return what the function returns in one of the threads. Raises `Overloaded`."""
-        request = await self._admitted()
-        loop = asyncio.get_running_loop()
-
-        def run() -> Found:
-            with request.in_thread():
-                return work(*words, **named)
-
-        working = loop.run_in_executor(self._threads, run)
-        working.add_done_callback(lambda _done: self._leave(request))  # also if nobody waits for it any more
+        within_s = None if self._queue is None else self._longest_wait_s()
+        within_s = await self._enter(within_s)
+        future = cast("Future[Found]", self._threads.submit(partial(work, *words, **named)))
+        working = asyncio.wrap_future(future)
+        working.add_done_callback(lambda _done: self._places.release())  # also if nobody waits for it any more
+        try:
+            await asyncio.wait({working}, timeout=within_s)
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
+        if not working.done() and future.cancel():
+            raise Overloaded
         return await asyncio.shield(working)
 
-    async def _admitted(self) -> Request:
-        """Wait for a free thread and a permit to compute."""
-        if self._queue is None or (not self._waiting and self._is_free):
-            return await self._enter()
-        if self._waiting >= self._queue:
+    async def _enter(self, within_s: float | None) -> float | None:
+        """Wait for a place; return how long the request may still wait for a thread."""
+        if within_s is None or not self._places.locked():
+            await self._places.acquire()
+            return within_s
+        if self._waiting >= (self._queue or 0):
             raise Overloaded
-        within_s = self._longest_wait_s()
+        until = asyncio.get_running_loop().time() + within_s
         self._waiting += 1
         try:
-            async with asyncio.timeout(within_s):
-                return await self._enter()
+            async with asyncio.timeout_at(until):
+                await self._places.acquire()
         except TimeoutError:
             raise Overloaded from None
         finally:
             self._waiting -= 1
-
-    @property
-    def _is_free(self) -> bool:
-        return not self._places.locked() and self._permits.has_any
-
-    async def _enter(self) -> Request:
-        await self._places.acquire()
-        try:
-            return await self._permits.admit()
-        except BaseException:
-            self._places.release()
-            raise
-
-    def _leave(self, request: Request) -> None:
-        request.leave()
-        self._places.release()
+        return max(0.0, until - asyncio.get_running_loop().time())
 
     def _longest_wait_s(self) -> float:
         """Return how long a request that comes now may wait."""
@@ -97,12 +86,12 @@ class Lanes:
     """The lane of each request, by its path."""
 
     def __init__(self) -> None:
-        permits = Permits()
-        self._usual = Lane("request", settings.WEB_THREADS, settings.WEB_QUEUE, permits)
-        self._spared = Lane("spared", SPARED_THREADS)
+        threads = Threads("request", settings.WEB_THREADS + settings.WAITS)
+        self._usual = Lane(threads, settings.WEB_THREADS, settings.WEB_QUEUE)
+        self._spared = _apart("spared", SPARED_THREADS)
         # a change under /v2/ occupies its thread until it is applied: as many as may wait, apart from the others
-        self._managed = Lane("managed", settings.WAITS, settings.WEB_QUEUE, permits)
-        self.finishing = Lane("finishing", 1)  # answers to what was done already, which can't be refused any more
+        self._managed = Lane(threads, settings.WAITS, settings.WEB_QUEUE)
+        self.finishing = _apart("finishing", 1)  # answers to what was done already, which can't be refused any more
         self._prefixes = (*SPARED, settings.STATIC_URL)
 
     def of(self, path: str) -> Lane:
@@ -110,3 +99,8 @@ class Lanes:
         if path.startswith(MANAGED):
             return self._managed
         return self._spared if path.startswith(self._prefixes) else self._usual
+
+
+def _apart(name: str, threads: int) -> Lane:
+    """Return a lane of so many threads, which wait for none of the others."""
+    return Lane(Threads(name, threads, threads), threads)

@@ -55,13 +55,14 @@ def addresses(settings: Any) -> None:
     closed.clear()
 
 
-def test_requests_share_a_thread_and_its_database_connection() -> None:
+def test_requests_share_threads_and_their_database_connections() -> None:
     async def main() -> set[bytes]:
         panel = Handler(Lanes())
-        return {(await ask(panel, "/whoami/")).body for _ in range(3)}
+        return {(await ask(panel, "/whoami/")).body for _ in range(30)}
 
-    (found,) = asyncio.run(main())
-    assert found.startswith(b"request_0 ")
+    found = asyncio.run(main())
+    assert len(found) <= 3, "a thread may still be on its way back when the next request comes"
+    assert any(one.startswith(b"request_0 ") for one in found)
 
 
 def test_an_answer_that_waits_is_made_when_its_record_has_settled(monkeypatch: pytest.MonkeyPatch) -> None:

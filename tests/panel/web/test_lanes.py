@@ -8,6 +8,11 @@ import pytest
 
 from panel.web import lanes
 from panel.web.lanes import Lane, Lanes, Overloaded
+from panel.web.threads import Threads
+
+
+def lane_of_one(queue: int | None = None) -> Lane:
+    return Lane(Threads("test", 1, 1), 1, queue)
 
 
 def with_busy(lane: Lane, visit: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
@@ -27,7 +32,7 @@ def with_busy(lane: Lane, visit: Callable[[Callable[[], None]], Awaitable[None]]
 
 
 def test_a_request_waits_for_a_thread_and_beyond_the_queue_one_is_refused_at_once() -> None:
-    lane = Lane("test", 1, queue=1)
+    lane = lane_of_one(queue=1)
 
     async def visit(end: Callable[[], None]) -> None:
         waiting = asyncio.create_task(lane.call(lambda: "served"))
@@ -43,7 +48,7 @@ def test_a_request_waits_for_a_thread_and_beyond_the_queue_one_is_refused_at_onc
 
 def test_who_waited_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "BURST_WITHIN_S", 0.1)
-    lane = Lane("test", 1, queue=9)
+    lane = lane_of_one(queue=9)
 
     async def visit(_end: Callable[[], None]) -> None:
         with pytest.raises(Overloaded):
@@ -55,7 +60,7 @@ def test_who_waited_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 def test_in_a_queue_that_was_not_empty_for_long_a_request_waits_a_shorter_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lanes, "BURST_WITHIN_S", 1.0)
     monkeypatch.setattr(lanes, "BUSY_WITHIN_S", 0.01)
-    lane = Lane("test", 1, queue=9)
+    lane = lane_of_one(queue=9)
 
     async def visit(end: Callable[[], None]) -> None:
         first = asyncio.create_task(lane.call(lambda: "served"))
@@ -74,7 +79,7 @@ def test_in_a_queue_that_was_not_empty_for_long_a_request_waits_a_shorter_time(m
 
 
 def test_the_spared_wait_as_long_as_it_takes(settings: object) -> None:
-    lane = Lane("test", 1)
+    lane = lane_of_one()
 
     async def visit(end: Callable[[], None]) -> None:
         many = [asyncio.create_task(lane.call(lambda: "served")) for _ in range(300)]
@@ -86,7 +91,7 @@ def test_the_spared_wait_as_long_as_it_takes(settings: object) -> None:
 
 
 def test_the_thread_of_a_client_that_left_is_free_once_its_work_is_done() -> None:
-    lane = Lane("test", 1, queue=1)
+    lane = lane_of_one(queue=1)
 
     async def main() -> None:
         ended = threading.Event()

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 
 import pytest
 
-from panel.web import permits
+from panel.web import threads
 from panel.web.lanes import Lane, Overloaded
-from panel.web.permits import Permits
+from panel.web.threads import Threads
 
 THREADS = 16
 
@@ -26,7 +26,7 @@ def lane_of_two() -> Iterator[tuple[Lane, threading.Event]]:
     """Yield a lane in which two requests compute at once, and what ends them."""
     ended = threading.Event()
     try:
-        yield Lane("test", THREADS, queue=50, permits=Permits(2)), ended
+        yield Lane(Threads("test", THREADS, 2), THREADS, queue=50), ended
     finally:
         ended.set()
 
@@ -48,7 +48,7 @@ async def spell(seconds: float = 0.4) -> None:
 @pytest.fixture
 def all_compute(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """What makes each check find that its thread computes: on a busy machine it may get no processor for a while."""
-    return lambda: monkeypatch.setattr(permits, "COMPUTES_ABOVE_S", -1.0)
+    return lambda: monkeypatch.setattr(threads, "COMPUTES_ABOVE_S", -1.0)
 
 
 def test_two_compute_at_once_and_a_third_waits_for_them(all_compute: Callable[[], None]) -> None:
@@ -93,7 +93,7 @@ def test_every_thread_may_wait_and_beyond_them_a_request_is_refused_in_time(monk
     run(visit)
 
 
-def test_one_that_computes_again_counts_again_without_waiting_for_a_permit(all_compute: Callable[[], None]) -> None:
+def test_one_that_computes_again_counts_again_without_waiting_for_that(all_compute: Callable[[], None]) -> None:
     async def visit(lane: Lane, ended: threading.Event) -> None:
         answered = threading.Event()
 
@@ -118,7 +118,7 @@ def test_one_that_computes_again_counts_again_without_waiting_for_a_permit(all_c
     run(visit)
 
 
-def test_a_failure_and_a_client_that_leaves_cost_no_permit(all_compute: Callable[[], None]) -> None:
+def test_a_failure_and_a_client_that_leaves_cost_no_place(all_compute: Callable[[], None]) -> None:
     all_compute()
 
     async def visit(lane: Lane, ended: threading.Event) -> None:
@@ -133,7 +133,7 @@ def test_a_failure_and_a_client_that_leaves_cost_no_permit(all_compute: Callable
         await spell()
         for one in left:
             one.cancel()
-        computing.pop().cancel()  # its thread works on, and keeps its permit until it has ended
+        computing.pop().cancel()  # its thread works on, and counts until it has ended
         await spell()
         ended.set()
         assert await computing.pop() == "computed"
@@ -164,11 +164,11 @@ def test_those_who_came_first_are_served_first(all_compute: Callable[[], None]) 
 
 
 async def only_two_compute(lane: Lane) -> None:
-    """Assert that there are two permits, neither fewer nor more."""
+    """Assert that two may compute, neither fewer nor more."""
     ended = threading.Event()
     computing = [asyncio.create_task(lane.call(compute, ended)) for _ in range(3)]
     await spell()
-    at_work = lane._permits._inside
+    at_work = lane._threads._begun
     assert len(at_work) == 2
     ended.set()
     await asyncio.gather(*computing)
