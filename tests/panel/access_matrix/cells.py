@@ -10,6 +10,7 @@ from core.accounts.routes import Route, all_routes
 
 FOR_MACHINES = ("api/", "v2/", "metrics")
 FOR_BROWSERS_TOO = ("api/docs/",)
+NAMED_BY_QUERY = ("schedules/new/",)  # the record that it is about stands behind the question mark
 UNREACHABLE = (502, 503)  # a server, or a worker that would apply
 PERSONS = ("anonymous", "other team", *(role.value for role in Role), "admin")
 TOKENS = tuple(f"token {scope}" for scope in Scope)  # each of an administrator
@@ -57,7 +58,7 @@ class Cell:
 
     @property
     def has_record(self) -> bool:
-        return "<" in self.route.path
+        return "<" in self.route.path or self.route.path in NAMED_BY_QUERY
 
     def is_off(self, answer: Any) -> bool:
         """Test whether the answer is another than what the table says."""
