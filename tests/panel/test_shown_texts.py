@@ -34,6 +34,7 @@ OTHER_KEYS |= {"team-of": "cluster"}
 OTHER_KEYS |= {"pooler-fetches": "pulled", "pooler-fetch-example": "pulled"}
 OTHER_KEYS |= {"sign-on-unlink": "linked"}
 QUERIES = {
+    "schedule-create": "?run={run}",
     "run-compare": "?run={run}&run={other_run}",
     "run-create": "?pool={pool}",
     "pool-create": "?cluster={cluster}&pooler={pooler}",
