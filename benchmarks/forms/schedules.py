@@ -87,7 +87,7 @@ class ScheduleForm(TimesForm):
         min_value=1,
         max_value=MOST_MINUTES,
         initial=USUAL_DEADLINE,
-        help_text=_("Minutes after which it is told as missed, and no longer started."),
+        help_text=_("Minutes after its time until which it may begin; after them it is missed."),
     )
     field_order = ("name", *TimesForm.base_fields, "pair", "repeat", "starting_deadline_minutes")
 

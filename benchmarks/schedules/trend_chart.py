@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil, floor, log10
 
 from django.utils.translation import gettext as _
 
@@ -11,7 +12,7 @@ from benchmarks.schedules.trends import Change, Night, Trend
 WIDTH, HEIGHT = 640, 190
 LEFT, RIGHT, TOP, BASE = 64, 630, 12, 160
 MARGIN = 0.08  # of the range, beyond the outermost figure
-TICKS = 4
+TICKS = 4  # at most, at round values
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,7 @@ class Drawing:
     ticks: tuple[tuple[float, str], ...]
     marks: tuple[float, ...]
     limits: tuple[float, ...]
+    limits_from: float  # They are learnt from the nights from here on, and say nothing of those before.
     typed: float | None
     sentences: tuple[tuple[str, bool], ...]
     spread: str
@@ -65,7 +67,12 @@ def draw(trend: Trend, zone: str) -> Drawing:
     low, high = _scale([*values, *limits, *([trend.typed] if trend.typed is not None else [])])
     xs = [_x(at, len(values)) for at in range(len(values))]
     times = [cron.shown(night.at, zone) for night in trend.nights]
-    dots = tuple(_dot(trend, *one, (low, high)) for one in zip(xs, values, times, strict=True))
+    since = trend.nights.index(trend.changes[-1].night) if trend.changes else 0
+    is_outside = [at >= since and _is_outside(trend, value) for at, value in enumerate(values)]
+    dots = tuple(
+        Dot(x, _y(value, low, high), f"{time}: {figure(trend, value)}", outside)
+        for x, value, time, outside in zip(xs, values, times, is_outside, strict=True)
+    )
     begun = {change.night.start.pk: sentence(trend, change, zone) for change in trend.changes}
     rows = [
         Row(night, time, figure(trend, value), dot.is_outside, begun.get(night.start.pk, ""))
@@ -75,9 +82,10 @@ def draw(trend: Trend, zone: str) -> Drawing:
         trend=trend,
         dots=dots,
         line=" ".join(f"{dot.x},{dot.y}" for dot in dots),
-        ticks=tuple((_y(value, low, high), figure(trend, value)) for value in _ticks(low, high)),
+        ticks=tuple((_y(value, low, high), f"{value:,.10g}") for value in _ticks(low, high)),
         marks=tuple(xs[trend.nights.index(change.night)] for change in trend.changes),
         limits=tuple(_y(limit, low, high) for limit in limits),
+        limits_from=xs[since],
         typed=None if trend.typed is None else _y(trend.typed, low, high),
         sentences=tuple((begun[change.night.start.pk], change.is_worse) for change in reversed(trend.changes)),
         spread=spread(trend),
@@ -121,10 +129,9 @@ def figure(trend: Trend, value: float) -> str:
     return f"{value:,.0f} {trend.metric.unit}" if value >= 1000 else f"{value:.3g} {trend.metric.unit}"
 
 
-def _dot(trend: Trend, x: float, value: float, time: str, ends: tuple[float, float]) -> Dot:
+def _is_outside(trend: Trend, value: float) -> bool:
     limits = trend.boundaries
-    is_outside = limits is not None and not limits[0] <= value <= limits[1]
-    return Dot(x, _y(value, *ends), f"{time}: {figure(trend, value)}", is_outside)
+    return limits is not None and not limits[0] <= value <= limits[1]
 
 
 def _scale(values: Sequence[float]) -> tuple[float, float]:
@@ -134,7 +141,10 @@ def _scale(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _ticks(low: float, high: float) -> list[float]:
-    return [low + (high - low) * at / TICKS for at in range(1, TICKS)]
+    """Return the round values between both ends, two to four of them."""
+    power = 10 ** floor(log10((high - low) / TICKS))
+    step = next(power * one for one in (1, 2, 5, 10) if power * one * TICKS >= high - low)
+    return [step * at for at in range(ceil(low / step), floor(high / step) + 1)]
 
 
 def _x(at: int, count: int) -> float:
