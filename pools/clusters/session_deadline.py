@@ -59,9 +59,14 @@ class _Deadlines:
         with self.changed:
             while True:
                 now = time.monotonic()
-                while self.calls and (self.calls[0][0] <= now or self.calls[0][2].line is None):
-                    _give_up(heapq.heappop(self.calls)[2])
+                if self.calls and self.calls[0][0] <= now:
+                    self._drop(now)
                 self.changed.wait(self.calls[0][0] - now if self.calls else None)
+
+    def _drop(self, now: float) -> None:
+        """Drop what is due, and what is over before the next that is not: sooner, each further call would wake it."""
+        while self.calls and (self.calls[0][0] <= now or self.calls[0][2].line is None):
+            _give_up(heapq.heappop(self.calls)[2])
 
 
 _deadlines = _Deadlines()
