@@ -41,6 +41,8 @@ HARMLESS = {
     "delete api/v1/runs/<uuid:pk>/baseline/": "the run stays",
     "post api/v1/pools/<uuid:pk>/resume/": "lets clients go on",
     "post api/v1/entries/<uuid:pk>/resume/": "lets clients go on",
+    "post api/v1/schedules/<uuid:pk>/resume/": "what starts then was asked for when it was saved",
+    "post schedules/<uuid:pk>/resume/": "what starts then was asked for when it was saved",
     "post poolers/<uuid:pk>/let-go/row/": "takes GET alone",
     "post poolers/<uuid:pk>/take-over/row/": "takes GET alone",
 }
