@@ -90,7 +90,7 @@ def _note_outage(schedule: Schedule, first: datetime, count: int, now: datetime)
 
 
 def carry_out(start: ScheduledStart) -> None:
-    """Start what is repeated, or note why it can't be."""
+    """Start what is repeated, or note why it can't be; an unexpected failure keeps no other schedule from its time."""
     schedule = start.schedule
     others = schedule.starts.exclude(pk=start.pk)
     if reason := starting.why_not(schedule, others):
@@ -100,6 +100,9 @@ def carry_out(start: ScheduledStart) -> None:
         began = starting.start(schedule, start.pk)
     except (DomainError, PermissionDenied) as error:
         start.miss(str(error))
+    except Exception as error:
+        log.exception("schedule %s could not start", schedule.pk)
+        start.miss(_("the panel failed (%(error)s); the log of the worker has more") % {"error": type(error).__name__})
     else:
         start.note(began)
         log.info("schedule %s started %s", schedule.pk, began)

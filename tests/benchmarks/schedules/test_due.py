@@ -221,3 +221,20 @@ def test_by_hand_it_starts_beside_its_times(asked: list[RunRequest]) -> None:
     assert (start.state, start.by, asked[0].author) == ("started", somebody, schedule.author)
     schedule.refresh_from_db()
     assert schedule.due_at == DUE
+
+
+def test_a_failure_of_the_panel_is_told_and_keeps_no_other_schedule_from_its_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first, second = a_schedule(), a_schedule(due_at=DUE + MINUTE)
+
+    def fail_first(request: RunRequest) -> list[Run]:
+        if first.starts.filter(pk=request.run_id).exists():
+            raise RuntimeError("a fault of the code")
+        return [a_run(pk=request.run_id, status=Status.QUEUED)]
+
+    monkeypatch.setattr(submit, "submit", fail_first)
+    due.start_due(DUE + 2 * MINUTE)
+    reason = "the panel failed (RuntimeError); the log of the worker has more"
+    assert outcomes(first) == [(StartState.MISSED, reason, 1)]
+    assert [state for state, _reason, _times in outcomes(second)] == [StartState.STARTED]
