@@ -125,8 +125,8 @@ FAMILIES = (
     *_families("pools", POOLS, POOL_LABELS, "gauge"),
     *_families("stats", STATS, ("database",), "counter"),
     *_families("databases", DATABASES, DATABASE_LABELS, "gauge"),
-    *_of_process("lists", LISTS),
-    *_of_process("config", CONFIG),
+    *_of_process("counts", LISTS),
+    *_of_process("limits", CONFIG),
 )
 
 LABELED = tuple(dict.fromkeys((family.word, family.labels) for family in FAMILIES))  # rows that share their labels

@@ -6,13 +6,13 @@ from operator import itemgetter
 from pools.poolers.console_sample import ProcessFigures
 
 Row = Mapping[str, object]
-# the columns that tell rows apart; LISTS and CONFIG are one row of a process
+# the columns that tell rows apart; counts and limits are one row of a process
 KEYS: dict[str, tuple[str, ...]] = {
     "pools": ("database", "user"),
     "stats": ("database",),
     "databases": ("name",),
-    "lists": (),
-    "config": (),
+    "counts": (),
+    "limits": (),
 }
 TEXTS = frozenset({"name", "database", "user", "host", "port", "force_user", "pool_mode", "load_balance_hosts"})
 FLAGS = ("paused", "disabled")

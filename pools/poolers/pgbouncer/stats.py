@@ -13,8 +13,9 @@ from pools.poolers.pgbouncer import console, kept_consoles, process_sums, proces
 Row = Mapping[str, object]
 OWN = "pgbouncer"  # the console itself, which it lists among the databases
 NAMED_BY = {"pools": "database", "stats": "database", "databases": "name"}
-# What the whole process holds, and its limits, each as one row: SHOW LISTS, and of SHOW CONFIG what metrics name.
-WHOLE = ("lists", "config")
+# What the whole process holds, and its limits, each as one row: SHOW LISTS, and of SHOW CONFIG what metrics name. They
+# are no tables of SHOW, whose words name those that the page of the console shows.
+WHOLE = ("counts", "limits")
 LIMITS = frozenset({"max_client_conn", "max_user_connections"})
 LIMITS_S = 60.0  # SHOW CONFIG has a hundred rows, which cost as much as all else and rarely change
 GAUGES = ("cl_active", "cl_waiting", "sv_active", "sv_idle", "sv_used")
@@ -45,13 +46,13 @@ def sample(pooler: Pooler) -> ConsoleSample:
 
 
 def _sample(shown: dict[str, list[dict[str, object]]], each: Sequence[ProcessFigures] = ()) -> ConsoleSample:
-    lists, limits = ((shown[word] or [{}])[0] for word in WHOLE)
+    counts, limits = ((shown[word] or [{}])[0] for word in WHOLE)
     return ConsoleSample(
         figures(shown["pools"]),
         counters(shown["stats"]),
         shown,
         list(each),
-        clients=number(lists.get("used_clients")),
+        clients=number(counts.get("used_clients")),
         most_clients=number(limits.get("max_client_conn")),
     )
 
@@ -59,7 +60,7 @@ def _sample(shown: dict[str, list[dict[str, object]]], each: Sequence[ProcessFig
 def _shown(connection: console.Console) -> dict[str, list[dict[str, object]]]:
     rows = {word: console.rows(connection, word) for word in NAMED_BY}
     pools = {word: [row for row in rows[word] if row[key] != OWN] for word, key in NAMED_BY.items()}
-    return pools | {"lists": _one_row(connection, "lists"), "config": _limits(connection)}
+    return pools | {"counts": _one_row(connection, "lists"), "limits": _limits(connection)}
 
 
 _known_limits: WeakKeyDictionary[console.Console, tuple[float, list[dict[str, object]]]] = WeakKeyDictionary()

@@ -13,8 +13,8 @@ OLD = {
     "pools": [{"database": "web", "user": "app", "cl_active": 3, "cl_waiting": 2, "sv_tested": 1, "maxwait": 4}],
     "stats": [{"database": "web", "total_query_count": 7, "total_query_time": 2_500_000, "total_received": 80}],
     "databases": [{"name": "web", "host": None, "port": 5432, "database": "shop", "pool_size": 9, "reserve_pool": 2}],
-    "lists": [{"databases": 2, "used_clients": 5, "dns_names": 1, "peers": 0}],
-    "config": [{"max_client_conn": "100"}],
+    "counts": [{"databases": 2, "used_clients": 5, "dns_names": 1, "peers": 0}],
+    "limits": [{"max_client_conn": "100"}],
 }
 NEW = {"databases": [{"name": "new", "pool_size": 4, "reserve_pool_size": 1}]}
 

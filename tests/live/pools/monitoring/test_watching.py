@@ -83,7 +83,7 @@ def test_a_look_tells_what_the_console_tells(
     assert 200 < rate.wait_ms < 4_000  # four more wait for their turn
     # PgBouncer counts a query from its arrival, waiting included; the waits of a second are not all of its queries'
     assert 100 <= rate.query_ms - rate.wait_ms < 1_000
-    assert set(snapshot.rows) == {"pools", "stats", "databases", "lists", "config"}
+    assert set(snapshot.rows) == {"pools", "stats", "databases", "counts", "limits"}
 
 
 def test_without_redis_a_process_asks_for_itself(pool: Pool) -> None:

@@ -1,7 +1,7 @@
 """Figures of SHOW tables by database, also of consoles that list a row for each of its users."""
 
 from pools.poolers.console_sample import Counters, PoolFigures
-from pools.poolers.pgbouncer import stats
+from pools.poolers.pgbouncer import console, stats
 
 # As pgcat answers (src/admin.rs, show_stats and show_pools): a row for each user, all with the same database; fewer
 # columns than PgBouncer's.
@@ -25,3 +25,8 @@ def test_the_counters_of_a_database_are_the_sum_over_its_users() -> None:
 
 def test_its_connections_are_too_and_its_wait_is_the_longest() -> None:
     assert stats.figures(POOLS) == {"shop": PoolFigures(cl_active=4, sv_active=2, sv_idle=4, maxwait_ms=1_005)}
+
+
+def test_what_is_no_table_of_the_console_has_no_word_of_show() -> None:
+    """The page of the console shows the rows of a poll by these words."""
+    assert not set(stats.WHOLE) & set(console.WORDS)

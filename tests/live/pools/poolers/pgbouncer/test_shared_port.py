@@ -116,7 +116,7 @@ def test_figures_are_sums_over_the_processes_and_each_has_a_row(
         assert [row["name"] for row in sample.rows["databases"]] == ["orders"]
         assert sample.rows["databases"][0]["pool_size"] == 3 * shared.size
         limit = KINDS[pooler.kind].most_clients(pooler)
-        assert sample.rows["config"][0]["max_client_conn"] == 3 * limit
+        assert sample.rows["limits"][0]["max_client_conn"] == 3 * limit
         assert (entry.size, entry.connections) == (shared.size, sample.rows["databases"][0]["current_connections"])
         assert entry.connections >= 2
     words = {row["process"] for row in KINDS[pooler.kind].show(pooler, "databases") if row["name"] == "orders"}

@@ -185,8 +185,8 @@ def test_a_poll_has_what_the_whole_pooler_holds_and_its_limits(register: Registe
     sample = KINDS["pgbouncer"].sample(pooler)
     assert (sample.clients >= 1, sample.most_clients) == (True, int(str(shown["max_client_conn"])))
     rows = sample.rows
-    assert rows["config"] == [{name: shown[name] for name in ("max_client_conn", "max_user_connections")}]
-    assert rows["lists"][0]["databases"] == len(KINDS["pgbouncer"].show(pooler, "databases"))
+    assert rows["limits"] == [{name: shown[name] for name in ("max_client_conn", "max_user_connections")}]
+    assert rows["counts"][0]["databases"] == len(KINDS["pgbouncer"].show(pooler, "databases"))
     answer = answer_of(pooler, ConsoleSnapshot(at=time.time(), rows=rows))
     text = b"".join(exposition([(pooler, answer)], time.time())).decode()
     assert f'pgbouncer_config_max_client_connections{{pooler="{pooler.name}"}} {shown["max_client_conn"]}.0' in text
