@@ -23,6 +23,7 @@ Found = TypeVar("Found")
 # delay" in Maurer, Fail at Scale, ACM Queue 2015).
 BURST_WITHIN_S = 5.0
 BUSY_WITHIN_S = 0.5
+CHANGE_WITHIN_S = 20.0  # A change under /v2/ is answered once it is applied: its client waits for many seconds anyway.
 SPARED = ("/healthz/", "/login/", "/first-admin/", "/logout/")
 SPARED_THREADS = 2
 
@@ -34,8 +35,10 @@ class Overloaded(Exception):
 class Lane:
     """Places in threads; without `queue` requests wait for one as long as it takes, else so many, and not for long."""
 
-    def __init__(self, threads: Threads, places: int, queue: int | None = None) -> None:
-        self._threads = threads
+    def __init__(
+        self, threads: Threads, places: int, queue: int | None = None, within_s: float | None = None
+    ) -> None:
+        self._threads, self._within_s = threads, within_s or BURST_WITHIN_S
         self._places = asyncio.Semaphore(places)
         self._queue, self._waiting = queue, 0
         self._was_empty_at = 0.0
@@ -79,7 +82,7 @@ class Lane:
         now = asyncio.get_running_loop().time()
         if not self._waiting:
             self._was_empty_at = now
-        return BURST_WITHIN_S if now - self._was_empty_at < BURST_WITHIN_S else BUSY_WITHIN_S
+        return self._within_s if now - self._was_empty_at < BURST_WITHIN_S else BUSY_WITHIN_S
 
 
 class Lanes:
@@ -90,7 +93,7 @@ class Lanes:
         self._usual = Lane(threads, settings.WEB_THREADS, settings.WEB_QUEUE)
         self._spared = _apart("spared", SPARED_THREADS)
         # a change under /v2/ occupies its thread until it is applied: as many as may wait, apart from the others
-        self._managed = Lane(threads, settings.WAITS, settings.WEB_QUEUE)
+        self._managed = Lane(threads, settings.WAITS, settings.WEB_QUEUE, CHANGE_WITHIN_S)
         self.finishing = _apart("finishing", 1)  # answers to what was done already, which can't be refused any more
         self._prefixes = (*SPARED, settings.STATIC_URL)
 
