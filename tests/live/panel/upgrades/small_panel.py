@@ -50,6 +50,7 @@ def main():
 SERVICES = """#!/bin/sh
 # PROGRAM stop|start|is-active UNIT; what runs is a file with the release that it was started from
 set -eu
+. {environment}  # nothing of the panel's environment comes here
 file=$POOLDECK_HOME/services/$2
 echo "$1 $2" >> "$POOLDECK_HOME/verbs"
 case $1 in
@@ -89,10 +90,10 @@ class SmallPanel:
         for version in ("1.0", "2.0"):
             self.answer(version)
         self.manager = folder / "services"
-        self.manager.write_text(SERVICES)
-        self.manager.chmod(0o755)
         self.environment_file = folder / "environment"
         self.environment_file.write_text(f'# of a test\nPOOLDECK_HOME="{self.home}"\nPREFIX={self.prefix}\n')
+        self.manager.write_text(SERVICES.format(environment=self.environment_file))
+        self.manager.chmod(0o755)
         for unit in START_ORDER:
             (self.home / "services" / unit).write_text("releases/1.0\n")
         self.installer = folder / "installer"
