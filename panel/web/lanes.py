@@ -35,9 +35,7 @@ class Overloaded(Exception):
 class Lane:
     """Places in threads; without `queue` requests wait for one as long as it takes, else so many, and not for long."""
 
-    def __init__(
-        self, threads: Threads, places: int, queue: int | None = None, within_s: float | None = None
-    ) -> None:
+    def __init__(self, threads: Threads, places: int, queue: int | None = None, within_s: float | None = None) -> None:
         self._threads, self._within_s = threads, within_s or BURST_WITHIN_S
         self._places = asyncio.Semaphore(places)
         self._queue, self._waiting = queue, 0

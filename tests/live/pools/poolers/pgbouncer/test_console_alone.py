@@ -1,6 +1,7 @@
 """What the console alone tells of a PgBouncer's entries: what names resolve to, and that there is an entry `*`."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import psycopg
@@ -64,10 +65,18 @@ def pooler(db: None, operated: PgBouncerServer) -> Pooler:
     return made
 
 
-def use(operated: PgBouncerServer, database: str) -> None:
+@contextmanager
+def connected(operated: PgBouncerServer, database: str) -> Iterator[None]:
+    """A client of the database that has sent a query, while the block runs."""
     address = {"host": operated.host, "port": operated.port, "dbname": database}
     with psycopg.connect(**address, user=APP_ROLE, password=APP_PASSWORD, autocommit=True) as client:
         client.execute(b"SELECT 1")
+        yield
+
+
+def use(operated: PgBouncerServer, database: str) -> None:
+    with connected(operated, database):
+        pass
 
 
 def listed(pooler: Pooler) -> dict[str, bool]:
@@ -93,8 +102,8 @@ def test_the_fallback_is_proved_by_what_it_made_once_nobody_uses_it(
 ) -> None:
     use(operated, "named")
     assert listed(pooler) == {"named": False}
-    use(operated, "postgres")
-    assert listed(pooler) == {"named": False, "postgres": False}  # nothing tells it from an entry of the files yet
+    with connected(operated, "postgres"):  # in use: however busy the machine is, it is listed
+        assert listed(pooler) == {"named": False, "postgres": False}  # nothing tells it from an entry of the files yet
     # one check may see it in use in SHOW DATABASES and unused in what the console counts a moment later
     shown = poll(lambda: ((found := listed(pooler)).get("postgres", False), found), WITHIN_S)
     assert shown == {"*": False, "named": False, "postgres": True}
