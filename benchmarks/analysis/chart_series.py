@@ -8,6 +8,7 @@ from typing import Any, TypedDict
 from django.db.models import Avg, Count, F, Q, QuerySet, Sum
 from django.db.models.functions import Floor, Mod
 
+from benchmarks.analysis import extremes
 from benchmarks.analysis.downsampling import Row, thinned
 from benchmarks.models import Observation, ObservationKind, PoolSample, Run, Sample
 from benchmarks.models.metrics import SAMPLE_METRICS
@@ -171,11 +172,14 @@ def _rows(
 ) -> Sequence[Row]:
     """Return the rows up to a place; rows written between two queries arrive once, as events of the run.
 
-    Many are thinned by the column whose shape the eye follows, and only those that stay are read whole.
+    Many are thinned by the column whose shape the eye follows: of very many only the extremes of short times are read
+    for that, and only those that stay are read whole.
     """
     rows = detail.within(model.objects.filter(run=run))
-    if rows.count() > detail.rows:
-        points = list(rows.values_list("attempt", "seq", "t", followed, "pk"))
+    if (count := rows.count()) > detail.rows:
+        keys = extremes.of_buckets(rows, count, followed, detail.rows)
+        read = rows if keys is None else model.objects.filter(pk__in=keys)
+        points = list(read.values_list("attempt", "seq", "t", followed, "pk"))
         kept = thinned(points, detail.rows, t=itemgetter(2), value=itemgetter(3))
         rows = model.objects.filter(pk__in=[point[4] for point in kept])
     return [row for row in rows.values_list(*columns) if row[:2] <= upto]
