@@ -1,24 +1,36 @@
 """Loads templates without the white space that only lays them out: it was more than half of a page's bytes.
 
-What Django works out again at each rendering although it never changes, the texts to look up in the catalogs, is worked
-out once here: a row of a list has twenty of them.
+What Django works out again at each rendering although it never changes is worked out once here, as a row of a list has
+twenty of them: the texts to look up in the catalogs, and the addresses of pages but for the id of a record.
 """
 
 import re
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from uuid import UUID
 
 from django.template import Context, Origin, Template
-from django.template.base import TextNode, Variable
+from django.template.base import FilterExpression, TextNode, Variable, render_value_in_context
+from django.template.defaulttags import URLNode
+from django.template.loader_tags import IncludeNode
 from django.template.loaders import cached
 from django.templatetags.i18n import BlockTranslateNode, TranslateNode
+from django.urls import NoReverseMatch, URLResolver, get_resolver, get_script_prefix, get_urlconf, reverse
+from django.utils.html import conditional_escape
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext
+
+from panel.templatetags.rows import badge
 
 _LINES = re.compile(r"\s*\n\s*")
 # Browsers show no white space between the cells of a table, nor at the ends of one.
 _AROUND_CELLS = re.compile(r"\n(?=</?(?:table|thead|tbody|tr|th|td)\b)|(?<=</t[dhr]>)\n|(?<=<t[dr]>)\n")
 KEPT = ("<pre", "<textarea")  # their content is shown as it is
 OF_FILES = ("_export.html",)  # pages that people keep
+ANY_ID = UUID(int=0)
+UNKNOWN = object()
+BADGE = "includes/state.html"
 
 
 class Loader(cached.Loader):
@@ -34,6 +46,8 @@ class Loader(cached.Loader):
         if not getattr(template, "is_compact", False):
             template.is_compact = True  # type: ignore[attr-defined]  # kept with the template
             _remember_texts(template)
+            _remember_addresses(template)
+            _make_badges(template)
             if template_name.endswith(".html") and not template_name.endswith(OF_FILES):
                 _compact(template)
         return template
@@ -66,6 +80,41 @@ def _remember_block(node: BlockTranslateNode) -> None:
         return text, [*names]  # Django adds to the list
 
     node.render_token_list = remembered  # type: ignore[method-assign, assignment]
+    if not (node.plural or node.countervar or node.message_context):
+        text, names = parts[id(node.singular)]
+        block = _Block(text, tuple(names), node.extra_context, node.asvar, node.render)
+        node.render = block.render  # type: ignore[method-assign]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A text with values and one form: what Django's node has, and its way to render itself.
+
+    Django makes a context of the given values for each rendering, and looks each of them up in it twice.
+    """
+
+    text: str
+    names: tuple[str, ...]
+    given: Mapping[str, FilterExpression]
+    name: str | None
+    by_django: Callable[..., str]
+
+    def render(self, context: Context, nested: bool = False) -> str:
+        """Return the text in the reader's language, or put it into the context under its name."""
+        if nested:  # Django tries again in the language of the templates
+            return self.by_django(context, nested)
+        given = {name: value.resolve(context) for name, value in self.given.items()}
+        found = {name: given[name] if name in given else context.get(name, UNKNOWN) for name in self.names}
+        if any(value is UNKNOWN for value in found.values()):
+            return self.by_django(context)
+        try:
+            text = gettext(self.text) % {name: render_value_in_context(value, context) for name, value in found.items()}
+        except (KeyError, ValueError):  # of a catalog with a mistake
+            return self.by_django(context)
+        if self.name is None:
+            return text
+        context[self.name] = mark_safe(text)  # noqa: S308 (a text of a template with values that are escaped)
+        return ""
 
 
 def _is_literal(words: object) -> bool:
@@ -79,3 +128,61 @@ def _translated(text: str, name: str | None, context: Context) -> SafeString:
         return found
     context[name] = found
     return SafeString("")
+
+
+def _remember_addresses(template: Template) -> None:
+    """Let the nodes of addresses of one named page, or of a record by its id, put in the id and reverse nothing."""
+    for node in template.nodelist.get_nodes_by_type(URLNode):
+        given = vars(node)
+        name = given["view_name"]
+        is_plain = not (name.filters or given["kwargs"] or given["args"][1:])
+        if is_plain and isinstance(name.var, str) and ":" not in name.var:
+            address = _Address(name.var, given["args"], given["asvar"], node.render)
+            node.render = address.render  # type: ignore[method-assign]
+
+
+@dataclass(frozen=True)
+class _Address:
+    """The address of a page, or of a record by its id: what Django's node has, and its way to render itself."""
+
+    page: str
+    args: Sequence[FilterExpression]
+    name: str | None
+    by_django: Callable[[Context], str]
+
+    def render(self, context: Context) -> str:
+        """Return the address, or put it into the context under its name."""
+        ids = [arg.resolve(context) for arg in self.args]
+        if ids and not isinstance(ids[0], UUID):
+            return self.by_django(context)
+        try:
+            before, after = _around_id(get_resolver(get_urlconf()), get_script_prefix(), self.page, bool(ids))
+        except NoReverseMatch:
+            return self.by_django(context)
+        address = f"{before}{ids[0]}{after}" if ids else before
+        if self.name is None:
+            return conditional_escape(address) if context.autoescape else address
+        context[self.name] = address
+        return ""
+
+
+@cache
+def _around_id(_resolver: URLResolver, _prefix: str, page: str, has_id: bool) -> tuple[str, str]:
+    """Return the address of a page up to the id of its record, and what follows. Raises `NoReverseMatch`."""
+    before, _id, after = reverse(page, args=[ANY_ID] if has_id else []).partition(str(ANY_ID))
+    return before, after
+
+
+def _make_badges(template: Template) -> None:
+    """Let the nodes that include a state's badge make it without that template, which takes longer than the badge."""
+    for node in template.nodelist.get_nodes_by_type(IncludeNode):
+        given = vars(node)
+        if given["template"].var == BADGE and not given["isolated_context"]:
+            node.render = partial(_badge, given["extra_context"])  # type: ignore[method-assign]
+
+
+def _badge(given: Mapping[str, FilterExpression], context: Context) -> SafeString:
+    values = {name: value.resolve(context) for name, value in given.items()}
+    names = ("state", "label", "reason", "panel_is_paused")
+    made = badge(*(values[name] if name in values else context.get(name) for name in names))
+    return mark_safe(f"{made}\n")  # noqa: S308 (the template ends with a line's end, which keeps two badges apart)

@@ -6,9 +6,11 @@ Browsers may cache a hashed name for ever, and after an upgrade no page loads an
 import logging
 from collections.abc import Iterable
 from fnmatch import fnmatch
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import ManifestStaticFilesStorage
 from django.core.files.base import ContentFile, File
@@ -137,3 +139,21 @@ class HashedStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
         except ValueError as error:
             log.warning("%s: run collectstatic and start web again", error)
             return name
+
+    def url(self, name: str, force: bool = False) -> str:
+        """Return the address of a file, worked out once: a page names some seventy, most of them the file of icons."""
+        known: str | None = self._addresses.get((name, force))
+        if known is None:
+            known = str(super().url(name, force))
+            if name in self.hashed_files and not settings.DEBUG:
+                self._addresses[name, force] = known
+        return known
+
+    @cached_property
+    def _addresses(self) -> dict[tuple[str, bool], str]:
+        return {}
+
+    def post_process(self, *args: Any, **options: Any) -> Any:  # noqa: ANN401 (as its base)
+        """Collect the files, whose addresses are others afterwards."""
+        self._addresses.clear()
+        return super().post_process(*args, **options)

@@ -31,10 +31,15 @@ BAR = (
 @register.simple_tag(takes_context=True)
 def state_badge(context: template.Context) -> SafeString:
     """Render a state as a badge; the context has `state` and maybe `label` and `reason`, see `includes/state.html`."""
-    state, reason = str(context.get("state", "")), context.get("reason")
-    words = state_words(state)
-    label = context.get("label") or words.label or state
-    if words.verified and context.get("panel_is_paused"):
+    return badge(*(context.get(name) for name in ("state", "label", "reason", "panel_is_paused")))
+
+
+def badge(state: object, label: object, reason: object, panel_is_paused: object) -> SafeString:
+    """Return a state as a badge; see `includes/state.html`."""
+    key = "" if state is None else str(state)
+    words = state_words(key)
+    label = label or words.label or key
+    if words.verified and panel_is_paused:
         return _unverified(label)
     return format_html(
         '<span class="status status-{} pd-state" title="{}{}{}">{}{}</span>',

@@ -2,11 +2,14 @@
 
 import re
 from unittest import mock
+from uuid import UUID
 
 import pytest
 from django.template import Context, engines
 from django.template.loader import get_template
 from django.templatetags.i18n import BlockTranslateNode
+from django.test.utils import override_script_prefix
+from django.urls import NoReverseMatch
 
 from panel.compact_templates import Loader
 from tests.callers import person
@@ -76,6 +79,8 @@ TEXTS = """{% load i18n %}{% for n in numbers %}
 {% blocktranslate trimmed with x=word %}
     on {{ x }}
 {% endblocktranslate %}
+{% blocktranslate asvar set %}100 % of {{ word }}, {{ nothing }}{% endblocktranslate %}{{ set }}{{ x }}
+{% blocktranslate with word=n %}{{ word }} of {{ nothing }}{% endblocktranslate %}
 {% blocktranslate trimmed count n=n %}
     {{ n }} pool of {{ word }}
 {% plural %}
@@ -104,3 +109,52 @@ def test_what_to_look_up_is_worked_out_once(tmp_path):
 def test_pages_have_no_lines_that_begin_with_many_spaces(client):
     client.force_login(person())
     assert not re.search(r"\n {8}", client.get("/pools/").content.decode())
+
+
+ADDRESSES = """{% url 'pool-list' %} {% url 'pool-detail' pk %} {% url 'pool-detail' pk as there %}{{ there }}
+{% url 'pool-detail' name as none %}[{{ none }}] {% url 'nowhere' as none %}[{{ none }}]
+{% url 'nowhere' pk as none %}[{{ none }}]
+{% url 'pool-detail' pk=pk %} {% url view pk %} {% url 'playbook-detail' name %}"""
+
+
+@pytest.mark.parametrize("prefix", ["/", "/panel & more/"])
+def test_addresses_are_those_that_django_renders(tmp_path, prefix):
+    context = {"pk": UUID(int=7), "view": "pool-detail", "name": "idle-tax"}
+    with override_script_prefix(prefix):
+        expected = engines["django"].engine.from_string(ADDRESSES).render(Context(context))
+        compact = loaded(tmp_path, "page.txt", ADDRESSES)
+        assert compact.render(Context(context)) == expected
+        assert compact.render(Context(context | {"pk": UUID(int=8)})) == expected.replace("0007", "0008")
+    assert "/pools/00000000-0000-0000-0000-000000000007/" in expected
+
+
+def test_an_address_that_there_is_not_is_an_error(tmp_path):
+    with pytest.raises(NoReverseMatch):
+        loaded(tmp_path, "page.txt", "{% url 'pool-detail' %}").render(Context())
+    with pytest.raises(NoReverseMatch):
+        loaded(tmp_path, "page.txt", "{% url 'nowhere' pk %}").render(Context({"pk": UUID(int=7)}))
+
+
+def test_the_address_of_a_record_is_reversed_once_for_all_rows(tmp_path):
+    rows = loaded(tmp_path, "page.html", "{% for pk in ids %}{% url 'pool-detail' pk %} {% endfor %}")
+    ids = [UUID(int=number) for number in range(50)]
+    rows.render(Context({"ids": ids[:1]}))
+    with mock.patch("django.urls.resolvers.URLResolver._reverse_with_prefix") as reversed_again:
+        assert rows.render(Context({"ids": ids})).split() == [f"/pools/{one}/" for one in ids]
+    assert reversed_again.call_count == 0
+
+
+BADGES = """{% for state in states %}{% include "includes/state.html" %}
+{% include "includes/state.html" with reason="a & b" label=word %}
+{% with reason=word %}{% include "includes/state.html" with label="" %}{% endwith %}{% endfor %}
+{% include "includes/state.html" with state=nothing %}{% include "includes/state.html" with state=word %}"""
+
+
+@pytest.mark.parametrize("paused", [True, False])
+def test_badges_are_those_of_their_template(tmp_path, paused):
+    context = {"states": ["applied", "failed", "odd"], "word": "<b>", "panel_is_paused": paused}
+    compact = loaded(tmp_path, "page.txt", BADGES)
+    assert compact.render(Context(context)) == engines["django"].engine.from_string(BADGES).render(Context(context))
+    with mock.patch("django.template.engine.Engine.select_template") as included:
+        compact.render(Context(context))
+    assert included.call_count == 0

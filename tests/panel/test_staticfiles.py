@@ -4,6 +4,7 @@ import json
 import re
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.contrib.staticfiles import finders
@@ -76,3 +77,24 @@ def test_a_development_server_does_not_find_a_bundle_that_is_not_collected(name:
     assert (finders.find(name), finders.find(name, find_all=True)) == (None, [])
     with pytest.raises(Http404):
         serve(RequestFactory().get(f"/static/{name}"), name, insecure=True)
+
+
+def test_the_address_of_a_file_is_worked_out_once_until_files_are_collected_again(
+    collected: Path, names: dict[str, str]
+) -> None:
+    storage = HashedStorage(location=collected, base_url="/static/")
+    assert [storage.url("img/icons.svg") for _time in range(3)] == [f"/static/{names['img/icons.svg']}"] * 3
+    with mock.patch.object(storage, "stored_name") as worked_out:
+        assert storage.url("img/icons.svg") == f"/static/{names['img/icons.svg']}"
+    assert worked_out.call_count == 0
+    storage.post_process({}, dry_run=True)
+    storage.hashed_files = {"img/icons.svg": "img/icons.newer.svg"}
+    assert storage.url("img/icons.svg") == "/static/img/icons.newer.svg"
+
+
+def test_a_file_that_is_not_collected_is_looked_for_each_time(
+    collected: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    storage = HashedStorage(location=collected, base_url="/static/")
+    assert [storage.url("js/of-a-newer-version.js") for _time in range(2)] == ["/static/js/of-a-newer-version.js"] * 2
+    assert caplog.text.count("js/of-a-newer-version.js': run collectstatic") == 2
